@@ -1,0 +1,312 @@
+//! Codex's recorded stdout, `codex exec --json` (once `--experimental-json`): threads, turns, items.
+//!
+//! `turn.completed.usage` is the thread's running total, and its input includes what was cached (accounting B13, B16). The
+//! stream names no model, no folder, no time and no cost. Item ids begin at `item_0` in every recording.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
+use crate::builder::{Builder, brief};
+use crate::health::Reason;
+use crate::json::Raw;
+use crate::lines::Line;
+use crate::session::{
+    CallStatus, EventKind, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, TotalKind,
+};
+use crate::tools;
+use crate::wire::{Count, Maybe, Number, Text};
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    id: "codex-exec",
+    runtime: "codex",
+    about: "Codex, codex exec --json",
+    shows: Shows::TOOL_CALLS
+        .and(Shows::FILE_CHANGES)
+        .and(Shows::RETRIES)
+        .and(Shows::PERMISSION_DENIALS)
+        .and(Shows::SUBAGENTS),
+    claims: |probe| match probe.text("type").as_ref() {
+        "thread.started" | "turn.started" | "turn.completed" | "turn.failed" => 2,
+        "item.started" | "item.updated" | "item.completed" if probe.has("item") => 2,
+        _ => 0,
+    },
+    parse: fold::<Exec>,
+};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    thread_id: Text<'a>,
+    #[serde(borrow)]
+    item: Item<'a>,
+    usage: Maybe<Usage>,
+    #[serde(borrow)]
+    error: Message<'a>,
+    #[serde(borrow)]
+    message: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    message: Text<'a>,
+}
+
+/// Any item: each type uses some of the fields.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Item<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    message: Text<'a>,
+    // command_execution
+    #[serde(borrow)]
+    command: Raw<'a>,
+    #[serde(borrow)]
+    aggregated_output: Raw<'a>,
+    exit_code: Number,
+    // file_change
+    #[serde(borrow)]
+    changes: Vec<Change<'a>>,
+    // mcp_tool_call, collab_tool_call
+    #[serde(borrow)]
+    server: Text<'a>,
+    #[serde(borrow)]
+    tool: Text<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+    #[serde(borrow)]
+    result: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+    #[serde(borrow)]
+    prompt: Raw<'a>,
+    #[serde(borrow)]
+    receiver_thread_ids: Vec<Text<'a>>,
+    // web_search
+    #[serde(borrow)]
+    query: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Change<'a> {
+    #[serde(borrow)]
+    path: Text<'a>,
+    #[serde(borrow)]
+    kind: Text<'a>,
+}
+
+/// Usage as OpenAI counts it: what was cached is in the input, reasoning is in the output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(super) struct Usage {
+    pub input_tokens: Count,
+    pub cached_input_tokens: Count,
+    pub cache_write_input_tokens: Count,
+    pub output_tokens: Count,
+    pub reasoning_output_tokens: Count,
+}
+
+impl Usage {
+    /// The disjoint counts.
+    pub(super) fn tokens(&self, damage: &mut Damage) -> Tokens {
+        let counts = [self.input_tokens, self.cached_input_tokens, self.cache_write_input_tokens, self.output_tokens];
+        if counts.contains(&Count::Impossible) {
+            damage.note(Reason::BadNumber);
+        }
+        let cached = self.cached_input_tokens.get();
+        let written = self.cache_write_input_tokens.get();
+        let prompt = self.input_tokens.get();
+        Tokens {
+            input: prompt.map(|it| (it - cached.unwrap_or(0) - written.unwrap_or(0)).max(0)),
+            output: self.output_tokens.get(),
+            cache_read: cached,
+            cache_write: written,
+            cache_write_1h: None,
+            reasoning: self.reasoning_output_tokens.get(),
+        }
+    }
+}
+
+struct Exec {
+    context: Context,
+    /// One for each recording, that is for each `thread.started`.
+    recordings: Vec<Recording>,
+}
+
+struct Recording {
+    builder: Builder,
+    hashes: Vec<u64>,
+    completed: i64,
+    /// The last `error` line, until something else follows.
+    last_error: Option<String>,
+}
+
+impl Fold for Exec {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: *context, recordings: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+        match record.kind.as_str() {
+            "thread.started" | "turn.started" | "turn.completed" | "turn.failed" | "item.started" | "item.updated"
+            | "item.completed" | "error" => {}
+            _ => return Seen::Unknown,
+        }
+        if record.kind.as_str() == "thread.started" || self.recordings.is_empty() {
+            let id = record.thread_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
+            let builder = Builder::new(&self.context, id, line.number);
+            self.recordings.push(Recording { builder, hashes: Vec::new(), completed: 0, last_error: None });
+        }
+        let Some(recording) = self.recordings.last_mut() else { return Seen::Known };
+        recording.hashes.push(xxh3_64(line.bytes));
+        recording.record(&record, line, damage);
+        Seen::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.recordings.into_iter().map(Recording::finish).collect()
+    }
+}
+
+impl Recording {
+    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+        let last_error = self.last_error.take();
+        match record.kind.as_str() {
+            "turn.completed" => {
+                self.completed += 1;
+                self.builder.succeed();
+                if let Some(usage) = record.usage.get() {
+                    let tokens = usage.tokens(damage);
+                    self.builder.session.totals.push(Total {
+                        line: line.number,
+                        key: format!("{tokens:?}"),
+                        kind: TotalKind::Thread,
+                        models: vec![ModelTotal { tokens, ..ModelTotal::default() }],
+                        covers_subagents: true,
+                        ..Total::default()
+                    });
+                } else if matches!(record.usage, Maybe::Wrong) {
+                    damage.note(Reason::NoUsage);
+                }
+            }
+            "turn.failed" => {
+                let message = record.error.message.some().or(last_error.as_deref()).unwrap_or_default();
+                self.builder.fail(None, message);
+                let event = self.builder.event(EventKind::Error, line.number, None);
+                event.message = Some(brief(message)).filter(|it| !it.is_empty());
+            }
+            "error" => {
+                let message = record.message.as_str();
+                // The client tries again by itself and says so.
+                let is_retry = message.starts_with("Reconnecting");
+                let event =
+                    self.builder.event(if is_retry { EventKind::Retry } else { EventKind::Error }, line.number, None);
+                event.message = record.message.some().map(brief);
+                if !is_retry {
+                    self.last_error = Some(message.to_owned());
+                }
+            }
+            "item.started" | "item.updated" | "item.completed" => self.item(&record.item, record.kind.as_str(), line),
+            _ => {}
+        }
+    }
+
+    fn item(&mut self, item: &Item<'_>, record: &str, line: Line<'_>) {
+        let is_completed = record == "item.completed";
+        let (tool, category) = match item.kind.as_str() {
+            "command_execution" => ("command_execution", "shell"),
+            "file_change" => ("file_change", "edit"),
+            "web_search" => ("web_search", "web"),
+            "mcp_tool_call" => (item.tool.some().unwrap_or("mcp_tool_call"), "mcp"),
+            "collab_tool_call" => (item.tool.some().unwrap_or("collab_tool_call"), "subagent"),
+            "agent_message" if is_completed => return self.builder.say(item.text.as_str()),
+            // A warning (deprecation, another model, an unknown one), not a failed run (B16).
+            "error" if is_completed => {
+                let event = self.builder.event(EventKind::Error, line.number, None);
+                event.code = Some("warning".to_owned());
+                event.message = item.message.some().map(brief);
+                return;
+            }
+            _ => return,
+        };
+        let call = self.builder.call(item.id.as_str(), tool, line.number, None);
+        let row = &mut self.builder.session.tool_calls[call];
+        row.category = Cow::Borrowed(category);
+        row.mcp_server = item.server.owned().or_else(|| row.mcp_server.take());
+        match item.kind.as_str() {
+            "command_execution" => {
+                row.target = tools::program(&item.command.text());
+                row.exit_code = item.exit_code.whole();
+                self.builder.arguments(call, item.command);
+            }
+            "mcp_tool_call" => drop(self.builder.arguments(call, item.arguments)),
+            "collab_tool_call" => {
+                self.builder.arguments(call, item.prompt);
+                for child in item.receiver_thread_ids.iter().filter_map(Text::some) {
+                    if self.builder.session.subagents.insert(child.to_owned()) {
+                        let event = self.builder.event(EventKind::Subagent, line.number, None);
+                        event.code = Some(child.to_owned());
+                        event.call_id = item.id.owned();
+                    }
+                }
+            }
+            "web_search" => drop(self.builder.arguments(call, item.query)),
+            _ => {}
+        }
+        for change in &item.changes {
+            self.builder.change(
+                call,
+                change.path.as_str(),
+                Operation::from_word(change.kind.as_str()),
+                None,
+                line.number,
+                None,
+            );
+        }
+        let status = match item.status.as_str() {
+            "declined" => CallStatus::Denied,
+            "failed" => CallStatus::Error,
+            _ if !item.error.is_empty() => CallStatus::Error,
+            "in_progress" => CallStatus::Incomplete,
+            // A search has no status: it is done when it is completed.
+            _ if is_completed => CallStatus::Ok,
+            _ => CallStatus::Incomplete,
+        };
+        let output =
+            [item.aggregated_output, item.result, item.error].into_iter().find(|it| !it.is_empty()).unwrap_or_default();
+        self.builder.result(call, if is_completed { output } else { Raw::default() }, None, status);
+        if status == CallStatus::Denied {
+            self.builder.deny(call, line.number, None, None);
+        }
+    }
+
+    fn finish(mut self) -> SessionResult {
+        if let Some(error) = &self.last_error {
+            // The process ended on an error before it could close the turn.
+            self.builder.fail(None, error);
+        }
+        let session = &mut self.builder.session;
+        session.stated_turns = (self.completed > 0).then_some(self.completed);
+        session.recording = Some(self.hashes);
+        session.under_reports = session.status == Status::Incomplete;
+        self.builder.finish()
+    }
+}

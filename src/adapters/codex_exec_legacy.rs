@@ -1,0 +1,395 @@
+//! What `codex exec --json` wrote before 0.44: a configuration line, the prompt, then `{id, msg}` records.
+//!
+//! `token_count` repeats running totals; it is a response only where they advance (accounting B12, item 11).
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::codex_exec::Usage;
+use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use crate::builder::{Builder, brief};
+use crate::errors::ErrorKind;
+use crate::json::Raw;
+use crate::lines::Line;
+use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
+use crate::tools;
+use crate::wire::{Count, Flag, Maybe, Number, Pairs, Text};
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    id: "codex-exec-legacy",
+    runtime: "codex",
+    about: "Codex before 0.44, codex exec --json",
+    shows: Shows::TOOL_CALLS
+        .and(Shows::FILE_CHANGES)
+        .and(Shows::RETRIES)
+        .and(Shows::COMPACTIONS)
+        .and(Shows::USER_TURNS)
+        .and(Shows::PERMISSION_DENIALS),
+    claims,
+    parse: fold::<Legacy>,
+};
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    if probe.has("id") && !probe.object("msg").text("type").is_empty() { 2 } else { u32::from(is_configuration(probe)) }
+}
+
+fn is_configuration(probe: &Probe<'_>) -> bool {
+    probe.has_all(&["workdir", "model", "sandbox"])
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Record<'a> {
+    #[serde(borrow)]
+    msg: Maybe<Message<'a>>,
+    // The configuration line.
+    #[serde(borrow)]
+    workdir: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    provider: Text<'a>,
+    #[serde(borrow, rename = "reasoning effort")]
+    effort: Text<'a>,
+    #[serde(borrow)]
+    prompt: Text<'a>,
+}
+
+/// Any event: each type uses some of the fields.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    message: Text<'a>,
+    #[serde(borrow)]
+    last_agent_message: Text<'a>,
+    #[serde(borrow)]
+    reason: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    model_context_window: Count,
+    // token_count: either `info`, or in the oldest versions the thread's counts themselves
+    info: Maybe<Info>,
+    input_tokens: Count,
+    cached_input_tokens: Count,
+    output_tokens: Count,
+    reasoning_output_tokens: Count,
+    // calls
+    #[serde(borrow)]
+    call_id: Text<'a>,
+    #[serde(borrow)]
+    command: Raw<'a>,
+    #[serde(borrow)]
+    aggregated_output: Raw<'a>,
+    #[serde(borrow)]
+    stdout: Raw<'a>,
+    exit_code: Number,
+    duration: Duration,
+    #[serde(borrow)]
+    changes: Pairs<'a, Change<'a>>,
+    success: Flag,
+    #[serde(borrow)]
+    invocation: Invocation<'a>,
+    #[serde(borrow)]
+    result: Raw<'a>,
+    #[serde(borrow)]
+    query: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Info {
+    total_token_usage: Maybe<Usage>,
+    last_token_usage: Maybe<Usage>,
+    model_context_window: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Duration {
+    secs: Count,
+    nanos: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Invocation<'a> {
+    #[serde(borrow)]
+    server: Text<'a>,
+    #[serde(borrow)]
+    tool: Text<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+}
+
+/// `{"add":{"content":…}}`, `{"update":{"unified_diff":…,"move_path":…}}` or `{"delete":{…}}`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Change<'a> {
+    #[serde(borrow)]
+    add: Maybe<Edit<'a>>,
+    #[serde(borrow)]
+    update: Maybe<Edit<'a>>,
+    #[serde(borrow)]
+    delete: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Edit<'a> {
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    unified_diff: Text<'a>,
+    #[serde(borrow)]
+    move_path: Text<'a>,
+}
+
+/// The result of an MCP call: `{"Ok":{…,"isError":…}}` or `{"Err":"…"}`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Outcome<'a> {
+    #[serde(rename = "Ok")]
+    ok: McpOutput,
+    #[serde(borrow, rename = "Err")]
+    err: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct McpOutput {
+    is_error: Flag,
+}
+
+struct Legacy {
+    context: Context,
+    runs: Vec<Run>,
+}
+
+struct Run {
+    builder: Builder,
+    model: Option<String>,
+    effort: Option<String>,
+    provider: Option<String>,
+    context_window: Option<i64>,
+    /// The thread's totals so far.
+    total: Tokens,
+    /// Calls since the last response.
+    open_calls: Vec<usize>,
+}
+
+impl Fold for Legacy {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: *context, runs: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+        let is_configuration = record.workdir.is_some();
+        let message = match &record.msg {
+            Maybe::Present(message) => Some(message),
+            _ if is_configuration || record.prompt.is_some() => None,
+            _ => return Seen::Unknown,
+        };
+        if is_configuration || self.runs.is_empty() {
+            self.runs.push(Run {
+                builder: Builder::new(&self.context, "", line.number),
+                model: record.model.owned(),
+                effort: record.effort.owned().filter(|it| it != "none"),
+                provider: record.provider.owned(),
+                context_window: None,
+                total: Tokens::UNKNOWN,
+                open_calls: Vec::new(),
+            });
+        }
+        let Some(run) = self.runs.last_mut() else { return Seen::Known };
+        if is_configuration {
+            run.builder.session.cwd = record.workdir.owned();
+            run.builder.session.model = record.model.owned();
+            return Seen::Known;
+        }
+        // The configuration is the same in every run: the id comes from what follows.
+        if run.builder.session.session_id.is_empty() {
+            run.builder.session.session_id = hashed_id(line.bytes);
+        }
+        if let Some(message) = message {
+            return run.message(message, line, damage);
+        }
+        run.builder.prompt(record.prompt.some());
+        Seen::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        let named = |it: &Run| !it.builder.session.session_id.is_empty();
+        self.runs.into_iter().filter(named).map(|it| it.builder.finish()).collect()
+    }
+}
+
+impl Run {
+    fn message(&mut self, message: &Message<'_>, line: Line<'_>, damage: &mut Damage) -> Seen {
+        match message.kind.as_str() {
+            "session_configured" => {
+                if let Some(id) = message.session_id.owned() {
+                    self.builder.session.session_id = id;
+                }
+                self.model = message.model.owned().or_else(|| self.model.take());
+                self.builder.session.model.clone_from(&self.model);
+            }
+            "task_started" => {
+                self.builder.session.status = Status::Incomplete;
+                self.context_window = message.model_context_window.get().or(self.context_window);
+            }
+            "task_complete" => {
+                self.builder.succeed();
+                self.builder.say(message.last_agent_message.as_str());
+            }
+            "turn_aborted" => {
+                self.builder.fail_as(ErrorKind::Cancelled, message.reason.as_str());
+                self.builder.session.status = Status::Aborted;
+                self.builder.event(EventKind::Abort, line.number, None).message = message.reason.owned();
+            }
+            "error" => {
+                self.builder.fail(None, message.message.as_str());
+                self.builder.event(EventKind::Error, line.number, None).message = message.message.some().map(brief);
+            }
+            "stream_error" => {
+                self.builder.event(EventKind::Retry, line.number, None).message = message.message.some().map(brief);
+            }
+            "context_compacted" | "compacted" => {
+                self.builder.event(EventKind::Compaction, line.number, None);
+            }
+            "agent_message" => self.builder.say(message.message.as_str()),
+            "token_count" => self.token_count(message, line, damage),
+            kind if message.call_id.is_some() => return self.call(kind, message, line),
+            "agent_reasoning"
+            | "agent_reasoning_section_break"
+            | "agent_message_delta"
+            | "agent_reasoning_delta"
+            | "background_event"
+            | "turn_diff"
+            | "plan_update"
+            | "user_message"
+            | "shutdown_complete"
+            | "exec_command_output_delta"
+            | "web_search_begin"
+            | "web_search_end"
+            | "mcp_list_tools_response" => {}
+            _ => return Seen::Unknown,
+        }
+        Seen::Known
+    }
+
+    fn token_count(&mut self, message: &Message<'_>, line: Line<'_>, damage: &mut Damage) {
+        let own = Usage {
+            input_tokens: message.input_tokens,
+            cached_input_tokens: message.cached_input_tokens,
+            output_tokens: message.output_tokens,
+            reasoning_output_tokens: message.reasoning_output_tokens,
+            ..Usage::default()
+        };
+        let total = match &message.info {
+            Maybe::Present(info) => info.total_token_usage.get().copied(),
+            // Only rate limits.
+            _ => Some(own).filter(|it| *it != Usage::default()),
+        };
+        let Some(total) = total.map(|it| it.tokens(damage)) else { return };
+        let fell = total.kinds().into_iter().zip(self.total.kinds()).any(|(new, old)| new < old);
+        let last = message.info.get().and_then(|it| it.last_token_usage.get()).map(|it| it.tokens(damage));
+        // A total that falls belongs to a new count: what it gives is what came since.
+        let response = if fell { last.unwrap_or(total) } else { total.minus(self.total) };
+        self.total = total;
+        if response.total().unwrap_or(0) == 0 {
+            return;
+        }
+        let index = self.builder.turn(Identity::Unique, line.number);
+        let turn = &mut self.builder.session.turns[index];
+        turn.tokens = response;
+        turn.model.clone_from(&self.model);
+        turn.provider.clone_from(&self.provider);
+        turn.effort.clone_from(&self.effort);
+        let window = message.info.get().and_then(|it| it.model_context_window.get());
+        turn.context_window = window.or(self.context_window);
+        for call in self.open_calls.drain(..) {
+            self.builder.session.tool_calls[call].turn = Some(index);
+        }
+    }
+
+    fn call(&mut self, kind: &str, message: &Message<'_>, line: Line<'_>) -> Seen {
+        let (tool, is_end) = match kind {
+            "exec_command_begin" | "exec_approval_request" => ("shell", false),
+            "exec_command_end" => ("shell", true),
+            "patch_apply_begin" | "apply_patch_approval_request" => ("apply_patch", false),
+            "patch_apply_end" => ("apply_patch", true),
+            "mcp_tool_call_begin" => (message.invocation.tool.as_str(), false),
+            "mcp_tool_call_end" => (message.invocation.tool.as_str(), true),
+            "web_search_begin" => ("web_search", false),
+            "web_search_end" => ("web_search", true),
+            "exec_command_output_delta" => return Seen::Known,
+            _ => return Seen::Unknown,
+        };
+        let call = self.builder.call(message.call_id.as_str(), tool, line.number, None);
+        if !self.open_calls.contains(&call) && self.builder.session.tool_calls[call].turn.is_none() {
+            self.open_calls.push(call);
+        }
+        match kind {
+            "exec_command_begin" => {
+                let words: Vec<Text<'_>> = message.command.read();
+                self.builder.arguments(call, message.command);
+                self.builder.session.tool_calls[call].target = tools::program_of_words(words);
+            }
+            "mcp_tool_call_begin" | "mcp_tool_call_end" => {
+                let row = &mut self.builder.session.tool_calls[call];
+                row.category = Cow::Borrowed("mcp");
+                row.mcp_server = message.invocation.server.owned();
+                self.builder.arguments(call, message.invocation.arguments);
+            }
+            "web_search_end" => drop(self.builder.arguments(call, message.query)),
+            _ => {}
+        }
+        for (path, change) in &message.changes.0 {
+            self.change(call, path, change, line);
+        }
+        if is_end {
+            self.call_end(call, kind, message);
+        }
+        Seen::Known
+    }
+
+    fn call_end(&mut self, call: usize, kind: &str, message: &Message<'_>) {
+        let exit_code = message.exit_code.whole();
+        let outcome: Outcome<'_> = message.result.read();
+        let is_error = exit_code.is_some_and(|it| it != 0)
+            || message.success.0 == Some(false)
+            || (kind == "mcp_tool_call_end" && (!outcome.err.is_empty() || outcome.ok.is_error.is_true()));
+        let output = [message.aggregated_output, message.stdout, message.result].into_iter().find(|it| !it.is_empty());
+        self.builder.result(call, output.unwrap_or_default(), None, CallStatus::from_error(is_error));
+        let row = &mut self.builder.session.tool_calls[call];
+        row.exit_code = exit_code;
+        row.duration_ms =
+            message.duration.secs.get().map(|secs| secs * 1000 + message.duration.nanos.get().unwrap_or(0) / 1_000_000);
+    }
+
+    fn change(&mut self, call: usize, path: &str, change: &Change<'_>, line: Line<'_>) {
+        let (path, operation, lines) = match (&change.add, &change.update) {
+            (Maybe::Present(add), _) => {
+                (path, Operation::Create, add.content.is_some().then(|| (tools::line_count(add.content.as_str()), 0)))
+            }
+            (_, Maybe::Present(update)) => {
+                let lines = update.unified_diff.some().map(|it| tools::diff_lines(it.lines()));
+                match update.move_path.some() {
+                    Some(path) => (path, Operation::Move, lines),
+                    None => (path, Operation::Update, lines),
+                }
+            }
+            _ if !change.delete.is_empty() => (path, Operation::Delete, None),
+            _ => return,
+        };
+        self.builder.change(call, path, Some(operation), lines, line.number, None);
+    }
+}

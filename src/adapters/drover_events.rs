@@ -1,0 +1,282 @@
+//! drover's `HarnessEvent`s, one a line.
+//!
+//! `usage` events are per call and add up; their input excludes what was cached, and versions that drop the cache counts
+//! leave them unknown (accounting, drover). A child run writes its own log under its own run id.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::{Adapter, Context, Damage, Fold, Seen, fold};
+use crate::builder::{Builder, brief};
+use crate::errors::ErrorKind;
+use crate::health::Reason;
+use crate::json::Raw;
+use crate::lines::Line;
+use crate::session::{CallStatus, Cost, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
+use crate::tools;
+use crate::wire::{Count, Flag, Maybe, Number, Text, When};
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    id: "drover-events",
+    runtime: "drover",
+    about: "drover, HarnessEvents",
+    shows: Shows::TOOL_CALLS.and(Shows::FILE_CHANGES).and(Shows::SUBAGENTS).and(Shows::COMPACTIONS).and(Shows::RETRIES),
+    claims: |probe| 2 * u32::from(probe.has("runId") && !probe.has("type") && is_known(&probe.text("kind"))),
+    parse: fold::<Events>,
+};
+
+fn is_known(kind: &str) -> bool {
+    matches!(
+        kind,
+        "run_start"
+            | "run_end"
+            | "input_validated"
+            | "output_validated"
+            | "output_retry"
+            | "turn_start"
+            | "llm_call"
+            | "thinking"
+            | "assistant_text"
+            | "tool_call_start"
+            | "tool_call_end"
+            | "usage"
+            | "compaction"
+            | "subagent_start"
+            | "subagent_end"
+            | "memory_written"
+            | "memory_recalled"
+            | "prompt_rendered"
+            | "error"
+    )
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Record<'a> {
+    #[serde(borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    run_id: Text<'a>,
+    ts: When,
+    turn: Count,
+    #[serde(borrow)]
+    agent_id: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
+    // llm_call
+    #[serde(borrow)]
+    model_name: Text<'a>,
+    #[serde(borrow)]
+    reasoning: Raw<'a>,
+    usage: Maybe<Usage>,
+    // tool_call_*
+    #[serde(borrow)]
+    tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    result: Outcome<'a>,
+    duration_ms: Number,
+    // compaction
+    #[serde(borrow)]
+    trigger: Text<'a>,
+    before_tokens: Count,
+    after_tokens: Count,
+    // subagent_*
+    #[serde(borrow)]
+    child_run_id: Text<'a>,
+    // output_retry, error
+    #[serde(borrow)]
+    reason: Text<'a>,
+    #[serde(borrow)]
+    tag: Text<'a>,
+    #[serde(borrow)]
+    message: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Usage {
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_tokens: Count,
+    cache_write_tokens: Count,
+    cost_usd: Number,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Outcome<'a> {
+    #[serde(borrow)]
+    content: Raw<'a>,
+    is_error: Flag,
+}
+
+struct Events {
+    context: Context,
+    runs: Vec<Run>,
+}
+
+struct Run {
+    builder: Builder,
+    model: Option<String>,
+    effort: Option<String>,
+    /// The number that the log gives to the turn of each call.
+    turn_of_call: Vec<(usize, i64)>,
+    /// The first response of each turn's number.
+    turns: HashMap<i64, usize>,
+    /// The last error, which says why a run ended.
+    error: Option<(ErrorKind, String)>,
+}
+
+impl Fold for Events {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: *context, runs: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+        let (true, Some(id)) = (is_known(record.kind.as_str()), record.run_id.some()) else { return Seen::Unknown };
+        let index = self.runs.iter().rposition(|it| it.builder.session.session_id == id).unwrap_or_else(|| {
+            self.runs.push(Run {
+                builder: Builder::new(&self.context, id, line.number),
+                model: None,
+                effort: None,
+                turn_of_call: Vec::new(),
+                turns: HashMap::new(),
+                error: None,
+            });
+            self.runs.len() - 1
+        });
+        self.runs[index].record(&record, line, damage);
+        Seen::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.runs.into_iter().map(Run::finish).collect()
+    }
+}
+
+impl Run {
+    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+        let (time, number) = (record.ts.0, line.number);
+        let builder = &mut self.builder;
+        builder.saw(time);
+        match record.kind.as_str() {
+            "run_start" => {
+                builder.session.agent = record.agent_id.owned();
+                builder.session.status = Status::Incomplete;
+            }
+            "llm_call" => {
+                self.model = record.model_name.owned();
+                // A word, or an object of the provider's.
+                self.effort = (!record.reasoning.is_empty()).then(|| record.reasoning.text().into_owned());
+            }
+            "assistant_text" => builder.say(record.text.as_str()),
+            "usage" => self.usage(record, line, damage),
+            "tool_call_start" => {
+                let call = builder.call(record.tool_use_id.as_str(), record.tool_name.as_str(), number, time);
+                if let Some(turn) = record.turn.get() {
+                    self.turn_of_call.push((call, turn));
+                }
+                let arguments = builder.arguments(call, record.input);
+                let category = tools::category(record.tool_name.as_str());
+                if let Some(file) = arguments.file()
+                    && matches!(category, "edit" | "write")
+                {
+                    // A write does not say whether the file was there.
+                    let operation = (category == "edit").then_some(Operation::Update);
+                    builder.change(call, file, operation, None, number, time);
+                }
+            }
+            "tool_call_end" => {
+                let call = builder.call(record.tool_use_id.as_str(), record.tool_name.as_str(), number, None);
+                let status = CallStatus::from_error(record.result.is_error.is_true());
+                builder.result(call, record.result.content, time, status);
+                builder.session.tool_calls[call].duration_ms = record.duration_ms.rounded();
+            }
+            "compaction" => {
+                let event = builder.event(EventKind::Compaction, number, time);
+                event.code = record.trigger.owned();
+                event.tokens_before = record.before_tokens.get();
+                event.tokens_after = record.after_tokens.get();
+            }
+            "subagent_start" => {
+                builder.session.subagents.insert(record.child_run_id.as_str().to_owned());
+                let event = builder.event(EventKind::Subagent, number, time);
+                event.code = record.child_run_id.owned();
+                event.agent = record.agent_id.owned();
+            }
+            "input_validated" => builder.event(EventKind::Validation, number, time).code = Some("input".to_owned()),
+            "output_validated" => builder.event(EventKind::Validation, number, time).code = Some("output".to_owned()),
+            "output_retry" => builder.event(EventKind::Retry, number, time).message = record.reason.some().map(brief),
+            "error" => {
+                let message = record.message.some().unwrap_or(record.tag.as_str());
+                self.error = Some((crate::errors::classify(None, message), message.to_owned()));
+                let event = builder.event(EventKind::Error, number, time);
+                event.code = record.tag.owned();
+                event.message = Some(brief(message));
+            }
+            "run_end" => self.end(record, line),
+            _ => {}
+        }
+    }
+
+    fn usage(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+        let Some(usage) = record.usage.get() else {
+            damage.note(Reason::NoUsage);
+            return;
+        };
+        let counts = [usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens];
+        if counts.contains(&Count::Impossible) {
+            damage.note(Reason::BadNumber);
+        }
+        let [input, output, cache_read, cache_write] = counts.map(Count::get);
+        // A run's log may hold the run twice: its usage is known by time and size.
+        let key = format!("{:?} {input:?} {output:?}", record.ts.0.map(|it| it.0));
+        let index = self.builder.turn(Identity::Session(key), line.number);
+        let turn = &mut self.builder.session.turns[index];
+        turn.tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };
+        turn.model.clone_from(&self.model);
+        turn.effort.clone_from(&self.effort);
+        turn.agent.clone_from(&self.builder.session.agent);
+        turn.occurred_at = record.ts.0;
+        turn.cost = usage.cost_usd.money().map(|total| Cost { total, parts: None });
+        if let Some(number) = record.turn.get() {
+            self.turns.entry(number).or_insert(index);
+        }
+    }
+
+    fn end(&mut self, record: &Record<'_>, line: Line<'_>) {
+        let status = record.status.as_str();
+        let (kind, message) = self.error.take().unzip();
+        let message = message.as_deref().unwrap_or(status);
+        match status {
+            "success" => self.builder.succeed(),
+            "paused" => self.builder.session.status = Status::Incomplete,
+            "quota" => self.builder.fail_as(ErrorKind::Budget, message),
+            "max_turns" => self.builder.fail_as(ErrorKind::MaxTurns, message),
+            "cancelled" => {
+                self.builder.fail_as(ErrorKind::Cancelled, message);
+                self.builder.session.status = Status::Aborted;
+                self.builder.event(EventKind::Abort, line.number, record.ts.0);
+            }
+            _ => self.builder.fail_as(kind.unwrap_or(ErrorKind::Other), message),
+        }
+        self.builder.session.stop_reason = record.status.owned();
+    }
+
+    fn finish(mut self) -> SessionResult {
+        for (call, number) in self.turn_of_call {
+            self.builder.session.tool_calls[call].turn = self.turns.get(&number).copied();
+        }
+        self.builder.session.model = self.model;
+        self.builder.finish()
+    }
+}

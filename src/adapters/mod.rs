@@ -1,0 +1,281 @@
+//! The formats: one file each, one line each in [`ADAPTERS`], one record loop for all.
+//!
+//! An adapter does no I/O and knows neither clock nor environment. It says of a record whether it is one of its own
+//! ([`Adapter::claims`]) and folds typed records into [`SessionResult`]s ([`Fold`]). Parsing never fails: what cannot be
+//! used is counted in [`Health`].
+//!
+//! To add a format: write its file, add its line to the table, a sample under `sample-logs/`, and accept the snapshot.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::builder::Content;
+use crate::health::{Health, Reason};
+use crate::json::{self, Raw};
+use crate::lines::{self, Line, Lines};
+use crate::session::{SessionResult, Shows};
+use crate::wire::Pairs;
+
+mod claude;
+mod claude_stream_json;
+mod codex_exec;
+mod codex_exec_legacy;
+mod drover_events;
+mod openclaw_events;
+mod opencode_run;
+mod pi_json;
+mod zag_json;
+mod zag_log;
+
+/// One format.
+#[derive(Debug)]
+pub struct Adapter {
+    /// The format's id: the `format` column, and the folder of its samples.
+    pub id: &'static str,
+    /// The agent program that writes it.
+    pub runtime: &'static str,
+    /// What it is, for people.
+    pub about: &'static str,
+    /// What it can show at all.
+    pub shows: Shows,
+    /// How surely a record is one of this format: 0 if it is not. A word that no other format has weighs more.
+    pub claims: fn(&Probe<'_>) -> u32,
+    /// The fold over its records.
+    parse: Parse,
+}
+
+/// All formats. On equal claims the first wins.
+pub static ADAPTERS: &[Adapter] = &[
+    claude_stream_json::JSON,
+    claude_stream_json::STREAM,
+    codex_exec::ADAPTER,
+    codex_exec_legacy::ADAPTER,
+    drover_events::ADAPTER,
+    openclaw_events::ADAPTER,
+    opencode_run::ADAPTER,
+    pi_json::ADAPTER,
+    zag_json::JSON,
+    zag_json::STREAM,
+    zag_log::ADAPTER,
+];
+
+/// [`fold`] for one format: takes lines, gives sessions and the lines that it did not know.
+type Parse =
+    for<'a> fn(&Context, &mut dyn Iterator<Item = Line<'a>>, &mut Health) -> (Vec<SessionResult>, Vec<Line<'a>>);
+
+/// What an adapter may know besides the records.
+#[derive(Debug, Clone, Copy)]
+pub struct Context {
+    /// The `runtime` column.
+    pub runtime: &'static str,
+    /// The `format` column.
+    pub format: &'static str,
+    /// What the format can show.
+    pub shows: Shows,
+    /// How much of the conversation is kept.
+    pub content: Content,
+}
+
+/// What was found in a log and what was lost of it.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    /// The adapter that read it; `None` if no adapter claims it.
+    pub format: Option<&'static str>,
+    /// The runtime of that adapter.
+    pub runtime: Option<&'static str>,
+    /// The sessions, in the order of their first records.
+    pub sessions: Vec<SessionResult>,
+    /// What was taken in and what was lost.
+    pub health: Health,
+}
+
+/// Whether a record's type is one that the adapter knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// It is, used or not.
+    Known,
+    /// It is none: counted, no damage.
+    Unknown,
+}
+
+/// The state of one adapter while it reads one log.
+pub trait Fold {
+    /// A record, which borrows the line.
+    type Record<'a>: Deserialize<'a>;
+
+    /// The state before the first record.
+    fn new(context: &Context) -> Self;
+
+    /// Takes in one record. What of it could not be used goes into `damage`.
+    fn record(&mut self, line: Line<'_>, record: Self::Record<'_>, damage: &mut Damage) -> Seen;
+
+    /// The sessions, in the order of their first records.
+    fn finish(self) -> Vec<SessionResult>;
+}
+
+/// What of one record could not be used.
+#[derive(Debug, Default)]
+pub struct Damage(Vec<Reason>);
+
+impl Damage {
+    /// Notes a loss, once per record and reason.
+    pub fn note(&mut self, reason: Reason) {
+        if !self.0.contains(&reason) {
+            self.0.push(reason);
+        }
+    }
+}
+
+/// Longer lines are no records. Real ones reach some 30 MB, with images.
+const MAX_LINE: usize = 1 << 30;
+
+/// The record loop: reads, folds, counts damage. Gives the sessions, and the records that the format does not know.
+pub fn fold<'a, F: Fold>(
+    context: &Context,
+    lines: &mut dyn Iterator<Item = Line<'a>>,
+    health: &mut Health,
+) -> (Vec<SessionResult>, Vec<Line<'a>>) {
+    let mut state = F::new(context);
+    let mut unknown = Vec::new();
+    let mut damage = Damage::default();
+    for line in lines {
+        let reason = if line.bytes[0] != b'{' {
+            if json::value_end(line.bytes, 0) == Ok(line.bytes.len()) { Reason::NotAnObject } else { Reason::NotJson }
+        } else if line.bytes.len() > MAX_LINE {
+            Reason::TooLong
+        } else {
+            match json::from_slice::<F::Record<'_>>(line.bytes) {
+                Ok(record) => {
+                    health.records += 1;
+                    if state.record(line, record, &mut damage) == Seen::Unknown {
+                        health.unknown_records += 1;
+                        unknown.push(line);
+                    }
+                    damage.0.drain(..).for_each(|reason| health.reject(reason, line.number, line.bytes));
+                    continue;
+                }
+                Err(json::Error::CutShort) => Reason::CutShort,
+                Err(json::Error::TooDeep) => Reason::TooDeep,
+                Err(json::Error::NotJson(_) | json::Error::Refused | json::Error::Repeated) => Reason::NotJson,
+            }
+        };
+        health.reject(reason, line.number, line.bytes);
+    }
+    (state.finish(), unknown)
+}
+
+/// The top level of one record, for [`Adapter::claims`].
+#[derive(Debug)]
+pub struct Probe<'a>(Vec<(Cow<'a, str>, Raw<'a>)>);
+
+impl<'a> Probe<'a> {
+    fn new(bytes: &'a [u8]) -> Option<Self> {
+        let pairs: Pairs<'a, Raw<'a>> =
+            if bytes.first() == Some(&b'{') { json::from_slice(bytes).ok()? } else { return None };
+        Some(Self(pairs.0))
+    }
+
+    /// The value of a key, absent or not.
+    pub fn raw(&self, key: &str) -> Raw<'a> {
+        self.0.iter().find(|(it, _)| it == key).map_or(Raw::default(), |(_, raw)| *raw)
+    }
+
+    /// Whether a key is there, whatever its value.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(it, _)| it == key)
+    }
+
+    /// Whether all of the keys are there.
+    pub fn has_all(&self, keys: &[&str]) -> bool {
+        keys.iter().all(|it| self.has(it))
+    }
+
+    /// The string of a key; empty if there is none.
+    pub fn text(&self, key: &str) -> Cow<'a, str> {
+        let raw = self.raw(key);
+        if raw.0.first() == Some(&b'"') { raw.text() } else { Cow::Borrowed("") }
+    }
+
+    /// The object of a key; one without keys if there is none.
+    #[must_use]
+    pub fn object(&self, key: &str) -> Probe<'a> {
+        Probe::new(self.raw(key).0).unwrap_or(Probe(Vec::new()))
+    }
+}
+
+/// Records that decide on the format. The header of a pi log decides nothing, and a stream may begin with hooks.
+const DECIDING: usize = 40;
+
+/// How surely a log is of each format: the sum of [`Adapter::claims`] over its first records. Ordered by weight, the
+/// likeliest first; formats that claim nothing are left out.
+///
+/// `runtime` is what someone else says of the log; it decides among the formats that claim it.
+pub fn detect(bytes: &[u8], runtime: Option<&str>) -> Vec<(&'static Adapter, u32)> {
+    detect_among(
+        &Lines::new(bytes).map(|it| it.bytes).filter_map(Probe::new).take(DECIDING).collect::<Vec<_>>(),
+        runtime,
+    )
+}
+
+fn detect_among(probes: &[Probe<'_>], runtime: Option<&str>) -> Vec<(&'static Adapter, u32)> {
+    let mut claims: Vec<_> = ADAPTERS
+        .iter()
+        .map(|adapter| (adapter, probes.iter().map(adapter.claims).sum::<u32>()))
+        .filter(|(_, weight)| *weight > 0)
+        .collect();
+    claims.sort_by_key(|(adapter, weight)| (runtime != Some(adapter.runtime), std::cmp::Reverse(*weight)));
+    claims
+}
+
+/// Reads a log: the likeliest format, then its records.
+pub fn parse(bytes: &[u8], runtime: Option<&str>, content: Content) -> Parsed {
+    let mut health = Health { lines: lines::count(bytes), ..Health::default() };
+    let Some((adapter, _)) = detect(bytes, runtime).into_iter().next() else {
+        return Parsed { health, ..Parsed::default() };
+    };
+    let context =
+        |adapter: &Adapter| Context { runtime: adapter.runtime, format: adapter.id, shows: adapter.shows, content };
+    let (mut sessions, mut unknown) = (adapter.parse)(&context(adapter), &mut Lines::new(bytes), &mut health);
+    // Recordings of several runtimes may have been appended to one file: what one format does not know is another's.
+    let mut formats = vec![adapter];
+    while let Some(other) = another(&unknown, &formats) {
+        let mut own = Health::default();
+        let (more, rest) = (other.parse)(&context(other), &mut unknown.into_iter(), &mut own);
+        health.unknown_records = own.unknown_records;
+        own.rejects.into_iter().for_each(|it| health.add(it));
+        sessions.extend(more);
+        unknown = rest;
+        formats.push(other);
+    }
+    Parsed { format: Some(adapter.id), runtime: Some(adapter.runtime), sessions, health }
+}
+
+/// The format of records that the formats so far do not know, if two of them are surely of it.
+fn another(unknown: &[Line<'_>], formats: &[&'static Adapter]) -> Option<&'static Adapter> {
+    let probes: Vec<_> = unknown.iter().filter_map(|it| Probe::new(it.bytes)).take(DECIDING).collect();
+    let claims = detect_among(&probes, None)
+        .into_iter()
+        .filter(|(adapter, weight)| *weight >= 4 && formats.iter().all(|it| it.runtime != adapter.runtime));
+    claims.map(|(adapter, _)| adapter).next()
+}
+
+/// The id of a session whose log names none: `~` and a hash of its first record that has a time or a message. It stays
+/// the same while the log grows and is equal in copies.
+pub fn hashed_id(record: &[u8]) -> String {
+    format!("~{:016x}", xxhash_rust::xxh3::xxh3_64(record))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order() {
+        for (index, adapter) in ADAPTERS.iter().enumerate() {
+            assert!(ADAPTERS[..index].iter().all(|it| it.id != adapter.id), "{} stands twice", adapter.id);
+            assert!(adapter.id.starts_with(adapter.runtime), "{}", adapter.id);
+            assert!(!adapter.about.is_empty() && !adapter.about.ends_with('.'), "{}", adapter.id);
+        }
+    }
+}

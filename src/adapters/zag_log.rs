@@ -1,0 +1,529 @@
+//! zag's own session log, `~/.zag/projects/*/logs/sessions/ID.jsonl`: what the wrapper did and what it heard of the
+//! provider, through the provider's files and its stdout, so that one thing may be told several times (accounting B27).
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::Deserialize;
+
+use super::zag_json::{Refusals, ToolResult, add, limit_words};
+use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
+use crate::builder::{Builder, Content, brief};
+use crate::errors::ErrorKind;
+use crate::health::Reason;
+use crate::json::Raw;
+use crate::lines::Line;
+use crate::session::{CallStatus, EventKind, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind};
+use crate::time::Time;
+use crate::wire::{Count, Flag, Number, Text, When};
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    id: "zag-log",
+    runtime: "zag",
+    about: "zag, session log under ~/.zag/projects",
+    shows: Shows::USER_TURNS
+        .and(Shows::TOOL_CALLS)
+        .and(Shows::FILE_CHANGES)
+        .and(Shows::SUBAGENTS)
+        .and(Shows::PERMISSION_DENIALS),
+    claims: |probe| if probe.has_all(&["wrapper_session_id", "source_kind"]) { 10 } else { 0 },
+    parse: fold::<Log>,
+};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    seq: Count,
+    ts: When,
+    #[serde(borrow)]
+    provider: Text<'a>,
+    #[serde(borrow)]
+    wrapper_session_id: Text<'a>,
+    #[serde(borrow)]
+    provider_session_id: Text<'a>,
+    #[serde(borrow)]
+    source_kind: Text<'a>,
+    // session_started
+    #[serde(borrow)]
+    command: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    backfilled: Flag,
+    // user_message, assistant_message
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    message_id: Text<'a>,
+    // tool_call, tool_result, permission
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    #[serde(borrow)]
+    tool_kind: Text<'a>,
+    #[serde(borrow)]
+    tool_id: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    output: Raw<'a>,
+    #[serde(borrow)]
+    data: Raw<'a>,
+    granted: Flag,
+    // session_ended and session_result, tool_result
+    success: Flag,
+    #[serde(borrow)]
+    error: Raw<'a>,
+    #[serde(borrow)]
+    result: Text<'a>,
+    // provider_status
+    #[serde(borrow)]
+    message: Text<'a>,
+    // usage
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_tokens: Count,
+    cache_creation_tokens: Count,
+    total_cost_usd: Number,
+    // usage_limit_hit
+    #[serde(borrow)]
+    scope: Text<'a>,
+    #[serde(borrow)]
+    raw: Text<'a>,
+}
+
+/// What the wrapper keeps of an event that has no type of its own here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct StatusData<'a> {
+    duration_ms: Number,
+    num_turns: Count,
+    #[serde(borrow)]
+    stop_reason: Text<'a>,
+}
+
+/// Whom to believe of several that tell the same: the provider's own records before what was heard of it.
+const SOURCES: [&str; 5] = ["provider_file", "provider_log", "stdout", "backfill", "wrapper"];
+
+fn rank(source: &str) -> usize {
+    SOURCES.iter().position(|it| *it == source).unwrap_or(SOURCES.len())
+}
+
+/// The wrapper knows what it was asked. The provider's file also holds what programs wrote in the user's name, and after
+/// a resume the earlier prompts once more.
+fn prompt_rank(source: &str) -> usize {
+    if source == "wrapper" { 0 } else { 1 + rank(source) }
+}
+
+struct Log {
+    context: Context,
+    sessions: Vec<Session>,
+    by_id: HashMap<String, usize>,
+}
+
+impl Fold for Log {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: *context, sessions: Vec::new(), by_id: HashMap::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+        self.session(&record, line).record(&record, line, damage)
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions.into_iter().map(Session::finish).collect()
+    }
+}
+
+impl Log {
+    fn session(&mut self, record: &Record<'_>, line: Line<'_>) -> &mut Session {
+        let id = record.wrapper_session_id.some().map_or_else(
+            // A record without a session id belongs to the one before it.
+            || self.sessions.last().map_or_else(|| hashed_id(line.bytes), |it| it.builder.session.session_id.clone()),
+            str::to_owned,
+        );
+        let index = *self.by_id.entry(id).or_insert_with_key(|id| {
+            self.sessions.push(Session {
+                builder: Builder::new(&self.context, id, line.number),
+                keeps_text: self.context.content >= Content::Text,
+                provider: String::new(),
+                model: None,
+                is_backfilled: false,
+                has_answer: false,
+                has_calls: false,
+                has_result: false,
+                prompts: BTreeMap::new(),
+                usages: Vec::new(),
+                duration_ms: None,
+                turns: None,
+                refusals: Refusals::default(),
+                limit: None,
+            });
+            self.sessions.len() - 1
+        });
+        &mut self.sessions[index]
+    }
+}
+
+struct Session {
+    builder: Builder,
+    keeps_text: bool,
+    provider: String,
+    /// The model that the next usage is of.
+    model: Option<String>,
+    /// Whether the events were imported: their times and their end are the import's.
+    is_backfilled: bool,
+    has_answer: bool,
+    has_calls: bool,
+    has_result: bool,
+    /// What users typed, by the rank of who tells it.
+    prompts: BTreeMap<usize, Prompts>,
+    usages: Vec<Usage>,
+    /// How long the run took and how many turns, until its usage comes.
+    duration_ms: Option<i64>,
+    turns: Option<i64>,
+    refusals: Refusals,
+    /// The words of a limit that nothing has lifted yet.
+    limit: Option<String>,
+}
+
+#[derive(Default)]
+struct Prompts {
+    count: usize,
+    first: Option<String>,
+    ids: HashSet<String>,
+}
+
+struct Usage {
+    rank: usize,
+    line: i64,
+    key: String,
+    time: Option<Time>,
+    model: Option<String>,
+    duration_ms: Option<i64>,
+    turns: Option<i64>,
+    tokens: Tokens,
+    cost: Option<f64>,
+}
+
+impl Session {
+    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) -> Seen {
+        let kind = record.kind.as_str();
+        if kind == "session_started" {
+            self.start(record);
+        }
+        let time = record.ts.0.filter(|_| !self.is_backfilled);
+        self.builder.saw(time);
+        if let Some(provider) = record.provider.some() {
+            provider.clone_into(&mut self.provider);
+        }
+        let session = &mut self.builder.session;
+        // It is guessed at the start and replaced once the provider's own is known.
+        session.provider_session_id = record.provider_session_id.owned().or_else(|| session.provider_session_id.take());
+        match kind {
+            "user_message" => self.user(record),
+            "assistant_message" => {
+                self.has_answer = true;
+                if !self.has_result {
+                    self.builder.say(record.content.as_str());
+                }
+            }
+            "session_result" => {
+                self.has_result = true;
+                self.builder.say(record.result.as_str());
+            }
+            "tool_call" => {
+                self.call(record, line.number, time);
+            }
+            "tool_result" => self.call_result(record, line.number, time),
+            "permission" => {
+                if record.granted.0 == Some(false) {
+                    self.refusals.name(&mut self.builder, record.tool_name.as_str(), line.number, time);
+                }
+            }
+            "provider_status" => self.status(record),
+            "usage" => self.usage(record, line, time, damage),
+            "usage_limit_hit" => {
+                let words = limit_words(&record.raw, &record.provider, &record.scope);
+                let event = self.builder.event(EventKind::Error, line.number, time);
+                event.code = Some("usage_limit".to_owned());
+                event.message = Some(brief(&words));
+                self.limit = Some(brief(&words));
+            }
+            "usage_limit_resumed" => self.limit = None,
+            "usage_limit_resume_failed" => {
+                let event = self.builder.event(EventKind::Error, line.number, time);
+                event.code = Some("usage_limit_resume_failed".to_owned());
+                event.message = (!record.error.is_empty()).then(|| brief(&record.error.text()));
+            }
+            "session_ended" => self.end(record),
+            "session_started" | "reasoning" | "stderr" | "parse_warning" | "session_cleared" | "heartbeat"
+            | "user_event" => {}
+            _ => return Seen::Unknown,
+        }
+        Seen::Known
+    }
+
+    /// A run begins, perhaps one of several: what ended the one before is over.
+    fn start(&mut self, record: &Record<'_>) {
+        self.is_backfilled = record.backfilled.is_true();
+        self.has_result = false;
+        self.limit = None;
+        self.model = record.model.owned().or_else(|| self.model.take());
+        let session = &mut self.builder.session;
+        (session.status, session.error_kind, session.error_message) = (Status::Incomplete, None, None);
+        session.model = record.model.owned().or_else(|| session.model.take());
+        session.cwd = session.cwd.take().or_else(|| record.cwd.owned());
+        session.entrypoint = session.entrypoint.take().or_else(|| record.command.owned());
+    }
+
+    fn user(&mut self, record: &Record<'_>) {
+        const MACHINE: [&str; 4] = ["<command-", "<local-command-", "<task-notification>", "[Request interrupted"];
+        let text = record.content.as_str();
+        if MACHINE.iter().any(|it| text.trim_start().starts_with(it)) {
+            return;
+        }
+        let prompts = self.prompts.entry(prompt_rank(record.source_kind.as_str())).or_default();
+        if record.message_id.some().is_some_and(|it| !prompts.ids.insert(it.to_owned())) {
+            return;
+        }
+        prompts.count += 1;
+        if self.keeps_text && prompts.first.is_none() {
+            prompts.first = record.content.owned();
+        }
+    }
+
+    fn call(&mut self, record: &Record<'_>, line: i64, time: Option<Time>) -> usize {
+        self.has_calls = true;
+        // Of codex only the call is heard, without its id; the number of the event stands in its place.
+        let number = || format!("#{}", record.seq.get().unwrap_or(line));
+        let call =
+            self.builder.call(&record.tool_id.owned().unwrap_or_else(number), record.tool_name.as_str(), line, time);
+        let row = &mut self.builder.session.tool_calls[call];
+        if row.category == "other" {
+            row.category = Cow::Borrowed(category(record.tool_kind.as_str()));
+        }
+        let arguments = self.builder.arguments(call, record.input);
+        if matches!(self.builder.session.tool_calls[call].category.as_ref(), "edit" | "write")
+            && let Some(file) = arguments.file()
+        {
+            self.builder.change(call, file, None, None, line, time);
+        }
+        call
+    }
+
+    fn call_result(&mut self, record: &Record<'_>, line: i64, time: Option<Time>) {
+        let known = self.builder.call_index(record.tool_id.as_str());
+        // The provider's file names no tool in its results; the wrapper does.
+        let call = match known {
+            Some(call) => call,
+            None if record.tool_id.some().is_some() && record.tool_name.some().is_some() => {
+                self.call(record, line, time)
+            }
+            None => return,
+        };
+        let result =
+            ToolResult { success: record.success, output: record.output, error: record.error, data: record.data };
+        result.apply(&mut self.builder, call, line, time);
+    }
+
+    /// The wrapper writes the start, the turns and the result of a run as a status. Others' statuses are their own.
+    fn status(&mut self, record: &Record<'_>) {
+        if record.source_kind.as_str() != "wrapper" {
+            return;
+        }
+        if let Some(model) = record.message.as_str().strip_prefix("Initialized ").filter(|it| !it.is_empty()) {
+            // The start may have named an alias, such as `opus`.
+            self.model = Some(model.to_owned());
+            self.builder.session.model = Some(model.to_owned());
+        }
+        let data: StatusData<'_> = record.data.read();
+        self.duration_ms = add(self.duration_ms, data.duration_ms.rounded());
+        self.turns = add(self.turns, data.num_turns.get());
+        let session = &mut self.builder.session;
+        session.stop_reason = data.stop_reason.owned().or_else(|| session.stop_reason.take());
+    }
+
+    fn usage(&mut self, record: &Record<'_>, line: Line<'_>, time: Option<Time>, damage: &mut Damage) {
+        let counts =
+            [record.input_tokens, record.output_tokens, record.cache_read_tokens, record.cache_creation_tokens];
+        let cost = record.total_cost_usd.money();
+        if counts.contains(&Count::Impossible) {
+            damage.note(Reason::BadNumber);
+        } else if cost.is_none() && counts.iter().all(|it| it.get().is_none()) {
+            damage.note(Reason::NoUsage);
+        }
+        let [input, output, cache_read, cache_write] = counts.map(Count::get);
+        let mut tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };
+        if tokens.is_all_zero() {
+            // So zag writes a cost without counts.
+            tokens = Tokens::UNKNOWN;
+        }
+        self.usages.push(Usage {
+            rank: rank(record.source_kind.as_str()),
+            line: line.number,
+            key: hashed_id(line.bytes),
+            time,
+            model: self.model.clone(),
+            duration_ms: self.duration_ms.take(),
+            turns: self.turns.take(),
+            tokens,
+            cost,
+        });
+    }
+
+    fn end(&mut self, record: &Record<'_>) {
+        if record.success.is_true() {
+            self.builder.succeed();
+        } else if !record.error.is_empty() {
+            self.builder.fail(None, &record.error.text());
+        } else if let Some(limit) = self.limit.take() {
+            self.builder.fail_as(ErrorKind::RateLimit, &limit);
+        } else {
+            self.builder.fail(None, "");
+        }
+        if self.is_backfilled {
+            // Every import ends with a success.
+            self.builder.session.status = Status::Unknown;
+        }
+    }
+
+    fn finish(mut self) -> SessionResult {
+        if let Some((_, prompts)) = self.prompts.pop_first() {
+            self.builder.prompt(prompts.first.as_deref());
+            (1..prompts.count).for_each(|_| self.builder.prompt(None));
+        }
+        let agents: Vec<_> =
+            self.builder.session.tool_calls.iter().filter(|it| it.category == "subagent").cloned().collect();
+        for call in agents.into_iter().filter(|it| it.status != CallStatus::Denied) {
+            let event = self.builder.event(EventKind::Subagent, call.line, call.occurred_at);
+            event.code = Some(call.call_id.clone());
+            event.call_id = Some(call.call_id.clone());
+            self.builder.session.subagents.insert(call.call_id);
+        }
+        let totals = totals(self.usages);
+        let mut session = self.builder.finish();
+        // The usage is written at the end of a run, and Claude's leaves out its subagents.
+        session.under_reports =
+            session.status == Status::Incomplete || (!totals.is_empty() && !session.subagents.is_empty());
+        session.totals = totals;
+        (session.duration_ms, session.stated_turns) = (self.duration_ms, self.turns);
+        // Of other providers zag hears no results, and of a captured run nothing but its end.
+        session.shows = match self.provider.as_str() {
+            "claude" | "copilot" if self.has_answer || self.has_calls => session.shows,
+            _ if self.has_calls => Shows::USER_TURNS.and(Shows::TOOL_CALLS),
+            _ => Shows::USER_TURNS,
+        };
+        session
+    }
+}
+
+/// The usage of all runs, of the most trustworthy source alone.
+///
+/// zag's only writer of these events is `record_agent_output`, once for each process of the provider that it ran, with
+/// the sum over that process (Claude's `result.usage`). So an event is no response but the whole of many: a row of grain
+/// `session`, without the price of one huge request. A resumed session and one that waited for its limit to pass have
+/// several, which add. Each leaves its key, by which a shorter copy of the log is known, and the last holds the sum.
+fn totals(usages: Vec<Usage>) -> Vec<Total> {
+    let Some(best) = usages.iter().map(|it| it.rank).min() else { return Vec::new() };
+    let mut totals = Vec::new();
+    let (mut cost, mut turns) = (None, None);
+    let mut models: Vec<ModelTotal> = Vec::new();
+    let mut by_model: HashMap<Option<String>, usize> = HashMap::new();
+    for usage in usages.into_iter().filter(|it| it.rank == best) {
+        let index = *by_model.entry(usage.model).or_insert_with_key(|model| {
+            models.push(ModelTotal { model: model.clone(), ..ModelTotal::default() });
+            models.len() - 1
+        });
+        cost = sum(cost, usage.cost);
+        models[index].tokens = models[index].tokens.plus(usage.tokens);
+        models[index].cost = sum(models[index].cost, usage.cost);
+        turns = add(turns, usage.turns);
+        let (line, key, occurred_at, duration_ms) = (usage.line, usage.key, usage.time, usage.duration_ms);
+        totals.push(Total { line, key, kind: TotalKind::Process, occurred_at, duration_ms, ..Total::default() });
+    }
+    if let Some(last) = totals.last_mut() {
+        (last.cost, last.turns, last.models) = (cost, turns, models);
+    }
+    totals
+}
+
+fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a + b),
+        _ => a.or(b),
+    }
+}
+
+/// The word for zag's own classes of tools.
+fn category(tool_kind: &str) -> &'static str {
+    match tool_kind {
+        "shell" => "shell",
+        "file_read" => "read",
+        "file_write" => "write",
+        "file_edit" | "notebook" => "edit",
+        "search" => "search",
+        "web" => "web",
+        "sub_agent" => "subagent",
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::parse;
+
+    fn read(events: &[(&str, &str)]) -> SessionResult {
+        let line = |(source, event): &(&str, &str)| {
+            format!(
+                r#"{{"seq":1,"ts":"2026-10-05T10:00:00Z","provider":"claude","wrapper_session_id":"w","source_kind":"{source}",{event}}}"#
+            )
+        };
+        let log = events.iter().map(line).collect::<Vec<_>>().join("\n");
+        parse(log.as_bytes(), None, Content::Text).sessions.swap_remove(0)
+    }
+
+    #[test]
+    fn one_source_is_believed() {
+        let usage = r#""type":"usage","input_tokens":10,"output_tokens":2"#;
+        let other = r#""type":"usage","input_tokens":7,"output_tokens":1"#;
+        let prompt = r#""type":"user_message","content":"a","message_id":"1""#;
+        let session = read(&[
+            ("wrapper", usage),
+            ("stdout", usage),
+            ("stdout", other),
+            ("stdout", prompt),
+            ("stdout", prompt),
+            ("elsewhere", prompt),
+        ]);
+        let total = session.totals.last().unwrap();
+        assert_eq!((total.models[0].tokens.input, total.models[0].tokens.output), (Some(17), Some(3)));
+        assert_eq!((session.totals.len(), session.user_turns), (2, Some(1)));
+    }
+
+    #[test]
+    fn an_import_knows_neither_times_nor_an_end() {
+        let session = read(&[
+            ("backfill", r#""type":"session_started","command":"backfill","backfilled":true"#),
+            ("backfill", r#""type":"assistant_message","content":"a""#),
+            ("wrapper", r#""type":"session_ended","success":true,"error":null"#),
+        ]);
+        assert_eq!((session.started_at, session.ended_at, session.status), (None, None, Status::Unknown));
+    }
+
+    #[test]
+    fn an_end_without_words_is_that_of_the_limit() {
+        let end = ("wrapper", r#""type":"session_ended","success":false,"error":null"#);
+        let hit = ("wrapper", r#""type":"usage_limit_hit","scope":"weekly","raw":null"#);
+        assert_eq!(read(&[hit, end]).error_kind, Some(ErrorKind::RateLimit));
+        assert_eq!(
+            read(&[hit, ("wrapper", r#""type":"usage_limit_resumed""#), end]).error_kind,
+            Some(ErrorKind::Other)
+        );
+    }
+}

@@ -1,0 +1,251 @@
+//! What every adapter needs while it folds records into a session: calls found again by their ids, times, content.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::adapters::Context;
+use crate::errors::{self, ErrorKind};
+use crate::json::Raw;
+use crate::session::{
+    CallStatus, Event, EventKind, FileChange, Identity, Operation, SessionResult, Status, ToolCall, Turn,
+};
+use crate::time::Time;
+use crate::tools::{self, Arguments};
+
+/// A session while its records are read.
+#[derive(Debug)]
+pub struct Builder {
+    /// What is known so far.
+    pub session: SessionResult,
+    content: Content,
+    calls: HashMap<String, usize>,
+    turns: HashMap<Identity, usize>,
+}
+
+/// How much of the conversation is kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Content {
+    /// Numbers only.
+    #[default]
+    None,
+    /// The first prompt and the last answer.
+    Text,
+    /// Arguments and results of tool calls as well.
+    Full,
+}
+
+impl Builder {
+    /// A session that begins at `line`.
+    pub fn new(context: &Context, session_id: impl Into<String>, line: i64) -> Self {
+        let session = SessionResult {
+            session_id: session_id.into(),
+            runtime: Cow::Borrowed(context.runtime),
+            format: Cow::Borrowed(context.format),
+            shows: context.shows,
+            line,
+            status: Status::Incomplete,
+            ..SessionResult::default()
+        };
+        Self { session, content: context.content, calls: HashMap::new(), turns: HashMap::new() }
+    }
+
+    /// The session lasted at least until `time`, and from it on.
+    pub fn saw(&mut self, time: Option<Time>) {
+        let Some(time) = time else { return };
+        let session = &mut self.session;
+        session.started_at = Some(session.started_at.map_or(time, |it| it.min(time)));
+        session.ended_at = session.ended_at.max(Some(time));
+    }
+
+    /// The index of the turn of that identity; a new one if there is none, or if it is unique.
+    pub fn turn(&mut self, identity: Identity, line: i64) -> usize {
+        let turns = &mut self.session.turns;
+        let mut add = |identity: Identity| {
+            turns.push(Turn { line, identity, ..Turn::default() });
+            turns.len() - 1
+        };
+        if identity == Identity::Unique {
+            return add(identity);
+        }
+        if let Some(index) = self.turns.get(&identity) {
+            return *index;
+        }
+        let index = add(identity.clone());
+        self.turns.insert(identity, index);
+        index
+    }
+
+    /// The index of the call `call_id`; a new one, incomplete until its result comes, if there is none.
+    pub fn call(&mut self, call_id: &str, tool: &str, line: i64, time: Option<Time>) -> usize {
+        if let Some(index) = self.call_index(call_id) {
+            let call = &mut self.session.tool_calls[index];
+            call.occurred_at = call.occurred_at.or(time);
+            return index;
+        }
+        let calls = &mut self.session.tool_calls;
+        calls.push(ToolCall {
+            line,
+            call_id: call_id.to_owned(),
+            tool: tool.to_owned(),
+            category: Cow::Borrowed(tools::category(tool)),
+            mcp_server: tools::mcp_server(tool).map(str::to_owned),
+            occurred_at: time,
+            ..ToolCall::default()
+        });
+        self.calls.insert(call_id.to_owned(), calls.len() - 1);
+        calls.len() - 1
+    }
+
+    /// The index of a call that was seen.
+    pub fn call_index(&self, call_id: &str) -> Option<usize> {
+        self.calls.get(call_id).copied()
+    }
+
+    /// Forgets the ids of calls: the next call of the same id is another one.
+    pub fn forget_calls(&mut self) {
+        self.calls.clear();
+    }
+
+    /// Takes in the arguments of a call, which it gives back read.
+    pub fn arguments<'a>(&mut self, call: usize, raw: Raw<'a>) -> Arguments<'a> {
+        let arguments: Arguments<'a> = raw.read();
+        let full = self.content == Content::Full;
+        let call = &mut self.session.tool_calls[call];
+        call.args_bytes = raw.len().or(call.args_bytes);
+        call.target = arguments.target(&call.category).or_else(|| call.target.take());
+        if full && !raw.is_empty() {
+            call.args = Some(raw.text().into_owned());
+        }
+        arguments
+    }
+
+    /// Takes in the result of a call: how long its text is in the log, and what it says.
+    pub fn result(&mut self, call: usize, raw: Raw<'_>, time: Option<Time>, status: CallStatus) {
+        let full = self.content == Content::Full;
+        let call = &mut self.session.tool_calls[call];
+        call.status = status;
+        call.ended_at = call.ended_at.or(time);
+        call.result_bytes = raw.len().or(call.result_bytes);
+        if full && !raw.is_empty() {
+            call.result = Some(raw.text().into_owned());
+        }
+    }
+
+    /// A file that a call changes, if the call ends well. One row per path and call.
+    pub fn change(
+        &mut self,
+        call: usize,
+        path: &str,
+        operation: Option<Operation>,
+        lines: Option<(i64, i64)>,
+        line: i64,
+        time: Option<Time>,
+    ) {
+        let changes = &mut self.session.file_changes;
+        let index = changes.iter().rposition(|it| it.call == Some(call) && it.path == path).unwrap_or_else(|| {
+            changes.push(FileChange {
+                line,
+                call: Some(call),
+                occurred_at: time,
+                path: path.to_owned(),
+                ..FileChange::default()
+            });
+            changes.len() - 1
+        });
+        let change = &mut changes[index];
+        change.operation = operation.or(change.operation);
+        if let Some((added, removed)) = lines {
+            change.lines_added = Some(added);
+            change.lines_removed = Some(removed);
+        }
+    }
+
+    /// The files that a call changes by a patch, if the call ends well.
+    pub fn patch(&mut self, call: usize, patch: &str, line: i64, time: Option<Time>) {
+        for file in tools::patched_files(patch) {
+            self.change(call, &file.path, Some(file.operation), None, line, time);
+            if let Some(change) = self.session.file_changes.last_mut() {
+                (change.lines_added, change.lines_removed) = (file.lines_added, file.lines_removed);
+            }
+        }
+    }
+
+    /// Adds an event, to be filled.
+    pub fn event(&mut self, kind: EventKind, line: i64, time: Option<Time>) -> &mut Event {
+        let events = &mut self.session.events;
+        events.push(Event { kind, line, occurred_at: time, ..Event::default() });
+        let last = events.len() - 1;
+        &mut events[last]
+    }
+
+    /// A refused call: its status, and an event once.
+    pub fn deny(&mut self, call: usize, line: i64, time: Option<Time>, message: Option<&str>) {
+        let call = &mut self.session.tool_calls[call];
+        let (code, call_id) = (call.tool.clone(), call.call_id.clone());
+        let (agent, is_subagent) = (call.agent.clone(), call.is_subagent);
+        call.status = CallStatus::Denied;
+        if self
+            .session
+            .events
+            .iter()
+            .any(|it| it.kind == EventKind::PermissionDenial && it.call_id.as_ref() == Some(&call_id))
+        {
+            return;
+        }
+        let event = self.event(EventKind::PermissionDenial, line, time);
+        event.code = Some(code);
+        event.call_id = Some(call_id);
+        event.message = message.map(brief);
+        (event.agent, event.is_subagent) = (agent, is_subagent);
+    }
+
+    /// What a human typed.
+    pub fn prompt(&mut self, text: Option<&str>) {
+        let session = &mut self.session;
+        session.user_turns = Some(session.user_turns.unwrap_or(0) + 1);
+        if self.content >= Content::Text && session.prompt.is_none() {
+            session.prompt = text.map(str::to_owned);
+        }
+    }
+
+    /// What the assistant said; the last stands.
+    pub fn say(&mut self, text: &str) {
+        if self.content >= Content::Text && !text.is_empty() {
+            self.session.text = Some(text.to_owned());
+        }
+    }
+
+    /// It ended well. A later success outranks an earlier error.
+    pub fn succeed(&mut self) {
+        self.session.status = Status::Success;
+        self.session.error_kind = None;
+        self.session.error_message = None;
+    }
+
+    /// It failed, for what `code` or `message` tell.
+    pub fn fail(&mut self, code: Option<i64>, message: &str) {
+        self.fail_as(errors::classify(code, message), message);
+    }
+
+    /// It failed for a known kind of reason.
+    pub fn fail_as(&mut self, kind: ErrorKind, message: &str) {
+        self.session.status = Status::Error;
+        self.session.error_kind = Some(kind);
+        if !message.is_empty() {
+            self.session.error_message = Some(brief(message));
+        }
+    }
+
+    /// The session, without the changes of calls that did not end well.
+    pub fn finish(mut self) -> SessionResult {
+        let calls = &self.session.tool_calls;
+        self.session.file_changes.retain(|it| it.call.is_none_or(|it| calls[it].status == CallStatus::Ok));
+        self.session
+    }
+}
+
+/// A message of bounded length: what a provider answers may be a whole page.
+pub fn brief(message: &str) -> String {
+    const LONGEST: usize = 1000;
+    message.chars().take(LONGEST).collect()
+}

@@ -1,0 +1,118 @@
+//! Paths to files: each file once, in a fixed order, whatever links and overlapping paths lead to it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use walkdir::WalkDir;
+
+use crate::time::Time;
+
+/// A file to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its real path, without links: what makes it one file.
+    pub path: PathBuf,
+    /// Its path below the given one, for labels.
+    pub relative: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was last written.
+    pub modified_at: Option<Time>,
+}
+
+/// What could not be walked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A path of the command line that is not there.
+    #[error("{}: no such file or folder", .0.display())]
+    Missing(PathBuf),
+    /// A folder below it that cannot be read.
+    #[error(transparent)]
+    Walk(#[from] walkdir::Error),
+}
+
+/// Finds all regular files at and below `roots`, hidden ones too: agents keep their logs in dot folders. Links are
+/// followed; a file that several names lead to is found once, a folder that links to itself is walked once.
+///
+/// The folder `except`, an archive, is left out.
+pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Error>) {
+    let except = except.and_then(|it| it.canonicalize().ok());
+    let mut found: BTreeMap<PathBuf, Found> = BTreeMap::new();
+    let mut errors = Vec::new();
+    for root in roots {
+        if !root.exists() {
+            errors.push(Error::Missing(root.clone()));
+            continue;
+        }
+        let is_archive =
+            |path: &Path| except.as_deref().is_some_and(|it| path.canonicalize().is_ok_and(|path| path == it));
+        let walk = WalkDir::new(root).follow_links(true).sort_by_file_name().into_iter();
+        for entry in walk.filter_entry(|it| !(it.file_type().is_dir() && is_archive(it.path()))) {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) if error.loop_ancestor().is_some() => continue,
+                // A link to nothing is no file.
+                Err(error) if error.io_error().is_some_and(|it| it.kind() == std::io::ErrorKind::NotFound) => continue,
+                Err(error) => {
+                    errors.push(error.into());
+                    continue;
+                }
+            };
+            if !entry.file_type().is_file() {
+                continue;
+            }
+            let metadata = match entry.metadata() {
+                Ok(metadata) => metadata,
+                Err(error) => {
+                    errors.push(error.into());
+                    continue;
+                }
+            };
+            let Ok(path) = entry.path().canonicalize() else { continue };
+            let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
+            let relative = if relative.as_os_str().is_empty() { Path::new(entry.file_name()) } else { relative };
+            found.entry(path.clone()).or_insert_with(|| Found {
+                path,
+                relative: relative.to_owned(),
+                bytes: metadata.len(),
+                modified_at: metadata.modified().ok().and_then(micros),
+            });
+        }
+    }
+    (found.into_values().collect(), errors)
+}
+
+fn micros(time: SystemTime) -> Option<Time> {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_micros()).ok().map(Time)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn each_file_is_found_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("a/.hidden")).unwrap();
+        fs::create_dir_all(root.join("archive")).unwrap();
+        for name in ["a/b.jsonl", "a/.hidden/c", "archive/x.parquet"] {
+            fs::write(root.join(name), "x").unwrap();
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("..", root.join("a/loop")).unwrap();
+            std::os::unix::fs::symlink("b.jsonl", root.join("a/link.jsonl")).unwrap();
+            std::os::unix::fs::symlink("nowhere", root.join("a/dangling")).unwrap();
+        }
+        let roots = [root.join("a"), root.to_owned(), root.join("a/b.jsonl"), root.join("missing")];
+        let (found, errors) = discover(&roots, Some(&root.join("archive")));
+        let names: Vec<_> = found.iter().map(|it| it.path.file_name().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["c", "b.jsonl"]);
+        assert!(matches!(&errors[..], [Error::Missing(_)]));
+    }
+}

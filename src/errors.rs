@@ -1,0 +1,185 @@
+//! What kind of error a code or a message tells of. The order of the rules is the contract's.
+
+use serde::{Deserialize, Serialize};
+
+/// Kinds of errors that end a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// Not logged in, or a key that is not valid.
+    Auth,
+    /// No credit left.
+    Billing,
+    /// Too many requests, or a plan's limit.
+    RateLimit,
+    /// The provider has too much to do.
+    Overloaded,
+    /// No answer in time.
+    Timeout,
+    /// The prompt is larger than the model's window.
+    ContextOverflow,
+    /// The limit on turns that the caller set.
+    MaxTurns,
+    /// The limit on money that the caller set.
+    Budget,
+    /// Stopped from outside.
+    Cancelled,
+    /// Anything else.
+    Other,
+}
+
+impl ErrorKind {
+    /// The contract's word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Billing => "billing",
+            Self::RateLimit => "rate_limit",
+            Self::Overloaded => "overloaded",
+            Self::Timeout => "timeout",
+            Self::ContextOverflow => "context_overflow",
+            Self::MaxTurns => "max_turns",
+            Self::Budget => "budget",
+            Self::Cancelled => "cancelled",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Each kind with the HTTP statuses and the words that tell of it, in lower case.
+const RULES: &[(ErrorKind, &[i64], &[&str])] = &[
+    (
+        ErrorKind::Auth,
+        &[401, 403],
+        &[
+            "not logged in",
+            "unauthorized",
+            "invalid api key",
+            "invalid_api_key",
+            "invalid x-api-key",
+            "incorrect api key",
+            "authentication",
+            "permission_error",
+            "forbidden",
+            "please run /login",
+            "no api key",
+        ],
+    ),
+    (
+        ErrorKind::Billing,
+        &[402],
+        &[
+            "credit balance",
+            "insufficient_quota",
+            "insufficient credits",
+            "billing",
+            "payment required",
+            "exceeded your current quota",
+        ],
+    ),
+    (
+        ErrorKind::RateLimit,
+        &[429],
+        &[
+            "rate limit",
+            "rate_limit",
+            "ratelimit",
+            "usage limit",
+            "usage_limit",
+            "too many requests",
+            "resource_exhausted",
+            "limit reached",
+            "hit your limit",
+        ],
+    ),
+    (ErrorKind::Overloaded, &[529, 503], &["overloaded", "service unavailable", "at capacity"]),
+    (ErrorKind::Timeout, &[408, 504], &["timed out", "timeout", "deadline exceeded", "etimedout"]),
+    (
+        ErrorKind::ContextOverflow,
+        &[],
+        &[
+            "prompt is too long",
+            "context_length",
+            "context length",
+            "context window",
+            "context_window",
+            "maximum context",
+            "input is too long",
+        ],
+    ),
+    (ErrorKind::MaxTurns, &[], &["max_turns", "max turns", "maximum number of turns", "turn limit", "turn_limit"]),
+    (
+        ErrorKind::Budget,
+        &[],
+        &["error_max_budget_usd", "max_budget", "maximum budget", "budget exceeded", "cost limit"],
+    ),
+    (ErrorKind::Cancelled, &[], &["cancelled", "canceled", "aborted", "interrupted", "sigint", "sigterm"]),
+];
+
+/// The kind of an error: the first rule that fits its code, else the first that fits its words, where a status that
+/// stands in the words is a code; else [`ErrorKind::Other`].
+pub fn classify(code: Option<i64>, words: &str) -> ErrorKind {
+    let by_code = |code: i64| RULES.iter().find(|(_, codes, _)| codes.contains(&code)).map(|(kind, ..)| *kind);
+    if let Some(kind) = code.and_then(by_code) {
+        return kind;
+    }
+    let words = words.to_ascii_lowercase();
+    let spoken = |code: &i64| {
+        let code = code.to_string();
+        words.split(|it: char| !it.is_ascii_alphanumeric()).any(|word| word == code)
+    };
+    RULES
+        .iter()
+        .find(|(_, codes, phrases)| codes.iter().any(spoken) || phrases.iter().any(|it| words.contains(it)))
+        .map_or(ErrorKind::Other, |(kind, ..)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Messages in the form that providers and runtimes write.
+    #[test]
+    fn real_messages_have_their_kind() {
+        use ErrorKind::*;
+        for (code, words, kind) in [
+            (None, "Not logged in · Please run /login", Auth),
+            (None, "unexpected status 401 Unauthorized: Missing bearer or basic authentication in header", Auth),
+            (
+                None,
+                r#"API Error: 401 {"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
+                Auth,
+            ),
+            (Some(403), "Request not allowed", Auth),
+            (None, "Incorrect API key provided: sk-....", Auth),
+            (None, "Credit balance is too low", Billing),
+            (None, "You exceeded your current quota, please check your plan (insufficient_quota)", Billing),
+            (Some(402), "", Billing),
+            (None, "429 rate_limit_error: too many requests", RateLimit),
+            (Some(429), "Provider returned error", RateLimit),
+            (None, "Claude AI usage limit reached|1760000000", RateLimit),
+            (None, "You've hit your usage limit. Upgrade to Pro or try again at 3:05 PM.", RateLimit),
+            (None, "got status: RESOURCE_EXHAUSTED", RateLimit),
+            (
+                None,
+                r#"API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                Overloaded,
+            ),
+            (Some(503), "upstream connect error", Overloaded),
+            (None, "request timed out after 60s", Timeout),
+            (None, "504 Gateway Timeout", Timeout),
+            (None, "prompt is too long: 213462 tokens > 200000 maximum", ContextOverflow),
+            (None, "Your input exceeds the context window of this model.", ContextOverflow),
+            (None, "This model's maximum context length is 128000 tokens", ContextOverflow),
+            (None, "error_max_turns", MaxTurns),
+            (None, "Reached maximum number of turns (30)", MaxTurns),
+            (None, "error_max_budget_usd", Budget),
+            (None, "Request was aborted.", Cancelled),
+            (None, "connection reset by peer", Other),
+            (None, "read 4290 bytes", Other),
+            (Some(500), "Internal server error", Other),
+        ] {
+            assert_eq!(classify(code, words), kind, "{code:?} {words}");
+        }
+    }
+}

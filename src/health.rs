@@ -1,0 +1,123 @@
+//! What was lost, counted by name: nothing that could not be read is silent.
+
+use serde::{Deserialize, Serialize};
+
+/// Longest example of a rejected line, in characters.
+const EXAMPLE: usize = 120;
+
+/// Why something of a log could not be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The line is no JSON: noise of the terminal, a broken writer.
+    NotJson,
+    /// The line ends inside its JSON.
+    CutShort,
+    /// It is JSON, but no object.
+    NotAnObject,
+    /// Its brackets are nested too deep to be a record.
+    TooDeep,
+    /// It is too long to be a record.
+    TooLong,
+    /// A number in it can count nothing: negative, infinite, beyond a trillion.
+    BadNumber,
+    /// Its usage is there and cannot be read.
+    NoUsage,
+}
+
+impl Reason {
+    /// The contract's word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotJson => "not_json",
+            Self::CutShort => "cut_short",
+            Self::NotAnObject => "not_an_object",
+            Self::TooDeep => "too_deep",
+            Self::TooLong => "too_long",
+            Self::BadNumber => "bad_number",
+            Self::NoUsage => "no_usage",
+        }
+    }
+}
+
+/// One kind of loss in a log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reject {
+    /// Why.
+    pub reason: Reason,
+    /// Lines lost for it, or in part.
+    pub lines: i64,
+    /// The first of them, from 1.
+    pub first_line: i64,
+    /// The beginning of that line, without control characters.
+    pub example: String,
+}
+
+/// What a reader took in of a log and what it lost.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Health {
+    /// Physical lines, a last one without its newline too.
+    pub lines: i64,
+    /// Records that were read.
+    pub records: i64,
+    /// Records among them whose type the adapter does not know.
+    pub unknown_records: i64,
+    /// What was lost, by reason.
+    pub rejects: Vec<Reject>,
+}
+
+impl Health {
+    /// Counts a loss in the line `number`, whose text is `bytes`.
+    pub fn reject(&mut self, reason: Reason, number: i64, bytes: &[u8]) {
+        if let Some(reject) = self.rejects.iter_mut().find(|it| it.reason == reason) {
+            reject.lines += 1;
+        } else {
+            self.rejects.push(Reject { reason, lines: 1, first_line: number, example: example(bytes) });
+            self.rejects.sort_by_key(|it| it.reason);
+        }
+    }
+
+    /// Adds the losses of another reader of the same log.
+    pub fn add(&mut self, other: Reject) {
+        match self.rejects.iter_mut().find(|it| it.reason == other.reason) {
+            None => self.rejects.push(other),
+            Some(own) => {
+                own.lines += other.lines;
+                if other.first_line < own.first_line {
+                    (own.first_line, own.example) = (other.first_line, other.example);
+                }
+            }
+        }
+        self.rejects.sort_by_key(|it| it.reason);
+    }
+
+    /// Lines that were rejected whole or in part.
+    pub fn rejected_lines(&self) -> i64 {
+        self.rejects.iter().map(|it| it.lines).sum()
+    }
+}
+
+/// The beginning of a line, fit for a terminal.
+fn example(bytes: &[u8]) -> String {
+    // Four bytes a character at most, and some for control characters that are dropped.
+    let head = &bytes[..bytes.len().min(EXAMPLE * 8)];
+    String::from_utf8_lossy(head).chars().filter(|it| !it.is_control()).take(EXAMPLE).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_are_counted_by_reason_with_a_harmless_example() {
+        let mut health = Health::default();
+        health.reject(Reason::CutShort, 7, b"{\"a");
+        health.reject(Reason::NotJson, 2, format!("\x1b[31mred{}", "é".repeat(500)).as_bytes());
+        health.reject(Reason::NotJson, 9, b"later");
+        assert_eq!(health.rejected_lines(), 3);
+        let first = &health.rejects[0];
+        assert_eq!((first.reason, first.lines, first.first_line), (Reason::NotJson, 2, 2));
+        assert!(first.example.starts_with("[31mredé") && first.example.chars().count() == EXAMPLE);
+    }
+}

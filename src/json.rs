@@ -1,0 +1,680 @@
+//! Bytes to typed records: a serde deserializer for JSON as agents really write it.
+//!
+//! This is the only place that knows how JSON is read. Agents' logs hold lone surrogates (JavaScript cuts text inside an
+//! emoji), bytes that are not UTF-8, numbers like `1e400`, fields of the wrong type and lines nested 100,000 deep. The usual
+//! libraries reject the whole record for each of these; here they cost at most the one field:
+//!
+//! - a value of another type than the field asked for is skipped, and the field sees [`Visitor::visit_unit`] or stays empty;
+//! - text that is no valid Unicode is replaced with U+FFFD, and only where a field asks for it;
+//! - values that no field asks for are hopped over without recursion, so no input can exhaust the stack.
+//!
+//! Strings are borrowed from the input where they hold no escape.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// Nesting beyond this is rejected as [`Error::TooDeep`]. Real records stay under 40.
+pub const MAX_DEPTH: usize = 1024;
+
+/// Why a piece of input is not a JSON value that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The input ends inside a value.
+    #[error("the value is cut short")]
+    CutShort,
+    /// Something that JSON does not allow stands at this byte.
+    #[error("not JSON at byte {0}")]
+    NotJson(usize),
+    /// Brackets are nested deeper than [`MAX_DEPTH`].
+    #[error("nested deeper than {MAX_DEPTH}")]
+    TooDeep,
+    /// A type refused a value; the types of this crate do not.
+    #[error("a field could not be read")]
+    Refused,
+    /// A key stands twice in an object; [`from_slice`] takes the first.
+    #[error("a key stands twice")]
+    Repeated,
+}
+
+impl de::Error for Error {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self::Refused
+    }
+
+    fn duplicate_field(_: &'static str) -> Self {
+        Self::Repeated
+    }
+}
+
+/// Reads one value that fills the whole of `bytes`, white space aside. Of a key that stands twice (Codex writes `id` twice
+/// in its web searches) the first counts.
+///
+/// # Errors
+/// When `bytes` is not exactly one JSON value.
+pub fn from_slice<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Error> {
+    let mut reader = Reader::new(bytes);
+    let value = match T::deserialize(&mut reader) {
+        Err(Error::Repeated) => {
+            // Rare enough that only these records pay for remembering keys.
+            reader = Reader { bytes, at: 0, drops_repeated_keys: true };
+            T::deserialize(&mut reader)?
+        }
+        other => other?,
+    };
+    reader.space();
+    if reader.at == bytes.len() { Ok(value) } else { Err(Error::NotJson(reader.at)) }
+}
+
+/// The end of the value that starts at `start`, which has to be its first byte or white space before it.
+///
+/// # Errors
+/// When no complete value stands there.
+pub fn value_end(bytes: &[u8], start: usize) -> Result<usize, Error> {
+    let mut reader = Reader { at: start, ..Reader::new(bytes) };
+    reader.skip()?;
+    Ok(reader.at)
+}
+
+/// One value as it stands in the log, unparsed. Empty for a field that is absent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Raw<'a>(pub &'a [u8]);
+
+/// The name under which [`Reader`] recognises a [`Raw`].
+const RAW: &str = "$agentlogs::Raw";
+
+impl<'a> Raw<'a> {
+    /// Length of the value in bytes, as it stands in the log; `None` if it is absent or null.
+    pub fn len(self) -> Option<i64> {
+        if self.is_empty() { None } else { i64::try_from(self.0.len()).ok() }
+    }
+
+    /// Whether the value is absent or null.
+    pub fn is_empty(self) -> bool {
+        self.0.is_empty() || self.0 == b"null"
+    }
+
+    /// The value read as `T`; its default if it is absent or something else.
+    pub fn read<T: Deserialize<'a> + Default>(self) -> T {
+        if self.0.is_empty() { T::default() } else { from_slice(self.0).unwrap_or_default() }
+    }
+
+    /// A string's text without quotes and escapes, any other value as it stands.
+    pub fn text(self) -> Cow<'a, str> {
+        if self.0.first() == Some(&b'"')
+            && let Ok(text) = Reader::new(self.0).string()
+        {
+            return text;
+        }
+        String::from_utf8_lossy(self.0)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl<'de> Visitor<'de> for Bytes {
+            type Value = Raw<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+            fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Raw<'de>, E> {
+                Ok(Raw(bytes))
+            }
+        }
+        deserializer.deserialize_newtype_struct(RAW, Bytes)
+    }
+}
+
+/// A position in a buffer that holds JSON.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    drops_repeated_keys: bool,
+}
+
+impl<'a> Reader<'a> {
+    const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, drops_repeated_keys: false }
+    }
+
+    fn space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    /// The first byte of the next token, which stays unread.
+    fn peek(&mut self) -> Result<u8, Error> {
+        self.space();
+        self.bytes.get(self.at).copied().ok_or(Error::CutShort)
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), Error> {
+        if self.peek()? == byte {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(Error::NotJson(self.at))
+        }
+    }
+
+    /// Goes behind the closing quote of the string whose opening quote is at the current position.
+    fn skip_string(&mut self) -> Result<(), Error> {
+        self.at += 1;
+        loop {
+            let rest = self.bytes.get(self.at..).unwrap_or_default();
+            match memchr::memchr2(b'"', b'\\', rest) {
+                None => return Err(Error::CutShort),
+                Some(i) if rest[i] == b'"' => {
+                    self.at += i + 1;
+                    return Ok(());
+                }
+                Some(i) => self.at += i + 2,
+            }
+        }
+    }
+
+    fn string(&mut self) -> Result<Cow<'a, str>, Error> {
+        self.space();
+        let start = self.at + 1;
+        self.skip_string()?;
+        let inside = &self.bytes[start..self.at - 1];
+        if memchr::memchr(b'\\', inside).is_none() {
+            return Ok(String::from_utf8_lossy(inside));
+        }
+        unescape(inside).map(Cow::Owned).ok_or(Error::NotJson(start))
+    }
+
+    /// Hops over one value. Brackets are counted, not recursed into.
+    fn skip(&mut self) -> Result<(), Error> {
+        match self.peek()? {
+            b'"' => self.skip_string(),
+            b'{' | b'[' => self.skip_nested(),
+            _ => self.skip_scalar(),
+        }
+    }
+
+    fn skip_nested(&mut self) -> Result<(), Error> {
+        // One bit a level: set for an object, so that a `]` never closes a `{`.
+        let mut kinds = [0_u64; MAX_DEPTH / 64];
+        let mut depth = 0;
+        loop {
+            match *self.bytes.get(self.at).ok_or(Error::CutShort)? {
+                b'"' => {
+                    self.skip_string()?;
+                    continue;
+                }
+                open @ (b'{' | b'[') => {
+                    if depth == MAX_DEPTH {
+                        return Err(Error::TooDeep);
+                    }
+                    let bit = 1 << (depth % 64);
+                    if open == b'{' {
+                        kinds[depth / 64] |= bit;
+                    } else {
+                        kinds[depth / 64] &= !bit;
+                    }
+                    depth += 1;
+                }
+                close @ (b'}' | b']') => {
+                    depth -= 1;
+                    let object = kinds[depth / 64] >> (depth % 64) & 1 == 1;
+                    if object != (close == b'}') {
+                        return Err(Error::NotJson(self.at));
+                    }
+                    if depth == 0 {
+                        self.at += 1;
+                        return Ok(());
+                    }
+                }
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    fn skip_scalar(&mut self) -> Result<(), Error> {
+        let start = self.at;
+        while let Some(b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+        let text = &self.bytes[start..self.at];
+        match text {
+            b"true" | b"false" | b"null" => Ok(()),
+            [b'-' | b'0'..=b'9', ..] => Ok(()),
+            _ if self.at == self.bytes.len()
+                && [&b"true"[..], b"false", b"null"].iter().any(|it| it.starts_with(text)) =>
+            {
+                Err(Error::CutShort)
+            }
+            _ => Err(Error::NotJson(start)),
+        }
+    }
+
+    fn number(&mut self) -> Result<Number, Error> {
+        let start = self.at;
+        self.skip_scalar()?;
+        // `skip_scalar` left only ASCII in the range.
+        let text = std::str::from_utf8(&self.bytes[start..self.at]).map_err(|_| Error::NotJson(start))?;
+        if let Ok(number) = text.parse() {
+            return Ok(Number::Integer(number));
+        }
+        // Past 64 bits, a fraction or an exponent; `1e400` becomes infinity, which no field takes.
+        text.parse().map(Number::Float).map_err(|_| Error::NotJson(start))
+    }
+}
+
+enum Number {
+    Integer(i64),
+    Float(f64),
+}
+
+/// The text behind escapes; a lone surrogate becomes U+FFFD. `None` for an escape that JSON does not know.
+fn unescape(bytes: &[u8]) -> Option<String> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        let escape = *bytes.get(at)?;
+        at += 1;
+        let plain = match escape {
+            b'"' | b'\\' | b'/' => escape,
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'u' => {
+                let first = hex4(bytes.get(at..at + 4)?)?;
+                at += 4;
+                let mut code = u32::from(first);
+                if (0xD800..0xDC00).contains(&first)
+                    && bytes.get(at..at + 2) == Some(b"\\u")
+                    && let Some(second) = bytes.get(at + 2..at + 6).and_then(hex4)
+                    && (0xDC00..0xE000).contains(&second)
+                {
+                    code = 0x10000 + ((u32::from(first) - 0xD800) << 10) + (u32::from(second) - 0xDC00);
+                    at += 6;
+                }
+                let character = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+                out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                continue;
+            }
+            _ => return None,
+        };
+        out.push(plain);
+    }
+    Some(String::from_utf8(out).unwrap_or_else(|it| String::from_utf8_lossy(it.as_bytes()).into_owned()))
+}
+
+fn hex4(digits: &[u8]) -> Option<u16> {
+    let mut value = 0;
+    for &digit in digits {
+        value = value << 4 | u16::try_from(char::from(digit).to_digit(16)?).ok()?;
+    }
+    Some(value)
+}
+
+/// Hints are filters: a value of another type is skipped and seen as nothing.
+macro_rules! only {
+    ($($method:ident: $first:pat => $read:ident),* $(,)?) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+            match self.peek()? {
+                $first => self.$read(visitor),
+                _ => {
+                    self.skip()?;
+                    visitor.visit_unit()
+                }
+            }
+        }
+    )*};
+}
+
+impl<'de> Reader<'de> {
+    fn visit_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        match self.string()? {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_string(text),
+        }
+    }
+
+    fn visit_number<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        match self.number()? {
+            Number::Integer(number) => visitor.visit_i64(number),
+            Number::Float(number) => visitor.visit_f64(number),
+        }
+    }
+
+    fn visit_bool<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        let value = self.peek()? == b't';
+        self.skip_scalar()?;
+        visitor.visit_bool(value)
+    }
+
+    fn visit_object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        self.at += 1;
+        let mut items = Items { reader: self, keys: Vec::new(), close: b'}', first: true, done: false };
+        let value = visitor.visit_map(&mut items)?;
+        items.finish()?;
+        Ok(value)
+    }
+
+    fn visit_array<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        self.at += 1;
+        let mut items = Items { reader: self, keys: Vec::new(), close: b']', first: true, done: false };
+        let value = visitor.visit_seq(&mut items)?;
+        items.finish()?;
+        Ok(value)
+    }
+}
+
+impl<'de> Deserializer<'de> for &mut Reader<'de> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.peek()? {
+            b'"' => self.visit_string(visitor),
+            b'{' => self.visit_object(visitor),
+            b'[' => self.visit_array(visitor),
+            b't' | b'f' => self.visit_bool(visitor),
+            b'-' | b'0'..=b'9' => self.visit_number(visitor),
+            _ => {
+                self.skip_scalar()?;
+                visitor.visit_unit()
+            }
+        }
+    }
+
+    only! {
+        deserialize_bool: b't' | b'f' => visit_bool,
+        deserialize_i8: b'-' | b'0'..=b'9' => visit_number,
+        deserialize_i16: b'-' | b'0'..=b'9' => visit_number,
+        deserialize_i32: b'-' | b'0'..=b'9' => visit_number,
+        deserialize_i64: b'-' | b'0'..=b'9' => visit_number,
+        deserialize_u8: b'-' | b'0'..=b'9' => visit_number,
+        deserialize_u16: b'-' | b'0'..=b'9' => visit_number,
+        deserialize_u32: b'-' | b'0'..=b'9' => visit_number,
+        deserialize_u64: b'-' | b'0'..=b'9' => visit_number,
+        deserialize_f32: b'-' | b'0'..=b'9' => visit_number,
+        deserialize_f64: b'-' | b'0'..=b'9' => visit_number,
+        deserialize_char: b'"' => visit_string,
+        deserialize_str: b'"' => visit_string,
+        deserialize_string: b'"' => visit_string,
+        deserialize_bytes: b'"' => visit_string,
+        deserialize_byte_buf: b'"' => visit_string,
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.peek()? == b'n' {
+            self.skip_scalar()?;
+            visitor.visit_none()
+        } else {
+            visitor.visit_some(self)
+        }
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.skip()?;
+        visitor.visit_unit()
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_unit(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Error> {
+        if name != RAW {
+            return visitor.visit_newtype_struct(self);
+        }
+        self.space();
+        let start = self.at;
+        self.skip()?;
+        visitor.visit_borrowed_bytes(&self.bytes[start..self.at])
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.peek()? == b'[' {
+            self.visit_array(visitor)
+        } else {
+            self.skip()?;
+            visitor.visit_seq(Nothing)
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.peek()? == b'{' {
+            self.visit_object(visitor)
+        } else {
+            self.skip()?;
+            visitor.visit_map(Nothing)
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        self.deserialize_any(visitor)
+    }
+
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.peek()? != b'"' {
+            return Err(Error::NotJson(self.at));
+        }
+        let start = self.at + 1;
+        self.skip_string()?;
+        let inside = &self.bytes[start..self.at - 1];
+        if memchr::memchr(b'\\', inside).is_none() {
+            return visitor.visit_borrowed_bytes(inside);
+        }
+        visitor.visit_string(unescape(inside).ok_or(Error::NotJson(start))?)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.skip()?;
+        visitor.visit_unit()
+    }
+}
+
+/// The items between two brackets.
+struct Items<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    /// The keys so far, kept only where repeated ones are dropped.
+    keys: Vec<&'a [u8]>,
+    close: u8,
+    first: bool,
+    done: bool,
+}
+
+impl Items<'_, '_> {
+    /// Whether another key follows that did not stand before.
+    fn more_keys(&mut self) -> Result<bool, Error> {
+        while self.more()? {
+            if !self.reader.drops_repeated_keys || self.reader.peek()? != b'"' {
+                return Ok(true);
+            }
+            let start = self.reader.at;
+            self.reader.skip_string()?;
+            let key = &self.reader.bytes[start..self.reader.at];
+            if !self.keys.contains(&key) {
+                self.keys.push(key);
+                self.reader.at = start;
+                return Ok(true);
+            }
+            self.reader.expect(b':')?;
+            self.reader.skip()?;
+        }
+        Ok(false)
+    }
+
+    /// Whether another item follows; its comma and the closing bracket are read.
+    fn more(&mut self) -> Result<bool, Error> {
+        if self.done {
+            return Ok(false);
+        }
+        let byte = self.reader.peek()?;
+        if byte == self.close {
+            self.reader.at += 1;
+            self.done = true;
+        } else if self.first {
+            self.first = false;
+        } else {
+            self.reader.expect(b',')?;
+        }
+        Ok(!self.done)
+    }
+
+    /// Hops over what the visitor left unread.
+    fn finish(&mut self) -> Result<(), Error> {
+        while self.more()? {
+            if self.close == b'}' {
+                self.reader.skip()?;
+                self.reader.expect(b':')?;
+            }
+            self.reader.skip()?;
+        }
+        Ok(())
+    }
+}
+
+impl<'de> SeqAccess<'de> for &mut Items<'_, 'de> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+        if self.more()? { seed.deserialize(&mut *self.reader).map(Some) } else { Ok(None) }
+    }
+}
+
+impl<'de> MapAccess<'de> for &mut Items<'_, 'de> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+        if self.more_keys()? { seed.deserialize(&mut *self.reader).map(Some) } else { Ok(None) }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        self.reader.expect(b':')?;
+        seed.deserialize(&mut *self.reader)
+    }
+}
+
+/// An object or an array without items, in place of a value of another type.
+struct Nothing;
+
+impl<'de> SeqAccess<'de> for Nothing {
+    type Error = Error;
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, _: T) -> Result<Option<T::Value>, Error> {
+        Ok(None)
+    }
+}
+
+impl<'de> MapAccess<'de> for Nothing {
+    type Error = Error;
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, _: K) -> Result<Option<K::Value>, Error> {
+        Ok(None)
+    }
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, _: V) -> Result<V::Value, Error> {
+        Err(Error::Refused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(json: &str) -> String {
+        Raw(json.as_bytes()).text().into_owned()
+    }
+
+    #[test]
+    fn strings_are_unescaped() {
+        assert_eq!(text(r#""a\"b\\c\/\n\té""#), "a\"b\\c/\n\té");
+        assert_eq!(text(r#""\ud83d\ude80 \ud83d x \udc00\ud800""#), "🚀 \u{fffd} x \u{fffd}\u{fffd}");
+        assert!(matches!(Raw(br#""plain""#).text(), Cow::Borrowed("plain")));
+        assert_eq!(Raw(b"\"caf\xe9\"").text(), "caf\u{fffd}");
+    }
+
+    #[test]
+    fn skipping_checks_brackets_and_counts_depth() {
+        let end = |json: &str| value_end(json.as_bytes(), 0);
+        assert_eq!(end(r#" {"a":[1,{"b":"]}\""}]} x"#), Ok(23));
+        assert_eq!(end(r#"{"a":[1}"#), Err(Error::NotJson(7)));
+        assert_eq!(end(r#"{"a":"#), Err(Error::CutShort));
+        assert_eq!(end(r#""abc\"#), Err(Error::CutShort));
+        assert_eq!(end("tru"), Err(Error::CutShort));
+        assert_eq!(end("trap"), Err(Error::NotJson(0)));
+        assert_eq!(end(&"[".repeat(100_000)), Err(Error::TooDeep));
+        assert!(end(&("[".repeat(MAX_DEPTH) + &"]".repeat(MAX_DEPTH))).is_ok());
+    }
+
+    #[test]
+    fn a_wrong_type_costs_the_field_only() {
+        #[derive(Debug, Default, PartialEq, Deserialize)]
+        #[serde(default)]
+        struct Inner {
+            list: Vec<Option<String>>,
+        }
+        #[derive(Debug, Default, PartialEq, Deserialize)]
+        #[serde(default)]
+        struct Outer {
+            inner: Inner,
+            last: Option<bool>,
+        }
+        let read = |json: &str| from_slice::<Outer>(json.as_bytes());
+        let last = Some(true);
+        assert_eq!(read(r#"{"inner":5,"last":true}"#), Ok(Outer { last, ..Outer::default() }));
+        assert_eq!(read(r#"{"inner":{"list":"x"},"last":true}"#), Ok(Outer { last, ..Outer::default() }));
+        assert_eq!(read(r#"{"inner":null,"last":true,"new":{"a":[1e400]}}"#), Ok(Outer { last, ..Outer::default() }));
+        assert_eq!(read(r#"{"last":true} x"#), Err(Error::NotJson(14)));
+        assert_eq!(read(r#"{"last":true"#), Err(Error::CutShort));
+        assert_eq!(
+            read(r#"{"last":true,"inner":{},"last":false,"inner":{"list":["x"]}}"#),
+            Ok(Outer { last, ..Outer::default() })
+        );
+    }
+
+    #[test]
+    fn a_raw_value_keeps_its_bytes() {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Record<'a> {
+            #[serde(borrow)]
+            input: Raw<'a>,
+            none: Raw<'a>,
+        }
+        let record: Record<'_> = from_slice(br#"{"input": {"a": 1} ,"none":null}"#).unwrap();
+        assert_eq!(record.input.0, br#"{"a": 1}"#);
+        assert_eq!((record.input.len(), record.none.len()), (Some(8), None));
+    }
+}

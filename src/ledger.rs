@@ -1,0 +1,726 @@
+//! What all files tell to the tables: one session per session, every billed token in one row, counters derived.
+//!
+//! [`settle`] is a pure function of the facts: it sorts them first, so neither the order of files nor of threads nor of
+//! ingests changes its answer. What identifies a thing stands in the facts: [`Identity`] for a response, the key of a
+//! [`Total`], [`SessionResult::recording`], the content hash of a file.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::mem;
+
+use crate::session::{
+    CallStatus, Cost, Event, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, ToolCall, Total,
+    TotalKind, Turn,
+};
+use crate::source::{Source, SourceStatus};
+use crate::tables::{CallRow, ChangeRow, CostSource, EventRow, Grain, Money, SessionRow, Tables, TurnRow, Usage};
+use crate::time::Time;
+
+/// Makes the tables of all that was read.
+pub fn settle(mut sources: Vec<Source>) -> Tables {
+    sources.sort_by(|a, b| a.path.cmp(&b.path));
+    mark_copies(&mut sources);
+    let mut tables = Tables::default();
+    for (_, parts) in sessions(&mut sources) {
+        Merge::new(parts).into_tables(&mut tables);
+    }
+    link_children(&mut tables);
+    tables.sources = sources;
+    tables
+}
+
+/// Files of equal content are one: the first by path stands.
+fn mark_copies(sources: &mut [Source]) {
+    let mut first: HashMap<String, String> = HashMap::new();
+    for source in sources {
+        let (SourceStatus::Parsed | SourceStatus::Duplicate, Some(hash)) = (source.status, &source.content_hash) else {
+            continue;
+        };
+        match first.get(hash) {
+            None => {
+                first.insert(hash.clone(), source.path.clone());
+                source.status = SourceStatus::Parsed;
+                source.duplicate_of = None;
+            }
+            Some(path) => {
+                source.status = SourceStatus::Duplicate;
+                source.duplicate_of = Some(path.clone());
+            }
+        }
+    }
+}
+
+/// What one file tells of one session.
+struct Part {
+    source: usize,
+    session: SessionResult,
+}
+
+type Key = (String, String);
+
+/// The parts of each session, by runtime and id; within a session in a fixed order.
+fn sessions(sources: &mut [Source]) -> BTreeMap<Key, Vec<Part>> {
+    let mut groups: BTreeMap<Key, Vec<Part>> = BTreeMap::new();
+    for (index, source) in sources.iter_mut().enumerate() {
+        if source.status == SourceStatus::Duplicate {
+            continue;
+        }
+        for session in &source.sessions {
+            let key = (session.runtime.clone().into_owned(), session.session_id.clone());
+            groups.entry(key).or_default().push(Part { source: index, session: session.clone() });
+        }
+    }
+    for parts in groups.values_mut() {
+        // Parts are already in the order of paths and lines; their times come first.
+        parts.sort_by_key(|it| (it.session.started_at.is_none(), it.session.started_at));
+        drop_copied_recordings(parts);
+    }
+    groups
+}
+
+/// A recording that begins as another one is a copy of it, or the same while it grew.
+fn drop_copied_recordings(parts: &mut Vec<Part>) {
+    let recordings: Vec<_> = parts.iter().map(|it| it.session.recording.clone()).collect();
+    let is_copy = |index: usize| {
+        let Some(own) = &recordings[index] else { return false };
+        recordings.iter().enumerate().any(|(other, recording)| {
+            other != index
+                && recording.as_ref().is_some_and(|it| it.starts_with(own) && (it.len() > own.len() || other < index))
+        })
+    };
+    let mut index = 0;
+    parts.retain(|_| {
+        index += 1;
+        !is_copy(index - 1)
+    });
+}
+
+/// A child run names no parent; the parent names its children.
+fn link_children(tables: &mut Tables) {
+    let mut parents: HashMap<(String, String), String> = HashMap::new();
+    for row in tables.events.iter().filter(|it| it.event.kind == EventKind::Subagent) {
+        let parent = &tables.sessions[row.session].session;
+        if let Some(child) = &row.event.code {
+            parents
+                .entry((parent.runtime.clone().into_owned(), child.clone()))
+                .or_insert_with(|| parent.session_id.clone());
+        }
+    }
+    for row in &mut tables.sessions {
+        let key = (row.session.runtime.clone().into_owned(), row.session.session_id.clone());
+        if row.session.parent_session_id.is_none() {
+            row.session.parent_session_id = parents.remove(&key).filter(|it| *it != key.1);
+        }
+    }
+}
+
+/// The parts of one session on the way to its rows.
+struct Merge {
+    source: usize,
+    session: SessionResult,
+    turns: Vec<(usize, Turn)>,
+    calls: Vec<(usize, ToolCall)>,
+    changes: Vec<(usize, crate::session::FileChange)>,
+    events: Vec<(usize, Event)>,
+    totals: Vec<(usize, Vec<Total>)>,
+}
+
+impl Merge {
+    fn new(parts: Vec<Part>) -> Self {
+        let mut it = Self {
+            source: parts.first().map_or(0, |it| it.source),
+            session: SessionResult::default(),
+            turns: Vec::new(),
+            calls: Vec::new(),
+            changes: Vec::new(),
+            events: Vec::new(),
+            totals: Vec::new(),
+        };
+        let mut seen = Seen::default();
+        for part in parts {
+            it.add(part, &mut seen);
+        }
+        it
+    }
+
+    fn add(&mut self, part: Part, seen: &mut Seen) {
+        let Part { source, mut session } = part;
+        let turns: Vec<usize> =
+            mem::take(&mut session.turns).into_iter().map(|turn| self.add_turn(source, turn, seen)).collect();
+        let mut occurrences: HashMap<String, usize> = HashMap::new();
+        let is_recording = session.recording.is_some();
+        let calls: Vec<usize> = mem::take(&mut session.tool_calls)
+            .into_iter()
+            .map(|mut call| {
+                call.turn = call.turn.and_then(|it| turns.get(it).copied());
+                let occurrence = occurrences.entry(call.call_id.clone()).or_insert(0);
+                *occurrence += 1;
+                let key = (call.call_id.clone(), *occurrence);
+                self.add_call(source, call, (!is_recording).then_some(key), seen)
+            })
+            .collect();
+        for mut change in mem::take(&mut session.file_changes) {
+            change.call = change.call.and_then(|it| calls.get(it).copied());
+            let is_known =
+                |it: &(usize, crate::session::FileChange)| it.1.call == change.call && it.1.path == change.path;
+            if change.call.is_none() || !self.changes.iter().any(is_known) {
+                self.changes.push((source, change));
+            }
+        }
+        for mut event in mem::take(&mut session.events) {
+            event.turn = event.turn.and_then(|it| turns.get(it).copied());
+            if seen.event(&event) {
+                self.events.push((source, event));
+            }
+        }
+        self.totals.push((source, mem::take(&mut session.totals)));
+        self.add_facts(session);
+    }
+
+    /// Copies of one response are one row, with the largest of each count.
+    fn add_turn(&mut self, source: usize, turn: Turn, seen: &mut Seen) -> usize {
+        if turn.identity != Identity::Unique
+            && let Some(index) = seen.turns.get(&turn.identity)
+        {
+            let known = &mut self.turns[*index].1;
+            known.tokens = known.tokens.max(turn.tokens);
+            known.occurred_at = known.occurred_at.or(turn.occurred_at);
+            known.stop_reason = known.stop_reason.take().or(turn.stop_reason);
+            known.model = known.model.take().or(turn.model);
+            known.cost = known.cost.or(turn.cost);
+            return *index;
+        }
+        seen.turns.insert(turn.identity.clone(), self.turns.len());
+        self.turns.push((source, turn));
+        self.turns.len() - 1
+    }
+
+    /// Copies of one call are one row: the one that knows its end.
+    fn add_call(&mut self, source: usize, call: ToolCall, key: Option<(String, usize)>, seen: &mut Seen) -> usize {
+        let Some(key) = key else {
+            self.calls.push((source, call));
+            return self.calls.len() - 1;
+        };
+        if let Some(index) = seen.calls.get(&key) {
+            let known = &mut self.calls[*index].1;
+            if known.status == CallStatus::Incomplete && call.status != CallStatus::Incomplete {
+                let (line, turn) = (known.line, known.turn);
+                *known = ToolCall { line, turn: turn.or(call.turn), ..call };
+            }
+            return *index;
+        }
+        seen.calls.insert(key, self.calls.len());
+        self.calls.push((source, call));
+        self.calls.len() - 1
+    }
+
+    /// Joins what the parts say of the session as a whole.
+    fn add_facts(&mut self, part: SessionResult) {
+        let known = &mut self.session;
+        if known.session_id.is_empty() {
+            *known = part;
+            return;
+        }
+        // A later success outranks an earlier error; any end outranks none.
+        let rank = |it: &SessionResult| (it.status.is_end(), it.ended_at, it.status == Status::Success);
+        if rank(&part) >= rank(known) {
+            known.status = part.status;
+            known.error_kind = part.error_kind;
+            known.error_message = part.error_message;
+            known.stop_reason = part.stop_reason.or(known.stop_reason.take());
+            known.text = part.text.or(known.text.take());
+            known.exit_code = part.exit_code.or(known.exit_code);
+        }
+        known.started_at = known.started_at.into_iter().chain(part.started_at).min();
+        known.ended_at = known.ended_at.max(part.ended_at);
+        known.runtime_version = part.runtime_version.or(known.runtime_version.take());
+        known.shows = known.shows.and(part.shows);
+        known.under_reports |= part.under_reports;
+        known.subagents.extend(part.subagents);
+        known.labels.extend(part.labels);
+        // Recordings are parts of a session; other logs that tell of one session tell the same again.
+        let is_recording = part.recording.is_some() && known.recording.is_some();
+        let join = |a: Option<i64>, b| if is_recording { add(a, b) } else { a.max(b) };
+        let join_both = |a: Option<(i64, i64)>, b: Option<(i64, i64)>| match (a, b) {
+            (Some(a), Some(b)) if is_recording => Some((a.0 + b.0, a.1 + b.1)),
+            _ => a.max(b),
+        };
+        known.user_turns = join(known.user_turns, part.user_turns);
+        known.duration_ms = join(known.duration_ms, part.duration_ms);
+        known.stated_turns = join(known.stated_turns, part.stated_turns);
+        known.stated_tool_calls = join_both(known.stated_tool_calls, part.stated_tool_calls);
+        known.stated_lines = join_both(known.stated_lines, part.stated_lines);
+        let fill = |known: &mut Option<String>, part: Option<String>| *known = known.take().or(part);
+        fill(&mut known.parent_session_id, part.parent_session_id);
+        fill(&mut known.agent, part.agent);
+        fill(&mut known.entrypoint, part.entrypoint);
+        fill(&mut known.cwd, part.cwd);
+        fill(&mut known.git_branch, part.git_branch);
+        fill(&mut known.model, part.model);
+        fill(&mut known.prompt, part.prompt);
+        fill(&mut known.provider_session_id, part.provider_session_id);
+    }
+
+    fn into_tables(mut self, tables: &mut Tables) {
+        let session_index = tables.sessions.len();
+        let order = turn_order(&self.turns);
+        let mut numbers = vec![0; order.len()];
+        for (number, index) in order.iter().enumerate() {
+            numbers[*index] = i64::try_from(number + 1).unwrap_or(i64::MAX);
+        }
+        let shows = self.session.shows;
+        let mut calls_of_turn = vec![0; self.turns.len()];
+        for (_, call) in &self.calls {
+            if let Some(turn) = call.turn {
+                calls_of_turn[turn] += 1;
+            }
+        }
+        let mut rows: Vec<TurnRow> = order
+            .iter()
+            .map(|index| {
+                let (source, turn) = mem::take(&mut self.turns[*index]);
+                let money = reported(turn.cost, turn.tokens);
+                let tool_calls = shows.has(Shows::TOOL_CALLS).then_some(calls_of_turn[*index]);
+                let number = Some(numbers[*index]);
+                TurnRow { session: session_index, source, number, grain: Grain::Turn, turn, tool_calls, money }
+            })
+            .collect();
+        let totals = Totals::new(mem::take(&mut self.totals));
+        let is_conflict = totals.rest(&mut rows, session_index, &self.session);
+        let row = self.session_row(&rows, &totals, is_conflict);
+        tables.sessions.push(row);
+        tables.turns.append(&mut rows);
+        let number = |turn: Option<usize>| turn.map(|it| numbers[it]);
+        let calls = &self.calls;
+        tables.file_changes.extend(self.changes.into_iter().map(|(source, change)| {
+            let call = change.call.map(|it| &calls[it].1);
+            ChangeRow {
+                session: session_index,
+                source,
+                turn: number(call.and_then(|it| it.turn)),
+                call_id: call.map(|it| it.call_id.clone()),
+                change,
+            }
+        }));
+        tables.tool_calls.extend(self.calls.into_iter().map(|(source, call)| CallRow {
+            session: session_index,
+            source,
+            turn: number(call.turn),
+            call,
+        }));
+        tables.events.extend(self.events.into_iter().map(|(source, event)| EventRow {
+            session: session_index,
+            source,
+            turn: number(event.turn),
+            event,
+        }));
+    }
+
+    fn session_row(&mut self, rows: &[TurnRow], totals: &Totals, is_conflict: bool) -> SessionRow {
+        let session = mem::take(&mut self.session);
+        let shows = session.shows;
+        let counted = |what: Shows, count: usize| {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            (count > 0 || shows.has(what)).then_some(count)
+        };
+        let events = |kind: EventKind| self.events.iter().filter(|(_, it)| it.kind == kind).count();
+        let errors = self.calls.iter().filter(|(_, it)| it.status == CallStatus::Error).count();
+        let (stated_calls, stated_errors) = session.stated_tool_calls.unzip();
+        let (stated_added, stated_removed) = session.stated_lines.unzip();
+        let sum_lines = |of: fn(&crate::session::FileChange) -> Option<i64>| {
+            self.changes.iter().filter_map(|(_, it)| of(it)).reduce(|a, b| a + b)
+        };
+        let tokens = rows.iter().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens));
+        let turns = rows.iter().filter(|it| it.grain == Grain::Turn).count();
+        let web_searches = rows.iter().filter_map(|it| it.turn.web_searches).reduce(|a, b| a + b);
+        let between = || Some(session.ended_at?.since(session.started_at?));
+        SessionRow {
+            source: self.source,
+            model: main_model(rows).or_else(|| session.model.clone()),
+            models: rows.iter().filter_map(|it| it.turn.model.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
+            project: session.cwd.as_deref().map(project),
+            duration_ms: totals.duration_ms.or(session.duration_ms).or_else(between),
+            api_duration_ms: totals.api_duration_ms,
+            user_turns: session.user_turns.or(shows.has(Shows::USER_TURNS).then_some(0)),
+            turns: i64::try_from(turns).ok().filter(|it| *it > 0).or(totals.turns).or(session.stated_turns),
+            tool_calls: counted(Shows::TOOL_CALLS, self.calls.len()).or(stated_calls),
+            tool_errors: counted(Shows::TOOL_CALLS, errors).or(stated_errors),
+            file_changes: counted(Shows::FILE_CHANGES, self.changes.len()),
+            lines_added: sum_lines(|it| it.lines_added).or(stated_added),
+            lines_removed: sum_lines(|it| it.lines_removed).or(stated_removed),
+            subagents: counted(Shows::SUBAGENTS, session.subagents.len()),
+            compactions: counted(Shows::COMPACTIONS, events(EventKind::Compaction)),
+            retries: counted(Shows::RETRIES, events(EventKind::Retry)),
+            permission_denials: counted(Shows::PERMISSION_DENIALS, events(EventKind::PermissionDenial)),
+            web_searches: web_searches.or(shows.has(Shows::WEB_SEARCHES).then_some(0)),
+            tokens,
+            usage: usage(&session, rows, tokens, totals, is_conflict),
+            money: sum_money(rows),
+            unpriced_tokens: rows
+                .iter()
+                .filter(|it| it.money.source.is_none())
+                .filter_map(|it| it.turn.tokens.total())
+                .sum(),
+            session,
+        }
+    }
+}
+
+/// What was seen of a session, to know copies by.
+#[derive(Default)]
+struct Seen {
+    turns: HashMap<Identity, usize>,
+    /// A call's id, and the how many-th call of that id in its log it is: masked ids repeat.
+    calls: HashMap<(String, usize), usize>,
+    events: HashSet<EventId>,
+}
+
+type EventId = (EventKind, Option<String>, Option<Time>, Option<String>, Option<String>, Option<String>);
+
+impl Seen {
+    /// Whether an event is new. Without an id and a time no event is the copy of another.
+    fn event(&mut self, event: &Event) -> bool {
+        if let Some(key) = &event.key {
+            return self.events.insert((event.kind, Some(key.clone()), None, None, None, None));
+        }
+        event.occurred_at.is_none()
+            || self.events.insert((
+                event.kind,
+                None,
+                event.occurred_at,
+                event.code.clone(),
+                event.call_id.clone(),
+                event.message.clone(),
+            ))
+    }
+}
+
+fn add(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        _ => a.or(b),
+    }
+}
+
+/// By time, then by the order in the log; what has no time follows what stands before it.
+fn turn_order(turns: &[(usize, Turn)]) -> Vec<usize> {
+    let mut time = None;
+    let times: Vec<_> = turns
+        .iter()
+        .map(|(_, turn)| {
+            time = turn.occurred_at.or(time);
+            time
+        })
+        .collect();
+    let mut order: Vec<usize> = (0..turns.len()).collect();
+    order.sort_by_key(|index| times[*index]);
+    order
+}
+
+/// A reported cost of a row: 0 beside tokens is no price (a subscription, a proxy), though it is kept as reported.
+fn reported(cost: Option<Cost>, tokens: Tokens) -> Money {
+    let Some(cost) = cost else { return Money::default() };
+    let is_price = cost.total > 0.0 || tokens.total().unwrap_or(0) == 0;
+    Money {
+        cost: is_price.then_some(cost.total),
+        source: is_price.then_some(CostSource::Reported),
+        reported: Some(cost.total),
+        computed: None,
+        parts: cost.parts.filter(|_| is_price),
+    }
+}
+
+/// The main agent's model with most responses, the later on a tie; where no agent shows responses, nothing.
+fn main_model(rows: &[TurnRow]) -> Option<String> {
+    let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+    for (index, row) in rows.iter().enumerate() {
+        if row.grain == Grain::Turn
+            && !row.turn.is_subagent
+            && let Some(model) = &row.turn.model
+        {
+            let count = counts.entry(model).or_default();
+            *count = (count.0 + 1, index);
+        }
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(model, _)| model.to_owned())
+}
+
+/// The folder of a project: worktrees of it are the project.
+fn project(cwd: &str) -> String {
+    ["/.claude/worktrees/", "/.git/worktrees/"]
+        .iter()
+        .find_map(|mark| cwd.split_once(mark))
+        .map_or(cwd, |(project, _)| project)
+        .to_owned()
+}
+
+fn usage(session: &SessionResult, rows: &[TurnRow], tokens: Tokens, totals: &Totals, is_conflict: bool) -> Usage {
+    // A total holds what its turns leave out; without one a turn of unknown size is missing.
+    let misses_turns = totals.models.is_empty() && rows.iter().any(|it| it.turn.tokens.total().is_none());
+    if tokens.total().is_none() {
+        Usage::Unknown
+    } else if is_conflict {
+        Usage::Conflict
+    } else if session.under_reports || session.status == Status::Incomplete || misses_turns {
+        Usage::LowerBound
+    } else {
+        Usage::Exact
+    }
+}
+
+fn sum_money(rows: &[TurnRow]) -> Money {
+    let sum = |of: fn(&Money) -> Option<f64>| rows.iter().filter_map(|it| of(&it.money)).reduce(|a, b| a + b);
+    let source = rows.iter().filter_map(|it| it.money.source).reduce(|a, b| if a == b { a } else { CostSource::Mixed });
+    // Parts are known for the session only where they are for every row that costs.
+    let with_cost = || rows.iter().filter(|it| it.money.cost.is_some());
+    let parts = with_cost().map(|it| it.money.parts).collect::<Option<Vec<_>>>().filter(|it| !it.is_empty());
+    let parts = parts.map(|parts| {
+        parts.into_iter().fold(crate::session::CostParts::default(), |sum, it| crate::session::CostParts {
+            input: sum.input + it.input,
+            output: sum.output + it.output,
+            cache_read: sum.cache_read + it.cache_read,
+            cache_write: sum.cache_write + it.cache_write,
+            web_search: sum.web_search + it.web_search,
+        })
+    });
+    Money { cost: sum(|it| it.cost), source, reported: sum(|it| it.reported), computed: sum(|it| it.computed), parts }
+}
+
+/// The totals of one session, each process and thread counted once.
+#[derive(Default)]
+struct Totals {
+    duration_ms: Option<i64>,
+    api_duration_ms: Option<i64>,
+    turns: Option<i64>,
+    /// Sums of processes, by model.
+    models: BTreeMap<Option<String>, ModelSum>,
+    /// Steps of running thread totals, as differences.
+    steps: Vec<(usize, Total)>,
+    /// Cost that a total states beyond that of its models.
+    unassigned_cost: Option<f64>,
+    covers_subagents: bool,
+}
+
+/// One model's part of all processes.
+struct ModelSum {
+    source: usize,
+    line: i64,
+    occurred_at: Option<Time>,
+    total: ModelTotal,
+}
+
+/// Results of one process: running totals, of which the last stands.
+struct Process {
+    source: usize,
+    keys: BTreeSet<String>,
+    last: Total,
+}
+
+impl Totals {
+    fn new(parts: Vec<(usize, Vec<Total>)>) -> Self {
+        let mut it = Self { covers_subagents: true, ..Self::default() };
+        let mut keys = HashSet::new();
+        let mut processes: Vec<Process> = Vec::new();
+        let mut threads = Vec::new();
+        for (source, totals) in parts {
+            let mut current: Vec<Process> = Vec::new();
+            for total in totals {
+                if total.kind == TotalKind::Thread {
+                    threads.push((source, total));
+                    continue;
+                }
+                if keys.insert(total.key.clone()) {
+                    it.duration_ms = add(it.duration_ms, total.duration_ms);
+                    it.api_duration_ms = add(it.api_duration_ms, total.api_duration_ms);
+                }
+                let is_known = current.iter().any(|it| it.keys.contains(&total.key));
+                match current.last_mut() {
+                    Some(process) if !falls(&process.last, &total) => {
+                        process.keys.insert(total.key.clone());
+                        process.last = total;
+                    }
+                    // The recording twice in one file: what is known is no new process.
+                    _ if is_known => {}
+                    _ => current.push(Process { source, keys: BTreeSet::from([total.key.clone()]), last: total }),
+                }
+            }
+            for process in current {
+                // Two captures of one process share results: the longer one holds the other.
+                match processes.iter_mut().find(|it| !it.keys.is_disjoint(&process.keys)) {
+                    Some(known) if known.keys.len() < process.keys.len() => *known = process,
+                    Some(_) => {}
+                    None => processes.push(process),
+                }
+            }
+        }
+        for process in processes {
+            it.add_process(process);
+        }
+        it.steps = thread_steps(threads);
+        it
+    }
+
+    fn add_process(&mut self, process: Process) {
+        let Process { source, last, .. } = process;
+        self.turns = add(self.turns, last.turns);
+        self.covers_subagents &= last.covers_subagents;
+        let assigned: f64 = last.models.iter().filter_map(|it| it.cost).sum();
+        if let Some(cost) = last.cost.map(|it| it - assigned).filter(|it| *it > 1e-9) {
+            *self.unassigned_cost.get_or_insert(0.0) += cost;
+        }
+        for total in last.models {
+            let sum = self.models.entry(total.model.clone()).or_insert_with(|| ModelSum {
+                source,
+                line: last.line,
+                occurred_at: last.occurred_at,
+                total: ModelTotal { model: total.model.clone(), ..ModelTotal::default() },
+            });
+            sum.total.tokens = sum.total.tokens.plus(total.tokens);
+            sum.total.web_searches = add(sum.total.web_searches, total.web_searches);
+            sum.total.context_window = sum.total.context_window.or(total.context_window);
+            sum.total.cost = match (sum.total.cost, total.cost) {
+                (Some(a), Some(b)) => Some(a + b),
+                (a, b) => a.or(b),
+            };
+        }
+    }
+
+    /// Adds a row for what the totals hold beyond the turns, and says whether the turns hold more.
+    fn rest(&self, rows: &mut Vec<TurnRow>, session_index: usize, session: &SessionResult) -> bool {
+        let mut is_conflict = false;
+        let turns = rows.len();
+        let mut unassigned = self.unassigned_cost;
+        // The cost of no model goes to the largest.
+        let largest = self.models.iter().max_by_key(|(_, it)| it.total.tokens.total()).map(|(model, _)| model);
+        for (model, sum) in &self.models {
+            let is_of_model = |row: &TurnRow| match model {
+                // A total without a model is that of all the agents that it covers.
+                None => self.covers_subagents || !row.turn.is_subagent,
+                Some(model) => row.turn.model.as_deref().is_some_and(|it| same_model(it, model)),
+            };
+            let of_model = || rows[..turns].iter().filter(|it| is_of_model(it));
+            let spent = of_model().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens));
+            let rest = sum.total.tokens.minus(spent);
+            is_conflict |= rest.kinds().into_iter().flatten().any(|it| it < 0);
+            let tokens = rest.zip(rest, |it, _| it.map(|it| it.max(0)));
+            let searched: i64 = of_model().filter_map(|it| it.turn.web_searches).sum();
+            let paid: f64 = of_model().filter_map(|it| it.money.reported).sum();
+            if sum.total.cost.is_some_and(|it| it > 0.0) {
+                // What a reported total covers is paid, though nobody knows how much of it each turn was.
+                let covered = rows[..turns].iter_mut().filter(|it| is_of_model(it) && it.money.cost.is_none());
+                covered.for_each(|it| it.money.source = Some(CostSource::Reported));
+            }
+            let extra = if Some(model) == largest { unassigned.take().unwrap_or(0.0) } else { 0.0 };
+            let cost = sum.total.cost.or((extra > 0.0).then_some(0.0)).map(|it| (it + extra - paid).max(0.0));
+            let web_searches = sum.total.web_searches.map(|it| (it - searched).max(0));
+            let is_spent = tokens.total().unwrap_or(0) == 0 && web_searches.unwrap_or(0) == 0;
+            if is_spent && cost.unwrap_or(0.0) == 0.0 && turns > 0 {
+                continue;
+            }
+            let turn = Turn {
+                line: sum.line,
+                model: model.clone().or_else(|| session.model.clone()),
+                occurred_at: sum.occurred_at.or(session.ended_at),
+                context_window: sum.total.context_window,
+                tokens,
+                web_searches,
+                cost: cost.map(|total| Cost { total, parts: None }),
+                ..Turn::default()
+            };
+            // A reported 0 beside the tokens of the whole model is no price.
+            let mut money = reported(turn.cost, sum.total.tokens);
+            if money.cost.is_none() && cost == Some(0.0) && paid > 0.0 {
+                money.reported = Some(0.0);
+            }
+            rows.push(TurnRow {
+                session: session_index,
+                source: sum.source,
+                number: None,
+                grain: Grain::Session,
+                turn,
+                tool_calls: None,
+                money,
+            });
+        }
+        for (source, step) in &self.steps {
+            for part in &step.models {
+                let turn = Turn {
+                    line: step.line,
+                    model: part.model.clone().or_else(|| session.model.clone()),
+                    occurred_at: step.occurred_at.or(session.ended_at),
+                    tokens: part.tokens,
+                    ..Turn::default()
+                };
+                let money = Money::default();
+                rows.push(TurnRow {
+                    session: session_index,
+                    source: *source,
+                    number: None,
+                    grain: Grain::Session,
+                    turn,
+                    tool_calls: None,
+                    money,
+                });
+            }
+        }
+        is_conflict
+    }
+}
+
+/// Whether a result begins another process: running totals do not fall.
+fn falls(last: &Total, next: &Total) -> bool {
+    if let (Some(last), Some(next)) = (last.cost, next.cost)
+        && next < last - 1e-9
+    {
+        return true;
+    }
+    last.models.iter().any(|old| {
+        let Some(new) = next.models.iter().find(|it| it.model == old.model) else { return last.covers_subagents };
+        last.covers_subagents && new.tokens.kinds().into_iter().zip(old.tokens.kinds()).any(|(new, old)| new < old)
+    })
+}
+
+/// Running totals of a thread as steps that add up. Of two totals, one that is nowhere smaller holds the other; totals
+/// that none holds add (accounting B16). The answer does not depend on the order.
+fn thread_steps(mut totals: Vec<(usize, Total)>) -> Vec<(usize, Total)> {
+    let tokens = |it: &(usize, Total)| it.1.models.first().map_or(Tokens::UNKNOWN, |it| it.tokens);
+    let holds = |a: Tokens, b: Tokens| {
+        let counts = |it: Tokens| [it.context(), it.output, it.cache_read].map(|it| it.unwrap_or(0));
+        counts(a).into_iter().zip(counts(b)).all(|(a, b)| a >= b)
+    };
+    totals.sort_by_key(|it| (tokens(it).total(), tokens(it).kinds()));
+    totals.dedup_by_key(|it| tokens(it).kinds());
+    // From the largest down: each total either stands alone or is a step on the way to the smallest that holds it.
+    let mut chains: Vec<Vec<(usize, Total)>> = Vec::new();
+    for total in totals.into_iter().rev() {
+        let own = tokens(&total);
+        let step = (0..chains.len())
+            .filter(|it| chains[*it].last().is_some_and(|last| holds(tokens(last), own)))
+            .min_by_key(|it| tokens(&chains[*it][0]).total());
+        match step {
+            Some(index) => chains[index].push(total),
+            // Held by a whole, but on no way to it: its tokens are in a later step.
+            None if chains.iter().any(|chain| holds(tokens(&chain[0]), own)) => {}
+            None => chains.push(vec![total]),
+        }
+    }
+    let mut steps = Vec::new();
+    for chain in chains {
+        let mut before = Tokens::UNKNOWN;
+        for (source, mut total) in chain.into_iter().rev() {
+            if let Some(model) = total.models.first_mut() {
+                let whole = model.tokens;
+                model.tokens = whole.minus(before).zip(Tokens::UNKNOWN, |it, _| it.map(|it| it.max(0)));
+                before = whole;
+            }
+            steps.push((source, total));
+        }
+    }
+    steps.sort_by_key(|(source, total)| (*source, total.line));
+    steps
+}
+
+/// Whether two names mean one model: `[1m]` is a mark of the window that only totals carry.
+fn same_model(a: &str, b: &str) -> bool {
+    let bare = |it: &str| it.strip_suffix("[1m]").map_or(it.to_owned(), str::to_owned);
+    a == b || bare(a) == bare(b)
+}

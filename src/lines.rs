@@ -1,0 +1,188 @@
+//! Bytes to numbered records: one JSON value a line, or a document that holds them.
+//!
+//! A recorded stdout is JSON Lines with noise; `--output-format json` is one object or one array, often pretty-printed.
+//! What follows sees records and the lines where they begin, whichever it was.
+
+use crate::json;
+
+/// A piece of a log that should be one record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// The physical line where it begins, from 1.
+    pub number: i64,
+    /// Its text without white space and NUL bytes around it.
+    pub bytes: &'a [u8],
+}
+
+/// The records of a log, in order. Blank lines and runs of NUL are none.
+#[derive(Debug, Clone)]
+pub struct Lines<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    number: i64,
+    framing: Framing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Framing {
+    /// One value a line.
+    Lines,
+    /// Values one after the other, or in arrays, over any number of lines.
+    Values,
+}
+
+impl<'a> Lines<'a> {
+    /// The records of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        let at = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        Self { bytes, at, number: 1, framing: framing(&bytes[at..]) }
+    }
+
+    fn next_line(&mut self) -> Option<Line<'a>> {
+        while self.at < self.bytes.len() {
+            let rest = &self.bytes[self.at..];
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = Line { number: self.number, bytes: trim(&rest[..end]) };
+            self.at += end + 1;
+            self.number += 1;
+            if !line.bytes.is_empty() {
+                return Some(line);
+            }
+        }
+        None
+    }
+
+    fn next_value(&mut self) -> Option<Line<'a>> {
+        while let Some(byte) = self.bytes.get(self.at) {
+            match byte {
+                b'\n' => self.number += 1,
+                // The brackets and commas of arrays stand between records.
+                b' ' | b'\t' | b'\r' | b',' | b'[' | b']' | 0 | 0x1e => {}
+                _ => {
+                    let start = self.at;
+                    // A value that does not end is the rest of the document: the reader says what is wrong with it.
+                    self.at = json::value_end(self.bytes, start).unwrap_or(self.bytes.len());
+                    let line = Line { number: self.number, bytes: trim(&self.bytes[start..self.at]) };
+                    self.number += count_newlines(&self.bytes[start..self.at]);
+                    return Some(line);
+                }
+            }
+            self.at += 1;
+        }
+        None
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    fn next(&mut self) -> Option<Line<'a>> {
+        match self.framing {
+            Framing::Lines => self.next_line(),
+            Framing::Values => self.next_value(),
+        }
+    }
+}
+
+/// Number of physical lines, a last one without its newline too.
+pub fn count(bytes: &[u8]) -> i64 {
+    count_newlines(bytes) + i64::from(bytes.last().is_some_and(|it| *it != b'\n'))
+}
+
+fn count_newlines(bytes: &[u8]) -> i64 {
+    i64::try_from(memchr::memchr_iter(b'\n', bytes).count()).unwrap_or(i64::MAX)
+}
+
+/// White space, NUL (what a power cut leaves) and RS (JSON text sequences) stand around records, not in them.
+const fn is_around(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0 | 0x1e)
+}
+
+fn trim(mut bytes: &[u8]) -> &[u8] {
+    while let [first, rest @ ..] = bytes
+        && is_around(*first)
+    {
+        bytes = rest;
+    }
+    while let [rest @ .., last] = bytes
+        && is_around(*last)
+    {
+        bytes = rest;
+    }
+    bytes
+}
+
+/// A document is told from lines by its beginning: its first line is no complete value, yet goes on as one.
+fn framing(bytes: &[u8]) -> Framing {
+    let Some(start) = bytes.iter().position(|it| !is_around(*it)) else { return Framing::Lines };
+    let rest = &bytes[start..];
+    let inner = rest[1..].iter().copied().find(|it| !is_around(*it));
+    let begins_like_a_document = match rest[0] {
+        b'[' => matches!(inner, Some(b'{' | b'[' | b']')),
+        b'{' => matches!(inner, Some(b'"' | b'}')),
+        _ => false,
+    };
+    if !begins_like_a_document {
+        return Framing::Lines;
+    }
+    let newline = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+    let (first, others) = rest.split_at(newline);
+    let is_whole = |line: &[u8]| json::value_end(line, 0).is_ok_and(|end| trim(&line[end..]).is_empty());
+    if is_whole(trim(first)) {
+        // A whole array on the only line is a document; one among lines is a line.
+        let alone = trim(others).is_empty();
+        return if rest[0] == b'[' && alone { Framing::Values } else { Framing::Lines };
+    }
+    match json::value_end(rest, 0) {
+        Ok(end) if matches!(trim(&rest[end..]).first(), None | Some(b'{' | b'[')) => Framing::Values,
+        // Cut short somewhere below: lines that are whole objects by themselves are JSON Lines behind a broken one.
+        Err(json::Error::CutShort) => {
+            let second = others.split(|it| *it == b'\n').map(trim).find(|it| !it.is_empty());
+            if second.is_some_and(|it| it.starts_with(b"{\"") && is_whole(it)) {
+                Framing::Lines
+            } else {
+                Framing::Values
+            }
+        }
+        _ => Framing::Lines,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[(i64, &str)]) {
+        let found: Vec<_> =
+            Lines::new(text.as_bytes()).map(|it| (it.number, std::str::from_utf8(it.bytes).unwrap())).collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn lines_are_numbered_and_trimmed() {
+        check("", &[]);
+        check("\u{feff}{\"a\":1}\r\n\n \n{\"b\":2}", &[(1, "{\"a\":1}"), (4, "{\"b\":2}")]);
+        check("{\"a\":1}\n\0\0\0\0", &[(1, "{\"a\":1}")]);
+        check("noise\n{broken\n{\"a\":1}\n", &[(1, "noise"), (2, "{broken"), (3, "{\"a\":1}")]);
+        check("{broken\n{\"a\":1}\n", &[(1, "{broken"), (2, "{\"a\":1}")]);
+        check("{\"a\":\n{\"a\":1}\n", &[(1, "{\"a\":"), (2, "{\"a\":1}")]);
+        check("[info] start\n{\"a\":1}\n", &[(1, "[info] start"), (2, "{\"a\":1}")]);
+        check("[{\"a\":1}]\n{\"a\":1}\n", &[(1, "[{\"a\":1}]"), (2, "{\"a\":1}")]);
+    }
+
+    #[test]
+    fn documents_are_their_values() {
+        check("{\n \"a\": {\n }\n}\n", &[(1, "{\n \"a\": {\n }\n}")]);
+        check("{\n \"a\": 1\n}\n{\n \"b\": 1\n}\n", &[(1, "{\n \"a\": 1\n}"), (4, "{\n \"b\": 1\n}")]);
+        check("[{\"a\":1},{\"b\":2}]", &[(1, "{\"a\":1}"), (1, "{\"b\":2}")]);
+        check("[\n {\"a\":1},\n\n 7,\n {\"b\":2}\n]\n", &[(2, "{\"a\":1}"), (4, "7"), (5, "{\"b\":2}")]);
+        check("[\n {\"a\":1},\n {\"b\":", &[(2, "{\"a\":1}"), (3, "{\"b\":")]);
+        check("{\n \"a\": 1,\n \"b", &[(1, "{\n \"a\": 1,\n \"b")]);
+        check("[]", &[]);
+    }
+
+    #[test]
+    fn the_last_line_counts_without_its_newline() {
+        assert_eq!((count(b""), count(b"a"), count(b"a\n"), count(b"a\nb")), (0, 1, 1, 2));
+    }
+}

@@ -1,0 +1,596 @@
+//! The rows: what one log tells of one session. No I/O, no format's name, no derived numbers.
+//!
+//! An adapter fills a [`SessionResult`] for each session (or recorded process) that it finds in a log. The
+//! [`crate::ledger`] joins those of one session, removes copies and derives the counters; only then are they the tables
+//! of the contract. Whatever a log does not say stays `None`: unknown is never 0.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::errors::ErrorKind;
+use crate::time::Time;
+
+/// What one log tells of one session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionResult {
+    /// The runtime's own id; `~` and 16 hexadecimal digits of a hash where the log names none.
+    pub session_id: String,
+    /// The agent program that wrote the log.
+    pub runtime: Cow<'static, str>,
+    /// The adapter's id.
+    pub format: Cow<'static, str>,
+    /// The line of its first record.
+    pub line: i64,
+    /// For formats whose ids begin anew in each recording: a hash of each record. A recording that begins as another one
+    /// is its copy; else their calls are different ones.
+    pub recording: Option<Vec<u64>>,
+    /// Version of the runtime.
+    pub runtime_version: Option<String>,
+    /// The session that started this one.
+    pub parent_session_id: Option<String>,
+    /// The session of another runtime that did the work, whose log bills it.
+    pub provider_session_id: Option<String>,
+    /// Name of the main agent, where agents have names.
+    pub agent: Option<String>,
+    /// How the runtime was started.
+    pub entrypoint: Option<String>,
+    /// Working directory.
+    pub cwd: Option<String>,
+    /// Branch checked out there.
+    pub git_branch: Option<String>,
+    /// The model that the log states for the session; it stands where no turn names one.
+    pub model: Option<String>,
+    /// How it ended.
+    pub status: Status,
+    /// What kind of error ended it.
+    pub error_kind: Option<ErrorKind>,
+    /// The error's own words.
+    pub error_message: Option<String>,
+    /// The runtime's word for why the last main response stopped.
+    pub stop_reason: Option<String>,
+    /// Exit status of the runtime's process.
+    pub exit_code: Option<i64>,
+    /// Time of the first record.
+    pub started_at: Option<Time>,
+    /// Time of the last record.
+    pub ended_at: Option<Time>,
+    /// Duration as logged, in milliseconds, where it stands outside of [`Self::totals`].
+    pub duration_ms: Option<i64>,
+    /// Number of turns as logged, where it stands outside of [`Self::totals`].
+    pub stated_turns: Option<i64>,
+    /// Prompts that a human typed.
+    pub user_turns: Option<i64>,
+    /// Tool calls and failed ones as the log counts them, where it does not show them one by one.
+    pub stated_tool_calls: Option<(i64, i64)>,
+    /// Lines added and removed as the log counts them, where it does not show the changes.
+    pub stated_lines: Option<(i64, i64)>,
+    /// The agents that ran besides the main one.
+    pub subagents: BTreeSet<String>,
+    /// What the format can show; a counter of what it cannot is NULL.
+    pub shows: Shows,
+    /// Whether the log is known to hold less than was billed.
+    pub under_reports: bool,
+    /// `key=value`, sorted.
+    pub labels: BTreeSet<String>,
+    /// First text that a human typed, where content is kept.
+    pub prompt: Option<String>,
+    /// Last text of the assistant, where content is kept.
+    pub text: Option<String>,
+    /// Billed responses, each once.
+    pub turns: Vec<Turn>,
+    /// Tool calls, each once.
+    pub tool_calls: Vec<ToolCall>,
+    /// Changed files.
+    pub file_changes: Vec<FileChange>,
+    /// What else happened.
+    pub events: Vec<Event>,
+    /// Totals that the log states, in its order.
+    pub totals: Vec<Total>,
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The format does not say.
+    #[default]
+    Unknown,
+    /// The log ends without an end.
+    Incomplete,
+    /// The user stopped it.
+    Aborted,
+    /// It failed.
+    Error,
+    /// It did its work.
+    Success,
+}
+
+impl Status {
+    /// The contract's word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Incomplete => "incomplete",
+            Self::Aborted => "aborted",
+            Self::Error => "error",
+            Self::Success => "success",
+        }
+    }
+
+    /// Whether the log has an end.
+    pub const fn is_end(self) -> bool {
+        matches!(self, Self::Aborted | Self::Error | Self::Success)
+    }
+}
+
+/// What a format can show at all. A set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Shows(u16);
+
+/// A number for programs, words for people.
+impl Serialize for Shows {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const WORDS: [(Shows, &str); 8] = [
+            (Shows::TOOL_CALLS, "tool_calls"),
+            (Shows::FILE_CHANGES, "file_changes"),
+            (Shows::SUBAGENTS, "subagents"),
+            (Shows::COMPACTIONS, "compactions"),
+            (Shows::RETRIES, "retries"),
+            (Shows::PERMISSION_DENIALS, "permission_denials"),
+            (Shows::WEB_SEARCHES, "web_searches"),
+            (Shows::USER_TURNS, "user_turns"),
+        ];
+        if serializer.is_human_readable() {
+            serializer.collect_seq(WORDS.iter().filter(|(it, _)| self.has(*it)).map(|(_, word)| word))
+        } else {
+            serializer.serialize_u16(self.0)
+        }
+    }
+}
+
+impl Shows {
+    /// Nothing but totals.
+    pub const NOTHING: Self = Self(0);
+    /// Tool calls and their results.
+    pub const TOOL_CALLS: Self = Self(1);
+    /// Changed files.
+    pub const FILE_CHANGES: Self = Self(2);
+    /// Agents besides the main one.
+    pub const SUBAGENTS: Self = Self(4);
+    /// Compactions of the context.
+    pub const COMPACTIONS: Self = Self(8);
+    /// Requests that were made again.
+    pub const RETRIES: Self = Self(16);
+    /// Calls that the user or a rule refused.
+    pub const PERMISSION_DENIALS: Self = Self(32);
+    /// Searches that the provider ran.
+    pub const WEB_SEARCHES: Self = Self(64);
+    /// What a human typed.
+    pub const USER_TURNS: Self = Self(128);
+
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` is in this set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// Token counts, disjoint: see the contract. `None` is unknown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tokens {
+    /// Prompt tokens that no cache gave and none took.
+    pub input: Option<i64>,
+    /// Generated tokens, reasoning included.
+    pub output: Option<i64>,
+    /// Prompt tokens read from a cache.
+    pub cache_read: Option<i64>,
+    /// Prompt tokens written to a cache.
+    pub cache_write: Option<i64>,
+    /// The part of `cache_write` that is kept for an hour.
+    pub cache_write_1h: Option<i64>,
+    /// The part of `output` that was reasoning.
+    pub reasoning: Option<i64>,
+}
+
+impl Tokens {
+    /// No known count.
+    pub const UNKNOWN: Self =
+        Self { input: None, output: None, cache_read: None, cache_write: None, cache_write_1h: None, reasoning: None };
+
+    /// The four disjoint kinds.
+    pub const fn kinds(self) -> [Option<i64>; 4] {
+        [self.input, self.output, self.cache_read, self.cache_write]
+    }
+
+    /// Sum of the known kinds; `None` only if none is known.
+    pub fn total(self) -> Option<i64> {
+        self.kinds().into_iter().flatten().reduce(i64::saturating_add)
+    }
+
+    /// Input, cache read and cache write: the size of the request.
+    pub fn context(self) -> Option<i64> {
+        [self.input, self.cache_read, self.cache_write].into_iter().flatten().reduce(i64::saturating_add)
+    }
+
+    /// Whether every known count is 0 and at least one is known.
+    pub fn is_all_zero(self) -> bool {
+        self.total() == Some(0)
+    }
+
+    /// Each count by `join`.
+    #[must_use]
+    pub fn zip(self, other: Self, join: impl Fn(Option<i64>, Option<i64>) -> Option<i64>) -> Self {
+        Self {
+            input: join(self.input, other.input),
+            output: join(self.output, other.output),
+            cache_read: join(self.cache_read, other.cache_read),
+            cache_write: join(self.cache_write, other.cache_write),
+            cache_write_1h: join(self.cache_write_1h, other.cache_write_1h),
+            reasoning: join(self.reasoning, other.reasoning),
+        }
+    }
+
+    /// The larger of each count. Copies of one response only ever grow (accounting B2).
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        self.zip(other, Ord::max)
+    }
+
+    /// The sum of each count, unknown only where both are.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        self.zip(other, |a, b| match (a, b) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            _ => a.or(b),
+        })
+    }
+
+    /// What is left of each known count, negative where `other` is larger.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        self.zip(other, |a, b| a.map(|a| a - b.unwrap_or(0)))
+    }
+}
+
+/// Money in US dollars.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cost {
+    /// The whole.
+    pub total: f64,
+    /// Its parts, where the log gives them.
+    pub parts: Option<CostParts>,
+}
+
+/// The parts of a cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CostParts {
+    /// For [`Tokens::input`].
+    pub input: f64,
+    /// For [`Tokens::output`].
+    pub output: f64,
+    /// For [`Tokens::cache_read`].
+    pub cache_read: f64,
+    /// For [`Tokens::cache_write`].
+    pub cache_write: f64,
+    /// For web searches.
+    pub web_search: f64,
+}
+
+/// Which response a turn is. Turns of equal identity are copies of one response.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Identity {
+    /// The log names none: this response is like no other.
+    #[default]
+    Unique,
+    /// Known within its session.
+    Session(String),
+    /// Known everywhere, as the provider's ids are.
+    Global(String),
+}
+
+/// One billed response.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Turn {
+    /// Where it was first read.
+    pub line: i64,
+    /// Which response it is.
+    pub identity: Identity,
+    /// The provider's id of the response.
+    pub message_id: Option<String>,
+    /// The provider's id of the request.
+    pub request_id: Option<String>,
+    /// Name or type of the agent that asked.
+    pub agent: Option<String>,
+    /// Id of that agent within the session.
+    pub agent_id: Option<String>,
+    /// Whether another agent than the main one asked.
+    pub is_subagent: bool,
+    /// Provider, as logged.
+    pub provider: Option<String>,
+    /// Model, as logged.
+    pub model: Option<String>,
+    /// Reasoning effort or thinking level, as logged.
+    pub effort: Option<String>,
+    /// When it was answered.
+    pub occurred_at: Option<Time>,
+    /// How long that took.
+    pub duration_ms: Option<i64>,
+    /// Why it stopped, in the runtime's words.
+    pub stop_reason: Option<String>,
+    /// Service tier, as logged.
+    pub service_tier: Option<String>,
+    /// Speed, as logged.
+    pub speed: Option<String>,
+    /// Size of the model's context window.
+    pub context_window: Option<i64>,
+    /// What it cost in tokens.
+    pub tokens: Tokens,
+    /// Searches that the provider ran for it.
+    pub web_searches: Option<i64>,
+    /// What the log says it cost.
+    pub cost: Option<Cost>,
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    /// A start without an end.
+    #[default]
+    Incomplete,
+    /// It failed.
+    Error,
+    /// The user or a rule refused it.
+    Denied,
+    /// It did its work.
+    Ok,
+}
+
+impl CallStatus {
+    /// The contract's word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Incomplete => "incomplete",
+            Self::Error => "error",
+            Self::Denied => "denied",
+            Self::Ok => "ok",
+        }
+    }
+
+    /// `ok` or `error`.
+    pub const fn from_error(is_error: bool) -> Self {
+        if is_error { Self::Error } else { Self::Ok }
+    }
+}
+
+/// One tool call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolCall {
+    /// Where it was first read.
+    pub line: i64,
+    /// Index of its turn in [`SessionResult::turns`].
+    pub turn: Option<usize>,
+    /// The runtime's id of the call.
+    pub call_id: String,
+    /// Name or type of the agent that called.
+    pub agent: Option<String>,
+    /// Whether that was another agent than the main one.
+    pub is_subagent: bool,
+    /// The runtime's own name of the tool.
+    pub tool: String,
+    /// The common word for its job.
+    pub category: Cow<'static, str>,
+    /// The MCP server that offers it.
+    pub mcp_server: Option<String>,
+    /// When it was called.
+    pub occurred_at: Option<Time>,
+    /// When its result came.
+    pub ended_at: Option<Time>,
+    /// How long it took, as logged.
+    pub duration_ms: Option<i64>,
+    /// How it ended.
+    pub status: CallStatus,
+    /// Exit status of a shell command.
+    pub exit_code: Option<i64>,
+    /// Length of its arguments in the log, in bytes.
+    pub args_bytes: Option<i64>,
+    /// Length of its result in the log, in bytes.
+    pub result_bytes: Option<i64>,
+    /// What it worked on.
+    pub target: Option<String>,
+    /// Its arguments, where content is kept.
+    pub args: Option<String>,
+    /// Its result, where content is kept.
+    pub result: Option<String>,
+}
+
+/// What was done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// It is new.
+    Create,
+    /// It has other content.
+    Update,
+    /// It is gone.
+    Delete,
+    /// It has another name.
+    Move,
+}
+
+impl Operation {
+    /// The contract's word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Move => "move",
+        }
+    }
+
+    /// The word of a log.
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "add" | "added" | "create" | "created" => Some(Self::Create),
+            "update" | "updated" | "modify" | "modified" | "edit" => Some(Self::Update),
+            "delete" | "deleted" | "remove" | "removed" => Some(Self::Delete),
+            "move" | "moved" | "rename" | "renamed" => Some(Self::Move),
+            _ => None,
+        }
+    }
+}
+
+/// One changed file of one call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FileChange {
+    /// Where it was read.
+    pub line: i64,
+    /// Index of the call in [`SessionResult::tool_calls`].
+    pub call: Option<usize>,
+    /// When.
+    pub occurred_at: Option<Time>,
+    /// The file, as the call names it.
+    pub path: String,
+    /// What was done to it, where the log tells a new file from an old one.
+    pub operation: Option<Operation>,
+    /// Lines added.
+    pub lines_added: Option<i64>,
+    /// Lines removed.
+    pub lines_removed: Option<i64>,
+}
+
+/// Kinds of [`Event`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// Something failed.
+    #[default]
+    Error,
+    /// The context was made smaller.
+    Compaction,
+    /// A call was refused.
+    PermissionDenial,
+    /// A request was made again.
+    Retry,
+    /// Another agent was started.
+    Subagent,
+    /// An input or output was checked against a schema.
+    Validation,
+    /// The user stopped it.
+    Abort,
+}
+
+impl EventKind {
+    /// The contract's word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Compaction => "compaction",
+            Self::PermissionDenial => "permission_denial",
+            Self::Retry => "retry",
+            Self::Subagent => "subagent",
+            Self::Validation => "validation",
+            Self::Abort => "abort",
+        }
+    }
+}
+
+/// What else happened.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Event {
+    /// Where it was read.
+    pub line: i64,
+    /// The log's own id of the record: equal ids are copies. Without one, the time and the words decide.
+    pub key: Option<String>,
+    /// Index of its turn in [`SessionResult::turns`].
+    pub turn: Option<usize>,
+    /// The call that it belongs to.
+    pub call_id: Option<String>,
+    /// Name or type of the agent.
+    pub agent: Option<String>,
+    /// Whether that was another agent than the main one.
+    pub is_subagent: bool,
+    /// When.
+    pub occurred_at: Option<Time>,
+    /// What.
+    pub kind: EventKind,
+    /// See the contract: it depends on the kind.
+    pub code: Option<String>,
+    /// The log's words.
+    pub message: Option<String>,
+    /// Size of the context before a compaction.
+    pub tokens_before: Option<i64>,
+    /// Size of the context after it.
+    pub tokens_after: Option<i64>,
+}
+
+/// How the totals of one session relate to each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TotalKind {
+    /// Running totals of a process: within one recording the last stands until a count falls, which begins another
+    /// process; processes add (accounting B6).
+    #[default]
+    Process,
+    /// Running totals of a thread, over processes: of two, one that is nowhere smaller holds the other (accounting B16).
+    Thread,
+}
+
+/// A total that the log states.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Total {
+    /// Where it was read.
+    pub line: i64,
+    /// Equal keys are copies of one record.
+    pub key: String,
+    /// How it relates to the other totals.
+    pub kind: TotalKind,
+    /// When.
+    pub occurred_at: Option<Time>,
+    /// Duration of what it closes, in milliseconds.
+    pub duration_ms: Option<i64>,
+    /// The part of it that was spent waiting for the provider.
+    pub api_duration_ms: Option<i64>,
+    /// Number of turns as stated.
+    pub turns: Option<i64>,
+    /// The whole reported cost.
+    pub cost: Option<f64>,
+    /// By model.
+    pub models: Vec<ModelTotal>,
+    /// Whether subagents' responses are in it.
+    pub covers_subagents: bool,
+}
+
+/// One model's part of a [`Total`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelTotal {
+    /// The model as the total names it.
+    pub model: Option<String>,
+    /// Its tokens.
+    pub tokens: Tokens,
+    /// Its web searches.
+    pub web_searches: Option<i64>,
+    /// Its reported cost.
+    pub cost: Option<f64>,
+    /// Size of its context window.
+    pub context_window: Option<i64>,
+}

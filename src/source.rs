@@ -1,0 +1,202 @@
+//! What is known of one file after it was looked at: the facts that the ledger works on and the archive keeps.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::health::Health;
+use crate::json::Raw;
+use crate::session::{SessionResult, Status};
+use crate::time::Time;
+use crate::wire::{Number, Pairs, Text, When};
+
+/// One file, and what it tells of sessions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Source {
+    /// Its real path.
+    pub path: String,
+    /// The machine where it was read.
+    pub host: Option<String>,
+    /// The runtime that wrote it.
+    pub runtime: Option<String>,
+    /// Its format.
+    pub format: Option<String>,
+    /// How it is compressed.
+    pub compression: Option<String>,
+    /// Its size on disk.
+    pub bytes: i64,
+    /// When it was last written.
+    pub modified_at: Option<Time>,
+    /// Hash of its decompressed bytes.
+    pub content_hash: Option<String>,
+    /// What became of it.
+    pub status: SourceStatus,
+    /// The file that holds the same.
+    pub duplicate_of: Option<String>,
+    /// Why it could not be read, or not to its end.
+    pub message: Option<String>,
+    /// When it was looked at.
+    pub ingested_at: Option<Time>,
+    /// The options that it was read with: other options read it again.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub options: String,
+    /// What was taken in and what was lost.
+    pub health: Health,
+    /// What it tells.
+    pub sessions: Vec<SessionResult>,
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceStatus {
+    /// Its sessions are in the tables.
+    Parsed,
+    /// All it holds stands in another file.
+    Duplicate,
+    /// It belongs to a log and is none: a sidecar, an index.
+    Auxiliary,
+    /// It is compressed and cut; what came before the cut was read.
+    Truncated,
+    /// No format claims it.
+    #[default]
+    Unrecognised,
+    /// It could not be read.
+    Unreadable,
+    /// Nothing stands in it.
+    Empty,
+}
+
+impl SourceStatus {
+    /// The contract's word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Parsed => "parsed",
+            Self::Duplicate => "duplicate",
+            Self::Auxiliary => "auxiliary",
+            Self::Truncated => "truncated",
+            Self::Unrecognised => "unrecognised",
+            Self::Unreadable => "unreadable",
+            Self::Empty => "empty",
+        }
+    }
+}
+
+/// What the process that recorded a log knew of it: a sidecar file, or the flags of a run. It fills only what no record
+/// says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sidecar {
+    /// The runtime.
+    pub runtime: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// Exit status of the process.
+    pub exit_code: Option<i64>,
+    /// When the process began.
+    pub started_at: Option<Time>,
+    /// When it ended.
+    pub ended_at: Option<Time>,
+    /// Where it ran.
+    pub cwd: Option<String>,
+    /// `key=value`.
+    pub labels: BTreeSet<String>,
+}
+
+impl Sidecar {
+    /// Reads `NAME.meta.json` or `meta.json`. Keys that it does not know are ignored; what is no object tells nothing.
+    pub fn parse(bytes: &[u8]) -> Self {
+        #[derive(Default, Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        struct File<'a> {
+            #[serde(borrow)]
+            runtime: Text<'a>,
+            #[serde(borrow)]
+            model: Text<'a>,
+            exit_code: Number,
+            started_at: When,
+            ended_at: When,
+            #[serde(borrow)]
+            cwd: Text<'a>,
+            #[serde(borrow)]
+            labels: Pairs<'a, Raw<'a>>,
+        }
+        let file: File<'_> = Raw(bytes.trim_ascii()).read();
+        Self {
+            runtime: file.runtime.owned(),
+            model: file.model.owned(),
+            exit_code: file.exit_code.whole(),
+            started_at: file.started_at.0,
+            ended_at: file.ended_at.0,
+            cwd: file.cwd.owned(),
+            labels: file.labels.0.iter().map(|(key, value)| format!("{key}={}", value.text())).collect(),
+        }
+    }
+
+    /// What this one does not say, the other does.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            runtime: self.runtime.or(other.runtime),
+            model: self.model.or(other.model),
+            exit_code: self.exit_code.or(other.exit_code),
+            started_at: self.started_at.or(other.started_at),
+            ended_at: self.ended_at.or(other.ended_at),
+            cwd: self.cwd.or(other.cwd),
+            labels: self.labels.into_iter().chain(other.labels).collect(),
+        }
+    }
+
+    /// Fills what no record of the session says.
+    pub fn fill(&self, session: &mut SessionResult) {
+        let names_no_model = session.model.is_none()
+            && session.turns.iter().all(|it| it.model.is_none())
+            && session.totals.iter().flat_map(|it| &it.models).all(|it| it.model.is_none());
+        if names_no_model && let Some(model) = &self.model {
+            let models = session.turns.iter_mut().map(|it| &mut it.model);
+            let totals = session.totals.iter_mut().flat_map(|it| &mut it.models).map(|it| &mut it.model);
+            models.chain(totals).chain([&mut session.model]).for_each(|it| *it = Some(model.clone()));
+        }
+        session.exit_code = session.exit_code.or(self.exit_code);
+        if session.started_at.is_none() && session.ended_at.is_none() {
+            (session.started_at, session.ended_at) = (self.started_at, self.ended_at);
+        }
+        session.cwd = session.cwd.take().or_else(|| self.cwd.clone());
+        session.labels.extend(self.labels.iter().cloned());
+        // It decides only where the log has no end.
+        if !session.status.is_end() && self.exit_code.is_some_and(|it| it != 0) {
+            session.status = Status::Error;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Turn;
+
+    #[test]
+    fn a_sidecar_fills_only_what_no_record_says() {
+        let sidecar = Sidecar::parse(
+            br#"{"model":"gpt-5","exitCode":3,"startedAt":"2026-10-05T10:00:00Z","cwd":"/a","labels":{"team":"x","n":1},"pid":7}"#,
+        );
+        assert_eq!(sidecar.labels.iter().collect::<Vec<_>>(), ["n=1", "team=x"]);
+        let mut bare = SessionResult { turns: vec![Turn::default()], ..SessionResult::default() };
+        sidecar.fill(&mut bare);
+        assert_eq!(
+            (bare.turns[0].model.as_deref(), bare.exit_code, bare.status),
+            (Some("gpt-5"), Some(3), Status::Error)
+        );
+        let named = Turn { model: Some("gpt-5-mini".into()), ..Turn::default() };
+        let mut full = SessionResult {
+            turns: vec![named.clone(), Turn::default()],
+            cwd: Some("/b".into()),
+            status: Status::Success,
+            ..SessionResult::default()
+        };
+        sidecar.fill(&mut full);
+        assert_eq!(full.turns, [named, Turn::default()]);
+        assert_eq!((full.cwd.as_deref(), full.status), (Some("/b"), Status::Success));
+        assert_eq!(Sidecar::parse(b"[1"), Sidecar::default());
+    }
+}

@@ -1,0 +1,382 @@
+//! The common vocabulary of tool calls: the word for a tool's job, what it worked on, which files it changed.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::json::Raw;
+use crate::session::Operation;
+use crate::wire::Text;
+
+/// The word for a tool's job, the same in every runtime.
+pub fn category(tool: &str) -> &'static str {
+    if mcp_server(tool).is_some() {
+        return "mcp";
+    }
+    match tool.to_ascii_lowercase().as_str() {
+        "bash" | "exec" | "exec_command" | "shell" | "local_shell" | "local_shell_call" | "shell_command"
+        | "container.exec" | "command_execution" | "run_shell_command" | "write_stdin" | "bashoutput" | "killshell"
+        | "powershell" => "shell",
+        "read" | "read_file" | "view" | "read_many_files" | "file_read" | "notebookread" | "view_image" => "read",
+        "edit" | "multiedit" | "notebookedit" | "apply_patch" | "file_change" | "replace" | "patch" | "str_replace"
+        | "file_edit" => "edit",
+        "write" | "write_file" | "file_write" | "create_file" => "write",
+        "grep"
+        | "glob"
+        | "find"
+        | "ls"
+        | "list"
+        | "list_directory"
+        | "search"
+        | "search_file_content"
+        | "grep_search"
+        | "codesearch"
+        | "tool_search"
+        | "toolsearch" => "search",
+        "webfetch" | "websearch" | "web_search" | "web_fetch" | "web_search_call" | "google_web_search" | "fetch" => {
+            "web"
+        }
+        "mcp_tool_call" => "mcp",
+        "task" | "agent" | "subagent" | "spawn_agent" | "invoke_agent" | "collab_tool_call" => "subagent",
+        "todowrite" | "todoread" | "update_plan" | "write_todos" | "todo_list" | "exitplanmode" => "plan",
+        _ => "other",
+    }
+}
+
+/// The server in a name of the form `mcp__SERVER__TOOL`.
+pub fn mcp_server(tool: &str) -> Option<&str> {
+    let (server, _) = tool.strip_prefix("mcp__")?.split_once("__")?;
+    (!server.is_empty()).then_some(server)
+}
+
+/// The arguments that name what a call works on, under the names that the runtimes use. No two fields share a name, for a
+/// call may give several of them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Arguments<'a> {
+    #[serde(borrow)]
+    file_path: Text<'a>,
+    #[serde(borrow)]
+    path: Text<'a>,
+    #[serde(borrow, rename = "filePath")]
+    file_path_in_camel_case: Text<'a>,
+    #[serde(borrow)]
+    notebook_path: Text<'a>,
+    #[serde(borrow)]
+    absolute_path: Text<'a>,
+    #[serde(borrow)]
+    command: Raw<'a>,
+    #[serde(borrow)]
+    cmd: Raw<'a>,
+    #[serde(borrow)]
+    url: Text<'a>,
+    #[serde(borrow)]
+    input: Text<'a>,
+    #[serde(borrow, rename = "patchText")]
+    patch_text: Text<'a>,
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    subagent_type: Text<'a>,
+}
+
+impl Arguments<'_> {
+    /// The file that the call names.
+    pub fn file(&self) -> Option<&str> {
+        [&self.file_path, &self.path, &self.file_path_in_camel_case, &self.notebook_path, &self.absolute_path]
+            .into_iter()
+            .find_map(Text::some)
+    }
+
+    /// The text of a patch.
+    pub fn patch(&self) -> Option<&str> {
+        self.patch_text.some().or_else(|| self.input.some())
+    }
+
+    /// The content of a file that the call writes.
+    pub fn written(&self) -> Option<&str> {
+        self.content.0.as_deref()
+    }
+
+    /// The type of the agent that the call starts.
+    pub fn agent(&self) -> Option<String> {
+        self.subagent_type.owned()
+    }
+
+    /// The file's path, the URL's host, or the base name of the first program of a shell command.
+    pub fn target(&self, category: &str) -> Option<String> {
+        let command = if self.command.is_empty() { self.cmd } else { self.command };
+        match category {
+            "shell" if command.0.first() == Some(&b'[') => {
+                let words: Vec<Text<'_>> = command.read();
+                program_of_words(words)
+            }
+            "shell" if !command.is_empty() => program(&command.text()),
+            "web" => self.url.some().and_then(host),
+            _ => self.file().map(str::to_owned),
+        }
+    }
+}
+
+/// The host of a URL, without user, port and a leading scheme.
+fn host(url: &str) -> Option<String> {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let host = host
+        .strip_prefix('[')
+        .and_then(|it| it.split(']').next())
+        .unwrap_or_else(|| host.split(':').next().unwrap_or(host));
+    (!host.is_empty()).then(|| host.to_ascii_lowercase())
+}
+
+/// Base name of the first program that a shell command runs, after `bash -lc`, `env`, `sudo`, `timeout`, assignments and
+/// `cd … &&`.
+pub fn program(command: &str) -> Option<String> {
+    program_within(command, 4)
+}
+
+/// [`program`] of a command that is already split into words.
+pub fn program_of_words(words: Vec<Text<'_>>) -> Option<String> {
+    program_of(words.into_iter().filter_map(Text::into_inner).map(Token::Word), 4)
+}
+
+fn program_within(command: &str, depth: u32) -> Option<String> {
+    program_of(Tokens { rest: command }, depth)
+}
+
+fn program_of<'a>(tokens: impl Iterator<Item = Token<'a>>, depth: u32) -> Option<String> {
+    let mut tokens = tokens.peekable();
+    while let Some(token) = tokens.next() {
+        let Token::Word(word) = token else { continue };
+        let name = word.rsplit(['/', '\\']).next().unwrap_or(&word);
+        match name {
+            "cd" | "export" | "set" | "source" | "." => {
+                while tokens.next_if(|it| matches!(it, Token::Word(_))).is_some() {}
+            }
+            "sudo" | "env" | "nohup" | "time" | "command" | "exec" | "nice" | "timeout" | "gtimeout" => {
+                // Their own options, and the duration of `timeout`.
+                while tokens
+                    .next_if(|it| matches!(it, Token::Word(word) if word.starts_with('-') || word.starts_with(|it: char| it.is_ascii_digit())))
+                    .is_some()
+                {}
+            }
+            "(" | "{" | "!" | "if" | "then" | "do" | "while" => {}
+            "bash" | "sh" | "zsh" | "dash" if depth > 0 => {
+                let mut runs_text = false;
+                while let Some(Token::Word(option)) =
+                    tokens.next_if(|it| matches!(it, Token::Word(word) if word.starts_with('-')))
+                {
+                    runs_text |= !option.starts_with("--") && option.ends_with('c');
+                }
+                if runs_text && let Some(Token::Word(script)) = tokens.next() {
+                    return program_within(&script, depth - 1).or_else(|| Some(name.to_owned()));
+                }
+                return Some(name.to_owned());
+            }
+            _ if is_assignment(&word) => {}
+            "" => {}
+            name => return Some(name.trim_start_matches('(').to_owned()).filter(|it| !it.is_empty()),
+        }
+    }
+    None
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty()
+            && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_')
+            && !name.as_bytes()[0].is_ascii_digit()
+    })
+}
+
+/// A word of a shell command, or what ends a command.
+enum Token<'a> {
+    Word(Cow<'a, str>),
+    End,
+}
+
+/// Splits as a shell does, as far as the first program needs it: quotes, backslashes, comments, `;`, `&`, `|`, new lines.
+struct Tokens<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        self.rest = self.rest.trim_start_matches([' ', '\t', '\r']);
+        if self.rest.starts_with('#') {
+            self.rest = self.rest.find('\n').map_or("", |end| &self.rest[end..]);
+        }
+        let first = self.rest.chars().next()?;
+        if matches!(first, ';' | '&' | '|' | '\n') {
+            self.rest = self.rest.trim_start_matches([';', '&', '|', '\n']);
+            return Some(Token::End);
+        }
+        let mut word = String::new();
+        let mut quote = None;
+        let mut escaped = false;
+        let mut end = self.rest.len();
+        for (at, character) in self.rest.char_indices() {
+            match (quote, character) {
+                _ if escaped => {
+                    escaped = false;
+                    word.push(character);
+                }
+                (None | Some('"'), '\\') => escaped = true,
+                (Some(open), _) if open == character => quote = None,
+                (Some(_), _) => word.push(character),
+                (None, '\'' | '"') => quote = Some(character),
+                (None, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|') => {
+                    end = at;
+                    break;
+                }
+                (None, _) => word.push(character),
+            }
+        }
+        self.rest = &self.rest[end..];
+        Some(Token::Word(Cow::Owned(word)))
+    }
+}
+
+/// One file of a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatchedFile {
+    /// The path; for a move the new one.
+    pub path: String,
+    /// What is done to it.
+    pub operation: Operation,
+    /// Lines added; `None` where the patch does not show them.
+    pub lines_added: Option<i64>,
+    /// Lines removed; `None` for a deleted file, whose lines a patch does not show.
+    pub lines_removed: Option<i64>,
+}
+
+/// The files of a patch in the form `*** Begin Patch`, wherever in `text` it stands.
+pub fn patched_files(text: &str) -> Vec<PatchedFile> {
+    let mut files: Vec<PatchedFile> = Vec::new();
+    let Some(start) = text.find("*** Begin Patch") else { return files };
+    for line in text[start..].lines().skip(1) {
+        let line = line.trim_end_matches('\r');
+        if line.starts_with("*** End Patch") {
+            break;
+        }
+        let header = [
+            ("*** Add File: ", Operation::Create),
+            ("*** Update File: ", Operation::Update),
+            ("*** Delete File: ", Operation::Delete),
+        ]
+        .into_iter()
+        .find_map(|(mark, operation)| line.strip_prefix(mark).map(|path| (path.trim(), operation)));
+        if let Some((path, operation)) = header {
+            let lines = (operation != Operation::Delete).then_some(0);
+            files.push(PatchedFile { path: path.to_owned(), operation, lines_added: Some(0), lines_removed: lines });
+        } else if let Some(file) = files.last_mut() {
+            if let Some(path) = line.strip_prefix("*** Move to: ") {
+                path.trim().clone_into(&mut file.path);
+                file.operation = Operation::Move;
+            } else if line.starts_with('+') {
+                file.lines_added = file.lines_added.map(|it| it + 1);
+            } else if line.starts_with('-') {
+                file.lines_removed = file.lines_removed.map(|it| it + 1);
+            }
+        }
+    }
+    files
+}
+
+/// Lines that a diff adds and removes. Its headers (`+++`, `---`) are not among them.
+pub fn diff_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> (i64, i64) {
+    let (mut added, mut removed) = (0, 0);
+    for line in lines {
+        match line.as_bytes() {
+            [b'+', b'+', b'+', b' ', ..] | [b'-', b'-', b'-', b' ', ..] => {}
+            [b'+', ..] => added += 1,
+            [b'-', ..] => removed += 1,
+            _ => {}
+        }
+    }
+    (added, removed)
+}
+
+/// Number of lines of a text; a last one without its newline counts.
+pub fn line_count(text: &str) -> i64 {
+    i64::try_from(text.lines().count()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    #[test]
+    fn the_first_program_is_found_behind_its_wrappers() {
+        for (command, expected) in [
+            ("ls -la", "ls"),
+            ("/usr/bin/git status", "git"),
+            ("/bin/bash -lc 'cargo test'", "cargo"),
+            ("/bin/bash -lc false", "false"),
+            (r#"bash -lc "cd /work && FOO=1 npm test | tail""#, "npm"),
+            ("cd /work/demo && make", "make"),
+            ("cd /a; cd /b\npytest -q", "pytest"),
+            ("FOO='a b' BAR=2 python3 x.py", "python3"),
+            ("sudo -E timeout 30 env A=b node x", "node"),
+            ("# say hi\necho hi", "echo"),
+            ("bash script.sh", "bash"),
+            ("(cargo build)", "cargo"),
+            ("git commit -m \"it's\"", "git"),
+            ("'unbalanced", "unbalanced"),
+        ] {
+            assert_eq!(program(command).as_deref(), Some(expected), "{command}");
+        }
+        assert_eq!(program(""), None);
+        assert_eq!(program("cd /work"), None);
+    }
+
+    #[test]
+    fn targets_come_from_the_arguments() {
+        let target =
+            |category: &str, args: &str| json::from_slice::<Arguments<'_>>(args.as_bytes()).unwrap().target(category);
+        assert_eq!(target("read", r#"{"file_path":"/a/b.txt"}"#).as_deref(), Some("/a/b.txt"));
+        assert_eq!(target("edit", r#"{"filePath":"/a"}"#).as_deref(), Some("/a"));
+        assert_eq!(target("shell", r#"{"command":["bash","-lc","cargo test"]}"#).as_deref(), Some("cargo"));
+        assert_eq!(target("shell", r#"{"cmd":"ls"}"#).as_deref(), Some("ls"));
+        assert_eq!(
+            target("web", r#"{"url":"https://u@Docs.Example.com:8080/x?y"}"#).as_deref(),
+            Some("docs.example.com")
+        );
+        assert_eq!(target("web", r#"{"query":"x"}"#), None);
+        assert_eq!(target("other", r#"{"file_path":7}"#), None);
+    }
+
+    #[test]
+    fn one_word_for_one_job() {
+        for (tool, expected) in
+            [("Bash", "shell"), ("mcp__docs__search", "mcp"), ("mcp__x", "other"), ("Frobnicate", "other")]
+        {
+            assert_eq!(category(tool), expected, "{tool}");
+        }
+        assert_eq!(mcp_server("mcp__docs__search"), Some("docs"));
+    }
+
+    #[test]
+    fn a_patch_names_its_files() {
+        let patch = "apply_patch <<'E'\n*** Begin Patch\n*** Add File: a\n+1\n+2\n*** Update File: b\n*** Move to: c\n@@\n-x\n+y\n z\n*** Delete File: d\n*** End Patch\nE";
+        let file = |path: &str, operation, lines_added, lines_removed| PatchedFile {
+            path: path.into(),
+            operation,
+            lines_added,
+            lines_removed,
+        };
+        assert_eq!(
+            patched_files(patch),
+            [
+                file("a", Operation::Create, Some(2), Some(0)),
+                file("c", Operation::Move, Some(1), Some(1)),
+                file("d", Operation::Delete, Some(0), None),
+            ]
+        );
+        assert_eq!(diff_lines("--- a\n+++ b\n@@\n-x\n+y\n+z".lines()), (2, 1));
+    }
+}

@@ -1,0 +1,146 @@
+//! What holds for every log, tried on the samples broken in random ways.
+
+use std::fs;
+
+use agentlogs::adapters::{self, Parsed};
+use agentlogs::builder::Content;
+use agentlogs::health::Reason;
+use agentlogs::ledger;
+use agentlogs::lines::Lines;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+use crate::{facts, samples};
+
+fn texts() -> Vec<Vec<u8>> {
+    samples().iter().map(|it| fs::read(it).unwrap()).collect()
+}
+
+/// The samples that are JSON Lines.
+fn line_texts() -> Vec<Vec<u8>> {
+    let is_lines =
+        |it: &Vec<u8>| Lines::new(it).all(|line| !line.bytes.contains(&b'\n')) && it.len() > 2 && it[0] == b'{';
+    texts().into_iter().filter(|it| is_lines(it) && agentlogs::lines::count(it) > 2).collect()
+}
+
+fn parse(bytes: &[u8]) -> Parsed {
+    adapters::parse(bytes, None, Content::Full)
+}
+
+/// The sessions without the numbers of their lines.
+fn without_lines(parsed: &Parsed) -> String {
+    fn strip(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                fields.remove("line");
+                fields.values_mut().for_each(strip);
+            }
+            serde_json::Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::to_value(&parsed.sessions).unwrap();
+    strip(&mut value);
+    value.to_string()
+}
+
+fn rejected(parsed: &Parsed, reason: Reason) -> i64 {
+    parsed.health.rejects.iter().filter(|it| it.reason == reason).map(|it| it.lines).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A record's bytes lie on its line.
+    #[test]
+    fn records_lie_on_their_lines(text in "([a-z{}\"\\[\\], \r\u{0}]{0,12}\n?){0,8}") {
+        let physical: Vec<&[u8]> = text.as_bytes().split(|it| *it == b'\n').collect();
+        for line in Lines::new(text.as_bytes()) {
+            let first = line.bytes.split(|it| *it == b'\n').next().unwrap();
+            let on = physical[usize::try_from(line.number).unwrap() - 1];
+            prop_assert!(on.windows(first.len()).any(|it| it == first), "{line:?} in {text:?}");
+        }
+    }
+
+    /// Bytes of any kind are read without a panic, and every line is a record, a reject or blank.
+    #[test]
+    fn nothing_panics_on_any_bytes(text in select(texts()), at in any::<Index>(), garbage in proptest::collection::vec(any::<u8>(), 0..40), length in 0_usize..40) {
+        let at = at.index(text.len());
+        let end = (at + length).min(text.len());
+        let broken = [&text[..at], &garbage[..], &text[end..]].concat();
+        let parsed = parse(&broken);
+        prop_assert!(parsed.format.is_none() || parsed.health.records + parsed.health.rejected_lines() > 0);
+        for session in &parsed.sessions {
+            prop_assert!(session.turns.iter().all(|it| it.tokens.kinds().into_iter().flatten().all(|it| it >= 0)));
+            prop_assert!(session.tool_calls.iter().all(|it| it.turn.is_none_or(|it| it < session.turns.len())));
+            prop_assert!(session.file_changes.iter().all(|it| it.call.is_none_or(|it| it < session.tool_calls.len())));
+        }
+    }
+
+    /// A line that is no JSON costs exactly itself.
+    #[test]
+    fn a_bad_line_costs_itself(text in select(line_texts()), at in any::<Index>()) {
+        let lines: Vec<&[u8]> = text.split_inclusive(|it| *it == b'\n').collect();
+        let at = at.index(lines.len());
+        let broken = [&lines[..at].concat()[..], b"npm warn deprecated left-pad\n", &lines[at..].concat()].concat();
+        let (whole, broken) = (parse(&text), parse(&broken));
+        prop_assert_eq!(without_lines(&whole), without_lines(&broken));
+        prop_assert_eq!(whole.health.records, broken.health.records);
+        prop_assert_eq!(rejected(&whole, Reason::NotJson) + 1, rejected(&broken, Reason::NotJson));
+    }
+
+    /// A log cut at any byte loses the cut record and what follows it, nothing before.
+    #[test]
+    fn a_cut_costs_the_cut_record(text in select(line_texts()), at in any::<Index>()) {
+        let at = at.index(text.len());
+        let start = text[..at].iter().rposition(|it| *it == b'\n').map_or(0, |it| it + 1);
+        let (cut, before) = (parse(&text[..at]), parse(&text[..start]));
+        let lost = cut.health.rejected_lines() - before.health.rejected_lines();
+        prop_assert!((0..=1).contains(&lost));
+        if cut.health.records == before.health.records && before.format == cut.format {
+            prop_assert_eq!(without_lines(&cut), without_lines(&before));
+        }
+    }
+
+    /// The tables do not depend on the order in which files were read.
+    #[test]
+    fn order_does_not_matter(shuffled in Just(facts(Content::Text)).prop_shuffle()) {
+        let expected = format!("{:?}", ledger::settle(facts(Content::Text)));
+        prop_assert_eq!(format!("{:?}", ledger::settle(shuffled)), expected);
+    }
+
+    /// Any copies of any files change nothing but `sources`.
+    #[test]
+    fn copies_do_not_count(copied in proptest::sample::subsequence(facts(Content::None), 0..8)) {
+        let (once, mut all) = (facts(Content::None), facts(Content::None));
+        for mut source in copied {
+            source.path = format!("zz-copy/{}", source.path);
+            all.push(source);
+        }
+        let (once, all) = (ledger::settle(once), ledger::settle(all));
+        prop_assert_eq!(format!("{:?}{:?}", once.sessions, once.turns), format!("{:?}{:?}", all.sessions, all.turns));
+        prop_assert_eq!(format!("{:?}{:?}", once.tool_calls, once.events), format!("{:?}{:?}", all.tool_calls, all.events));
+    }
+}
+
+/// Every token of the ledger stands in its session, and no part of a row is larger than the row.
+#[test]
+fn the_ledger_adds_up() {
+    let tables = ledger::settle(facts(Content::None));
+    for (index, row) in tables.sessions.iter().enumerate() {
+        let of_session = || tables.turns.iter().filter(|it| it.session == index);
+        let sum: i64 = of_session().filter_map(|it| it.turn.tokens.total()).sum();
+        assert_eq!(sum, row.tokens.total().unwrap_or(0), "{}", row.session.session_id);
+        let cost: f64 = of_session().filter_map(|it| it.money.cost).sum();
+        assert!((cost - row.money.cost.unwrap_or(0.0)).abs() < 1e-9, "{}", row.session.session_id);
+    }
+    for row in &tables.turns {
+        let tokens = row.turn.tokens;
+        assert!(tokens.reasoning <= tokens.output || tokens.output.is_none(), "{:?}", row.turn);
+        assert!(tokens.cache_write_1h <= tokens.cache_write || tokens.cache_write.is_none(), "{:?}", row.turn);
+        if let (Some(parts), Some(cost)) = (row.money.parts, row.money.cost) {
+            let sum = parts.input + parts.output + parts.cache_read + parts.cache_write + parts.web_search;
+            assert!((sum - cost).abs() < 1e-9, "{:?}", row.turn);
+        }
+    }
+}

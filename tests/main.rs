@@ -1,0 +1,46 @@
+//! What the project promises, tested from outside. Every path is absolute.
+
+mod golden;
+mod invariants;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+
+use agentlogs::builder::Content;
+use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::source::Source;
+
+/// The project's folder.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// All sample logs, in a fixed order, without their sidecars.
+fn samples() -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = walkdir::WalkDir::new(root().join("sample-logs"))
+        .into_iter()
+        .filter_map(Result::ok)
+        .filter(|it| it.file_type().is_file() && !it.path().to_string_lossy().ends_with(".meta.json"))
+        .map(walkdir::DirEntry::into_path)
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    paths
+}
+
+/// The facts of the sample logs as an ingest reads them, with what differs from machine to machine left out.
+fn facts(content: Content) -> Vec<Source> {
+    let options = Options { roots: vec![root().join("sample-logs")], content, ..Options::default() };
+    let taken = ingest::read(&options, &std::collections::BTreeMap::new(), &Progress::default());
+    assert!(taken.errors.is_empty());
+    let mut sources = taken.sources;
+    let folder = root().canonicalize().unwrap();
+    for source in &mut sources {
+        let path = Path::new(&source.path).strip_prefix(&folder).unwrap();
+        source.path = path.to_string_lossy().into_owned();
+        source.modified_at = None;
+        source.options = String::new();
+    }
+    sources.sort_by(|a, b| a.path.cmp(&b.path));
+    sources
+}
