@@ -9,21 +9,37 @@
 //! adapters   records -> SessionResult, one file a format   (json, wire, builder, tools, errors, time)
 //! ledger     SessionResults of all files -> tables: copies removed, counters derived
 //! ingest     the pipeline itself
+//! ---------- below here only with the feature `archive` (polars)
+//! frames     tables -> polars frames; the only place that spells column names
+//! archive    frames <-> parquet
+//! query, reports, export, render
 //! ```
 //!
 //! What is nowhere: adapters do no I/O and know neither clock nor environment nor polars; no format's name stands outside
 //! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `log` only.
 
 pub mod adapters;
+#[cfg(feature = "archive")]
+pub mod archive;
 pub mod builder;
 pub mod discover;
 pub mod errors;
+#[cfg(feature = "archive")]
+pub mod export;
+#[cfg(feature = "archive")]
+pub mod frames;
 pub mod health;
 pub mod ingest;
 pub mod json;
 pub mod ledger;
 pub mod lines;
 pub mod log;
+#[cfg(feature = "archive")]
+pub mod query;
+#[cfg(feature = "archive")]
+pub mod render;
+#[cfg(feature = "archive")]
+pub mod reports;
 pub mod session;
 pub mod source;
 pub mod tables;

@@ -1,5 +1,7 @@
 //! What the project promises, tested from outside. Every path is absolute.
 
+#[cfg(feature = "archive")]
+mod archive;
 mod golden;
 mod invariants;
 mod tidy;

@@ -48,3 +48,18 @@ fn adapters_do_no_input_or_output() {
         }
     }
 }
+
+/// Every named query says what it answers, and gives its rows in one order.
+#[test]
+fn every_query_has_its_help_and_an_order() {
+    for entry in fs::read_dir(root().join("queries")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let help = text.lines().next().unwrap_or_default();
+        assert!(help.starts_with("-- ") && !help.ends_with('.'), "{}", path.display());
+        assert!(text.contains("\nORDER BY "), "{}", path.display());
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let commands = fs::read_to_string(root().join("src/commands/query.rs")).unwrap();
+        assert!(commands.contains(&format!("\"{name}\"")), "{name} is not in the list of src/commands/query.rs");
+    }
+}

@@ -1,0 +1,12 @@
+-- Which tools fail most, in which runtime
+SELECT
+    runtime,
+    tool,
+    category,
+    COUNT(*) AS calls,
+    SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END) AS errors,
+    SUM(CASE WHEN status = 'denied' THEN 1 ELSE 0 END) AS denied,
+    SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END) * 1.0 / COUNT(*) AS error_rate
+FROM tool_calls
+GROUP BY runtime, tool, category
+ORDER BY errors DESC, calls DESC, runtime, tool, category

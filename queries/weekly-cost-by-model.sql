@@ -1,0 +1,10 @@
+-- What each model cost, week by week
+SELECT
+    week,
+    model,
+    COUNT(DISTINCT session_id) AS sessions,
+    SUM(total_tokens) AS total_tokens,
+    SUM(cost_usd) AS cost_usd
+FROM turns
+GROUP BY week, model
+ORDER BY week, model

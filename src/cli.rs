@@ -1,0 +1,220 @@
+//! What can be said on the command line. These types only hold what was said; the commands make sense of it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use jiff::civil::Date;
+
+/// Offline log analytics for AI coding agents: cost, tokens, tools and turns from recorded session logs
+#[derive(Debug, Parser)]
+#[command(name = "agentlogs", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Read logs into the archive
+    Ingest(Ingest),
+    /// Group the archive's rows: cost, tokens, tools
+    Report(Report),
+    /// Ask the archive in SQL
+    Query(Query),
+    /// Write tables to files
+    Export(Export),
+    /// Say what a log is, why, and what it tells, as JSON
+    Inspect(Inspect),
+    /// List the formats that can be read
+    Runtimes(Printed),
+    /// List the tables and their columns
+    Schema(Printed),
+    /// Print a completion script
+    Completions(Completions),
+}
+
+#[derive(Debug, Args)]
+pub struct Ingest {
+    /// Folders and files to read, of any name
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub archive: ArchiveFolder,
+    #[command(flatten)]
+    pub reading: Reading,
+    /// Exit with 3 if lines were rejected or files could not be read
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// How logs are read.
+#[derive(Debug, Default, Args)]
+pub struct Reading {
+    /// How much of the conversations to keep
+    #[arg(long, value_enum, default_value_t)]
+    pub content: Content,
+    /// The runtime of logs that could be of several
+    #[arg(long, value_name = "R")]
+    pub runtime: Option<String>,
+    /// The model of logs that name none
+    #[arg(long, value_name = "M")]
+    pub model: Option<String>,
+    /// A label for every session, can be repeated
+    #[arg(long = "label", value_name = "K=V", value_parser = label)]
+    pub labels: Vec<String>,
+    /// Threads that read [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+fn label(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((key, _)) if !key.is_empty() => Ok(text.to_owned()),
+        _ => Err("a label has the form KEY=VALUE".to_owned()),
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Content {
+    /// Numbers only
+    #[default]
+    None,
+    /// The first prompt and the last answer
+    Text,
+    /// Arguments and results of tool calls as well
+    Full,
+}
+
+#[derive(Debug, Args)]
+pub struct ArchiveFolder {
+    /// The archive's folder
+    #[arg(long, value_name = "DIR", env = "AGENTLOGS_ARCHIVE", default_value = "agentlogs-archive")]
+    pub archive: PathBuf,
+}
+
+/// Where rows come from.
+#[derive(Debug, Args)]
+pub struct From {
+    #[command(flatten)]
+    pub archive: ArchiveFolder,
+    /// Read these logs instead of an archive, can be repeated
+    #[arg(long, value_name = "PATH")]
+    pub logs: Vec<PathBuf>,
+}
+
+/// How rows are printed.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Printed {
+    /// How to print the rows
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    #[default]
+    Table,
+    Json,
+    Csv,
+    Markdown,
+}
+
+#[derive(Debug, Args)]
+pub struct Report {
+    /// Its name: cost, tokens or tools
+    pub name: String,
+    /// Dimensions: day, week, month, hour, runtime, format, model, provider, project, session, agent, status; of tools
+    /// also tool, category, `mcp_server`
+    #[arg(long, value_name = "DIM,DIM", value_delimiter = ',')]
+    pub by: Vec<String>,
+    /// Only this day and later, as 2026-10-05
+    #[arg(long, value_name = "DAY")]
+    pub since: Option<Date>,
+    /// Only this day and earlier
+    #[arg(long, value_name = "DAY")]
+    pub until: Option<Date>,
+    /// Time zone of days, weeks and hours, as Europe/Berlin [default: the system's]
+    #[arg(long, value_name = "TZ")]
+    pub timezone: Option<String>,
+    /// Only this runtime; * stands for anything, here and below
+    #[arg(long, value_name = "R")]
+    pub runtime: Option<String>,
+    /// Only this model
+    #[arg(long, value_name = "M")]
+    pub model: Option<String>,
+    /// Only this project
+    #[arg(long, value_name = "P")]
+    pub project: Option<String>,
+    /// Only this session
+    #[arg(long, value_name = "S")]
+    pub session: Option<String>,
+    /// Only sessions of this status
+    #[arg(long, value_name = "S")]
+    pub status: Option<String>,
+    /// Column to sort by, the largest first
+    #[arg(long, value_name = "COLUMN")]
+    pub sort: Option<String>,
+    /// At most so many rows
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u32>,
+    #[command(flatten)]
+    pub from: From,
+    #[command(flatten)]
+    pub printed: Printed,
+}
+
+#[derive(Debug, Args)]
+pub struct Query {
+    /// SQL, the name of a query from --list, or - for SQL from stdin
+    #[arg(required_unless_present_any = ["file", "list"], value_name = "SQL|NAME")]
+    pub sql: Option<String>,
+    /// Read the SQL from a file
+    #[arg(short, long, value_name = "FILE", conflicts_with = "sql")]
+    pub file: Option<PathBuf>,
+    /// List the named queries
+    #[arg(long, conflicts_with_all = ["sql", "file"])]
+    pub list: bool,
+    #[command(flatten)]
+    pub from: From,
+    #[command(flatten)]
+    pub printed: Printed,
+}
+
+#[derive(Debug, Args)]
+pub struct Export {
+    /// The folder to write to; it is made if it is not there
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Only this table, can be repeated
+    #[arg(long = "table", value_name = "T")]
+    pub tables: Vec<String>,
+    /// The kind of files
+    #[arg(long = "as", value_enum, default_value_t, value_name = "KIND")]
+    pub kind: Kind,
+    #[command(flatten)]
+    pub from: From,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    #[default]
+    Parquet,
+    Csv,
+    Jsonl,
+}
+
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// The files to look at
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}

@@ -1,0 +1,53 @@
+//! `agentlogs inspect`: what a file is, why, and what it tells, as JSON.
+
+use std::io::{self, Write};
+
+use agentlogs::source::Source;
+use agentlogs::{adapters, ingest, log};
+use serde::Serialize;
+
+use super::{Outcome, complain, options};
+use crate::cli::Inspect;
+
+/// What is printed for a file.
+#[derive(Serialize)]
+struct Inspected {
+    /// Formats that claim records among those that decide, the likeliest first.
+    claims: Vec<Claim>,
+    #[serde(flatten)]
+    source: Source,
+}
+
+#[derive(Serialize)]
+struct Claim {
+    format: &'static str,
+    runtime: &'static str,
+    /// Sum over the records of how surely each is of the format.
+    weight: u32,
+}
+
+pub fn run(args: &Inspect) -> anyhow::Result<Outcome> {
+    let options = options(Vec::new(), None, &args.reading)?;
+    let mut outcome = Outcome::Done;
+    let mut all = Vec::new();
+    for path in &args.files {
+        let Some(source) = ingest::read_one(path, &options) else {
+            complain(format_args!("{}: no such file", path.display()));
+            outcome = Outcome::NotAllDone;
+            continue;
+        };
+        let claims =
+            log::open(path).map(|it| adapters::detect(&it, args.reading.runtime.as_deref())).unwrap_or_default();
+        let claims = claims
+            .into_iter()
+            .map(|(adapter, weight)| Claim { format: adapter.id, runtime: adapter.runtime, weight })
+            .collect();
+        // How this run was started is known to whoever started it.
+        let source = Source { options: String::new(), ..source };
+        all.push(Inspected { claims, source });
+    }
+    let mut text = serde_json::to_vec_pretty(&all)?;
+    text.push(b'\n');
+    io::stdout().lock().write_all(&text)?;
+    Ok(outcome)
+}

@@ -1,0 +1,105 @@
+//! The commands: each makes sense of its arguments, calls the library, and prints.
+#![expect(clippy::print_stderr, reason = "this is where the program speaks")]
+
+pub mod export;
+pub mod ingest;
+pub mod inspect;
+pub mod lists;
+pub mod query;
+pub mod report;
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use agentlogs::archive::Archive;
+use agentlogs::builder::Content;
+use agentlogs::ingest::{Options, Progress};
+use agentlogs::render::{self, Look};
+use agentlogs::source::Sidecar;
+use agentlogs::time::Time;
+use agentlogs::{frames, ledger};
+use anyhow::Context;
+use comfy_table::Table;
+use polars::prelude::{DataFrame, IntoLazy, LazyFrame};
+
+use crate::cli;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All of it is done.
+    Done,
+    /// Some paths could not be taken in.
+    NotAllDone,
+    /// Lines or files were lost, and that was asked for.
+    Lost,
+}
+
+/// An error of whoever typed the command.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WrongCommandLine(pub String);
+
+/// Prints one line of complaint. That nobody hears it is no reason to fail.
+pub fn complain(message: fmt::Arguments<'_>) {
+    eprintln!("agentlogs: {}", render::visible(&message.to_string()));
+}
+
+/// Options of a run that reads logs.
+fn options(paths: Vec<PathBuf>, except: Option<PathBuf>, reading: &cli::Reading) -> anyhow::Result<Options> {
+    if let Some(jobs) = reading.jobs {
+        rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global().context("threads could not be started")?;
+    }
+    Ok(Options {
+        roots: paths,
+        except,
+        content: match reading.content {
+            cli::Content::None => Content::None,
+            cli::Content::Text => Content::Text,
+            cli::Content::Full => Content::Full,
+        },
+        sidecar: Sidecar {
+            runtime: reading.runtime.clone(),
+            model: reading.model.clone(),
+            labels: reading.labels.iter().cloned().collect(),
+            ..Sidecar::default()
+        },
+        host: gethostname::gethostname().into_string().ok(),
+        now: Some(Time(jiff::Timestamp::now().as_microsecond())),
+    })
+}
+
+/// The tables of the archive, or of logs that are read for this command only.
+fn tables(from: cli::From) -> anyhow::Result<Vec<(&'static str, LazyFrame)>> {
+    if from.logs.is_empty() {
+        return Ok(Archive::at(from.archive.archive).tables()?);
+    }
+    let options = options(from.logs, None, &cli::Reading::default())?;
+    let taken = agentlogs::ingest::read(&options, &std::collections::BTreeMap::new(), &Progress::default());
+    if let Some(error) = taken.errors.into_iter().next() {
+        return Err(error.into());
+    }
+    let tables = ledger::settle(taken.sources);
+    Ok(frames::frames(&tables)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect())
+}
+
+/// Prints rows to stdout.
+fn print(frame: &DataFrame, printed: cli::Printed, report: Option<render::Report>) -> anyhow::Result<()> {
+    let format = match printed.format {
+        cli::Format::Table => render::Format::Table,
+        cli::Format::Json => render::Format::Json,
+        cli::Format::Csv => render::Format::Csv,
+        cli::Format::Markdown => render::Format::Markdown,
+    };
+    let stdout = io::stdout();
+    let is_terminal = stdout.is_terminal();
+    let look = Look {
+        width: if is_terminal { Table::new().width() } else { None },
+        color: is_terminal && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty()),
+        report,
+    };
+    let mut out = io::BufWriter::new(stdout.lock());
+    render::render(frame, format, look, &mut out)?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,58 @@
+//! `agentlogs query`: SQL over the tables, typed, from a file, from stdin, or by name.
+
+use std::io::Read;
+
+use anyhow::Context;
+use polars::prelude::*;
+
+use super::{Outcome, print, tables};
+use crate::cli::{self, Query};
+
+/// A query that comes with the program: a file of `queries/`, whose first line says what it answers.
+struct Named {
+    name: &'static str,
+    sql: &'static str,
+}
+
+macro_rules! named {
+    ($($name:literal),* $(,)?) => {
+        &[$(Named { name: $name, sql: include_str!(concat!("../../queries/", $name, ".sql")) }),*]
+    };
+}
+
+static QUERIES: &[Named] = named![
+    "cache-efficiency",
+    "failing-tools",
+    "runaway-sessions",
+    "subagent-share",
+    "weekly-cost-by-model",
+    "what-was-lost",
+];
+
+impl Named {
+    fn about(&self) -> &'static str {
+        self.sql.lines().next().unwrap_or_default().trim_start_matches("--").trim()
+    }
+}
+
+pub fn run(args: Query) -> anyhow::Result<Outcome> {
+    if args.list {
+        return list(args.printed);
+    }
+    let sql = match (args.sql.as_deref(), &args.file) {
+        (_, Some(path)) => std::fs::read_to_string(path).with_context(|| path.display().to_string())?,
+        (Some("-"), None) => std::io::read_to_string(std::io::stdin().take(1 << 24)).context("stdin")?,
+        (Some(sql), None) => QUERIES.iter().find(|it| it.name == sql).map_or(sql, |it| it.sql).to_owned(),
+        (None, None) => String::new(),
+    };
+    let frame = agentlogs::query::query(tables(args.from)?, &sql)?;
+    print(&frame, args.printed, None)?;
+    Ok(Outcome::Done)
+}
+
+fn list(printed: cli::Printed) -> anyhow::Result<Outcome> {
+    let names: Vec<_> = QUERIES.iter().map(|it| it.name).collect();
+    let abouts: Vec<_> = QUERIES.iter().map(Named::about).collect();
+    print(&df!("query" => names, "about" => abouts)?, printed, None)?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,47 @@
+//! The `agentlogs` program: the command line in, one command, an exit status out.
+//!
+//! Rows go to stdout, all else to stderr. Exit status: 0 done; 1 it could not be done; 2 the command line is wrong; 3 with
+//! `--strict`, something was lost.
+
+mod cli;
+mod commands;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::commands::{Outcome, WrongCommandLine};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::NotAllDone) => ExitCode::from(1),
+        Ok(Outcome::Lost) => ExitCode::from(3),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            commands::complain(format_args!("{error:#}"));
+            ExitCode::from(if error.is::<WrongCommandLine>() { 2 } else { 1 })
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<Outcome> {
+    match cli.command {
+        Command::Ingest(args) => commands::ingest::run(args),
+        Command::Report(args) => commands::report::run(args),
+        Command::Query(args) => commands::query::run(args),
+        Command::Export(args) => commands::export::run(args),
+        Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Runtimes(args) => commands::lists::runtimes(args),
+        Command::Schema(args) => commands::lists::schema(args),
+        Command::Completions(args) => commands::lists::completions(&args),
+    }
+}
+
+/// `agentlogs … | head` is no error.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|it| it.downcast_ref::<io::Error>().is_some_and(|it| it.kind() == io::ErrorKind::BrokenPipe))
+}

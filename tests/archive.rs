@@ -1,0 +1,114 @@
+//! The archive: what goes in comes out, in any number of calls, and SQL over it.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use agentlogs::archive::{self, Archive};
+use agentlogs::builder::Content;
+use agentlogs::frames::{self, TABLES};
+use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::render::{self, Format, Look};
+use agentlogs::{ledger, query};
+use polars::prelude::*;
+
+use crate::{facts, root};
+
+fn shown(frame: &DataFrame) -> String {
+    let mut out = Vec::new();
+    render::render(frame, Format::Markdown, Look::default(), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn sample_frames() -> Vec<(&'static str, DataFrame)> {
+    frames::frames(&ledger::settle(facts(Content::None))).unwrap()
+}
+
+#[test]
+fn the_schema_is_the_contract() {
+    let lines: Vec<_> = frames::schema()
+        .iter()
+        .map(|it| format!("{}.{} {}: {}", it.table, it.column, it.type_name(), it.about))
+        .collect();
+    insta::with_settings!({ prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!("schema", lines.join("\n"));
+    });
+}
+
+#[test]
+fn every_named_query_gives_its_rows() {
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        for entry in fs::read_dir(root().join("queries")).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let tables = sample_frames().into_iter().map(|(name, it)| (name, it.lazy())).collect();
+            let frame = query::query(tables, &fs::read_to_string(&path).unwrap()).unwrap();
+            insta::assert_snapshot!(format!("queries@{name}"), shown(&frame));
+        }
+    });
+}
+
+#[test]
+fn what_goes_into_parquet_comes_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"));
+    let facts = facts(Content::Full);
+    let tables = ledger::settle(facts.clone());
+    let _lock = archive.lock().unwrap();
+    archive.write(&facts, &tables).unwrap();
+    let known: Vec<_> = archive.facts().unwrap().into_values().collect();
+    assert_eq!(known, facts);
+    let read = archive.tables().unwrap();
+    assert_eq!(read.iter().map(|it| it.0).collect::<Vec<_>>(), TABLES);
+    for ((name, read), (_, written)) in read.into_iter().zip(frames::frames(&tables).unwrap()) {
+        let read = read.collect().unwrap();
+        assert!(read.equals_missing(&written), "{name}\n{}\n{}", shown(&read), shown(&written));
+    }
+}
+
+/// The samples in three parts and any order, one of them twice and one while it grew, give the tables of one ingest.
+#[test]
+fn any_number_of_ingests_gives_the_same_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("logs");
+    let mut parts: Vec<Vec<std::path::PathBuf>> = vec![Vec::new(); 3];
+    for (index, path) in crate::samples().into_iter().enumerate() {
+        let to = logs.join(path.strip_prefix(root().join("sample-logs")).unwrap());
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(&path, &to).unwrap();
+        parts[index % 3].push(to);
+    }
+    let ingest = |archive: &Archive, roots: &[std::path::PathBuf]| {
+        let _lock = archive.lock().unwrap();
+        let known = archive.facts().unwrap();
+        let options = Options { roots: roots.to_vec(), ..Options::default() };
+        let taken = ingest::read(&options, &known, &Progress::default());
+        let unchanged = taken.unchanged.len();
+        let facts = archive::join(known, taken.sources);
+        archive.write(&facts, &ledger::settle(facts.clone())).unwrap();
+        unchanged
+    };
+    let once = Archive::at(folder.path().join("once"));
+    assert_eq!(ingest(&once, std::slice::from_ref(&logs)), 0);
+    let often = Archive::at(folder.path().join("often"));
+    // A log that grows between ingests replaces what was known of it.
+    let grows = parts[2][0].clone();
+    let whole = fs::read(&grows).unwrap();
+    fs::write(&grows, &whole[..whole.len() / 2]).unwrap();
+    ingest(&often, &parts[2]);
+    fs::write(&grows, &whole).unwrap();
+    for part in [&parts[2], &parts[0], &parts[1]] {
+        ingest(&often, part);
+    }
+    assert_eq!(ingest(&often, std::slice::from_ref(&logs)), crate::samples().len());
+    let stable = |archive: &Archive| -> BTreeMap<&str, String> {
+        let drop = ["ingested_at", "modified_at"];
+        archive
+            .tables()
+            .unwrap()
+            .into_iter()
+            .map(|(name, it)| (name, it.collect().unwrap().drop_many(drop)))
+            .map(|(name, it)| (name, shown(&it)))
+            .collect()
+    };
+    assert_eq!(stable(&once), stable(&often));
+}
