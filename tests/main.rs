@@ -1,7 +1,10 @@
-//! What the project promises, tested from outside. Every path is absolute.
+//! What the project promises, tested from outside. Every path is absolute: the test of the README moves to a folder of its
+//! own.
 
 #[cfg(feature = "archive")]
 mod archive;
+#[cfg(feature = "archive")]
+mod commands;
 mod golden;
 mod invariants;
 mod tidy;

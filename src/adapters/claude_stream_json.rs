@@ -54,8 +54,9 @@ fn is_result(probe: &Probe<'_>) -> bool {
 }
 
 fn claims(probe: &Probe<'_>) -> u32 {
-    // Transcripts write `sessionId`.
-    if !probe.has("session_id") || probe.has("sessionId") {
+    // Transcripts write `sessionId`; Cursor's stream looks alike but names neither records nor parents nor tools.
+    let is_own = ["uuid", "parent_tool_use_id", "tools"].iter().any(|it| probe.has(it));
+    if !is_own || !probe.has("session_id") || probe.has("sessionId") {
         return 0;
     }
     match probe.text("type").as_ref() {

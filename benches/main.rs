@@ -1,0 +1,72 @@
+//! Speed, as bytes per second: splitting lines, each adapter over its own samples, and the whole pipeline.
+//!
+//! `cargo bench -- lines`, `cargo bench -- fold/pi-json`. New adapters join by themselves: the benches loop over the table.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::path::Path;
+
+use agentlogs::adapters::{self, ADAPTERS};
+use agentlogs::builder::Content;
+use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::ledger;
+use agentlogs::lines::Lines;
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+/// A megabyte or more of the samples of one format, or of all: small logs repeated.
+fn samples(format: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-logs").join(format);
+    let mut bytes = Vec::new();
+    let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(Result::ok);
+    let logs: Vec<_> = files
+        .filter(|it| it.file_type().is_file() && !it.path().to_string_lossy().ends_with(".meta.json"))
+        .filter_map(|it| std::fs::read(it.path()).ok())
+        .filter(|it| it.ends_with(b"\n"))
+        .collect();
+    while bytes.len() < 1 << 20 && !logs.is_empty() {
+        bytes.extend(logs.concat());
+    }
+    bytes
+}
+
+fn lines(criterion: &mut Criterion) {
+    let bytes = samples("claude-stream-json");
+    let mut group = criterion.benchmark_group("lines");
+    group.throughput(Throughput::Bytes(bytes.len() as u64));
+    group.bench_function("newlines", |it| it.iter(|| memchr::memchr_iter(b'\n', black_box(&bytes)).count()));
+    group.bench_function("lines", |it| it.iter(|| Lines::new(black_box(&bytes)).count()));
+    group.finish();
+}
+
+fn fold(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("fold");
+    for adapter in ADAPTERS {
+        let bytes = samples(adapter.id);
+        group.throughput(Throughput::Bytes(bytes.len() as u64));
+        group.bench_with_input(BenchmarkId::from_parameter(adapter.id), &bytes, |it, bytes| {
+            it.iter(|| adapters::parse(black_box(bytes), Some(adapter.runtime), Content::None));
+        });
+    }
+    group.finish();
+}
+
+fn pipeline(criterion: &mut Criterion) {
+    let roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-logs")];
+    let options = Options { roots, ..Options::default() };
+    let read = || ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources;
+    let sources = read();
+    let bytes: i64 = sources.iter().map(|it| it.bytes).sum();
+    let mut group = criterion.benchmark_group("pipeline");
+    group.throughput(Throughput::Bytes(bytes.unsigned_abs()));
+    group.bench_function("read", |it| it.iter(read));
+    group.bench_function("settle", |it| it.iter(|| ledger::settle(black_box(sources.clone()))));
+    #[cfg(feature = "archive")]
+    {
+        let tables = ledger::settle(sources.clone());
+        group.bench_function("frames", |it| it.iter(|| agentlogs::frames::frames(black_box(&tables))));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, lines, fold, pipeline);
+criterion_main!(benches);
