@@ -22,6 +22,7 @@ mod claude_stream_json;
 mod codex_exec;
 mod codex_exec_legacy;
 mod drover_events;
+mod gemini_json;
 mod openclaw_events;
 mod opencode_run;
 mod pi_json;
@@ -52,6 +53,8 @@ pub static ADAPTERS: &[Adapter] = &[
     codex_exec::ADAPTER,
     codex_exec_legacy::ADAPTER,
     drover_events::ADAPTER,
+    gemini_json::JSON,
+    gemini_json::STREAM,
     openclaw_events::ADAPTER,
     opencode_run::ADAPTER,
     pi_json::ADAPTER,
