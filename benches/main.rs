@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 
-use agentlogs::adapters::{self, ADAPTERS};
+use agentlogs::adapters::{self, ADAPTERS, Hints};
 use agentlogs::builder::Content;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::ledger;
@@ -44,7 +44,8 @@ fn fold(criterion: &mut Criterion) {
         let bytes = samples(adapter.id);
         group.throughput(Throughput::Bytes(bytes.len() as u64));
         group.bench_with_input(BenchmarkId::from_parameter(adapter.id), &bytes, |it, bytes| {
-            it.iter(|| adapters::parse(black_box(bytes), Some(adapter.runtime), Content::None));
+            let hints = Hints { runtime: Some(adapter.runtime), ..Hints::default() };
+            it.iter(|| adapters::parse(black_box(bytes), hints, Content::None));
         });
     }
     group.finish();

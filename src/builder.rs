@@ -199,10 +199,19 @@ impl Builder {
         (event.agent, event.is_subagent) = (agent, is_subagent);
     }
 
-    /// What a human typed.
+    /// What a human typed, where the log does not name it.
     pub fn prompt(&mut self, text: Option<&str>) {
+        self.prompt_as(Identity::Unique, text);
+    }
+
+    /// What a human typed. A copy of it counts once.
+    pub fn prompt_as(&mut self, identity: Identity, text: Option<&str>) {
         let session = &mut self.session;
-        session.user_turns = Some(session.user_turns.unwrap_or(0) + 1);
+        if identity == Identity::Unique {
+            session.user_turns = Some(session.user_turns.unwrap_or(0) + 1);
+        } else {
+            session.prompts.insert(identity);
+        }
         if self.content >= Content::Text && session.prompt.is_none() {
             session.prompt = text.map(str::to_owned);
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::adapters;
+use crate::adapters::{self, Hints};
 use crate::builder::Content;
 use crate::discover::{self, Found, discover};
 use crate::log;
@@ -150,8 +150,9 @@ fn read_file(file: &Found, options: &Options, fingerprint: &str) -> Source {
     source.content_hash = Some(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&content)));
     let sidecar = if is_sidecar(&file.path) { Sidecar::default() } else { read_sidecars(&file.path) };
     let sidecar = sidecar.or(options.sidecar.clone());
+    let hints = Hints { runtime: sidecar.runtime.as_deref(), path: &source.path };
     // A bug in an adapter costs its file, not the run.
-    let parse = AssertUnwindSafe(|| adapters::parse(&content, sidecar.runtime.as_deref(), options.content));
+    let parse = AssertUnwindSafe(|| adapters::parse(&content, hints, options.content));
     let Ok(parsed) = catch_unwind(parse) else {
         source.status = SourceStatus::Unreadable;
         source.message = Some("internal error while reading it; please report it with the file".to_owned());

@@ -4,6 +4,7 @@
 //! ingests changes its answer. What identifies a thing stands in the facts: [`Identity`] for a response, the key of a
 //! [`Total`], [`SessionResult::recording`], the content hash of a file.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::mem;
 
@@ -20,12 +21,39 @@ pub fn settle(mut sources: Vec<Source>) -> Tables {
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     mark_copies(&mut sources);
     let mut tables = Tables::default();
-    for (_, parts) in sessions(&mut sources) {
-        Merge::new(parts).into_tables(&mut tables);
+    let mut groups = sessions(&sources);
+    give_each_response_its_session(&mut groups);
+    let mut held: Vec<Held> = sources.iter().map(|_| Held::default()).collect();
+    for (_, parts) in groups {
+        Merge::new(parts, &mut held).into_tables(&mut tables);
     }
+    mark_sources_without_rows(&mut sources, &held);
     link_children(&mut tables);
     tables.sources = sources;
     tables
+}
+
+/// What of a file's rows stands in the tables.
+#[derive(Debug, Default)]
+struct Held {
+    /// Rows that the file tells.
+    rows: usize,
+    /// Those that no other file told before.
+    own: usize,
+    /// A file that told the others.
+    other: Option<usize>,
+}
+
+/// A file whose every row stands in another one is a copy.
+fn mark_sources_without_rows(sources: &mut [Source], held: &[Held]) {
+    for index in 0..sources.len() {
+        if let Held { rows: 1.., own: 0, other: Some(other) } = held[index]
+            && sources[index].status == SourceStatus::Parsed
+        {
+            sources[index].status = SourceStatus::Duplicate;
+            sources[index].duplicate_of = Some(sources[other].path.clone());
+        }
+    }
 }
 
 /// Files of equal content are one: the first by path stands.
@@ -53,28 +81,154 @@ fn mark_copies(sources: &mut [Source]) {
 struct Part {
     source: usize,
     session: SessionResult,
+    /// Where rows went that belong to another session.
+    given_to: Option<usize>,
+}
+
+impl Part {
+    fn rows(&self) -> usize {
+        let it = &self.session;
+        it.turns.len() + it.tool_calls.len() + it.events.len() + it.totals.len() + it.prompts.len()
+    }
 }
 
 type Key = (String, String);
 
 /// The parts of each session, by runtime and id; within a session in a fixed order.
-fn sessions(sources: &mut [Source]) -> BTreeMap<Key, Vec<Part>> {
+fn sessions(sources: &[Source]) -> BTreeMap<Key, Vec<Part>> {
     let mut groups: BTreeMap<Key, Vec<Part>> = BTreeMap::new();
-    for (index, source) in sources.iter_mut().enumerate() {
+    for (index, source) in sources.iter().enumerate() {
         if source.status == SourceStatus::Duplicate {
             continue;
         }
         for session in &source.sessions {
             let key = (session.runtime.clone().into_owned(), session.session_id.clone());
-            groups.entry(key).or_default().push(Part { source: index, session: session.clone() });
+            groups.entry(key).or_default().push(Part { source: index, session: session.clone(), given_to: None });
         }
     }
     for parts in groups.values_mut() {
-        // Parts are already in the order of paths and lines; their times come first.
-        parts.sort_by_key(|it| (it.session.started_at.is_none(), it.session.started_at));
+        // Parts are already in the order of paths and lines; their times come first, then the richer copy.
+        parts.sort_by_key(|it| (it.session.started_at.is_none(), it.session.started_at, Reverse(it.rows())));
         drop_copied_recordings(parts);
     }
     groups
+}
+
+/// A session that a response stands in, and when.
+struct Claim {
+    key: Key,
+    source: usize,
+    time: Option<Time>,
+}
+
+/// A response that stands in several sessions, by a resume or a fork that copied history, belongs to one (accounting B9):
+/// not to a session that names another of them as its parent, then to the one that has it at the earliest time, then to
+/// the one whose last record is earliest, then to the smallest id. Never by path or file time. What hangs on it goes along.
+fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) {
+    let mut claims: HashMap<&Identity, Vec<Claim>> = HashMap::new();
+    for (key, parts) in groups.iter() {
+        for part in parts {
+            let turns = part.session.turns.iter().map(|it| (&it.identity, it.occurred_at));
+            let prompts = part.session.prompts.iter().map(|it| (it, None));
+            for (identity, time) in turns.chain(prompts).filter(|(it, _)| matches!(it, Identity::Global(_))) {
+                let claims = claims.entry(identity).or_default();
+                match claims.iter_mut().find(|it| it.key == *key) {
+                    Some(claim) => claim.time = earlier(claim.time, time),
+                    None => claims.push(Claim { key: key.clone(), source: part.source, time }),
+                }
+            }
+        }
+    }
+    claims.retain(|_, it| it.len() > 1);
+    let parent_of = |key: &Key| groups[key].iter().find_map(|it| it.session.parent_session_id.clone());
+    let last_record = |key: &Key| groups[key].iter().filter_map(|it| it.session.ended_at).max();
+    let owners: HashMap<Identity, (Key, usize)> = claims
+        .into_iter()
+        .filter_map(|(identity, claims)| {
+            let is_child = |key: &Key| {
+                let parent = parent_of(key);
+                claims.iter().any(|it| it.key != *key && Some(&it.key.1) == parent.as_ref())
+            };
+            let rank = |it: &&Claim| {
+                let (time, last) = (it.time, last_record(&it.key));
+                (is_child(&it.key), time.is_none(), time, last.is_none(), last, it.key.clone())
+            };
+            let owner = claims.iter().min_by_key(rank)?;
+            Some((identity.clone(), (owner.key.clone(), owner.source)))
+        })
+        .collect();
+    if owners.is_empty() {
+        return;
+    }
+    for (key, parts) in groups.iter_mut() {
+        for part in parts.iter_mut() {
+            let elsewhere = |it: &Identity| owners.get(it).filter(|(owner, _)| owner != key).map(|(_, source)| *source);
+            give_away(part, elsewhere);
+        }
+    }
+    // A session left without a row of its own is none.
+    groups.retain(|_, parts| parts.iter().any(|it| it.given_to.is_none() || it.rows() > 0));
+}
+
+/// Takes the turns out of a part that belong elsewhere, with the calls, changes and events that hang on them.
+fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>) {
+    let session = &mut part.session;
+    let mut given_to = None;
+    let mut kept = Vec::with_capacity(session.turns.len());
+    let mut places = Vec::with_capacity(session.turns.len());
+    for turn in mem::take(&mut session.turns) {
+        if let Some(source) = elsewhere(&turn.identity) {
+            given_to = Some(source);
+            places.push(None);
+        } else {
+            places.push(Some(kept.len()));
+            kept.push(turn);
+        }
+    }
+    session.turns = kept;
+    session.prompts.retain(|it| {
+        let owner = elsewhere(it);
+        given_to = given_to.or(owner);
+        owner.is_none()
+    });
+    if given_to.is_none() {
+        return;
+    }
+    part.given_to = given_to;
+    let moved = |turn: Option<usize>| turn.map_or(Some(None), |it| places[it].map(Some));
+    let mut calls = Vec::with_capacity(session.tool_calls.len());
+    let mut call_places = Vec::with_capacity(session.tool_calls.len());
+    for mut call in mem::take(&mut session.tool_calls) {
+        call_places.push(moved(call.turn).map(|turn| {
+            call.turn = turn;
+            calls.push(call);
+            calls.len() - 1
+        }));
+    }
+    session.tool_calls = calls;
+    session.file_changes.retain_mut(|it| match it.call.map(|it| call_places[it]) {
+        Some(Some(place)) => {
+            it.call = Some(place);
+            true
+        }
+        Some(None) => false,
+        None => true,
+    });
+    // Events carry no name of their own; those before the first record that is kept are history as well.
+    let first = session.turns.iter().filter_map(|it| it.occurred_at).min();
+    session.events.retain_mut(|it| match moved(it.turn) {
+        Some(turn) => {
+            it.turn = turn;
+            turn.is_some() || first.is_none() || it.occurred_at.is_none() || it.occurred_at >= first
+        }
+        None => false,
+    });
+    // The session itself begins with what is its own.
+    session.started_at = first.or(session.started_at);
+}
+
+fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    a.into_iter().chain(b).min()
 }
 
 /// A recording that begins as another one is a copy of it, or the same while it grew.
@@ -122,10 +276,11 @@ struct Merge {
     changes: Vec<(usize, crate::session::FileChange)>,
     events: Vec<(usize, Event)>,
     totals: Vec<(usize, Vec<Total>)>,
+    total_keys: HashSet<String>,
 }
 
 impl Merge {
-    fn new(parts: Vec<Part>) -> Self {
+    fn new(parts: Vec<Part>, held: &mut [Held]) -> Self {
         let mut it = Self {
             source: parts.first().map_or(0, |it| it.source),
             session: SessionResult::default(),
@@ -134,16 +289,27 @@ impl Merge {
             changes: Vec::new(),
             events: Vec::new(),
             totals: Vec::new(),
+            total_keys: HashSet::new(),
         };
         let mut seen = Seen::default();
         for part in parts {
+            let (source, rows) = (part.source, part.rows());
+            let before = it.rows();
+            held[source].rows += rows + usize::from(part.given_to.is_some());
+            held[source].other = held[source].other.or(part.given_to).or((it.source != source).then_some(it.source));
             it.add(part, &mut seen);
+            held[source].own += it.rows() - before;
         }
         it
     }
 
+    fn rows(&self) -> usize {
+        let rows = self.turns.len() + self.calls.len() + self.events.len();
+        rows + self.session.prompts.len() + self.total_keys.len()
+    }
+
     fn add(&mut self, part: Part, seen: &mut Seen) {
-        let Part { source, mut session } = part;
+        let Part { source, mut session, .. } = part;
         let turns: Vec<usize> =
             mem::take(&mut session.turns).into_iter().map(|turn| self.add_turn(source, turn, seen)).collect();
         let mut occurrences: HashMap<String, usize> = HashMap::new();
@@ -172,6 +338,7 @@ impl Merge {
                 self.events.push((source, event));
             }
         }
+        self.total_keys.extend(session.totals.iter().map(|it| it.key.clone()));
         self.totals.push((source, mem::take(&mut session.totals)));
         self.add_facts(session);
     }
@@ -187,6 +354,10 @@ impl Merge {
             known.stop_reason = known.stop_reason.take().or(turn.stop_reason);
             known.model = known.model.take().or(turn.model);
             known.cost = known.cost.or(turn.cost);
+            if !turn.is_subagent {
+                // A side question replays the main agent's response: it stays the main agent's.
+                (known.is_subagent, known.agent_id, known.agent) = (false, None, None);
+            }
             return *index;
         }
         seen.turns.insert(turn.identity.clone(), self.turns.len());
@@ -220,6 +391,10 @@ impl Merge {
             *known = part;
             return;
         }
+        // What the runtime keeps names the format; a recording of it adds its total.
+        if part.shows.has(Shows::KEPT_BY_RUNTIME) && !known.shows.has(Shows::KEPT_BY_RUNTIME) {
+            known.format.clone_from(&part.format);
+        }
         // A later success outranks an earlier error; any end outranks none.
         let rank = |it: &SessionResult| (it.status.is_end(), it.ended_at, it.status == Status::Success);
         if rank(&part) >= rank(known) {
@@ -237,6 +412,7 @@ impl Merge {
         known.under_reports |= part.under_reports;
         known.subagents.extend(part.subagents);
         known.labels.extend(part.labels);
+        known.prompts.extend(part.prompts);
         // Recordings are parts of a session; other logs that tell of one session tell the same again.
         let is_recording = part.recording.is_some() && known.recording.is_some();
         let join = |a: Option<i64>, b| if is_recording { add(a, b) } else { a.max(b) };
@@ -260,7 +436,26 @@ impl Merge {
         fill(&mut known.provider_session_id, part.provider_session_id);
     }
 
+    /// A response that only its caller tells of is the one with the same prompt, if the subagent's own log shows it.
+    fn drop_echoes(&mut self) {
+        let prompt = |it: &Turn| [it.tokens.input, it.tokens.cache_read, it.tokens.cache_write];
+        let shown: HashSet<_> =
+            self.turns.iter().filter(|(_, it)| it.is_subagent && !it.is_echo).map(|(_, it)| prompt(it)).collect();
+        let mut places = Vec::with_capacity(self.turns.len());
+        let mut kept = 0;
+        self.turns.retain(|(_, it)| {
+            let stays = !(it.is_echo && shown.contains(&prompt(it)));
+            places.push(stays.then_some(kept));
+            kept += usize::from(stays);
+            stays
+        });
+        let moved = |turn: Option<usize>| turn.and_then(|it| places[it]);
+        self.calls.iter_mut().for_each(|(_, it)| it.turn = moved(it.turn));
+        self.events.iter_mut().for_each(|(_, it)| it.turn = moved(it.turn));
+    }
+
     fn into_tables(mut self, tables: &mut Tables) {
+        self.drop_echoes();
         let session_index = tables.sessions.len();
         let order = turn_order(&self.turns);
         let mut numbers = vec![0; order.len()];
@@ -323,6 +518,8 @@ impl Merge {
             (count > 0 || shows.has(what)).then_some(count)
         };
         let events = |kind: EventKind| self.events.iter().filter(|(_, it)| it.kind == kind).count();
+        let is_start = |it: &ToolCall| it.category == "subagent" && it.status == CallStatus::Ok;
+        let started = self.calls.iter().filter(|(_, it)| is_start(it)).count();
         let errors = self.calls.iter().filter(|(_, it)| it.status == CallStatus::Error).count();
         let (stated_calls, stated_errors) = session.stated_tool_calls.unzip();
         let (stated_added, stated_removed) = session.stated_lines.unzip();
@@ -340,14 +537,19 @@ impl Merge {
             project: session.cwd.as_deref().map(project),
             duration_ms: totals.duration_ms.or(session.duration_ms).or_else(between),
             api_duration_ms: totals.api_duration_ms,
-            user_turns: session.user_turns.or(shows.has(Shows::USER_TURNS).then_some(0)),
+            user_turns: i64::try_from(session.prompts.len())
+                .ok()
+                .filter(|it| *it > 0)
+                .max(session.user_turns)
+                .or(shows.has(Shows::USER_TURNS).then_some(0)),
             turns: i64::try_from(turns).ok().filter(|it| *it > 0).or(totals.turns).or(session.stated_turns),
             tool_calls: counted(Shows::TOOL_CALLS, self.calls.len()).or(stated_calls),
             tool_errors: counted(Shows::TOOL_CALLS, errors).or(stated_errors),
             file_changes: counted(Shows::FILE_CHANGES, self.changes.len()),
             lines_added: sum_lines(|it| it.lines_added).or(stated_added),
             lines_removed: sum_lines(|it| it.lines_removed).or(stated_removed),
-            subagents: counted(Shows::SUBAGENTS, session.subagents.len()),
+            // Agents known by name, or where the log names none the calls that started them.
+            subagents: counted(Shows::SUBAGENTS, session.subagents.len().max(started)),
             compactions: counted(Shows::COMPACTIONS, events(EventKind::Compaction)),
             retries: counted(Shows::RETRIES, events(EventKind::Retry)),
             permission_denials: counted(Shows::PERMISSION_DENIALS, events(EventKind::PermissionDenial)),
@@ -460,7 +662,10 @@ fn usage(session: &SessionResult, rows: &[TurnRow], tokens: Tokens, totals: &Tot
         Usage::Unknown
     } else if is_conflict {
         Usage::Conflict
-    } else if session.under_reports || session.status == Status::Incomplete || misses_turns {
+    } else if (session.under_reports && totals.models.is_empty())
+        || session.status == Status::Incomplete
+        || misses_turns
+    {
         Usage::LowerBound
     } else {
         Usage::Exact

@@ -61,8 +61,10 @@ pub struct SessionResult {
     pub duration_ms: Option<i64>,
     /// Number of turns as logged, where it stands outside of [`Self::totals`].
     pub stated_turns: Option<i64>,
-    /// Prompts that a human typed.
+    /// Prompts that a human typed and the log does not name.
     pub user_turns: Option<i64>,
+    /// Prompts that a human typed, by the names that copies of them share.
+    pub prompts: BTreeSet<Identity>,
     /// Tool calls and failed ones as the log counts them, where it does not show them one by one.
     pub stated_tool_calls: Option<(i64, i64)>,
     /// Lines added and removed as the log counts them, where it does not show the changes.
@@ -134,7 +136,7 @@ pub struct Shows(u16);
 /// A number for programs, words for people.
 impl Serialize for Shows {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const WORDS: [(Shows, &str); 8] = [
+        const WORDS: [(Shows, &str); 9] = [
             (Shows::TOOL_CALLS, "tool_calls"),
             (Shows::FILE_CHANGES, "file_changes"),
             (Shows::SUBAGENTS, "subagents"),
@@ -143,6 +145,7 @@ impl Serialize for Shows {
             (Shows::PERMISSION_DENIALS, "permission_denials"),
             (Shows::WEB_SEARCHES, "web_searches"),
             (Shows::USER_TURNS, "user_turns"),
+            (Shows::KEPT_BY_RUNTIME, "kept_by_runtime"),
         ];
         if serializer.is_human_readable() {
             serializer.collect_seq(WORDS.iter().filter(|(it, _)| self.has(*it)).map(|(_, word)| word))
@@ -171,6 +174,8 @@ impl Shows {
     pub const WEB_SEARCHES: Self = Self(64);
     /// What a human typed.
     pub const USER_TURNS: Self = Self(128);
+    /// It is the file that the runtime itself keeps: its rows are richer than those of a recording.
+    pub const KEPT_BY_RUNTIME: Self = Self(256);
 
     /// Both together.
     #[must_use]
@@ -342,6 +347,8 @@ pub struct Turn {
     pub web_searches: Option<i64>,
     /// What the log says it cost.
     pub cost: Option<Cost>,
+    /// Whether only its caller tells of it: where another turn has the same prompt, it is that one.
+    pub is_echo: bool,
 }
 
 /// How a tool call ended.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use agentlogs::adapters::{self, Parsed};
+use agentlogs::adapters::{self, Hints, Parsed};
 use agentlogs::builder::Content;
 use agentlogs::health::Reason;
 use agentlogs::ledger;
@@ -24,7 +24,7 @@ fn line_texts() -> Vec<Vec<u8>> {
 }
 
 fn parse(bytes: &[u8]) -> Parsed {
-    adapters::parse(bytes, None, Content::Full)
+    adapters::parse(bytes, Hints::default(), Content::Full)
 }
 
 /// The sessions without the numbers of their lines.

@@ -13,7 +13,7 @@ fn every_format_has_samples_that_it_claims() {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for path in samples() {
         let format = path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
-        let claims = adapters::detect(&fs::read(&path).unwrap(), None);
+        let claims = adapters::detect(&fs::read(&path).unwrap(), adapters::Hints::default());
         assert_eq!(claims.first().map(|(it, _)| it.id), Some(format.as_str()), "{}: {claims:?}", path.display());
         *counts.entry(format).or_default() += 1;
     }

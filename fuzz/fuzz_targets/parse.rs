@@ -4,11 +4,12 @@
 
 use agentlogs::builder::Content;
 use agentlogs::source::{Source, SourceStatus};
-use agentlogs::{adapters, ledger};
+use agentlogs::adapters::{self, Hints};
+use agentlogs::ledger;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let parsed = adapters::parse(bytes, None, Content::Full);
+    let parsed = adapters::parse(bytes, Hints::default(), Content::Full);
     for session in &parsed.sessions {
         assert!(session.turns.iter().all(|it| it.tokens.kinds().into_iter().flatten().all(|it| it >= 0)));
         assert!(session.tool_calls.iter().all(|it| it.turn.is_none_or(|it| it < session.turns.len())));

@@ -1,15 +1,123 @@
-//! What Claude Code's tools say of their work, wherever it is logged: in its streams, and in those of programs that run it.
+//! What Claude Code's messages and tools say, wherever they are logged: in its streams, in its transcripts, and in the logs
+//! of programs that run it.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use super::{Context, Damage};
 use crate::builder::Builder;
+use crate::health::Reason;
 use crate::json::Raw;
-use crate::session::{CallStatus, Operation};
+use crate::session::{CallStatus, EventKind, Identity, Operation, Tokens};
 use crate::time::Time;
 use crate::tools;
-use crate::wire::{Flag, Number, Text};
+use crate::wire::{Content, Count, Flag, Maybe, Number, Text};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) content: Content<'a, Block<'a>>,
+    #[serde(borrow)]
+    pub(super) stop_reason: Text<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Maybe<Usage<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) text: Text<'a>,
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) input: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) content: Raw<'a>,
+    pub(super) is_error: Flag,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Usage<'a> {
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_input_tokens: Count,
+    cache_creation_input_tokens: Count,
+    cache_creation: CacheCreation,
+    output_tokens_details: OutputDetails,
+    pub(super) server_tool_use: ServerToolUse,
+    #[serde(borrow)]
+    service_tier: Text<'a>,
+    #[serde(borrow)]
+    speed: Text<'a>,
+    #[serde(borrow)]
+    iterations: Vec<Iteration<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CacheCreation {
+    ephemeral_1h_input_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct OutputDetails {
+    thinking_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ServerToolUse {
+    pub(super) web_search_requests: Count,
+}
+
+/// A part of a response. Those of the type `advisor_message` are another model's and billed beside it (B10).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Iteration<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_input_tokens: Count,
+    cache_creation_input_tokens: Count,
+}
+
+impl Usage<'_> {
+    pub(super) fn tokens(&self, damage: &mut Damage) -> Tokens {
+        let tokens = Tokens {
+            input: self.input_tokens.get(),
+            output: self.output_tokens.get(),
+            cache_read: self.cache_read_input_tokens.get(),
+            cache_write: self.cache_creation_input_tokens.get(),
+            cache_write_1h: self.cache_creation.ephemeral_1h_input_tokens.get(),
+            reasoning: self.output_tokens_details.thinking_tokens.get(),
+        };
+        let counts =
+            [self.input_tokens, self.output_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens];
+        if counts.contains(&Count::Impossible) {
+            damage.note(Reason::BadNumber);
+        }
+        tokens
+    }
+}
 
 /// The structured result of a call (`tool_use_result`), whose form depends on the tool.
 #[derive(Debug, Default, Deserialize)]
@@ -37,14 +145,6 @@ struct ToolUseResult<'a> {
 struct Hunk<'a> {
     #[serde(borrow)]
     lines: Vec<Text<'a>>,
-}
-
-/// A block of a result.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Block<'a> {
-    #[serde(borrow)]
-    text: Text<'a>,
 }
 
 /// How a refused call's result begins.
@@ -113,6 +213,188 @@ impl CallResult<'_> {
             None => None,
         };
         builder.change(call, &path, operation, lines, self.line, self.time);
+    }
+}
+
+/// Where and by whom a message was written.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Origin<'a> {
+    pub(super) line: i64,
+    pub(super) time: Option<Time>,
+    /// The record's own id.
+    pub(super) uuid: Option<&'a str>,
+    pub(super) request_id: Option<&'a str>,
+    /// Whether another agent than the main one wrote it.
+    pub(super) is_subagent: bool,
+    /// That agent's id.
+    pub(super) agent_id: Option<&'a str>,
+    /// The structured result of a call.
+    pub(super) tool_use_result: Raw<'a>,
+}
+
+/// A session while its messages are read.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    pub(super) builder: Builder,
+    /// The type of agent that each call starts.
+    pub(super) agents: HashMap<String, String>,
+}
+
+impl Conversation {
+    pub(super) fn new(context: &Context, id: &str, line: i64) -> Self {
+        Self { builder: Builder::new(context, id, line), agents: HashMap::new() }
+    }
+
+    /// Takes in a line of a response: one content block, with the usage of the whole. Gives the turn's index.
+    pub(super) fn response(
+        &mut self,
+        message: &Message<'_>,
+        origin: &Origin<'_>,
+        agent: Option<String>,
+        damage: &mut Damage,
+    ) -> usize {
+        let (line, time) = (origin.line, origin.time);
+        let text = message
+            .content
+            .text
+            .as_deref()
+            .into_iter()
+            .chain(message.content.blocks.iter().filter_map(|it| it.text.some()));
+        let known = self.builder.session.turns.len();
+        let index = self.builder.turn(identity(message.id.some().or(origin.uuid)), line);
+        let turn = &mut self.builder.session.turns[index];
+        turn.message_id = turn.message_id.take().or_else(|| message.id.owned());
+        turn.request_id = turn.request_id.take().or_else(|| origin.request_id.map(str::to_owned));
+        turn.model = turn.model.take().or_else(|| message.model.owned());
+        turn.stop_reason = message.stop_reason.owned().or_else(|| turn.stop_reason.take());
+        turn.occurred_at = turn.occurred_at.or(time);
+        if index == known {
+            turn.is_subagent = origin.is_subagent;
+            turn.agent_id = origin.agent_id.map(str::to_owned);
+            turn.agent = agent;
+        } else if !origin.is_subagent {
+            // A side question replays the main agent's response: it stays the main agent's.
+            (turn.is_subagent, turn.agent_id, turn.agent) = (false, None, None);
+        }
+        let (is_subagent, agent) = (turn.is_subagent, turn.agent.clone());
+        let mut advice = Vec::new();
+        match &message.usage {
+            Maybe::Absent => {}
+            Maybe::Wrong => damage.note(Reason::NoUsage),
+            Maybe::Present(usage) => {
+                let tokens = usage.tokens(damage);
+                // Proxies write zeros while they stream; a response with content cost something.
+                let has_content = message.content.text.is_some() || !message.content.blocks.is_empty();
+                if !(tokens.is_all_zero() && has_content) {
+                    turn.tokens = turn.tokens.max(tokens);
+                }
+                turn.web_searches = turn.web_searches.max(usage.server_tool_use.web_search_requests.get());
+                turn.service_tier = usage.service_tier.owned().or_else(|| turn.service_tier.take());
+                turn.speed = usage.speed.owned().or_else(|| turn.speed.take());
+                advice = usage.iterations.iter().filter(|it| it.kind.as_str() == "advisor_message").collect();
+            }
+        }
+        for (number, iteration) in advice.into_iter().enumerate() {
+            self.advice(index, number, iteration, line);
+        }
+        for block in &message.content.blocks {
+            match block.kind.as_str() {
+                "tool_use" | "server_tool_use" | "mcp_tool_use" => {
+                    let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
+                    let row = &mut self.builder.session.tool_calls[call];
+                    (row.turn, row.is_subagent, row.agent) = (Some(index), is_subagent, agent.clone());
+                    let arguments = self.builder.arguments(call, block.input);
+                    if let Some(agent) = arguments.agent() {
+                        self.agents.insert(block.id.as_str().to_owned(), agent);
+                    }
+                    if matches!(tools::category(block.name.as_str()), "edit" | "write")
+                        && let Some(file) = arguments.file()
+                    {
+                        let operation = (block.name.as_str() != "Write").then_some(Operation::Update);
+                        self.builder.change(call, file, operation, None, line, time);
+                    }
+                }
+                kind if kind.ends_with("_tool_result") => {
+                    self.call_result(block, &Origin { tool_use_result: Raw::default(), ..*origin });
+                }
+                _ => {}
+            }
+        }
+        if !is_subagent {
+            text.for_each(|it| self.builder.say(it));
+            self.builder.session.stop_reason =
+                message.stop_reason.owned().or_else(|| self.builder.session.stop_reason.take());
+        }
+        index
+    }
+
+    /// The response of an advisor within a turn: a row of its own, under its own model.
+    fn advice(&mut self, of: usize, number: usize, iteration: &Iteration<'_>, line: i64) {
+        let of = self.builder.session.turns[of].clone();
+        let part = match &of.identity {
+            Identity::Global(id) => Identity::Global(format!("{id}#advisor{number}")),
+            Identity::Session(id) => Identity::Session(format!("{id}#advisor{number}")),
+            Identity::Unique => Identity::Unique,
+        };
+        let index = self.builder.turn(part, line);
+        let turn = &mut self.builder.session.turns[index];
+        let tokens = Tokens {
+            input: iteration.input_tokens.get(),
+            output: iteration.output_tokens.get(),
+            cache_read: iteration.cache_read_input_tokens.get(),
+            cache_write: iteration.cache_creation_input_tokens.get(),
+            ..Tokens::UNKNOWN
+        };
+        turn.tokens = turn.tokens.max(tokens);
+        turn.model = iteration.model.owned();
+        turn.message_id = of.message_id;
+        turn.request_id = of.request_id;
+        turn.occurred_at = of.occurred_at;
+        (turn.agent, turn.agent_id, turn.is_subagent) = (of.agent, of.agent_id, of.is_subagent);
+    }
+
+    /// Notes the agent that a call started, and gives its type.
+    pub(super) fn subagent(&mut self, call_id: &str, line: i64, time: Option<Time>) -> Option<String> {
+        let agent = self.agents.get(call_id).cloned();
+        if self.builder.session.subagents.insert(call_id.to_owned()) {
+            let event = self.builder.event(EventKind::Subagent, line, time);
+            event.code = Some(call_id.to_owned());
+            event.call_id = Some(call_id.to_owned());
+            event.agent.clone_from(&agent);
+        }
+        agent
+    }
+
+    /// Takes in the results that a user line carries, and says whether there were any.
+    pub(super) fn results(&mut self, message: &Message<'_>, origin: &Origin<'_>) -> bool {
+        let mut is_result = false;
+        for block in message.content.blocks.iter().filter(|it| it.tool_use_id.is_some()) {
+            is_result = true;
+            self.call_result(block, origin);
+        }
+        is_result
+    }
+
+    fn call_result(&mut self, block: &Block<'_>, origin: &Origin<'_>) {
+        // A result without a call invents none.
+        let Some(call) = self.builder.call_index(block.tool_use_id.as_str()) else { return };
+        let result = CallResult {
+            content: block.content,
+            is_error: block.is_error.is_true(),
+            rich: origin.tool_use_result,
+            line: origin.line,
+            time: origin.time,
+        };
+        result.apply(&mut self.builder, call);
+    }
+}
+
+/// Provider ids are global; those that gateways invent are only known within their session.
+fn identity(id: Option<&str>) -> Identity {
+    match id {
+        None => Identity::Unique,
+        Some(id) if id.starts_with("msg_") => Identity::Global(id.to_owned()),
+        Some(id) => Identity::Session(id.to_owned()),
     }
 }
 

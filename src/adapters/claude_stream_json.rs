@@ -10,18 +10,15 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::claude::{CallResult, is_human};
+use super::claude::{Conversation, Message, Origin, Usage, is_human};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::Builder;
+use crate::builder::brief;
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
-use crate::session::{
-    EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, TotalKind,
-};
+use crate::session::{EventKind, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind};
 use crate::time::Time;
-use crate::tools;
-use crate::wire::{Content, Count, Flag, Maybe, Number, Pairs, Text, When};
+use crate::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
 
 /// What a `result` alone can show.
 const RESULT_SHOWS: Shows = Shows::PERMISSION_DENIALS.and(Shows::WEB_SEARCHES);
@@ -126,91 +123,6 @@ struct Record<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    content: Content<'a, Block<'a>>,
-    #[serde(borrow)]
-    stop_reason: Text<'a>,
-    #[serde(borrow)]
-    usage: Maybe<Usage<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Block<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    text: Text<'a>,
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    input: Raw<'a>,
-    #[serde(borrow)]
-    tool_use_id: Text<'a>,
-    #[serde(borrow)]
-    content: Raw<'a>,
-    is_error: Flag,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Usage<'a> {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_input_tokens: Count,
-    cache_creation_input_tokens: Count,
-    cache_creation: CacheCreation,
-    output_tokens_details: OutputDetails,
-    server_tool_use: ServerToolUse,
-    #[serde(borrow)]
-    service_tier: Text<'a>,
-    #[serde(borrow)]
-    speed: Text<'a>,
-    #[serde(borrow)]
-    iterations: Vec<Iteration<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct CacheCreation {
-    ephemeral_1h_input_tokens: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct OutputDetails {
-    thinking_tokens: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ServerToolUse {
-    web_search_requests: Count,
-}
-
-/// A part of a response. Those of the type `advisor_message` are another model's and billed beside it (B10).
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Iteration<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_input_tokens: Count,
-    cache_creation_input_tokens: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct ModelUsage {
     input_tokens: Count,
@@ -242,25 +154,6 @@ struct CompactMetadata<'a> {
     post_tokens: Count,
 }
 
-impl Usage<'_> {
-    fn tokens(&self, damage: &mut Damage) -> Tokens {
-        let tokens = Tokens {
-            input: self.input_tokens.get(),
-            output: self.output_tokens.get(),
-            cache_read: self.cache_read_input_tokens.get(),
-            cache_write: self.cache_creation_input_tokens.get(),
-            cache_write_1h: self.cache_creation.ephemeral_1h_input_tokens.get(),
-            reasoning: self.output_tokens_details.thinking_tokens.get(),
-        };
-        let counts =
-            [self.input_tokens, self.output_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens];
-        if counts.contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        }
-        tokens
-    }
-}
-
 struct Stream {
     context: Context,
     sessions: Vec<Session>,
@@ -268,11 +161,9 @@ struct Stream {
 }
 
 struct Session {
-    builder: Builder,
+    conversation: Conversation,
     /// Whether a record besides `result` was seen.
     is_stream: bool,
-    /// The type of agent that each call starts.
-    agents: HashMap<String, String>,
     /// The event of a compaction whose boundary has not come yet.
     compacting: Option<usize>,
 }
@@ -305,7 +196,7 @@ impl Fold for Stream {
             return Seen::Unknown;
         }
         let session = self.session(&record, line);
-        session.builder.saw(record.timestamp.0);
+        session.conversation.builder.saw(record.timestamp.0);
         session.is_stream |= record.kind.as_str() != "result";
         match record.kind.as_str() {
             "system" => session.system(&record, line),
@@ -325,18 +216,21 @@ impl Stream {
     fn session(&mut self, record: &Record<'_>, line: Line<'_>) -> &mut Session {
         let id = record.session_id.some().map_or_else(
             // A record without a session id belongs to the one before it.
-            || self.sessions.last().map_or_else(|| hashed_id(line.bytes), |it| it.builder.session.session_id.clone()),
+            || {
+                self.sessions
+                    .last()
+                    .map_or_else(|| hashed_id(line.bytes), |it| it.conversation.builder.session.session_id.clone())
+            },
             str::to_owned,
         );
         let index = *self.by_id.entry(id).or_insert_with_key(|id| {
             self.sessions.push(Session {
-                builder: Builder::new(
+                conversation: Conversation::new(
                     &Context { format: STREAM.id, shows: STREAM.shows, ..self.context },
                     id,
                     line.number,
                 ),
                 is_stream: false,
-                agents: HashMap::new(),
                 compacting: None,
             });
             self.sessions.len() - 1
@@ -348,7 +242,7 @@ impl Stream {
 impl Session {
     fn system(&mut self, record: &Record<'_>, line: Line<'_>) {
         let time = record.timestamp.0;
-        let session = &mut self.builder.session;
+        let session = &mut self.conversation.builder.session;
         match record.subtype.as_str() {
             "init" => {
                 session.model = session.model.take().or_else(|| record.model.owned());
@@ -356,13 +250,13 @@ impl Session {
                 session.runtime_version = record.claude_code_version.owned().or_else(|| session.runtime_version.take());
             }
             "status" if record.status.as_str() == "compacting" && self.compacting.is_none() => {
-                self.builder.event(EventKind::Compaction, line.number, time);
-                self.compacting = Some(self.builder.session.events.len() - 1);
+                self.conversation.builder.event(EventKind::Compaction, line.number, time);
+                self.compacting = Some(self.conversation.builder.session.events.len() - 1);
             }
             "compact_boundary" => {
                 let event = match self.compacting.take() {
                     Some(index) => &mut session.events[index],
-                    None => self.builder.event(EventKind::Compaction, line.number, time),
+                    None => self.conversation.builder.event(EventKind::Compaction, line.number, time),
                 };
                 let metadata = &record.compact_metadata;
                 event.code = metadata.trigger.owned();
@@ -370,9 +264,9 @@ impl Session {
                 event.tokens_after = metadata.post_tokens.get();
             }
             "api_retry" | "api_error" => {
-                let event = self.builder.event(EventKind::Retry, line.number, time);
+                let event = self.conversation.builder.event(EventKind::Retry, line.number, time);
                 event.code = record.error_status.whole().map(|it| it.to_string());
-                event.message = (!record.error.is_empty()).then(|| crate::builder::brief(&record.error.text()));
+                event.message = (!record.error.is_empty()).then(|| brief(&record.error.text()));
             }
             _ => {}
         }
@@ -380,141 +274,30 @@ impl Session {
 
     fn assistant(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
         let (message, time) = (&record.message, record.timestamp.0);
-        let text = message
-            .content
-            .text
-            .as_deref()
-            .into_iter()
-            .chain(message.content.blocks.iter().filter_map(|it| it.text.some()));
         if message.model.as_str() == "<synthetic>" || !record.error.is_empty() {
             // Written by the program, not by a model: an error of the API, or nothing.
             if !record.error.is_empty() {
-                let event = self.builder.event(EventKind::Error, line.number, time);
+                let event = self.conversation.builder.event(EventKind::Error, line.number, time);
                 event.code = Some(record.error.text().into_owned());
-                event.message = text.map(crate::builder::brief).next();
+                event.message = message.content.blocks.iter().find_map(|it| it.text.some()).map(brief);
             }
             return;
         }
         let parent = record.parent_tool_use_id.some();
-        let agent = parent.map(|parent| self.subagent(parent, line, time));
-        let index = self.builder.turn(identity(message.id.some().or(record.uuid.some())), line.number);
-        let turn = &mut self.builder.session.turns[index];
-        turn.message_id = turn.message_id.take().or_else(|| message.id.owned());
-        turn.request_id = turn.request_id.take().or_else(|| record.request_id.owned());
-        turn.model = turn.model.take().or_else(|| message.model.owned());
-        turn.stop_reason = message.stop_reason.owned().or_else(|| turn.stop_reason.take());
-        turn.occurred_at = turn.occurred_at.or(time);
-        turn.is_subagent = parent.is_some();
-        turn.agent_id = parent.map(str::to_owned);
-        turn.agent = agent.flatten();
-        let (is_subagent, agent) = (turn.is_subagent, turn.agent.clone());
-        let mut advice = Vec::new();
-        match &message.usage {
-            Maybe::Absent => {}
-            Maybe::Wrong => damage.note(Reason::NoUsage),
-            Maybe::Present(usage) => {
-                let tokens = usage.tokens(damage);
-                // Proxies write zeros while they stream; a response with content cost something.
-                let has_content = message.content.text.is_some() || !message.content.blocks.is_empty();
-                if !(tokens.is_all_zero() && has_content) {
-                    turn.tokens = turn.tokens.max(tokens);
-                }
-                turn.web_searches = turn.web_searches.max(usage.server_tool_use.web_search_requests.get());
-                turn.service_tier = usage.service_tier.owned().or_else(|| turn.service_tier.take());
-                turn.speed = usage.speed.owned().or_else(|| turn.speed.take());
-                advice = usage.iterations.iter().filter(|it| it.kind.as_str() == "advisor_message").collect();
-            }
-        }
-        for (number, iteration) in advice.into_iter().enumerate() {
-            self.advice(index, number, iteration, line);
-        }
-        for block in &message.content.blocks {
-            match block.kind.as_str() {
-                "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                    let call = self.builder.call(block.id.as_str(), block.name.as_str(), line.number, time);
-                    let row = &mut self.builder.session.tool_calls[call];
-                    (row.turn, row.is_subagent, row.agent) = (Some(index), is_subagent, agent.clone());
-                    let arguments = self.builder.arguments(call, block.input);
-                    if let Some(agent) = arguments.agent() {
-                        self.agents.insert(block.id.as_str().to_owned(), agent);
-                    }
-                    if matches!(tools::category(block.name.as_str()), "edit" | "write")
-                        && let Some(file) = arguments.file()
-                    {
-                        let operation = (block.name.as_str() != "Write").then_some(Operation::Update);
-                        self.builder.change(call, file, operation, None, line.number, time);
-                    }
-                }
-                kind if kind.ends_with("_tool_result") => self.call_result(block, Raw::default(), line, time),
-                _ => {}
-            }
-        }
-        if !is_subagent {
-            text.for_each(|it| self.builder.say(it));
-            self.builder.session.stop_reason =
-                message.stop_reason.owned().or_else(|| self.builder.session.stop_reason.take());
-        }
-    }
-
-    /// The response of an advisor within a turn: a row of its own, under its own model.
-    fn advice(&mut self, of: usize, number: usize, iteration: &Iteration<'_>, line: Line<'_>) {
-        let of = self.builder.session.turns[of].clone();
-        let part = match &of.identity {
-            Identity::Global(id) => Identity::Global(format!("{id}#advisor{number}")),
-            Identity::Session(id) => Identity::Session(format!("{id}#advisor{number}")),
-            Identity::Unique => Identity::Unique,
-        };
-        let index = self.builder.turn(part, line.number);
-        let turn = &mut self.builder.session.turns[index];
-        let tokens = Tokens {
-            input: iteration.input_tokens.get(),
-            output: iteration.output_tokens.get(),
-            cache_read: iteration.cache_read_input_tokens.get(),
-            cache_write: iteration.cache_creation_input_tokens.get(),
-            ..Tokens::UNKNOWN
-        };
-        turn.tokens = turn.tokens.max(tokens);
-        turn.model = iteration.model.owned();
-        turn.message_id = of.message_id;
-        turn.request_id = of.request_id;
-        turn.occurred_at = of.occurred_at;
-        (turn.agent, turn.agent_id, turn.is_subagent) = (of.agent, of.agent_id, of.is_subagent);
-    }
-
-    /// Notes the agent that a call started, and gives its type.
-    fn subagent(&mut self, call_id: &str, line: Line<'_>, time: Option<Time>) -> Option<String> {
-        let agent = self.agents.get(call_id).cloned();
-        if self.builder.session.subagents.insert(call_id.to_owned()) {
-            let event = self.builder.event(EventKind::Subagent, line.number, time);
-            event.code = Some(call_id.to_owned());
-            event.call_id = Some(call_id.to_owned());
-            event.agent.clone_from(&agent);
-        }
-        agent
+        let agent = parent.and_then(|parent| self.conversation.subagent(parent, line.number, time));
+        self.conversation.response(message, &origin(record, line), agent, damage);
     }
 
     fn user(&mut self, record: &Record<'_>, line: Line<'_>) {
-        let time = record.timestamp.0;
-        let mut is_result = false;
-        for block in record.message.content.blocks.iter().filter(|it| it.tool_use_id.is_some()) {
-            is_result = true;
-            self.call_result(block, record.tool_use_result, line, time);
-        }
+        let is_result = self.conversation.results(&record.message, &origin(record, line));
         if is_result || record.parent_tool_use_id.is_some() || record.is_synthetic.is_true() {
             return;
         }
         let text = record.message.content.text.as_deref();
         let text = text.or_else(|| record.message.content.blocks.iter().find_map(|it| it.text.some()));
         if text.is_some_and(is_human) {
-            self.builder.prompt(text);
+            self.conversation.builder.prompt(text);
         }
-    }
-
-    fn call_result(&mut self, block: &Block<'_>, rich: Raw<'_>, line: Line<'_>, time: Option<Time>) {
-        // A result without a call invents none.
-        let Some(call) = self.builder.call_index(block.tool_use_id.as_str()) else { return };
-        let is_error = block.is_error.is_true();
-        CallResult { content: block.content, is_error, rich, line: line.number, time }.apply(&mut self.builder, call);
     }
 
     fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
@@ -544,7 +327,7 @@ impl Session {
                 model.tokens.cache_write_1h = tokens.cache_write_1h;
             }
         }
-        let session = &mut self.builder.session;
+        let session = &mut self.conversation.builder.session;
         session.model = session.model.take().or_else(|| main_model(&models, main));
         session.totals.push(Total {
             line: line.number,
@@ -565,8 +348,8 @@ impl Session {
         let said = record.result.as_str();
         // Both traps occur: subtype success with is_error, error_max_turns without (accounting B7).
         if record.subtype.as_str() == "success" && !record.is_error.is_true() {
-            self.builder.succeed();
-            self.builder.say(said);
+            self.conversation.builder.succeed();
+            self.conversation.builder.say(said);
             return;
         }
         let errors = record.errors.iter().filter_map(Text::some).collect::<Vec<_>>().join("; ");
@@ -577,30 +360,30 @@ impl Session {
             Cow::Owned(format!("{} {message}", record.subtype.as_str()))
         };
         let kind = crate::errors::classify(record.api_error_status.whole(), &words);
-        self.builder.fail_as(kind, message);
-        let event = self.builder.event(EventKind::Error, line.number, time);
+        self.conversation.builder.fail_as(kind, message);
+        let event = self.conversation.builder.event(EventKind::Error, line.number, time);
         event.code = record.subtype.owned();
-        event.message = Some(crate::builder::brief(message));
+        event.message = Some(brief(message));
     }
 
     fn denial(&mut self, denial: &Denial<'_>, line: Line<'_>, time: Option<Time>) {
         let call_id = denial.tool_use_id.as_str();
-        if let Some(call) = self.builder.call_index(call_id) {
-            self.builder.deny(call, line.number, time, None);
+        if let Some(call) = self.conversation.builder.call_index(call_id) {
+            self.conversation.builder.deny(call, line.number, time, None);
             return;
         }
         let is_known = |it: &crate::session::Event| {
             it.kind == EventKind::PermissionDenial && it.call_id.as_deref() == Some(call_id)
         };
-        if call_id.is_empty() || !self.builder.session.events.iter().any(is_known) {
-            let event = self.builder.event(EventKind::PermissionDenial, line.number, time);
+        if call_id.is_empty() || !self.conversation.builder.session.events.iter().any(is_known) {
+            let event = self.conversation.builder.event(EventKind::PermissionDenial, line.number, time);
             event.code = denial.tool_name.owned();
             event.call_id = denial.tool_use_id.owned();
         }
     }
 
     fn finish(self) -> SessionResult {
-        let mut session = self.builder.finish();
+        let mut session = self.conversation.builder.finish();
         if !self.is_stream {
             session.format = Cow::Borrowed(JSON.id);
             session.shows = JSON.shows;
@@ -611,12 +394,16 @@ impl Session {
     }
 }
 
-/// Provider ids are global; those that gateways invent are only known within their session.
-fn identity(id: Option<&str>) -> Identity {
-    match id {
-        None => Identity::Unique,
-        Some(id) if id.starts_with("msg_") => Identity::Global(id.to_owned()),
-        Some(id) => Identity::Session(id.to_owned()),
+fn origin<'a>(record: &'a Record<'a>, line: Line<'_>) -> Origin<'a> {
+    let parent = record.parent_tool_use_id.some();
+    Origin {
+        line: line.number,
+        time: record.timestamp.0,
+        uuid: record.uuid.some(),
+        request_id: record.request_id.some(),
+        is_subagent: parent.is_some(),
+        agent_id: parent,
+        tool_use_result: record.tool_use_result,
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) const STREAM: Adapter = Adapter {
 
 fn claims_output(probe: &Probe<'_>) -> u32 {
     const KEYS: [&str; 5] = ["session_id", "response", "stats", "error", "warnings"];
-    if !probe.0.iter().all(|(key, _)| KEYS.contains(&key.as_ref())) {
+    if !probe.keys().all(|it| KEYS.contains(&it)) {
         return 0;
     }
     if probe.object("stats").has("models") {
@@ -582,7 +582,7 @@ mod tests {
     use crate::adapters::parse;
 
     fn read(log: &str) -> SessionResult {
-        parse(log.as_bytes(), None, Content::Text).sessions.swap_remove(0)
+        parse(log.as_bytes(), crate::adapters::Hints::default(), Content::Text).sessions.swap_remove(0)
     }
 
     #[test]

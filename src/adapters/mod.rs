@@ -19,13 +19,16 @@ use crate::wire::Pairs;
 
 mod claude;
 mod claude_stream_json;
+mod claude_transcript;
 mod codex_exec;
 mod codex_exec_legacy;
 mod drover_events;
 mod gemini_json;
 mod openclaw_events;
 mod opencode_run;
+mod pi;
 mod pi_json;
+mod pi_session;
 mod zag_json;
 mod zag_log;
 
@@ -50,14 +53,17 @@ pub struct Adapter {
 pub static ADAPTERS: &[Adapter] = &[
     claude_stream_json::JSON,
     claude_stream_json::STREAM,
+    claude_transcript::ADAPTER,
     codex_exec::ADAPTER,
     codex_exec_legacy::ADAPTER,
     drover_events::ADAPTER,
     gemini_json::JSON,
     gemini_json::STREAM,
     openclaw_events::ADAPTER,
+    pi_session::OPENCLAW,
     opencode_run::ADAPTER,
     pi_json::ADAPTER,
+    pi_session::PI,
     zag_json::JSON,
     zag_json::STREAM,
     zag_log::ADAPTER,
@@ -78,6 +84,41 @@ pub struct Context {
     pub shows: Shows,
     /// How much of the conversation is kept.
     pub content: Content,
+    /// The session's id in the name of the file, for logs that do not name themselves.
+    pub file_id: Option<FileId>,
+}
+
+/// A UUID in the name of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileId([u8; 36]);
+
+impl FileId {
+    /// The last UUID in the name of a file: runtimes put the session's id there.
+    pub fn of(path: &str) -> Option<Self> {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let is_uuid = |it: &&[u8]| {
+            it.iter().enumerate().all(|(at, byte)| match at {
+                8 | 13 | 18 | 23 => *byte == b'-',
+                _ => byte.is_ascii_hexdigit(),
+            })
+        };
+        name.as_bytes().windows(36).rfind(is_uuid)?.try_into().ok().map(Self)
+    }
+}
+
+impl std::fmt::Display for FileId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|it| write!(f, "{}", char::from(*it)))
+    }
+}
+
+/// What is said of a log besides its bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Hints<'a> {
+    /// The runtime, as a flag or a sidecar names it; it decides among the formats that claim the log.
+    pub runtime: Option<&'a str>,
+    /// The file's path, a label.
+    pub path: &'a str,
 }
 
 /// What was found in a log and what was lost of it.
@@ -170,23 +211,36 @@ pub fn fold<'a, F: Fold>(
 
 /// The top level of one record, for [`Adapter::claims`].
 #[derive(Debug)]
-pub struct Probe<'a>(Vec<(Cow<'a, str>, Raw<'a>)>);
+pub struct Probe<'a> {
+    fields: Vec<(Cow<'a, str>, Raw<'a>)>,
+    path: &'a str,
+}
 
 impl<'a> Probe<'a> {
-    fn new(bytes: &'a [u8]) -> Option<Self> {
+    fn new(bytes: &'a [u8], path: &'a str) -> Option<Self> {
         let pairs: Pairs<'a, Raw<'a>> =
             if bytes.first() == Some(&b'{') { json::from_slice(bytes).ok()? } else { return None };
-        Some(Self(pairs.0))
+        Some(Self { fields: pairs.0, path })
+    }
+
+    /// The path of the log: a hint where runtimes write the same records to their own places.
+    pub fn path(&self) -> &'a str {
+        self.path
+    }
+
+    /// The keys, in their order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|(key, _)| key.as_ref())
     }
 
     /// The value of a key, absent or not.
     pub fn raw(&self, key: &str) -> Raw<'a> {
-        self.0.iter().find(|(it, _)| it == key).map_or(Raw::default(), |(_, raw)| *raw)
+        self.fields.iter().find(|(it, _)| it == key).map_or(Raw::default(), |(_, raw)| *raw)
     }
 
     /// Whether a key is there, whatever its value.
     pub fn has(&self, key: &str) -> bool {
-        self.0.iter().any(|(it, _)| it == key)
+        self.fields.iter().any(|(it, _)| it == key)
     }
 
     /// Whether all of the keys are there.
@@ -203,7 +257,7 @@ impl<'a> Probe<'a> {
     /// The object of a key; one without keys if there is none.
     #[must_use]
     pub fn object(&self, key: &str) -> Probe<'a> {
-        Probe::new(self.raw(key).0).unwrap_or(Probe(Vec::new()))
+        Probe::new(self.raw(key).0, self.path).unwrap_or(Probe { fields: Vec::new(), path: self.path })
     }
 }
 
@@ -211,14 +265,10 @@ impl<'a> Probe<'a> {
 const DECIDING: usize = 40;
 
 /// How surely a log is of each format: the sum of [`Adapter::claims`] over its first records. Ordered by weight, the
-/// likeliest first; formats that claim nothing are left out.
-///
-/// `runtime` is what someone else says of the log; it decides among the formats that claim it.
-pub fn detect(bytes: &[u8], runtime: Option<&str>) -> Vec<(&'static Adapter, u32)> {
-    detect_among(
-        &Lines::new(bytes).map(|it| it.bytes).filter_map(Probe::new).take(DECIDING).collect::<Vec<_>>(),
-        runtime,
-    )
+/// likeliest first; formats that claim nothing are left out. A runtime among the hints decides among those that claim.
+pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Vec<(&'static Adapter, u32)> {
+    let records = Lines::new(bytes).filter_map(|it| Probe::new(it.bytes, hints.path)).take(DECIDING);
+    detect_among(&records.collect::<Vec<_>>(), hints.runtime)
 }
 
 fn detect_among(probes: &[Probe<'_>], runtime: Option<&str>) -> Vec<(&'static Adapter, u32)> {
@@ -232,13 +282,18 @@ fn detect_among(probes: &[Probe<'_>], runtime: Option<&str>) -> Vec<(&'static Ad
 }
 
 /// Reads a log: the likeliest format, then its records.
-pub fn parse(bytes: &[u8], runtime: Option<&str>, content: Content) -> Parsed {
+pub fn parse(bytes: &[u8], hints: Hints<'_>, content: Content) -> Parsed {
     let mut health = Health { lines: lines::count(bytes), ..Health::default() };
-    let Some((adapter, _)) = detect(bytes, runtime).into_iter().next() else {
+    let Some((adapter, _)) = detect(bytes, hints).into_iter().next() else {
         return Parsed { health, ..Parsed::default() };
     };
-    let context =
-        |adapter: &Adapter| Context { runtime: adapter.runtime, format: adapter.id, shows: adapter.shows, content };
+    let context = |adapter: &Adapter| Context {
+        runtime: adapter.runtime,
+        format: adapter.id,
+        shows: adapter.shows,
+        content,
+        file_id: FileId::of(hints.path),
+    };
     let (mut sessions, mut unknown) = (adapter.parse)(&context(adapter), &mut Lines::new(bytes), &mut health);
     // Recordings of several runtimes may have been appended to one file: what one format does not know is another's.
     let mut formats = vec![adapter];
@@ -256,7 +311,7 @@ pub fn parse(bytes: &[u8], runtime: Option<&str>, content: Content) -> Parsed {
 
 /// The format of records that the formats so far do not know, if two of them are surely of it.
 fn another(unknown: &[Line<'_>], formats: &[&'static Adapter]) -> Option<&'static Adapter> {
-    let probes: Vec<_> = unknown.iter().filter_map(|it| Probe::new(it.bytes)).take(DECIDING).collect();
+    let probes: Vec<_> = unknown.iter().filter_map(|it| Probe::new(it.bytes, "")).take(DECIDING).collect();
     let claims = detect_among(&probes, None)
         .into_iter()
         .filter(|(adapter, weight)| *weight >= 4 && formats.iter().all(|it| it.runtime != adapter.runtime));

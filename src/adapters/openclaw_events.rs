@@ -3,7 +3,8 @@
 //! The records are read as pi's. What tells openclaw from pi: usage under Anthropic's names, the pseudo provider
 //! `openclaw`, or the word of whoever recorded it (`--runtime`, a sidecar).
 
-use super::pi_json::{Events, SHOWS, is_event};
+use super::pi::SHOWS;
+use super::pi_json::{Events, is_event};
 use super::{Adapter, Probe, fold};
 
 pub(super) const ADAPTER: Adapter = Adapter {

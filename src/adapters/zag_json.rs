@@ -630,7 +630,7 @@ mod tests {
     use crate::builder::Content;
 
     fn read(log: &str) -> Parsed {
-        parse(log.as_bytes(), None, Content::Text)
+        parse(log.as_bytes(), crate::adapters::Hints::default(), Content::Text)
     }
 
     /// Proxies write no counts: then a result is what parts two responses.

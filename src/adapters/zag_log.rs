@@ -485,7 +485,7 @@ mod tests {
             )
         };
         let log = events.iter().map(line).collect::<Vec<_>>().join("\n");
-        parse(log.as_bytes(), None, Content::Text).sessions.swap_remove(0)
+        parse(log.as_bytes(), crate::adapters::Hints::default(), Content::Text).sessions.swap_remove(0)
     }
 
     #[test]

@@ -36,8 +36,8 @@ pub fn run(args: &Inspect) -> anyhow::Result<Outcome> {
             outcome = Outcome::NotAllDone;
             continue;
         };
-        let claims =
-            log::open(path).map(|it| adapters::detect(&it, args.reading.runtime.as_deref())).unwrap_or_default();
+        let hints = adapters::Hints { runtime: args.reading.runtime.as_deref(), path: &source.path };
+        let claims = log::open(path).map(|it| adapters::detect(&it, hints)).unwrap_or_default();
         let claims = claims
             .into_iter()
             .map(|(adapter, weight)| Claim { format: adapter.id, runtime: adapter.runtime, weight })

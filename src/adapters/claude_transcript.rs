@@ -1,0 +1,464 @@
+//! Claude Code's transcripts, `~/.claude/projects/**/*.jsonl`, with those of subagents in their three places: files of
+//! their own, inline sidechains, and `agent_progress` records of the parent.
+//!
+//! A response is one `message.id` over all its lines and files (accounting B1, B2). A resumed session begins as a copy of
+//! the old one (B9): the ledger keeps each response once. `toolUseResult.usage` of a subagent's call is the subagent's last
+//! response, which no progress record holds ("Found by checking", 2).
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
+
+use super::claude::{Conversation, Message, Origin, Usage, is_human};
+use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
+use crate::builder::brief;
+use crate::health::Reason;
+use crate::json::Raw;
+use crate::lines::Line;
+use crate::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows, Status};
+use crate::wire::{Count, Flag, Maybe, Number, Text, When};
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    id: "claude-transcript",
+    runtime: "claude",
+    about: "Claude Code, transcripts under ~/.claude/projects",
+    shows: Shows::TOOL_CALLS
+        .and(Shows::FILE_CHANGES)
+        .and(Shows::SUBAGENTS)
+        .and(Shows::COMPACTIONS)
+        .and(Shows::RETRIES)
+        .and(Shows::PERMISSION_DENIALS)
+        .and(Shows::WEB_SEARCHES)
+        .and(Shows::USER_TURNS)
+        .and(Shows::KEPT_BY_RUNTIME),
+    claims,
+    parse: fold::<Transcript>,
+};
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    match probe.text("type").as_ref() {
+        "assistant" | "user" | "system" | "progress" | "attachment" if probe.has("sessionId") => 2,
+        // They stand at the head of a file and name no session.
+        "summary" if probe.has("leafUuid") => 2,
+        "file-history-snapshot" if probe.has("messageId") => 2,
+        "queue-operation" | "last-prompt" | "custom-title" | "agent-name" | "permission-mode" | "ai-title" | "mode"
+            if probe.has("sessionId") =>
+        {
+            1
+        }
+        _ => 0,
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    subtype: Text<'a>,
+    #[serde(borrow)]
+    uuid: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    timestamp: When,
+    is_sidechain: Flag,
+    #[serde(borrow)]
+    agent_id: Text<'a>,
+    is_meta: Flag,
+    is_compact_summary: Flag,
+    is_api_error_message: Flag,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    git_branch: Text<'a>,
+    #[serde(borrow)]
+    version: Text<'a>,
+    #[serde(borrow)]
+    entrypoint: Text<'a>,
+    #[serde(borrow)]
+    request_id: Text<'a>,
+    #[serde(borrow)]
+    message: Message<'a>,
+    #[serde(borrow)]
+    tool_use_result: Raw<'a>,
+    #[serde(rename = "costUSD")]
+    cost_usd: Number,
+    // system
+    #[serde(borrow)]
+    error: Raw<'a>,
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    compact_metadata: CompactMetadata<'a>,
+    // progress
+    #[serde(borrow)]
+    data: Progress<'a>,
+    #[serde(borrow, rename = "parentToolUseID")]
+    parent_tool_use_id: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct CompactMetadata<'a> {
+    #[serde(borrow)]
+    trigger: Text<'a>,
+    pre_tokens: Count,
+    post_tokens: Count,
+}
+
+/// What a tool tells while it runs; of a subagent, its messages.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Progress<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    agent_id: Text<'a>,
+    #[serde(borrow)]
+    message: Inner<'a>,
+}
+
+/// A record of a subagent inside a progress record.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Inner<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    uuid: Text<'a>,
+    timestamp: When,
+    #[serde(borrow)]
+    request_id: Text<'a>,
+    #[serde(borrow)]
+    message: Message<'a>,
+    #[serde(borrow)]
+    tool_use_result: Raw<'a>,
+}
+
+/// The structured result of a subagent's call.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct AgentResult<'a> {
+    #[serde(borrow)]
+    agent_id: Text<'a>,
+    #[serde(borrow)]
+    usage: Maybe<Usage<'a>>,
+}
+
+/// The error of an `api_error` record, in one of its forms.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ApiError<'a> {
+    status: Count,
+    #[serde(borrow)]
+    message: Text<'a>,
+}
+
+struct Transcript {
+    context: Context,
+    sessions: Vec<Session>,
+    by_id: HashMap<String, usize>,
+}
+
+struct Session {
+    conversation: Conversation,
+    /// The type of each agent, as the call that started it says.
+    types: BTreeMap<String, String>,
+    /// Responses of the main agent, and those whose end the log shows.
+    responses: usize,
+    stopped: usize,
+    /// Whether the last record of the main agent is an error.
+    ends_in_error: bool,
+}
+
+impl Fold for Transcript {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: *context, sessions: Vec::new(), by_id: HashMap::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+        match record.kind.as_str() {
+            "assistant" | "user" | "system" | "progress" => {}
+            "summary"
+            | "file-history-snapshot"
+            | "file-history-delta"
+            | "queue-operation"
+            | "attachment"
+            | "last-prompt"
+            | "custom-title"
+            | "agent-name"
+            | "agent-setting"
+            | "pr-link"
+            | "permission-mode"
+            | "ai-title"
+            | "mode"
+            | "worktree-state"
+            | "started"
+            | "result" => return Seen::Known,
+            _ => return Seen::Unknown,
+        }
+        let Some(id) = record.session_id.some() else {
+            if matches!(record.message.usage, Maybe::Present(_)) {
+                damage.note(Reason::NoUsage);
+            }
+            return Seen::Known;
+        };
+        let index = self.by_id.get(id).copied().unwrap_or_else(|| {
+            self.sessions.push(Session {
+                conversation: Conversation::new(&self.context, id, line.number),
+                types: BTreeMap::new(),
+                responses: 0,
+                stopped: 0,
+                ends_in_error: false,
+            });
+            self.by_id.insert(id.to_owned(), self.sessions.len() - 1);
+            self.sessions.len() - 1
+        });
+        self.sessions[index].record(&record, line.number, damage);
+        Seen::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions.into_iter().map(Session::finish).collect()
+    }
+}
+
+impl Session {
+    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
+        let session = &mut self.conversation.builder.session;
+        let fill = |known: &mut Option<String>, text: &Text<'_>| {
+            if known.is_none() {
+                *known = text.owned();
+            }
+        };
+        fill(&mut session.cwd, &record.cwd);
+        fill(&mut session.git_branch, &record.git_branch);
+        fill(&mut session.entrypoint, &record.entrypoint);
+        if let Some(version) = record.version.some()
+            && session.runtime_version.as_deref() != Some(version)
+        {
+            session.runtime_version = Some(version.to_owned());
+        }
+        self.conversation.builder.saw(record.timestamp.0);
+        let origin = Origin {
+            line,
+            time: record.timestamp.0,
+            uuid: record.uuid.some(),
+            request_id: record.request_id.some(),
+            is_subagent: record.is_sidechain.is_true(),
+            agent_id: record.agent_id.some(),
+            tool_use_result: record.tool_use_result,
+        };
+        match record.kind.as_str() {
+            "assistant" => self.assistant(record, &origin, damage),
+            "user" => self.user(record, &origin, damage),
+            "system" => self.system(record, &origin),
+            _ => self.progress(record, &origin, damage),
+        }
+    }
+
+    fn assistant(&mut self, record: &Record<'_>, origin: &Origin<'_>, damage: &mut Damage) {
+        let message = &record.message;
+        if matches!(message.usage, Maybe::Wrong) {
+            damage.note(Reason::NoUsage);
+        }
+        let is_main = !origin.is_subagent;
+        if message.model.as_str() == "<synthetic>" || record.is_api_error_message.is_true() {
+            // Written by the program, not by a model: an error of the API, or nothing (B4).
+            if record.is_api_error_message.is_true() {
+                let text = message.content.blocks.iter().find_map(|it| it.text.some()).unwrap_or_default();
+                let event = self.conversation.builder.event(EventKind::Error, origin.line, origin.time);
+                event.key = record.uuid.owned();
+                event.message = Some(brief(text));
+                event.is_subagent = origin.is_subagent;
+                if is_main {
+                    self.conversation.builder.fail(None, text);
+                    self.ends_in_error = true;
+                }
+            }
+            return;
+        }
+        // A record that holds no part of a response is none: a field of it was lost.
+        if message.id.some().is_none() && message.usage.get().is_none() {
+            return;
+        }
+        self.response(message, origin, damage);
+        if let Some(cost) = record.cost_usd.money()
+            && let Some(turn) = self.conversation.builder.session.turns.last_mut()
+        {
+            turn.cost = Some(Cost { total: cost, parts: None });
+        }
+        if is_main {
+            self.ends_in_error = false;
+        }
+    }
+
+    fn response(&mut self, message: &Message<'_>, origin: &Origin<'_>, damage: &mut Damage) {
+        if let Some(agent) = origin.agent_id
+            && origin.is_subagent
+        {
+            self.subagent(agent, None, origin);
+        }
+        let known = self.conversation.builder.session.turns.len();
+        let index = self.conversation.response(message, origin, None, damage);
+        self.responses += usize::from(index == known);
+        self.stopped += usize::from(index == known && message.stop_reason.some().is_some());
+    }
+
+    /// An agent ran besides the main one.
+    fn subagent(&mut self, agent_id: &str, call_id: Option<&str>, origin: &Origin<'_>) {
+        if self.conversation.builder.session.subagents.insert(agent_id.to_owned()) {
+            let event = self.conversation.builder.event(EventKind::Subagent, origin.line, origin.time);
+            event.key = Some(format!("agent {agent_id}"));
+            event.code = Some(agent_id.to_owned());
+            event.call_id = call_id.map(str::to_owned);
+        }
+    }
+
+    fn user(&mut self, record: &Record<'_>, origin: &Origin<'_>, damage: &mut Damage) {
+        let message = &record.message;
+        if self.conversation.results(message, origin) {
+            let call_id = message.content.blocks.iter().find_map(|it| it.tool_use_id.some());
+            if let Some(call_id) = call_id {
+                self.agent_result(call_id, origin, damage);
+            }
+            return;
+        }
+        let is_machine = record.is_meta.is_true() || record.is_compact_summary.is_true() || origin.is_subagent;
+        let text = message.content.text.as_deref();
+        let text = text.or_else(|| message.content.blocks.iter().find_map(|it| it.text.some()));
+        let has_image = message.content.blocks.iter().any(|it| it.kind.as_str() == "image");
+        if !is_machine && (text.is_some_and(is_human) || (text.is_none() && has_image)) {
+            let identity = record.uuid.owned().map_or(Identity::Unique, |it| Identity::Global(format!("prompt {it}")));
+            self.conversation.builder.prompt_as(identity, text);
+        }
+    }
+
+    /// The result of a subagent's call shows the usage of the subagent's last response.
+    fn agent_result(&mut self, call_id: &str, origin: &Origin<'_>, damage: &mut Damage) {
+        let Some(call) = self.conversation.builder.call_index(call_id) else { return };
+        if self.conversation.builder.session.tool_calls[call].category != "subagent" {
+            return;
+        }
+        let result: AgentResult<'_> = origin.tool_use_result.read();
+        let agent_id = result.agent_id.some().unwrap_or(call_id);
+        if let Some(kind) = self.conversation.agents.get(call_id) {
+            self.types.insert(agent_id.to_owned(), kind.clone());
+        }
+        if result.agent_id.some().is_some()
+            && self.conversation.builder.session.tool_calls[call].status == CallStatus::Ok
+        {
+            self.subagent(agent_id, Some(call_id), origin);
+        }
+        let Some(usage) = result.usage.get() else { return };
+        let tokens = usage.tokens(damage);
+        if tokens.total().unwrap_or(0) == 0 {
+            return;
+        }
+        let builder = &mut self.conversation.builder;
+        let index = builder.turn(Identity::Global(format!("last of {call_id}")), origin.line);
+        let model = builder.session.turns.iter().rev().find(|it| it.agent_id.as_deref() == Some(agent_id));
+        let model = model.and_then(|it| it.model.clone());
+        let turn = &mut builder.session.turns[index];
+        turn.is_echo = true;
+        turn.tokens = tokens;
+        turn.model = model;
+        turn.is_subagent = true;
+        turn.agent_id = Some(agent_id.to_owned());
+        turn.occurred_at = origin.time;
+    }
+
+    fn system(&mut self, record: &Record<'_>, origin: &Origin<'_>) {
+        let builder = &mut self.conversation.builder;
+        match record.subtype.as_str() {
+            "compact_boundary" => {
+                let event = builder.event(EventKind::Compaction, origin.line, origin.time);
+                event.key = record.uuid.owned();
+                event.code = record.compact_metadata.trigger.owned();
+                event.tokens_before = record.compact_metadata.pre_tokens.get();
+                event.tokens_after = record.compact_metadata.post_tokens.get();
+            }
+            "api_error" => {
+                let error: ApiError<'_> = record.error.read();
+                let event = builder.event(EventKind::Retry, origin.line, origin.time);
+                event.key = record.uuid.owned();
+                event.code = error.status.get().map(|it| it.to_string());
+                event.message = error.message.some().or(record.content.some()).map(brief);
+            }
+            _ => {}
+        }
+    }
+
+    /// The messages of a subagent that left no file of its own.
+    fn progress(&mut self, record: &Record<'_>, outer: &Origin<'_>, damage: &mut Damage) {
+        let inner = &record.data.message;
+        if record.data.kind.as_str() != "agent_progress" {
+            return;
+        }
+        let call_id = record.parent_tool_use_id.some();
+        let agent_id = record.data.agent_id.some().or(call_id);
+        let origin = Origin {
+            line: outer.line,
+            time: inner.timestamp.0.or(outer.time),
+            uuid: inner.uuid.some(),
+            request_id: inner.request_id.some(),
+            is_subagent: true,
+            agent_id,
+            tool_use_result: inner.tool_use_result,
+        };
+        if let Some(agent_id) = agent_id {
+            self.subagent(agent_id, call_id, &origin);
+        }
+        match inner.kind.as_str() {
+            "assistant" if inner.message.model.as_str() != "<synthetic>" && inner.message.id.some().is_some() => {
+                self.response(&inner.message, &origin, damage);
+            }
+            "user" => {
+                self.conversation.results(&inner.message, &origin);
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(self) -> SessionResult {
+        let mut session = self.conversation.builder.finish();
+        for turn in &mut session.turns {
+            turn.agent = turn.agent_id.as_ref().and_then(|it| self.types.get(it).cloned());
+        }
+        let types = &self.types;
+        for event in session.events.iter_mut().filter(|it| it.kind == EventKind::Subagent) {
+            event.agent = event.code.as_ref().and_then(|it| types.get(it).cloned());
+        }
+        for index in 0..session.tool_calls.len() {
+            let turn = session.tool_calls[index].turn.map(|it| &session.turns[it]);
+            let (agent, is_subagent) = turn.map_or((None, false), |it| (it.agent.clone(), it.is_subagent));
+            let call = &mut session.tool_calls[index];
+            (call.agent, call.is_subagent) = (agent, is_subagent);
+        }
+        // Versions 2.0 to 2.1.42 leave the stub of the output where the end should stand (B3).
+        session.under_reports = self.stopped * 2 < self.responses;
+        session.status = status(&session, self.ends_in_error);
+        if session.status != Status::Error {
+            (session.error_kind, session.error_message) = (None, None);
+        }
+        session
+    }
+}
+
+/// There is no end record: it ended well if the main agent's last response did and no call is open.
+fn status(session: &SessionResult, ends_in_error: bool) -> Status {
+    if ends_in_error {
+        return Status::Error;
+    }
+    let Some(last) = session.turns.iter().rposition(|it| !it.is_subagent) else { return Status::Incomplete };
+    let calls_on = session.tool_calls.iter().any(|it| it.turn == Some(last) && it.status != CallStatus::Denied);
+    let is_open = session.tool_calls.iter().any(|it| it.status == CallStatus::Incomplete && !it.is_subagent);
+    let ended = match session.turns[last].stop_reason.as_deref() {
+        Some(reason) => reason != "tool_use",
+        None => !calls_on,
+    };
+    if ended && !is_open { Status::Success } else { Status::Incomplete }
+}

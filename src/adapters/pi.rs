@@ -1,0 +1,317 @@
+//! What pi's messages say, wherever they are logged: in its event stream, in its session files, and in openclaw's.
+//!
+//! An assistant message is one billed response with its final usage; `totalTokens` is input + output + cacheRead +
+//! cacheWrite, and the parts of the cost add up to it (accounting B20). Forks, snapshots and recordings replay messages:
+//! they are known by their time and size, which no copy changes.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::{Context, Damage};
+use crate::builder::{Builder, brief};
+use crate::errors::ErrorKind;
+use crate::health::Reason;
+use crate::json::Raw;
+use crate::session::{CallStatus, Cost, CostParts, EventKind, Identity, Operation, Shows, Status, Tokens};
+use crate::time::Time;
+use crate::tools;
+use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
+
+/// What a log of pi's messages can show.
+pub(super) const SHOWS: Shows =
+    Shows::TOOL_CALLS.and(Shows::FILE_CHANGES).and(Shows::COMPACTIONS).and(Shows::RETRIES).and(Shows::USER_TURNS);
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Message<'a> {
+    #[serde(borrow)]
+    pub(super) role: Text<'a>,
+    #[serde(borrow)]
+    content: Raw<'a>,
+    #[serde(borrow)]
+    provider: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    response_id: Text<'a>,
+    usage: Maybe<Usage>,
+    #[serde(borrow)]
+    stop_reason: Text<'a>,
+    #[serde(borrow)]
+    error_message: Text<'a>,
+    timestamp: When,
+    duration: Number,
+    // role toolResult
+    #[serde(borrow)]
+    tool_call_id: Text<'a>,
+    #[serde(borrow)]
+    details: Details<'a>,
+    is_error: Flag,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+}
+
+/// What a tool says of its work besides text.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Details<'a> {
+    #[serde(borrow)]
+    diff: Text<'a>,
+    exit_code: Number,
+    duration_ms: Number,
+}
+
+/// Usage under the names of pi, and under those of Anthropic that openclaw's Claude runtime passes on.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Usage {
+    input: Count,
+    output: Count,
+    cache_read: Count,
+    cache_write: Count,
+    #[serde(rename = "cacheWrite1h")]
+    cache_write_1h: Count,
+    reasoning: Count,
+    reasoning_tokens: Count,
+    #[serde(rename = "input_tokens")]
+    input_tokens: Count,
+    #[serde(rename = "output_tokens")]
+    output_tokens: Count,
+    #[serde(rename = "cache_read_input_tokens")]
+    cache_read_input_tokens: Count,
+    #[serde(rename = "cache_creation_input_tokens")]
+    cache_creation_input_tokens: Count,
+    cost: Maybe<Price>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Price {
+    input: Number,
+    output: Number,
+    cache_read: Number,
+    cache_write: Number,
+    total: Number,
+}
+
+impl Usage {
+    pub(super) fn tokens(&self, damage: &mut Damage) -> Tokens {
+        let counts = [
+            [self.input, self.input_tokens],
+            [self.output, self.output_tokens],
+            [self.cache_read, self.cache_read_input_tokens],
+            [self.cache_write, self.cache_creation_input_tokens],
+        ];
+        if counts.as_flattened().contains(&Count::Impossible) {
+            damage.note(Reason::BadNumber);
+        }
+        let [input, output, cache_read, cache_write] = counts.map(|[a, b]| a.get().or(b.get()));
+        Tokens {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            cache_write_1h: self.cache_write_1h.get(),
+            reasoning: self.reasoning.get().or(self.reasoning_tokens.get()),
+        }
+    }
+
+    pub(super) fn cost(&self) -> Option<Cost> {
+        let price = self.cost.get()?;
+        let parts = match (price.input.money(), price.output.money()) {
+            (Some(input), Some(output)) => Some(CostParts {
+                input,
+                output,
+                cache_read: price.cache_read.money().unwrap_or(0.0),
+                cache_write: price.cache_write.money().unwrap_or(0.0),
+                web_search: 0.0,
+            }),
+            _ => None,
+        };
+        Some(Cost { total: price.total.money()?, parts })
+    }
+}
+
+/// The name of a response that no copy of its message changes.
+pub(super) fn identity(time: Option<Time>, tokens: Tokens) -> Identity {
+    time.map_or(Identity::Unique, |time| Identity::Global(format!("pi {} {:?}", time.0, tokens.kinds())))
+}
+
+/// A session while its messages are read.
+#[derive(Debug)]
+pub(super) struct Agent {
+    pub(super) builder: Builder,
+    /// The thinking level that was set last.
+    pub(super) effort: Option<String>,
+}
+
+impl Agent {
+    pub(super) fn new(context: &Context, id: impl Into<String>, line: i64) -> Self {
+        Self { builder: Builder::new(context, id, line), effort: None }
+    }
+
+    /// Takes in a message of any role.
+    pub(super) fn message(&mut self, message: &Message<'_>, line: i64, damage: &mut Damage) {
+        match message.role.as_str() {
+            "assistant" => self.assistant(message, line, damage),
+            "toolResult" => self.tool_result(message, line),
+            "user" => self.user(message),
+            _ => {}
+        }
+    }
+
+    fn assistant(&mut self, message: &Message<'_>, line: i64, damage: &mut Damage) {
+        // Pseudo rows for delivery: copies, not responses (B24).
+        if message.provider.as_str() == "openclaw" {
+            return;
+        }
+        let time = message.timestamp.0;
+        self.builder.saw(time);
+        let tokens = match &message.usage {
+            Maybe::Absent => Tokens::UNKNOWN,
+            Maybe::Wrong => {
+                damage.note(Reason::NoUsage);
+                Tokens::UNKNOWN
+            }
+            Maybe::Present(usage) => usage.tokens(damage),
+        };
+        let is_empty = tokens.total().unwrap_or(0) == 0;
+        let stop = message.stop_reason.as_str();
+        self.builder.session.stop_reason =
+            message.stop_reason.owned().or_else(|| self.builder.session.stop_reason.take());
+        self.ending(stop, message, line);
+        // A request that failed before it cost anything is no turn, though it may have begun a call.
+        let is_turn = !(is_empty && matches!(stop, "error" | "aborted"));
+        let index = is_turn.then(|| self.builder.turn(identity(time, tokens), line));
+        if let Some(index) = index {
+            let turn = &mut self.builder.session.turns[index];
+            if !is_empty {
+                turn.tokens = tokens;
+            }
+            turn.message_id = message.response_id.owned();
+            turn.provider = message.provider.owned();
+            turn.model = message.model.owned();
+            turn.effort.clone_from(&self.effort);
+            turn.occurred_at = time;
+            turn.duration_ms = message.duration.rounded();
+            turn.stop_reason = message.stop_reason.owned();
+            turn.cost = message.usage.get().and_then(Usage::cost);
+        }
+        let content: Content<'_, Block<'_>> = message.content.read();
+        for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
+            let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
+            self.builder.session.tool_calls[call].turn = index;
+            let arguments = self.builder.arguments(call, block.arguments);
+            let category = tools::category(block.name.as_str());
+            if let Some(file) = arguments.file()
+                && matches!(category, "edit" | "write")
+            {
+                // A write does not say whether the file was there.
+                let operation = (category == "edit").then_some(Operation::Update);
+                self.builder.change(call, file, operation, None, line, time);
+            }
+        }
+        if is_turn && let Some(text) = said(&content) {
+            self.builder.say(&text);
+        }
+    }
+
+    /// What a response's end means for the run: `stopReason` is the only sign that it failed.
+    fn ending(&mut self, stop: &str, message: &Message<'_>, line: i64) {
+        let (words, time) = (message.error_message.as_str(), message.timestamp.0);
+        let kind = match stop {
+            "error" => {
+                self.builder.fail(None, words);
+                EventKind::Error
+            }
+            "aborted" => {
+                self.builder.fail_as(ErrorKind::Cancelled, words);
+                self.builder.session.status = Status::Aborted;
+                EventKind::Abort
+            }
+            _ => return self.builder.succeed(),
+        };
+        let event = self.builder.event(kind, line, time);
+        event.key = time.map(|it| format!("pi {}", it.0));
+        event.message = message.error_message.some().map(brief);
+        event.code = message.error_message.some().and_then(status_in);
+    }
+
+    fn tool_result(&mut self, message: &Message<'_>, line: i64) {
+        let time = message.timestamp.0;
+        self.builder.saw(time);
+        let Some(call) = self.builder.call_index(message.tool_call_id.as_str()) else { return };
+        if self.builder.session.tool_calls[call].status == CallStatus::Incomplete {
+            self.outcome(call, message.content, &message.details, message.is_error, line);
+        }
+        let row = &mut self.builder.session.tool_calls[call];
+        row.ended_at = row.ended_at.or(time);
+    }
+
+    /// Takes in what a call gave back.
+    pub(super) fn outcome(&mut self, call: usize, content: Raw<'_>, details: &Details<'_>, is_error: Flag, line: i64) {
+        self.builder.result(call, content, None, CallStatus::from_error(is_error.is_true()));
+        let row = &mut self.builder.session.tool_calls[call];
+        row.duration_ms = details.duration_ms.rounded().or(row.duration_ms);
+        row.exit_code = details.exit_code.whole().or(row.exit_code);
+        if row.category == "shell" && row.exit_code.is_none() && is_error.is_true() {
+            row.exit_code = exit_code_in(&content.text());
+        }
+        if let (Some(diff), Some(path)) = (details.diff.some(), row.target.clone()) {
+            let lines = tools::diff_lines(diff.lines());
+            self.builder.change(call, &path, None, Some(lines), line, None);
+        }
+    }
+
+    fn user(&mut self, message: &Message<'_>) {
+        let time = message.timestamp.0;
+        self.builder.saw(time);
+        let text = said(&message.content.read());
+        let identity = time.map_or(Identity::Unique, |time| Identity::Global(format!("pi user {}", time.0)));
+        self.builder.prompt_as(identity, text.as_deref());
+    }
+}
+
+/// The texts of a message.
+fn said<'a>(content: &Content<'a, Block<'a>>) -> Option<Cow<'a, str>> {
+    if let Some(text) = &content.text {
+        return Some(text.clone());
+    }
+    let is_text = |it: &&Block<'_>| it.kind.as_str() == "text";
+    let texts: Vec<_> = content.blocks.iter().filter(is_text).filter_map(|it| it.text.some()).collect();
+    (!texts.is_empty()).then(|| Cow::Owned(texts.join("\n")))
+}
+
+/// The HTTP status at the beginning of a provider's error.
+pub(super) fn status_in(message: &str) -> Option<String> {
+    let (head, rest) = message.split_at_checked(3)?;
+    let is_digit = |it: char| it.is_ascii_digit();
+    (head.chars().all(is_digit) && !rest.starts_with(is_digit)).then(|| head.to_owned())
+}
+
+/// pi's shell tool ends a failed command's output with its exit status.
+fn exit_code_in(text: &str) -> Option<i64> {
+    let (_, rest) = text.rsplit_once("Command exited with code ")?;
+    rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// The session's id in the name of its file, `<time>_<id>.jsonl`.
+pub(super) fn session_of_path(path: &str) -> String {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let name = name.strip_suffix(".jsonl").unwrap_or(name);
+    name.rsplit('_').next().unwrap_or(name).to_owned()
+}

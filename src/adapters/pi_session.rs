@@ -1,0 +1,226 @@
+//! pi's session files, versions 1 and 3, those of its fork oh-my-pi, and openclaw's, which are pi's with rows of its own.
+//!
+//! Entries are a tree; abandoned branches were billed as well, so all entries count (accounting B21). Forks and snapshots
+//! replay entries (B22): a response is known by its time and size, and the ledger keeps it once. A compaction may carry a
+//! usage of its own: it is a response ("Found by checking", 5).
+
+use serde::Deserialize;
+
+use super::pi::{Agent, Message, SHOWS, Usage, identity, session_of_path};
+use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use crate::builder::brief;
+use crate::health::Reason;
+use crate::lines::Line;
+use crate::session::{CallStatus, EventKind, SessionResult, Shows, Status};
+use crate::wire::{Count, Maybe, Text, When};
+
+pub(super) const PI: Adapter = Adapter {
+    id: "pi-session",
+    runtime: "pi",
+    about: "pi and oh-my-pi, session files under ~/.pi/agent/sessions",
+    shows: SHOWS.and(Shows::KEPT_BY_RUNTIME),
+    claims: |probe| if is_entry(probe) { 2 } else { 0 },
+    parse: fold::<Sessions>,
+};
+
+pub(super) const OPENCLAW: Adapter = Adapter {
+    id: "openclaw-session",
+    runtime: "openclaw",
+    about: "openclaw, session files under ~/.openclaw/agents, with their .reset, .deleted, .bak and checkpoint siblings",
+    shows: SHOWS.and(Shows::KEPT_BY_RUNTIME),
+    claims: openclaw_claims,
+    parse: fold::<Sessions>,
+};
+
+/// Whether a record is an entry of a session file. The header may be all there is.
+fn is_entry(probe: &Probe<'_>) -> bool {
+    match probe.text("type").as_ref() {
+        "session" => probe.has_all(&["id", "timestamp", "cwd"]) && !probe.has("payload"),
+        "message" => probe.has("message") && probe.has("timestamp"),
+        "model_change"
+        | "thinking_level_change"
+        | "compaction"
+        | "branch_summary"
+        | "custom"
+        | "custom_message"
+        | "label"
+        | "session_info" => probe.has("timestamp"),
+        _ => false,
+    }
+}
+
+/// Stronger than a whole window of pi's claims.
+const DECISIVE: u32 = 100;
+
+fn openclaw_claims(probe: &Probe<'_>) -> u32 {
+    if !is_entry(probe) {
+        return 0;
+    }
+    let is_own = probe.text("customType").starts_with("openclaw")
+        || probe.object("message").text("provider") == "openclaw"
+        || probe.text("cwd").replace('\\', "/").contains("/.openclaw")
+        || is_in_its_folder(probe.path());
+    if is_own { DECISIVE } else { 1 }
+}
+
+/// openclaw keeps sessions in `agents/NAME/sessions/ID.jsonl`: a file that lost its first records is known by its place.
+fn is_in_its_folder(path: &str) -> bool {
+    let mut folders = path.rsplit(['/', '\\']).skip(1);
+    folders.next() == Some("sessions") && folders.nth(1) == Some("agents")
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    timestamp: When,
+    #[serde(borrow)]
+    message: Message<'a>,
+    // session
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    parent_session: Text<'a>,
+    #[serde(borrow)]
+    branched_from: Text<'a>,
+    #[serde(borrow)]
+    model_id: Text<'a>,
+    // thinking_level_change, and the header of version 1
+    #[serde(borrow)]
+    thinking_level: Text<'a>,
+    // compaction
+    tokens_before: Count,
+    usage: Maybe<Usage>,
+    // custom
+    #[serde(borrow)]
+    custom_type: Text<'a>,
+    #[serde(borrow)]
+    data: Data<'a>,
+}
+
+/// The data of openclaw's `openclaw:prompt-error`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Data<'a> {
+    #[serde(borrow)]
+    error: Text<'a>,
+}
+
+struct Sessions {
+    context: Context,
+    sessions: Vec<Agent>,
+}
+
+impl Fold for Sessions {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: *context, sessions: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+        if record.kind.as_str() == "session" {
+            self.header(&record, line);
+            return Seen::Known;
+        }
+        if !matches!(
+            record.kind.as_str(),
+            "message"
+                | "model_change"
+                | "thinking_level_change"
+                | "compaction"
+                | "branch_summary"
+                | "custom"
+                | "custom_message"
+                | "label"
+                | "session_info"
+        ) {
+            return Seen::Unknown;
+        }
+        if self.sessions.is_empty() {
+            // A file that lost its header is known only by its name.
+            let id = self.context.file_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string());
+            self.sessions.push(Agent::new(&self.context, id, line.number));
+        }
+        let Some(agent) = self.sessions.last_mut() else { return Seen::Known };
+        entry(agent, &record, line.number, damage);
+        Seen::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions.into_iter().map(finish).collect()
+    }
+}
+
+impl Sessions {
+    fn header(&mut self, record: &Record<'_>, line: Line<'_>) {
+        let id = record.id.owned().unwrap_or_else(|| hashed_id(line.bytes));
+        if let Some(index) = self.sessions.iter().position(|it| it.builder.session.session_id == id) {
+            let session = self.sessions.remove(index);
+            self.sessions.push(session);
+        } else {
+            self.sessions.push(Agent::new(&self.context, id, line.number));
+        }
+        let Some(agent) = self.sessions.last_mut() else { return };
+        agent.builder.saw(record.timestamp.0);
+        agent.effort = record.thinking_level.owned();
+        let session = &mut agent.builder.session;
+        session.cwd = record.cwd.owned().or_else(|| session.cwd.take());
+        session.model = record.model_id.owned().or_else(|| session.model.take());
+        let parent = record.parent_session.some().or(record.branched_from.some());
+        session.parent_session_id = parent.map(session_of_path);
+    }
+}
+
+fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage) {
+    let time = record.timestamp.0;
+    agent.builder.saw(time);
+    match record.kind.as_str() {
+        "message" => agent.message(&record.message, line, damage),
+        "thinking_level_change" => agent.effort = record.thinking_level.owned(),
+        "compaction" => {
+            let event = agent.builder.event(EventKind::Compaction, line, time);
+            event.key = time.map(|it| format!("pi {}", it.0));
+            event.tokens_before = record.tokens_before.get();
+            match &record.usage {
+                Maybe::Absent => {}
+                Maybe::Wrong => damage.note(Reason::NoUsage),
+                Maybe::Present(usage) => {
+                    let tokens = usage.tokens(damage);
+                    if tokens.total().unwrap_or(0) > 0 {
+                        let index = agent.builder.turn(identity(time, tokens), line);
+                        let model = agent.builder.session.turns[..index].iter().rev().find_map(|it| it.model.clone());
+                        let turn = &mut agent.builder.session.turns[index];
+                        turn.tokens = tokens;
+                        turn.model = model;
+                        turn.occurred_at = time;
+                        turn.cost = usage.cost();
+                    }
+                }
+            }
+        }
+        "custom" if record.custom_type.as_str() == "openclaw:prompt-error" => {
+            let message = record.data.error.as_str();
+            agent.builder.fail(None, message);
+            let event = agent.builder.event(EventKind::Error, line, time);
+            event.key = time.map(|it| format!("pi {}", it.0));
+            event.code = Some("prompt-error".to_owned());
+            event.message = Some(brief(message));
+        }
+        _ => {}
+    }
+}
+
+/// The file has no end record: the session ended well if its last response did and no call is open.
+fn finish(agent: Agent) -> SessionResult {
+    let mut session = agent.builder.finish();
+    let is_open = session.tool_calls.iter().any(|it| it.status == CallStatus::Incomplete);
+    let ended_by_itself = matches!(session.stop_reason.as_deref(), Some("stop" | "length" | "end_turn"));
+    if session.status == Status::Success && (is_open || !ended_by_itself) {
+        session.status = Status::Incomplete;
+    }
+    session
+}
