@@ -18,6 +18,7 @@ use crate::tables::Tables;
 
 const MARKER: &str = "agentlogs.json";
 const FACTS: &str = "facts";
+const LOCK: &str = "lock";
 const VERSION: u32 = 1;
 
 /// A folder that holds an archive, or will.
@@ -111,15 +112,18 @@ impl Archive {
     pub fn lock(&self) -> Result<Lock, Error> {
         match self.check() {
             Err(Error::Missing(_)) => {
-                let is_foreign = fs::read_dir(&self.folder)
-                    .is_ok_and(|mut it| it.any(|it| it.is_ok_and(|it| it.file_name() != "lock")));
-                if is_foreign {
+                let names: Vec<String> = fs::read_dir(&self.folder)
+                    .map(|it| it.flatten().map(|it| it.file_name().to_string_lossy().into_owned()).collect())
+                    .unwrap_or_default();
+                // A first ingest that was killed leaves its lock and some files. Tables without a lock are an export.
+                let is_begun = names.iter().any(|it| it == LOCK) && names.iter().all(|it| is_own(it));
+                if !names.is_empty() && !is_begun {
                     return Err(Error::Foreign(self.folder.clone()));
                 }
             }
             other => other?,
         }
-        let path = self.folder.join("lock");
+        let path = self.folder.join(LOCK);
         let locked = fs::create_dir_all(&self.folder).and_then(|()| {
             let file = File::create(&path)?;
             file.lock()?;
@@ -202,6 +206,13 @@ impl Archive {
     }
 }
 
+/// Whether a file of that name can be one of an archive, or the next one of it.
+fn is_own(name: &str) -> bool {
+    let name = name.strip_suffix(".next").unwrap_or(name);
+    let is_table = |it: &str| TABLES.contains(&it);
+    [MARKER, FACTS, LOCK].contains(&name) || name.strip_suffix(".parquet").is_some_and(is_table)
+}
+
 /// Writes one frame as parquet, compressed with zstd.
 ///
 /// # Errors
@@ -211,14 +222,21 @@ pub fn write_parquet(file: impl Write, frame: &mut DataFrame) -> io::Result<()> 
     writer.finish(frame).map(drop).map_err(io::Error::other)
 }
 
-/// The facts after a run: what it read replaces what was known, and what it could not read does not.
+/// The facts after a run: what it read replaces what was known, and what it could not read does not. What was known of a
+/// file that now holds something else is set aside.
 pub fn join(mut known: BTreeMap<String, Source>, read: Vec<Source>) -> Vec<Source> {
     for source in read {
         let has_facts = known.get(&source.path).is_some_and(|it| !it.sessions.is_empty());
         if source.status == SourceStatus::Unreadable && has_facts {
             continue;
         }
-        known.insert(source.path.clone(), source);
+        let is_replaced = known.get(&source.path).is_none_or(|it| it.is_replaced_by(&source));
+        if let Some(old) = known.insert(source.path.clone(), source)
+            && !is_replaced
+        {
+            let old = old.set_aside();
+            known.insert(old.path.clone(), old);
+        }
     }
     known.into_values().collect()
 }

@@ -1,16 +1,18 @@
 //! What every adapter needs while it folds records into a session: calls found again by their ids, times, content.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use crate::adapters::Context;
+use crate::adapters::{Context, Damage, hashed_id};
 use crate::errors::{self, ErrorKind};
+use crate::health::Reason;
 use crate::json::Raw;
 use crate::session::{
     CallStatus, Event, EventKind, FileChange, Identity, Operation, SessionResult, Status, ToolCall, Turn,
 };
 use crate::time::Time;
 use crate::tools::{self, Arguments};
+use crate::wire::Number;
 
 /// A session while its records are read.
 #[derive(Debug)]
@@ -20,6 +22,12 @@ pub struct Builder {
     content: Content,
     calls: HashMap<String, usize>,
     turns: HashMap<Identity, usize>,
+    /// How many of the events have been named.
+    named: usize,
+    /// The time that was seen last.
+    clock: Option<Time>,
+    /// How many events records of equal bytes have told since then.
+    tellings: HashMap<String, usize>,
 }
 
 /// How much of the conversation is kept.
@@ -46,12 +54,24 @@ impl Builder {
             status: Status::Incomplete,
             ..SessionResult::default()
         };
-        Self { session, content: context.content, calls: HashMap::new(), turns: HashMap::new() }
+        Self {
+            session,
+            content: context.content,
+            calls: HashMap::new(),
+            turns: HashMap::new(),
+            named: 0,
+            clock: None,
+            tellings: HashMap::new(),
+        }
     }
 
     /// The session lasted at least until `time`, and from it on.
     pub fn saw(&mut self, time: Option<Time>) {
         let Some(time) = time else { return };
+        if self.clock != Some(time) {
+            self.clock = Some(time);
+            self.tellings.clear();
+        }
         let session = &mut self.session;
         session.started_at = Some(session.started_at.map_or(time, |it| it.min(time)));
         session.ended_at = session.ended_at.max(Some(time));
@@ -131,7 +151,7 @@ impl Builder {
         }
     }
 
-    /// A file that a call changes, if the call ends well. One row per path and call.
+    /// A file that a call changes, if the call ends well. One row per path and call, whose index it gives.
     pub fn change(
         &mut self,
         call: usize,
@@ -140,7 +160,7 @@ impl Builder {
         lines: Option<(i64, i64)>,
         line: i64,
         time: Option<Time>,
-    ) {
+    ) -> usize {
         let changes = &mut self.session.file_changes;
         let index = changes.iter().rposition(|it| it.call == Some(call) && it.path == path).unwrap_or_else(|| {
             changes.push(FileChange {
@@ -158,14 +178,22 @@ impl Builder {
             change.lines_added = Some(added);
             change.lines_removed = Some(removed);
         }
+        index
     }
 
     /// The files that a call changes by a patch, if the call ends well.
     pub fn patch(&mut self, call: usize, patch: &str, line: i64, time: Option<Time>) {
+        // A patch may have several sections for one file: their lines add. A record that tells the patch again does not.
+        let mut touched = HashSet::new();
         for file in tools::patched_files(patch) {
-            self.change(call, &file.path, Some(file.operation), None, line, time);
-            if let Some(change) = self.session.file_changes.last_mut() {
+            let index = self.change(call, &file.path, Some(file.operation), None, line, time);
+            let change = &mut self.session.file_changes[index];
+            if touched.insert(index) {
                 (change.lines_added, change.lines_removed) = (file.lines_added, file.lines_removed);
+            } else {
+                let sum = |a: Option<i64>, b: Option<i64>| a.zip(b).map(|(a, b)| a + b);
+                change.lines_added = sum(change.lines_added, file.lines_added);
+                change.lines_removed = sum(change.lines_removed, file.lines_removed);
             }
         }
     }
@@ -176,6 +204,34 @@ impl Builder {
         events.push(Event { kind, line, occurred_at: time, ..Event::default() });
         let last = events.len() - 1;
         &mut events[last]
+    }
+
+    /// Names the events of the record that was just read, so that copies of the record tell them once: by the record's
+    /// id; without one and without a time by its bytes, which a log may hold several times, and the time before it.
+    pub fn name_events(&mut self, id: Option<&str>, record: &[u8]) {
+        let first = self.named;
+        self.named = self.session.events.len();
+        for index in first..self.named {
+            let (before, rest) = self.session.events.split_at_mut(index);
+            let event = &mut rest[0];
+            if event.key.is_some() {
+                continue;
+            }
+            event.key = match id {
+                // Usually a record tells one event of a kind, and the runtime's other logs have it under the same id.
+                Some(id) => match before[first..].iter().filter(|it| it.kind == event.kind).count() {
+                    0 => Some(id.to_owned()),
+                    told => Some(format!("{id} {told}")),
+                },
+                None if event.occurred_at.is_some() => None,
+                None => {
+                    let hash = hashed_id(record);
+                    let telling = self.tellings.entry(hash.clone()).or_insert(0);
+                    *telling += 1;
+                    Some(format!("{hash} {:?} {telling}", self.clock.map(|it| it.0)))
+                }
+            };
+        }
     }
 
     /// A refused call: its status, and an event once.
@@ -253,8 +309,59 @@ impl Builder {
     }
 }
 
+/// An amount of money; one that can be none is noted.
+pub fn money(number: Number, damage: &mut Damage) -> Option<f64> {
+    if number.is_no_money() {
+        damage.note(Reason::BadNumber);
+    }
+    number.money()
+}
+
 /// A message of bounded length: what a provider answers may be a whole page.
 pub fn brief(message: &str) -> String {
     const LONGEST: usize = 1000;
     message.chars().take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Shows;
+
+    fn builder() -> Builder {
+        let context =
+            Context { runtime: "r", format: "f", shows: Shows::NOTHING, content: Content::None, file_id: None };
+        Builder::new(&context, "s", 1)
+    }
+
+    #[test]
+    fn sections_of_one_file_add() {
+        let mut builder = builder();
+        let call = builder.call("c", "apply_patch", 1, None);
+        let patch = "*** Begin Patch\n*** Update File: a\n+1\n*** Update File: b\n+1\n+2\n+3\n+4\n+5\n-1\n*** Update File: a\n+1\n+2\n*** End Patch";
+        for _ in 0..2 {
+            builder.patch(call, patch, 1, None);
+            let lines: Vec<_> = builder.session.file_changes.iter().map(|it| (&*it.path, it.lines_added)).collect();
+            assert_eq!(lines, [("a", Some(3)), ("b", Some(5))]);
+        }
+    }
+
+    /// Records of equal bytes are several events, and in a copy the same ones.
+    #[test]
+    fn events_are_named_alike_in_copies() {
+        let names = |records: &[(Option<i64>, &str)]| {
+            let mut builder = builder();
+            for (time, record) in records {
+                builder.saw(time.map(Time));
+                builder.event(EventKind::Retry, 1, None);
+                builder.name_events(None, record.as_bytes());
+            }
+            builder.session.events.into_iter().filter_map(|it| it.key).collect::<Vec<_>>()
+        };
+        let whole = names(&[(None, "x"), (None, "x"), (Some(1), "x"), (None, "y")]);
+        assert_eq!(whole.iter().collect::<HashSet<_>>().len(), 4);
+        assert_eq!(names(&[(None, "x"), (None, "x")]), whole[..2]);
+        let twice = names(&[(Some(1), "x"), (Some(2), "x"), (Some(1), "x"), (Some(2), "x")]);
+        assert_eq!(twice[..2], twice[2..]);
+    }
 }

@@ -205,7 +205,7 @@ pub enum Kind {
 
 #[derive(Debug, Args)]
 pub struct Inspect {
-    /// The files to look at
+    /// The files to look at; of a folder, all below it
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]

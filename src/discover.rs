@@ -19,6 +19,8 @@ pub struct Found {
     pub bytes: u64,
     /// When it was last written.
     pub modified_at: Option<Time>,
+    /// Whether it is a pipe or a device: what it holds is known only once it is read, and it is read only once.
+    pub is_stream: bool,
 }
 
 /// What could not be walked.
@@ -27,13 +29,22 @@ pub enum Error {
     /// A path of the command line that is not there.
     #[error("{}: no such file or folder", .0.display())]
     Missing(PathBuf),
+    /// A pipe or device of the command line that cannot be read.
+    #[error("{}: {error}", .path.display())]
+    Stream {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        error: String,
+    },
     /// A folder below it that cannot be read.
     #[error(transparent)]
     Walk(#[from] walkdir::Error),
 }
 
 /// Finds all regular files at and below `roots`, hidden ones too: agents keep their logs in dot folders. Links are
-/// followed; a file that several names lead to is found once, a folder that links to itself is walked once.
+/// followed; a file that several names lead to is found once, a folder that links to itself is walked once. A root may be
+/// a pipe or a device (`<(zcat x.gz)`, `/dev/stdin`); those in folders are left alone, as they may wait for ever.
 ///
 /// The folder `except`, an archive, is left out.
 pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Error>) {
@@ -59,7 +70,8 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
                     continue;
                 }
             };
-            if !entry.file_type().is_file() {
+            let is_stream = !entry.file_type().is_file();
+            if is_stream && (entry.depth() > 0 || entry.file_type().is_dir()) {
                 continue;
             }
             let metadata = match entry.metadata() {
@@ -69,14 +81,17 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
                     continue;
                 }
             };
-            let Ok(path) = entry.path().canonicalize() else { continue };
+            // The real path of a pipe leads nowhere.
+            let real = if is_stream { std::path::absolute(root) } else { entry.path().canonicalize() };
+            let Ok(path) = real else { continue };
             let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
             let relative = if relative.as_os_str().is_empty() { Path::new(entry.file_name()) } else { relative };
             found.entry(path.clone()).or_insert_with(|| Found {
                 path,
                 relative: relative.to_owned(),
                 bytes: metadata.len(),
-                modified_at: metadata.modified().ok().and_then(micros),
+                modified_at: metadata.modified().ok().filter(|_| !is_stream).and_then(micros),
+                is_stream,
             });
         }
     }

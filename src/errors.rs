@@ -88,7 +88,6 @@ const RULES: &[(ErrorKind, &[i64], &[&str])] = &[
             "usage_limit",
             "too many requests",
             "resource_exhausted",
-            "limit reached",
             "hit your limit",
         ],
     ),
@@ -101,6 +100,7 @@ const RULES: &[(ErrorKind, &[i64], &[&str])] = &[
             "prompt is too long",
             "context_length",
             "context length",
+            "context limit",
             "context window",
             "context_window",
             "maximum context",
@@ -111,9 +111,11 @@ const RULES: &[(ErrorKind, &[i64], &[&str])] = &[
     (
         ErrorKind::Budget,
         &[],
-        &["error_max_budget_usd", "max_budget", "maximum budget", "budget exceeded", "cost limit"],
+        &["error_max_budget_usd", "max_budget", "maximum budget", "budget exceeded", "budget limit", "cost limit"],
     ),
     (ErrorKind::Cancelled, &[], &["cancelled", "canceled", "aborted", "interrupted", "sigint", "sigterm"]),
+    // Of a plan, where nothing says of what: "5-hour limit reached".
+    (ErrorKind::RateLimit, &[], &["limit reached"]),
 ];
 
 /// The kind of an error: the first rule that fits its code, else the first that fits its words, where a status that
@@ -124,14 +126,34 @@ pub fn classify(code: Option<i64>, words: &str) -> ErrorKind {
         return kind;
     }
     let words = words.to_ascii_lowercase();
-    let spoken = |code: &i64| {
-        let code = code.to_string();
-        words.split(|it: char| !it.is_ascii_alphanumeric()).any(|word| word == code)
-    };
+    let spoken = spoken_statuses(&words);
     RULES
         .iter()
-        .find(|(_, codes, phrases)| codes.iter().any(spoken) || phrases.iter().any(|it| words.contains(it)))
+        .find(|(_, codes, phrases)| {
+            codes.iter().any(|it| spoken.contains(it)) || phrases.iter().any(|it| words.contains(it))
+        })
         .map_or(ErrorKind::Other, |(kind, ..)| *kind)
+}
+
+/// The numbers that words in lower case call a status: the first word, and what stands behind a word for one. Any other
+/// number counts something.
+fn spoken_statuses(words: &str) -> Vec<i64> {
+    let mut before = None;
+    let mut statuses = Vec::new();
+    for word in words.split(|it: char| !it.is_ascii_alphanumeric()).filter(|it| !it.is_empty()) {
+        let is_named = before.is_none_or(|it: &str| {
+            matches!(it, "http" | "https" | "code" | "statuscode") || it.ends_with("error") || it.ends_with("status")
+        });
+        if is_named && let Ok(status) = word.parse() {
+            statuses.push(status);
+        }
+        // The version in `HTTP/1.1 429`.
+        let is_version = word.len() == 1 && word.as_bytes()[0].is_ascii_digit();
+        if !is_version {
+            before = Some(word);
+        }
+    }
+    statuses
 }
 
 #[cfg(test)]
@@ -177,6 +199,15 @@ mod tests {
             (None, "Request was aborted.", Cancelled),
             (None, "connection reset by peer", Other),
             (None, "read 4290 bytes", Other),
+            (None, "tests: 403 passed, 2 failed", Other),
+            (None, "line 429: unexpected token", Other),
+            (None, "Request failed with status code 429", RateLimit),
+            (None, "HTTP/1.1 503 upstream", Overloaded),
+            (None, r#"{"error":{"code":402}}"#, Billing),
+            (None, "5-hour limit reached ∙ resets 3pm", RateLimit),
+            (None, "Context limit reached · /compact or /clear to continue", ContextOverflow),
+            (None, "Maximum turn limit reached", MaxTurns),
+            (None, "Budget limit reached", Budget),
             (Some(500), "Internal server error", Other),
         ] {
             assert_eq!(classify(code, words), kind, "{code:?} {words}");

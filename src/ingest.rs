@@ -1,19 +1,22 @@
 //! The pipeline: discover, open, detect, parse, fill. Files in parallel, the largest first.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::adapters::{self, Hints};
+use crate::adapters::{self, ADAPTERS, Adapter, Hints};
 use crate::builder::Content;
 use crate::discover::{self, Found, discover};
 use crate::log;
-use crate::source::{Sidecar, Source, SourceStatus};
+use crate::source::{Sidecar, Source, SourceStatus, path_text};
 use crate::time::Time;
+
+/// To be raised when the same bytes are read as something else, so that archives take in files again.
+const PARSER: u32 = 1;
 
 /// What to read, and how.
 #[derive(Debug, Clone, Default)]
@@ -33,9 +36,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// What of the options changes what is read from a file.
+    /// What, besides a file, decides what is read from it: the options, and what this build can read.
     pub fn fingerprint(&self) -> String {
-        format!("{:?} {:?}", self.content, self.sidecar)
+        let formats: Vec<&str> = ADAPTERS.iter().map(|it| it.id).collect();
+        let formats = xxhash_rust::xxh3::xxh3_64(formats.join(" ").as_bytes());
+        let version = env!("CARGO_PKG_VERSION");
+        format!("{PARSER} {version} {formats:x} {:?} {:?}", self.content, self.sidecar)
     }
 }
 
@@ -64,9 +70,9 @@ pub struct Taken {
 }
 
 /// Reads all logs at and below the roots. `known` are the facts of earlier runs, by path; a file of the same size and
-/// time, read with the same options, is not read again.
+/// time, read with the same options by the same version, is not read again.
 pub fn read(options: &Options, known: &BTreeMap<String, Source>, progress: &Progress) -> Taken {
-    let (found, errors) = discover(&options.roots, options.except.as_deref());
+    let (found, mut errors) = discover(&options.roots, options.except.as_deref());
     progress.files.store(found.len() as u64, Ordering::Relaxed);
     progress.bytes.store(found.iter().map(|it| it.bytes).sum(), Ordering::Relaxed);
     let fingerprint = options.fingerprint();
@@ -77,37 +83,61 @@ pub fn read(options: &Options, known: &BTreeMap<String, Source>, progress: &Prog
     let mut unchanged = BTreeSet::new();
     let mut changed = Vec::new();
     for file in found {
-        let path = file.path.to_string_lossy();
+        let path = path_text(&file.path);
         let is_same = |it: &Source| {
-            it.bytes == size(&file)
+            // What could not be read may be readable now.
+            it.status != SourceStatus::Unreadable
+                && !file.is_stream
+                && it.bytes == size(&file)
                 && it.modified_at == file.modified_at
                 && it.options == fingerprint_of(&file, &fingerprint)
         };
-        if known.get(path.as_ref()).is_some_and(is_same) {
+        if known.get(&path).is_some_and(is_same) {
             done(&file);
-            unchanged.insert(path.into_owned());
+            unchanged.insert(path);
         } else {
             changed.push(file);
         }
     }
     // The largest first: a big file that comes last keeps one core busy and the others waiting.
     changed.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
-    let sources = changed
+    let sources: Vec<Source> = changed
         .par_iter()
         .with_max_len(1)
         .map(|file| {
-            let source = read_file(file, options, &fingerprint);
+            let source = read_file(file, options, &fingerprint, known.get(&path_text(&file.path)), |_, _| ());
             done(file);
             source
         })
         .collect();
+    errors.extend(changed.iter().zip(&sources).filter_map(|(file, source)| unread(file, source)));
     Taken { sources, unchanged, errors }
 }
 
-/// Reads one file as [`read`] does.
-pub fn read_one(path: &Path, options: &Options) -> Option<Source> {
-    let (found, _) = discover(&[path.to_owned()], None);
-    found.first().map(|it| read_file(it, options, &options.fingerprint()))
+/// Formats that claim records of a file, the likeliest first, and how surely.
+pub type Claims = Vec<(&'static Adapter, u32)>;
+
+/// Reads the files at and below a path as [`read`] does, and says what claims them.
+pub fn look(path: &Path, options: &Options) -> (Vec<(Source, Claims)>, Vec<discover::Error>) {
+    let (found, mut errors) = discover(&[path.to_owned()], None);
+    let fingerprint = options.fingerprint();
+    let looked: Vec<(Source, Claims)> = found
+        .par_iter()
+        .map(|file| {
+            let mut claims = Claims::new();
+            let see = |content: &[u8], hints: Hints<'_>| claims = adapters::detect(content, hints);
+            (read_file(file, options, &fingerprint, None, see), claims)
+        })
+        .collect();
+    errors.extend(found.iter().zip(&looked).filter_map(|(file, (source, _))| unread(file, source)));
+    (looked, errors)
+}
+
+/// A pipe that cannot be read is lost for good, unlike a file, which the next run tries again.
+fn unread(file: &Found, source: &Source) -> Option<discover::Error> {
+    let is_lost = file.is_stream && source.status == SourceStatus::Unreadable;
+    let error = source.message.clone().unwrap_or_default();
+    is_lost.then(|| discover::Error::Stream { path: file.path.clone(), error })
 }
 
 fn size(file: &Found) -> i64 {
@@ -123,9 +153,16 @@ fn fingerprint_of(file: &Found, options: &str) -> String {
     stamps.fold(options.to_owned(), |all, it| all + &it)
 }
 
-fn read_file(file: &Found, options: &Options, fingerprint: &str) -> Source {
+/// Reads one file; `see` is shown what the formats are told of it.
+fn read_file(
+    file: &Found,
+    options: &Options,
+    fingerprint: &str,
+    known: Option<&Source>,
+    see: impl FnOnce(&[u8], Hints<'_>),
+) -> Source {
     let mut source = Source {
-        path: file.path.to_string_lossy().into_owned(),
+        path: path_text(&file.path),
         host: options.host.clone(),
         bytes: size(file),
         modified_at: file.modified_at,
@@ -141,19 +178,26 @@ fn read_file(file: &Found, options: &Options, fingerprint: &str) -> Source {
             return source;
         }
     };
+    if file.is_stream {
+        source.bytes = i64::try_from(content.len()).unwrap_or(i64::MAX);
+    }
     source.compression = content.compression.map(|it| it.as_str().to_owned());
     source.message.clone_from(&content.truncated);
     if content.iter().all(|it| it.is_ascii_whitespace() || *it == 0) {
         source.status = if content.truncated.is_some() { SourceStatus::Truncated } else { SourceStatus::Empty };
         return source;
     }
-    source.content_hash = Some(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&content)));
+    source.content_hash = Some(hash(&content));
+    source.grew = known.is_some_and(|it| grew(it, &content));
     let sidecar = if is_sidecar(&file.path) { Sidecar::default() } else { read_sidecars(&file.path) };
     let sidecar = sidecar.or(options.sidecar.clone());
     let hints = Hints { runtime: sidecar.runtime.as_deref(), path: &source.path };
     // A bug in an adapter costs its file, not the run.
-    let parse = AssertUnwindSafe(|| adapters::parse(&content, hints, options.content));
-    let Ok(parsed) = catch_unwind(parse) else {
+    let parse = || {
+        see(&content, hints);
+        adapters::parse(&content, hints, options.content)
+    };
+    let Ok(parsed) = catch_unwind(AssertUnwindSafe(parse)) else {
         source.status = SourceStatus::Unreadable;
         source.message = Some("internal error while reading it; please report it with the file".to_owned());
         return source;
@@ -176,22 +220,121 @@ fn read_file(file: &Found, options: &Options, fingerprint: &str) -> Source {
     source
 }
 
+fn hash(content: &[u8]) -> String {
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(content))
+}
+
+/// Whether a file begins with all that it held when it was last read. Of compressed files that is not known.
+fn grew(known: &Source, content: &[u8]) -> bool {
+    let length = usize::try_from(known.bytes).ok().filter(|_| known.compression.is_none());
+    length.and_then(|it| content.get(..it)).is_some_and(|it| known.content_hash == Some(hash(it)))
+}
+
 fn is_sidecar(path: &Path) -> bool {
     path.file_name().and_then(OsStr::to_str).is_some_and(|it| it == "meta.json" || it.ends_with(".meta.json"))
 }
 
-/// Where sidecars of a log may lie: `NAME.meta.json` beside it, `meta.json` in its folder. The nearer first.
+/// Where sidecars of a log may lie: `NAME.meta.json` beside `NAME.jsonl`, `meta.json` in its folder. The nearer first.
 fn sidecars(path: &Path) -> impl Iterator<Item = PathBuf> {
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
-    let full = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
-    let beside = [format!("{full}.meta.json"), format!("{stem}.meta.json"), "meta.json".to_owned()];
+    // Only endings that say how a log is stored: what else stands behind a point tells it from its neighbours.
+    let name = without_ending(path.file_name().unwrap_or_default(), &["gz", "zst"]);
+    let mut beside: OsString = without_ending(name, &["jsonl", "json", "ndjson", "log", "txt"]).to_owned();
+    beside.push(".meta.json");
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    beside.into_iter().map(move |it| folder.join(it))
+    [beside, OsString::from("meta.json")].into_iter().map(move |it| folder.join(it))
+}
+
+fn without_ending<'a>(name: &'a OsStr, endings: &[&str]) -> &'a OsStr {
+    let path = Path::new(name);
+    let is_one = path.extension().is_some_and(|it| endings.iter().any(|ending| it == *ending));
+    path.file_stem().filter(|_| is_one).unwrap_or(name)
 }
 
 fn read_sidecars(path: &Path) -> Sidecar {
     sidecars(path)
         .filter_map(|it| log::open(&it).ok())
         .fold(Sidecar::default(), |nearer, it| nearer.or(Sidecar::parse(&it)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const LOG: &str = r#"{"type":"thread.started","thread_id":"th1"}
+{"type":"turn.started"}
+{"type":"turn.completed","usage":{"input_tokens":3,"cached_input_tokens":0,"output_tokens":5}}
+"#;
+
+    fn options(root: &Path) -> Options {
+        Options { roots: vec![root.to_owned()], ..Options::default() }
+    }
+
+    fn known(sources: Vec<Source>) -> BTreeMap<String, Source> {
+        sources.into_iter().map(|it| (it.path.clone(), it)).collect()
+    }
+
+    #[test]
+    fn a_file_is_read_again_only_when_there_may_be_more_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.jsonl"), LOG).unwrap();
+        let options = options(folder.path());
+        let first = read(&options, &BTreeMap::new(), &Progress::default()).sources;
+        let unchanged = |change: fn(&mut Source)| {
+            let mut sources = first.clone();
+            sources.iter_mut().for_each(change);
+            read(&options, &known(sources), &Progress::default()).unchanged.len()
+        };
+        assert_eq!(unchanged(|_| ()), 1);
+        assert_eq!(unchanged(|it| it.status = SourceStatus::Unreadable), 0);
+        assert_eq!(unchanged(|it| it.options = "written by another version".to_owned()), 0);
+    }
+
+    #[test]
+    fn a_sidecar_is_of_the_log_of_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("run.meta.json", r#"{"labels":{"of":"run"}}"#);
+        for name in ["run", "run.jsonl", "run.retry.jsonl", "run.json.zst", "run.txt.gz", "run.out"] {
+            write(name, LOG);
+        }
+        let mut sources = read(&options(folder.path()), &BTreeMap::new(), &Progress::default()).sources;
+        sources.retain(|it| it.sessions.iter().any(|it| it.labels.contains("of=run")));
+        let mut names: Vec<_> = sources.iter().filter_map(|it| it.path.rsplit(['/', '\\']).next()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["run", "run.json.zst", "run.jsonl", "run.txt.gz"]);
+    }
+
+    #[test]
+    fn a_look_at_a_folder_shows_every_file_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.jsonl"), LOG).unwrap();
+        fs::write(folder.path().join("b"), "x").unwrap();
+        let (looked, errors) = look(folder.path(), &Options::default());
+        let shown: Vec<_> = looked.iter().map(|(source, claims)| (source.status, claims.is_empty())).collect();
+        assert_eq!(shown, [(SourceStatus::Parsed, false), (SourceStatus::Unrecognised, true)]);
+        assert!(errors.is_empty());
+        assert_eq!(look(&folder.path().join("c"), &Options::default()).1.len(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_read_when_it_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        // In a folder it is left alone: nobody may ever write to it.
+        assert!(read(&options(folder.path()), &BTreeMap::new(), &Progress::default()).sources.is_empty());
+        let taken = std::thread::scope(|scope| {
+            scope.spawn(|| fs::write(&pipe, LOG).unwrap());
+            read(&options(&pipe), &BTreeMap::new(), &Progress::default())
+        });
+        assert_eq!((taken.errors.len(), taken.sources[0].bytes), (0, i64::try_from(LOG.len()).unwrap()));
+        assert_eq!(taken.sources[0].sessions[0].session_id, "th1");
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let taken = read(&options(&socket), &BTreeMap::new(), &Progress::default());
+        assert!(matches!(&taken.errors[..], [discover::Error::Stream { .. }]));
+    }
 }

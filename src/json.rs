@@ -11,6 +11,7 @@
 //! Strings are borrowed from the input where they hold no escape.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
@@ -360,7 +361,7 @@ impl<'de> Reader<'de> {
 
     fn visit_object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
         self.at += 1;
-        let mut items = Items { reader: self, keys: Vec::new(), close: b'}', first: true, done: false };
+        let mut items = Items { reader: self, keys: HashSet::new(), close: b'}', first: true, done: false };
         let value = visitor.visit_map(&mut items)?;
         items.finish()?;
         Ok(value)
@@ -368,7 +369,7 @@ impl<'de> Reader<'de> {
 
     fn visit_array<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
         self.at += 1;
-        let mut items = Items { reader: self, keys: Vec::new(), close: b']', first: true, done: false };
+        let mut items = Items { reader: self, keys: HashSet::new(), close: b']', first: true, done: false };
         let value = visitor.visit_seq(&mut items)?;
         items.finish()?;
         Ok(value)
@@ -511,7 +512,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 struct Items<'r, 'a> {
     reader: &'r mut Reader<'a>,
     /// The keys so far, kept only where repeated ones are dropped.
-    keys: Vec<&'a [u8]>,
+    keys: HashSet<&'a [u8]>,
     close: u8,
     first: bool,
     done: bool,
@@ -527,8 +528,7 @@ impl Items<'_, '_> {
             let start = self.reader.at;
             self.reader.skip_string()?;
             let key = &self.reader.bytes[start..self.reader.at];
-            if !self.keys.contains(&key) {
-                self.keys.push(key);
+            if self.keys.insert(key) {
                 self.reader.at = start;
                 return Ok(true);
             }

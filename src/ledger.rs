@@ -98,20 +98,65 @@ type Key = (String, String);
 fn sessions(sources: &[Source]) -> BTreeMap<Key, Vec<Part>> {
     let mut groups: BTreeMap<Key, Vec<Part>> = BTreeMap::new();
     for (index, source) in sources.iter().enumerate() {
-        if source.status == SourceStatus::Duplicate {
-            continue;
-        }
+        let is_copy = source.status == SourceStatus::Duplicate;
         for session in &source.sessions {
             let key = (session.runtime.clone().into_owned(), session.session_id.clone());
-            groups.entry(key).or_default().push(Part { source: index, session: session.clone(), given_to: None });
+            let (session, given_to) = if is_copy {
+                // A copy tells nothing new, but what lies beside it may.
+                (facts_only(session), Some(index))
+            } else {
+                (session.clone(), None)
+            };
+            groups.entry(key).or_default().push(Part { source: index, session, given_to });
         }
     }
     for parts in groups.values_mut() {
         // Parts are already in the order of paths and lines; their times come first, then the richer copy.
         parts.sort_by_key(|it| (it.session.started_at.is_none(), it.session.started_at, Reverse(it.rows())));
         drop_copied_recordings(parts);
+        prefer_what_the_runtime_keeps(parts);
     }
     groups
+}
+
+/// Where the file that the runtime keeps shows all that a recording of the session shows, under other names, its rows
+/// stand (accounting, item 12).
+fn prefer_what_the_runtime_keeps(parts: &mut [Part]) {
+    let spent = |it: &Part| it.session.turns.iter().filter_map(|it| it.tokens.total()).sum::<i64>();
+    let is_kept = |it: &&Part| it.session.shows.has(Shows::KEPT_BY_RUNTIME) && !it.session.turns.is_empty();
+    let kept = || parts.iter().filter(is_kept);
+    let Some(source) = kept().map(|it| it.source).next() else { return };
+    let known: HashSet<Identity> = kept().flat_map(|it| &it.session.turns).map(|it| it.identity.clone()).collect();
+    let whole: i64 = kept().map(spent).sum();
+    for part in parts.iter_mut().filter(|it| !it.session.shows.has(Shows::KEPT_BY_RUNTIME)) {
+        let has_own_names = part.session.turns.iter().all(|it| !known.contains(&it.identity));
+        if !part.session.turns.is_empty() && has_own_names && spent(part) <= whole {
+            part.session = SessionResult {
+                totals: mem::take(&mut part.session.totals),
+                started_at: part.session.started_at,
+                ended_at: part.session.ended_at,
+                ..facts_only(&part.session)
+            };
+            part.given_to = Some(source);
+        }
+    }
+}
+
+/// A session without its rows, and without the times that these give it.
+fn facts_only(session: &SessionResult) -> SessionResult {
+    let has_times = session.turns.iter().any(|it| it.occurred_at.is_some());
+    SessionResult {
+        started_at: session.started_at.filter(|_| !has_times),
+        ended_at: session.ended_at.filter(|_| !has_times),
+        recording: None,
+        prompts: BTreeSet::new(),
+        turns: Vec::new(),
+        tool_calls: Vec::new(),
+        file_changes: Vec::new(),
+        events: Vec::new(),
+        totals: Vec::new(),
+        ..session.clone()
+    }
 }
 
 /// A session that a response stands in, and when.
@@ -216,10 +261,12 @@ fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>) {
     });
     // Events carry no name of their own; those before the first record that is kept are history as well.
     let first = session.turns.iter().filter_map(|it| it.occurred_at).min();
+    let calls: HashSet<&str> = session.tool_calls.iter().map(|it| it.call_id.as_str()).collect();
     session.events.retain_mut(|it| match moved(it.turn) {
         Some(turn) => {
             it.turn = turn;
-            turn.is_some() || first.is_none() || it.occurred_at.is_none() || it.occurred_at >= first
+            let is_of_call = it.call_id.as_deref().is_some_and(|it| calls.contains(it));
+            is_of_call || turn.is_some() || first.is_none() || it.occurred_at.is_none() || it.occurred_at >= first
         }
         None => false,
     });
@@ -354,7 +401,13 @@ impl Merge {
             known.stop_reason = known.stop_reason.take().or(turn.stop_reason);
             known.model = known.model.take().or(turn.model);
             known.cost = known.cost.or(turn.cost);
-            if !turn.is_subagent {
+            known.web_searches = known.web_searches.max(turn.web_searches);
+            known.duration_ms = known.duration_ms.or(turn.duration_ms);
+            known.provider = known.provider.take().or(turn.provider);
+            known.effort = known.effort.take().or(turn.effort);
+            known.service_tier = known.service_tier.take().or(turn.service_tier);
+            known.speed = known.speed.take().or(turn.speed);
+            if known.is_subagent && !turn.is_subagent {
                 // A side question replays the main agent's response: it stays the main agent's.
                 (known.is_subagent, known.agent_id, known.agent) = (false, None, None);
             }
@@ -395,6 +448,8 @@ impl Merge {
         if part.shows.has(Shows::KEPT_BY_RUNTIME) && !known.shows.has(Shows::KEPT_BY_RUNTIME) {
             known.format.clone_from(&part.format);
         }
+        // Recordings are parts of a session; other logs that tell of one session tell the same again.
+        let is_recording = part.recording.is_some() && known.recording.is_some();
         // A later success outranks an earlier error; any end outranks none.
         let rank = |it: &SessionResult| (it.status.is_end(), it.ended_at, it.status == Status::Success);
         if rank(&part) >= rank(known) {
@@ -404,17 +459,18 @@ impl Merge {
             known.stop_reason = part.stop_reason.or(known.stop_reason.take());
             known.text = part.text.or(known.text.take());
             known.exit_code = part.exit_code.or(known.exit_code);
+            if !is_recording {
+                known.under_reports = part.under_reports;
+            }
         }
+        known.under_reports |= is_recording && part.under_reports;
         known.started_at = known.started_at.into_iter().chain(part.started_at).min();
         known.ended_at = known.ended_at.max(part.ended_at);
         known.runtime_version = part.runtime_version.or(known.runtime_version.take());
         known.shows = known.shows.and(part.shows);
-        known.under_reports |= part.under_reports;
         known.subagents.extend(part.subagents);
         known.labels.extend(part.labels);
         known.prompts.extend(part.prompts);
-        // Recordings are parts of a session; other logs that tell of one session tell the same again.
-        let is_recording = part.recording.is_some() && known.recording.is_some();
         let join = |a: Option<i64>, b| if is_recording { add(a, b) } else { a.max(b) };
         let join_both = |a: Option<(i64, i64)>, b: Option<(i64, i64)>| match (a, b) {
             (Some(a), Some(b)) if is_recording => Some((a.0 + b.0, a.1 + b.1)),
@@ -485,6 +541,12 @@ impl Merge {
         tables.sessions.push(row);
         tables.turns.append(&mut rows);
         let number = |turn: Option<usize>| turn.map(|it| numbers[it]);
+        let call_turns: HashMap<&str, usize> =
+            self.calls.iter().filter_map(|(_, it)| Some((it.call_id.as_str(), it.turn?))).collect();
+        for (_, event) in &mut self.events {
+            let of_call = || event.call_id.as_deref().and_then(|it| call_turns.get(it).copied());
+            event.turn = event.turn.or_else(of_call);
+        }
         let calls = &self.calls;
         tables.file_changes.extend(self.changes.into_iter().map(|(source, change)| {
             let call = change.call.map(|it| &calls[it].1);
@@ -657,14 +719,13 @@ fn project(cwd: &str) -> String {
 
 fn usage(session: &SessionResult, rows: &[TurnRow], tokens: Tokens, totals: &Totals, is_conflict: bool) -> Usage {
     // A total holds what its turns leave out; without one a turn of unknown size is missing.
-    let misses_turns = totals.models.is_empty() && rows.iter().any(|it| it.turn.tokens.total().is_none());
+    let is_unknown = |it: &TurnRow| it.grain == Grain::Turn && it.turn.tokens.total().is_none();
+    let misses_turns = !totals.hold_all(rows) && rows.iter().any(is_unknown);
     if tokens.total().is_none() {
         Usage::Unknown
     } else if is_conflict {
         Usage::Conflict
-    } else if (session.under_reports && totals.models.is_empty())
-        || session.status == Status::Incomplete
-        || misses_turns
+    } else if (session.under_reports && !totals.hold_all(rows)) || session.status == Status::Incomplete || misses_turns
     {
         Usage::LowerBound
     } else {
@@ -696,13 +757,39 @@ struct Totals {
     duration_ms: Option<i64>,
     api_duration_ms: Option<i64>,
     turns: Option<i64>,
-    /// Sums of processes, by model.
+    /// Sums of processes, by the model's canonical name.
     models: BTreeMap<Option<String>, ModelSum>,
     /// Steps of running thread totals, as differences.
     steps: Vec<(usize, Total)>,
     /// Cost that a total states beyond that of its models.
     unassigned_cost: Option<f64>,
     covers_subagents: bool,
+    /// Where totals stand: what comes after the last is in none.
+    ends: Ends,
+}
+
+/// The last total of each file, and of all.
+#[derive(Default)]
+struct Ends {
+    lines: HashMap<usize, i64>,
+    time: Option<Time>,
+}
+
+impl Ends {
+    fn note(&mut self, source: usize, total: &Total) {
+        let line = self.lines.entry(source).or_default();
+        *line = total.line.max(*line);
+        self.time = self.time.max(total.occurred_at);
+    }
+
+    /// Whether a total can hold the response.
+    fn cover(&self, row: &TurnRow) -> bool {
+        match self.lines.get(&row.source) {
+            Some(line) => row.turn.line <= *line,
+            // Another log of the session: only the time can tell.
+            None => row.turn.occurred_at.is_none_or(|it| self.time.is_none_or(|end| it <= end)),
+        }
+    }
 }
 
 /// One model's part of all processes.
@@ -733,28 +820,35 @@ impl Totals {
                     threads.push((source, total));
                     continue;
                 }
+                it.ends.note(source, &total);
                 if keys.insert(total.key.clone()) {
                     it.duration_ms = add(it.duration_ms, total.duration_ms);
                     it.api_duration_ms = add(it.api_duration_ms, total.api_duration_ms);
                 }
-                let is_known = current.iter().any(|it| it.keys.contains(&total.key));
+                // The recording twice in one file: what is known is no new process.
+                if current.iter().any(|it| it.keys.contains(&total.key)) {
+                    continue;
+                }
                 match current.last_mut() {
                     Some(process) if !falls(&process.last, &total) => {
                         process.keys.insert(total.key.clone());
                         process.last = total;
                     }
-                    // The recording twice in one file: what is known is no new process.
-                    _ if is_known => {}
                     _ => current.push(Process { source, keys: BTreeSet::from([total.key.clone()]), last: total }),
                 }
             }
-            for process in current {
-                // Two captures of one process share results: the longer one holds the other.
-                match processes.iter_mut().find(|it| !it.keys.is_disjoint(&process.keys)) {
-                    Some(known) if known.keys.len() < process.keys.len() => *known = process,
-                    Some(_) => {}
-                    None => processes.push(process),
+            for mut process in current {
+                // Captures of one process share results: together they are that process, at its latest.
+                let (shared, others) =
+                    processes.into_iter().partition(|it: &Process| !it.keys.is_disjoint(&process.keys));
+                processes = others;
+                for mut known in shared as Vec<Process> {
+                    process.keys.append(&mut known.keys);
+                    if falls(&known.last, &process.last) || known.last == process.last {
+                        (process.source, process.last) = (known.source, known.last);
+                    }
                 }
+                processes.push(process);
             }
         }
         for process in processes {
@@ -768,12 +862,17 @@ impl Totals {
         let Process { source, last, .. } = process;
         self.turns = add(self.turns, last.turns);
         self.covers_subagents &= last.covers_subagents;
+        let mut last = last;
+        if last.models.is_empty() && last.cost.is_some() {
+            // A cost without usage is a cost all the same.
+            last.models.push(ModelTotal { cost: last.cost, ..ModelTotal::default() });
+        }
         let assigned: f64 = last.models.iter().filter_map(|it| it.cost).sum();
         if let Some(cost) = last.cost.map(|it| it - assigned).filter(|it| *it > 1e-9) {
             *self.unassigned_cost.get_or_insert(0.0) += cost;
         }
         for total in last.models {
-            let sum = self.models.entry(total.model.clone()).or_insert_with(|| ModelSum {
+            let sum = self.models.entry(total.model.as_deref().map(canonical)).or_insert_with(|| ModelSum {
                 source,
                 line: last.line,
                 occurred_at: last.occurred_at,
@@ -789,6 +888,12 @@ impl Totals {
         }
     }
 
+    /// Whether there is a total of tokens, and no response after the last one.
+    fn hold_all(&self, rows: &[TurnRow]) -> bool {
+        self.models.values().any(|it| it.total.tokens.total().is_some())
+            && rows.iter().all(|it| it.grain == Grain::Session || self.ends.cover(it))
+    }
+
     /// Adds a row for what the totals hold beyond the turns, and says whether the turns hold more.
     fn rest(&self, rows: &mut Vec<TurnRow>, session_index: usize, session: &SessionResult) -> bool {
         let mut is_conflict = false;
@@ -796,13 +901,11 @@ impl Totals {
         let mut unassigned = self.unassigned_cost;
         // The cost of no model goes to the largest.
         let largest = self.models.iter().max_by_key(|(_, it)| it.total.tokens.total()).map(|(model, _)| model);
-        for (model, sum) in &self.models {
-            let is_of_model = |row: &TurnRow| match model {
-                // A total without a model is that of all the agents that it covers.
-                None => self.covers_subagents || !row.turn.is_subagent,
-                Some(model) => row.turn.model.as_deref().is_some_and(|it| same_model(it, model)),
-            };
-            let of_model = || rows[..turns].iter().filter(|it| is_of_model(it));
+        let names = self.names(&rows[..turns]);
+        is_conflict |= names.is_conflict;
+        for (place, (model, sum)) in self.models.iter().enumerate() {
+            let is_of_model = |index: usize| names.places[index] == Some(place);
+            let of_model = || rows[..turns].iter().enumerate().filter(|it| is_of_model(it.0)).map(|it| it.1);
             let spent = of_model().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens));
             let rest = sum.total.tokens.minus(spent);
             is_conflict |= rest.kinds().into_iter().flatten().any(|it| it < 0);
@@ -811,8 +914,10 @@ impl Totals {
             let paid: f64 = of_model().filter_map(|it| it.money.reported).sum();
             if sum.total.cost.is_some_and(|it| it > 0.0) {
                 // What a reported total covers is paid, though nobody knows how much of it each turn was.
-                let covered = rows[..turns].iter_mut().filter(|it| is_of_model(it) && it.money.cost.is_none());
-                covered.for_each(|it| it.money.source = Some(CostSource::Reported));
+                let of_model = rows[..turns].iter_mut().enumerate().filter(|it| is_of_model(it.0)).map(|it| it.1);
+                of_model
+                    .filter(|it| it.money.cost.is_none())
+                    .for_each(|it| it.money.source = Some(CostSource::Reported));
             }
             let extra = if Some(model) == largest { unassigned.take().unwrap_or(0.0) } else { 0.0 };
             let cost = sum.total.cost.or((extra > 0.0).then_some(0.0)).map(|it| (it + extra - paid).max(0.0));
@@ -823,7 +928,7 @@ impl Totals {
             }
             let turn = Turn {
                 line: sum.line,
-                model: model.clone().or_else(|| session.model.clone()),
+                model: sum.total.model.clone().or_else(|| session.model.clone()),
                 occurred_at: sum.occurred_at.or(session.ended_at),
                 context_window: sum.total.context_window,
                 tokens,
@@ -846,13 +951,21 @@ impl Totals {
                 money,
             });
         }
+        // The log that the runtime keeps shows the responses of the thread: the totals hold only what it leaves out.
+        let mut spent = rows[..turns].iter().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens));
         for (source, step) in &self.steps {
             for part in &step.models {
+                let known = part.tokens.zip(spent, |part, spent| Some(part?.min(spent?)));
+                spent = spent.minus(known);
+                let tokens = part.tokens.minus(known);
+                if known.total().unwrap_or(0) > 0 && tokens.total() == Some(0) {
+                    continue;
+                }
                 let turn = Turn {
                     line: step.line,
                     model: part.model.clone().or_else(|| session.model.clone()),
                     occurred_at: step.occurred_at.or(session.ended_at),
-                    tokens: part.tokens,
+                    tokens,
                     ..Turn::default()
                 };
                 let money = Money::default();
@@ -868,6 +981,45 @@ impl Totals {
             }
         }
         is_conflict
+    }
+}
+
+/// Which total holds each response.
+struct Names {
+    /// By response: the place in [`Totals::models`], if a total holds it.
+    places: Vec<Option<usize>>,
+    /// Whether a response is covered and named by none.
+    is_conflict: bool,
+}
+
+impl Totals {
+    fn names(&self, rows: &[TurnRow]) -> Names {
+        let keys: Vec<Option<&str>> = self.models.keys().map(Option::as_deref).collect();
+        let is_of_agents = |row: &TurnRow| self.covers_subagents || !row.turn.is_subagent;
+        let mut places: Vec<Option<usize>> = rows
+            .iter()
+            .map(|row| {
+                let name = row.turn.model.as_deref().map(canonical);
+                // A total without a model is that of all the agents that it covers.
+                let holds = |key: Option<&str>| match key {
+                    None => is_of_agents(row),
+                    Some(key) => name.as_deref() == Some(key),
+                };
+                keys.iter().copied().position(holds).filter(|_| self.ends.cover(row))
+            })
+            .collect();
+        // Other names for one model, an alias for one: if they are the only ones left, they mean each other.
+        let mut unnamed = (0..keys.len()).filter(|it| !places.contains(&Some(*it)));
+        let rest = unnamed.next().filter(|_| unnamed.next().is_none());
+        let mut is_conflict = false;
+        for (place, row) in places.iter_mut().zip(rows) {
+            let is_spent = row.turn.tokens.total().unwrap_or(0) > 0;
+            if place.is_none() && !keys.is_empty() && is_spent && is_of_agents(row) && self.ends.cover(row) {
+                *place = rest;
+                is_conflict |= rest.is_none();
+            }
+        }
+        Names { places, is_conflict }
     }
 }
 
@@ -910,8 +1062,18 @@ fn thread_steps(mut totals: Vec<(usize, Total)>) -> Vec<(usize, Total)> {
     }
     let mut steps = Vec::new();
     for chain in chains {
+        // A total between which and the next a count falls is no step on the way: the later one tells of both.
+        let mut way: Vec<(usize, Total)> = Vec::new();
+        for total in chain.into_iter().rev() {
+            let is_step =
+                |it: &(usize, Total)| tokens(&total).minus(tokens(it)).kinds().into_iter().flatten().all(|it| it >= 0);
+            while way.last().is_some_and(|it| !is_step(it)) {
+                way.pop();
+            }
+            way.push(total);
+        }
         let mut before = Tokens::UNKNOWN;
-        for (source, mut total) in chain.into_iter().rev() {
+        for (source, mut total) in way {
             if let Some(model) = total.models.first_mut() {
                 let whole = model.tokens;
                 model.tokens = whole.minus(before).zip(Tokens::UNKNOWN, |it, _| it.map(|it| it.max(0)));
@@ -924,8 +1086,16 @@ fn thread_steps(mut totals: Vec<(usize, Total)>) -> Vec<(usize, Total)> {
     steps
 }
 
-/// Whether two names mean one model: `[1m]` is a mark of the window that only totals carry.
-fn same_model(a: &str, b: &str) -> bool {
-    let bare = |it: &str| it.strip_suffix("[1m]").map_or(it.to_owned(), str::to_owned);
-    a == b || bare(a) == bare(b)
+/// One name for the names of one model: without the marks of a window, a provider or a region.
+fn canonical(model: &str) -> String {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let name = name.strip_suffix("[1m]").unwrap_or(name).to_ascii_lowercase().replace('@', "-");
+    let name = ["us.", "eu.", "apac.", "global."].iter().find_map(|it| name.strip_prefix(it)).unwrap_or(&name);
+    let name = name.strip_prefix("anthropic.").unwrap_or(name);
+    let name = name.split_once(':').map_or(name, |(name, _)| name);
+    let revision = |it: &&str| it.strip_prefix('v').is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit()));
+    match name.rsplit_once('-') {
+        Some((name, last)) if name.starts_with("claude") && revision(&last) => name.to_owned(),
+        _ => name.to_owned(),
+    }
 }

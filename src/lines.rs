@@ -21,6 +21,8 @@ pub struct Lines<'a> {
     at: usize,
     number: i64,
     framing: Framing,
+    /// The end of an array among lines, whose elements are records.
+    array_end: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,14 +37,31 @@ impl<'a> Lines<'a> {
     /// The records of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         let at = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        Self { bytes, at, number: 1, framing: framing(&bytes[at..]) }
+        Self { bytes, at, number: 1, framing: framing(&bytes[at..]), array_end: 0 }
     }
 
     fn next_line(&mut self) -> Option<Line<'a>> {
         while self.at < self.bytes.len() {
+            if self.at < self.array_end {
+                let found = self.next_value_before(self.array_end);
+                if found.is_some() {
+                    return found;
+                }
+                continue;
+            }
             let rest = &self.bytes[self.at..];
             let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             let line = Line { number: self.number, bytes: trim(&rest[..end]) };
+            if let Some(end) = document_end(rest, line.bytes) {
+                let start = self.at;
+                if line.bytes[0] == b'[' {
+                    self.array_end = start + end;
+                    continue;
+                }
+                self.at += end;
+                self.number += count_newlines(&self.bytes[start..self.at]);
+                return Some(Line { number: line.number, bytes: trim(&self.bytes[start..self.at]) });
+            }
             self.at += end + 1;
             self.number += 1;
             if !line.bytes.is_empty() {
@@ -52,9 +71,9 @@ impl<'a> Lines<'a> {
         None
     }
 
-    fn next_value(&mut self) -> Option<Line<'a>> {
-        while let Some(byte) = self.bytes.get(self.at) {
-            match byte {
+    fn next_value_before(&mut self, end: usize) -> Option<Line<'a>> {
+        while self.at < end {
+            match self.bytes[self.at] {
                 b'\n' => self.number += 1,
                 // The brackets and commas of arrays stand between records.
                 b' ' | b'\t' | b'\r' | b',' | b'[' | b']' | 0 | 0x1e => {}
@@ -79,7 +98,7 @@ impl<'a> Iterator for Lines<'a> {
     fn next(&mut self) -> Option<Line<'a>> {
         match self.framing {
             Framing::Lines => self.next_line(),
-            Framing::Values => self.next_value(),
+            Framing::Values => self.next_value_before(self.bytes.len()),
         }
     }
 }
@@ -110,6 +129,19 @@ fn trim(mut bytes: &[u8]) -> &[u8] {
         bytes = rest;
     }
     bytes
+}
+
+/// Where a document ends that begins in a line: an array of records, or a value over several lines or before noise. `rest`
+/// begins at the line.
+fn document_end(rest: &[u8], line: &[u8]) -> Option<usize> {
+    let begins = match line {
+        [b'[', inner @ ..] => matches!(inner.iter().find(|it| !is_around(**it)), Some(b'{') | None),
+        [b'{', .., last] => *last != b'}',
+        [b'{'] => true,
+        _ => false,
+    };
+    let start = rest.iter().position(|it| !is_around(*it))?;
+    if begins { json::value_end(rest, start).ok() } else { None }
 }
 
 /// A document is told from lines by its beginning: its first line is no complete value, yet goes on as one.
@@ -167,7 +199,7 @@ mod tests {
         check("{broken\n{\"a\":1}\n", &[(1, "{broken"), (2, "{\"a\":1}")]);
         check("{\"a\":\n{\"a\":1}\n", &[(1, "{\"a\":"), (2, "{\"a\":1}")]);
         check("[info] start\n{\"a\":1}\n", &[(1, "[info] start"), (2, "{\"a\":1}")]);
-        check("[{\"a\":1}]\n{\"a\":1}\n", &[(1, "[{\"a\":1}]"), (2, "{\"a\":1}")]);
+        check("[{\"a\":1}]\n{\"a\":1}\n", &[(1, "{\"a\":1}"), (2, "{\"a\":1}")]);
     }
 
     #[test]
@@ -179,6 +211,19 @@ mod tests {
         check("[\n {\"a\":1},\n {\"b\":", &[(2, "{\"a\":1}"), (3, "{\"b\":")]);
         check("{\n \"a\": 1,\n \"b", &[(1, "{\n \"a\": 1,\n \"b")]);
         check("[]", &[]);
+    }
+
+    #[test]
+    fn documents_among_lines_are_found() {
+        check("noise\n[{\"a\":1},{\"b\":2}]\n", &[(1, "noise"), (2, "{\"a\":1}"), (2, "{\"b\":2}")]);
+        check("[{\"a\":1}]\n[{\"b\":2}]\nDone\n", &[(1, "{\"a\":1}"), (2, "{\"b\":2}"), (3, "Done")]);
+        check(
+            "noise\n[\n {\"a\":1},\n {\"b\":2}\n]\n{\"c\":3}\n",
+            &[(1, "noise"), (3, "{\"a\":1}"), (4, "{\"b\":2}"), (6, "{\"c\":3}")],
+        );
+        check("noise\n{\n \"a\": 1\n}\nDone\n", &[(1, "noise"), (2, "{\n \"a\": 1\n}"), (5, "Done")]);
+        check("{\n \"a\": 1\n}\nDone\n{\"b\":2}\n", &[(1, "{\n \"a\": 1\n}"), (4, "Done"), (5, "{\"b\":2}")]);
+        check("{\"a\":1} Done\n", &[(1, "{\"a\":1}"), (1, "Done")]);
     }
 
     #[test]

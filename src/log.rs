@@ -73,8 +73,9 @@ impl Deref for Content {
 /// see [`Content::truncated`].
 pub fn open(path: &Path) -> io::Result<Content> {
     let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    let bytes = if length >= MAP_FROM {
+    let metadata = file.metadata()?;
+    let length = metadata.len();
+    let bytes = if metadata.is_file() && length >= MAP_FROM {
         // SAFETY: The map is read-only and private. If another process cuts the file short while it is read, the kernel
         // ends this process with SIGBUS; agents append to their logs and do not cut them. Bytes that change under the map
         // are only ever read as bytes: text is validated when it is taken out. This reasoning holds for local files; over
@@ -82,7 +83,11 @@ pub fn open(path: &Path) -> io::Result<Content> {
         Bytes::Mapped(unsafe { memmap2::Mmap::map(&file)? })
     } else {
         let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
-        file.read_to_end(&mut bytes)?;
+        // A pipe or a device may have no end.
+        (&mut file).take(MAX_DECOMPRESSED + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_DECOMPRESSED {
+            return Err(io::Error::other("gives more than 8 GiB"));
+        }
         Bytes::Owned(bytes)
     };
     let content = Content { bytes, compression: None, truncated: None };

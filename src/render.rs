@@ -1,6 +1,7 @@
 //! Frames to text: a table for people, JSON, CSV and Markdown for programs.
 //!
-//! Text that comes from logs reaches neither a terminal with its control characters nor a spreadsheet as a formula.
+//! Text that comes from logs reaches no terminal with its control characters in a table, and no spreadsheet as a formula.
+//! JSON and CSV are for programs: JSON escapes control characters, CSV holds the text as it is.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -335,5 +336,8 @@ mod tests {
             assert!(!text.contains('\u{1b}') && text.contains("a\\u{1b}[31mb"), "{text}");
         }
         assert!(printed(Format::Markdown).contains("b\\|c"));
+        for harmful in ['\u{7f}', '\u{80}', '\u{9f}', '\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}'] {
+            assert!(!visible(&format!("a{harmful}b")).contains(harmful), "{harmful:?}");
+        }
     }
 }

@@ -3,6 +3,8 @@
 //! A report is one entry of [`REPORTS`], a dimension one of [`DIMENSIONS`], a measure one function: every report takes
 //! every dimension that its rows have.
 
+use std::collections::BTreeSet;
+
 use polars::prelude::*;
 use polars::sql::SQLContext;
 
@@ -233,7 +235,9 @@ impl Report {
             .ok_or_else(|| Error::Timezone(options.timezone.clone()))?;
         let local = col("occurred_at").dt().convert_time_zone(zone);
         let asked: Vec<&str> = options.by.iter().map(String::as_str).collect();
-        let by = if asked.is_empty() { self.by.to_vec() } else { asked };
+        let mut by = if asked.is_empty() { self.by.to_vec() } else { asked };
+        let mut seen = BTreeSet::new();
+        by.retain(|it| seen.insert(*it));
         let mut rows = self.rows(tables)?;
         let schema = rows.collect_schema()?;
         let dimension = |name: &str| self.dimension(name, &local, &schema);
@@ -321,13 +325,14 @@ fn fits(value: Expr, pattern: &str) -> Expr {
         return value.eq(lit(pattern));
     }
     let parts: Vec<String> = pattern.split('*').map(escaped).collect();
-    value.str().contains(lit(format!("^{}$", parts.join(".*"))), true).fill_null(lit(false))
+    value.str().contains(lit(format!("(?s)^{}$", parts.join(".*"))), true).fill_null(lit(false))
 }
 
 /// A text as a regular expression that only it fits.
 fn escaped(text: &str) -> String {
     text.chars().fold(String::new(), |mut out, it| {
-        if !it.is_alphanumeric() {
+        // A backslash before anything else has a meaning of its own, or none.
+        if r"\.+*?()|[]{}^$#&-~".contains(it) {
             out.push('\\');
         }
         out.push(it);
@@ -338,6 +343,16 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pattern_has_no_sign_but_the_star() {
+        let texts = ["/a–b\nc", "/<a>.b", "/xa>yb"];
+        let fit = |pattern: &str| {
+            let frame = df!("x" => texts).unwrap().lazy().filter(fits(col("x"), pattern)).collect().unwrap();
+            frame.height()
+        };
+        assert_eq!(["*–*", "*<a>.b*", "*\\b*", "*b*", "/<a>.b", "*a?*"].map(fit), [1, 1, 0, 3, 1, 0]);
+    }
 
     #[test]
     fn the_tables_are_in_order() {

@@ -1,6 +1,8 @@
 //! What is known of one file after it was looked at: the facts that the ledger works on and the archive keeps.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +16,8 @@ use crate::wire::{Number, Pairs, Text, When};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Source {
-    /// Its real path.
+    /// Its real path, as [`path_text`] writes it. What was known of a file before it was overwritten stands at a path of
+    /// its own: [`Source::set_aside`].
     pub path: String,
     /// The machine where it was read.
     pub host: Option<String>,
@@ -41,10 +44,53 @@ pub struct Source {
     /// The options that it was read with: other options read it again.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub options: String,
+    /// Whether it begins with all that was known of it before: it grew.
+    #[serde(skip)]
+    pub grew: bool,
     /// What was taken in and what was lost.
     pub health: Health,
     /// What it tells.
     pub sessions: Vec<SessionResult>,
+}
+
+impl Source {
+    /// Whether a later look at the file replaces what this one told: it grew, or still tells of one of its sessions.
+    pub fn is_replaced_by(&self, later: &Self) -> bool {
+        let still_tells = |id: &str| later.sessions.iter().any(|it| it.session_id == id);
+        self.sessions.is_empty()
+            || later.grew
+            || self.content_hash == later.content_hash
+            || self.sessions.iter().any(|it| still_tells(&it.session_id))
+    }
+
+    /// The same facts at a path that no later look at the file replaces. It depends on the content only, so that setting
+    /// the same aside again changes nothing.
+    #[must_use]
+    pub fn set_aside(self) -> Self {
+        let hash = self.content_hash.as_deref().unwrap_or_default();
+        Self { path: format!("{}#{}", self.path, &hash[..hash.len().min(8)]), ..self }
+    }
+}
+
+/// A path as text, another one for every other path: bytes that are no UTF-8 become `%FF`. So that nothing else reads like
+/// them, a `%` that stands before such digits becomes `%25`.
+pub fn path_text(path: &Path) -> String {
+    let mut out = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        let text = chunk.valid();
+        for (at, it) in text.char_indices() {
+            out.push(it);
+            let digits = text.get(at + 1..at + 3).filter(|it| it.bytes().all(|it| it.is_ascii_hexdigit()));
+            let reads_like_one = |it: &str| it == "25" || u8::from_str_radix(it, 16).is_ok_and(|it| it >= 0x80);
+            if it == '%' && digits.is_some_and(reads_like_one) {
+                out.push_str("25");
+            }
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
 }
 
 /// What became of a file.
@@ -174,6 +220,16 @@ impl Sidecar {
 mod tests {
     use super::*;
     use crate::session::Turn;
+
+    #[test]
+    #[cfg(unix)]
+    fn every_path_has_a_text_of_its_own() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let text = |bytes: &[u8]| path_text(Path::new(OsStr::from_bytes(bytes)));
+        let texts = [&b"a\xff"[..], b"a\xfe", b"a%FF", b"a%25FF", b"a%2F", "\u{e4}%".as_bytes()].map(text);
+        assert_eq!(texts, ["a%FF", "a%FE", "a%25FF", "a%2525FF", "a%2F", "\u{e4}%"]);
+    }
 
     #[test]
     fn a_sidecar_fills_only_what_no_record_says() {

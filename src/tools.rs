@@ -1,6 +1,7 @@
 //! The common vocabulary of tool calls: the word for a tool's job, what it worked on, which files it changed.
 
 use std::borrow::Cow;
+use std::iter::Peekable;
 
 use serde::Deserialize;
 
@@ -151,24 +152,26 @@ fn program_of<'a>(tokens: impl Iterator<Item = Token<'a>>, depth: u32) -> Option
         let Token::Word(word) = token else { continue };
         let name = word.rsplit(['/', '\\']).next().unwrap_or(&word);
         match name {
-            "cd" | "export" | "set" | "source" | "." => {
-                while tokens.next_if(|it| matches!(it, Token::Word(_))).is_some() {}
+            "cd" | "pushd" => {
+                skip_command(&mut tokens);
+                // `cd … || exit 1`, `cd … || { echo no; exit 1; }`: what is done without the folder is not the command.
+                while tokens.next_if(|it| matches!(it, Token::Or)).is_some() {
+                    let is_group = matches!(tokens.peek(), Some(Token::Word(word)) if word == "{");
+                    skip_command(&mut tokens);
+                    while is_group && tokens.next().is_some_and(|it| !matches!(it, Token::Word(word) if word == "}")) {}
+                }
             }
+            "export" | "set" | "source" | "." | "exit" | "return" | "[" | "[[" | "test" => skip_command(&mut tokens),
             "sudo" | "env" | "nohup" | "time" | "command" | "exec" | "nice" | "timeout" | "gtimeout" => {
-                // Their own options, and the duration of `timeout`.
-                while tokens
-                    .next_if(|it| matches!(it, Token::Word(word) if word.starts_with('-') || word.starts_with(|it: char| it.is_ascii_digit())))
-                    .is_some()
-                {}
+                skip_options(&mut tokens, options_with_values(name));
+                if name.ends_with("timeout") {
+                    // Its duration.
+                    tokens.next_if(|it| matches!(it, Token::Word(_)));
+                }
             }
             "(" | "{" | "!" | "if" | "then" | "do" | "while" => {}
             "bash" | "sh" | "zsh" | "dash" if depth > 0 => {
-                let mut runs_text = false;
-                while let Some(Token::Word(option)) =
-                    tokens.next_if(|it| matches!(it, Token::Word(word) if word.starts_with('-')))
-                {
-                    runs_text |= !option.starts_with("--") && option.ends_with('c');
-                }
+                let runs_text = skip_options(&mut tokens, options_with_values(name));
                 if runs_text && let Some(Token::Word(script)) = tokens.next() {
                     return program_within(&script, depth - 1).or_else(|| Some(name.to_owned()));
                 }
@@ -182,6 +185,51 @@ fn program_of<'a>(tokens: impl Iterator<Item = Token<'a>>, depth: u32) -> Option
     None
 }
 
+/// Goes to the end of a command.
+fn skip_command<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) {
+    while tokens.next_if(|it| matches!(it, Token::Word(_))).is_some() {}
+}
+
+/// The options whose value is the next word: the letters of short ones, and long ones.
+fn options_with_values(program: &str) -> (&'static str, &'static [&'static str]) {
+    match program {
+        "sudo" => (
+            "ugpCDRTUrth",
+            &["--user", "--group", "--prompt", "--chdir", "--chroot", "--host", "--role", "--type", "--other-user"],
+        ),
+        "env" => ("uC", &["--unset", "--chdir"]),
+        "timeout" | "gtimeout" => ("sk", &["--signal", "--kill-after"]),
+        "nice" => ("n", &["--adjustment"]),
+        "time" => ("fo", &["--format", "--output"]),
+        "exec" => ("a", &[]),
+        "bash" | "sh" | "zsh" | "dash" => ("oO", &["--rcfile", "--init-file"]),
+        _ => ("", &[]),
+    }
+}
+
+/// Skips options and their values, and says whether `-c` was among them.
+fn skip_options<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>, (letters, names): (&str, &[&str])) -> bool {
+    let mut has_c = false;
+    while let Some(Token::Word(option)) =
+        tokens.next_if(|it| matches!(it, Token::Word(word) if word.len() > 1 && word.starts_with(['-', '+'])))
+    {
+        if option == "--" {
+            break;
+        }
+        let takes_value = if option.starts_with("--") {
+            names.contains(&option.as_ref())
+        } else {
+            // What follows the letter within the word is its value.
+            has_c |= option.contains('c');
+            option.find(|it| letters.contains(it)).is_some_and(|at| at + 1 == option.len())
+        };
+        if takes_value {
+            tokens.next_if(|it| matches!(it, Token::Word(_)));
+        }
+    }
+    has_c
+}
+
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty()
@@ -193,6 +241,8 @@ fn is_assignment(word: &str) -> bool {
 /// A word of a shell command, or what ends a command.
 enum Token<'a> {
     Word(Cow<'a, str>),
+    /// `||`
+    Or,
     End,
 }
 
@@ -210,9 +260,10 @@ impl<'a> Iterator for Tokens<'a> {
             self.rest = self.rest.find('\n').map_or("", |end| &self.rest[end..]);
         }
         let first = self.rest.chars().next()?;
-        if matches!(first, ';' | '&' | '|' | '\n') {
+        if matches!(first, ';' | '&' | '|' | '\n') && !self.rest.starts_with("&>") {
+            let token = if self.rest.starts_with("||") { Token::Or } else { Token::End };
             self.rest = self.rest.trim_start_matches([';', '&', '|', '\n']);
-            return Some(Token::End);
+            return Some(token);
         }
         let mut word = String::new();
         let mut quote = None;
@@ -227,6 +278,8 @@ impl<'a> Iterator for Tokens<'a> {
                 (None | Some('"'), '\\') => escaped = true,
                 (Some(open), _) if open == character => quote = None,
                 (Some(_), _) => word.push(character),
+                // `2>&1`, `&>log`
+                (None, '&') if at == 0 || word.ends_with('>') => word.push(character),
                 (None, '\'' | '"') => quote = Some(character),
                 (None, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|') => {
                     end = at;
@@ -327,11 +380,28 @@ mod tests {
             ("(cargo build)", "cargo"),
             ("git commit -m \"it's\"", "git"),
             ("'unbalanced", "unbalanced"),
+            ("sudo -u root ls", "ls"),
+            ("sudo -nu root --group wheel -- ls", "ls"),
+            ("env -u FOO make", "make"),
+            ("timeout -s KILL 30 cargo test", "cargo"),
+            ("timeout --signal=KILL $LIMIT cargo test", "cargo"),
+            ("nice -n 10 make", "make"),
+            ("bash -o pipefail -c 'npm test'", "npm"),
+            ("bash -euo pipefail -c 'npm test'", "npm"),
+            ("bash -x script.sh", "bash"),
+            ("[ -f x ] && make", "make"),
+            ("[[ -f x ]] || exit 1; make", "make"),
+            ("if test -f x; then make; fi", "make"),
+            ("cd /x || exit 1; make", "make"),
+            ("cd /x 2>&1 || { echo no; exit 1; }; make", "make"),
+            ("cd /x &>/dev/null && make", "make"),
+            ("cd /x || exit; cd /y || exit\nmake", "make"),
         ] {
             assert_eq!(program(command).as_deref(), Some(expected), "{command}");
         }
         assert_eq!(program(""), None);
         assert_eq!(program("cd /work"), None);
+        assert_eq!(program("cd /work || { exit 1"), None);
     }
 
     #[test]

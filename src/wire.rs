@@ -16,6 +16,9 @@ use crate::time::Time;
 /// Counts beyond this are no token counts, sizes or durations of one session but a broken writer.
 const MAX_COUNT: i64 = 1_000_000_000_000;
 
+/// More dollars than this are a broken writer's.
+const MAX_MONEY: f64 = 1e9;
+
 /// A string, borrowed where it can be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Text<'a>(pub Option<Cow<'a, str>>);
@@ -69,7 +72,7 @@ impl Count {
     }
 }
 
-/// Any finite number: money, milliseconds with a fraction.
+/// Any number: money, milliseconds with a fraction. One too large for its type is infinite.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Number(pub Option<f64>);
 
@@ -80,9 +83,14 @@ impl Number {
         self.0.filter(|it| (0.0..MAX_COUNT as f64).contains(it)).map(|it| it.round() as i64)
     }
 
-    /// An amount of money: finite and not negative.
+    /// An amount of money: not negative, and no more than a session can cost.
     pub fn money(self) -> Option<f64> {
-        self.0.filter(|it| *it >= 0.0)
+        self.0.filter(|it| (0.0..=MAX_MONEY).contains(it))
+    }
+
+    /// Whether a number stands where money should and can be none.
+    pub fn is_no_money(self) -> bool {
+        self.0.is_some() && self.money().is_none()
     }
 
     /// A whole number of any sign, such as an exit status.
@@ -232,7 +240,7 @@ impl<'de> Deserialize<'de> for Number {
                 self.visit_f64(number as f64)
             }
             fn visit_f64<E: Error>(self, number: f64) -> Result<Number, E> {
-                Ok(Number(Some(number).filter(|it| it.is_finite())))
+                Ok(Number(Some(number)))
             }
         }
         deserializer.deserialize_f64(It)
@@ -410,6 +418,16 @@ mod tests {
         assert_eq!(record.usage, Maybe::Present(Part { n: Count::Known(1) }));
         assert_eq!(record.models.0, [(Cow::Borrowed("m"), Part { n: Count::Known(2) })]);
         assert_eq!(record.content.blocks, [Part { n: Count::Known(3) }]);
+    }
+
+    #[test]
+    fn what_can_be_no_money_is_noticed() {
+        for (json, expected) in [("0", Some(0.0)), ("0.25", Some(0.25)), ("-3", None), ("1e400", None), ("2e9", None)] {
+            let number: Number = json::from_slice(json.as_bytes()).unwrap();
+            assert_eq!((number.money(), number.is_no_money()), (expected, expected.is_none()), "{json}");
+            assert!(number.rounded().is_none_or(|it| it >= 0), "{json}");
+        }
+        assert!(!Number(None).is_no_money());
     }
 
     #[test]

@@ -112,3 +112,47 @@ fn any_number_of_ingests_gives_the_same_tables() {
     };
     assert_eq!(stable(&once), stable(&often));
 }
+
+/// What was read stays, also when another log is written in its place.
+#[test]
+fn a_log_that_is_overwritten_is_set_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"));
+    let logs = folder.path().join("logs");
+    let log = logs.join("out.jsonl");
+    fs::create_dir_all(&logs).unwrap();
+    let sample = |name: &str| fs::read(root().join("sample-logs").join(name)).unwrap();
+    let (one, other) = (sample("drover-events/quota.jsonl"), sample("drover-events/paused.jsonl"));
+    let begun = one.iter().position(|it| *it == b'\n').unwrap() + 1;
+    // A log that grows, is overwritten, overwritten back, and emptied; each state is looked at twice.
+    let states = [(&one[..begun], 1, 1), (&one[..], 1, 1), (&other[..], 2, 2), (&one[..], 2, 3), (&[][..], 2, 3)];
+    for (content, sessions, sources) in states {
+        fs::write(&log, content).unwrap();
+        for _ in 0..2 {
+            let known = archive.facts().unwrap();
+            let _lock = archive.lock().unwrap();
+            let options = Options { roots: vec![logs.clone()], ..Options::default() };
+            let taken = ingest::read(&options, &known, &Progress::default());
+            let facts = archive::join(known, taken.sources);
+            let tables = ledger::settle(facts.clone());
+            assert_eq!((tables.sessions.len(), facts.len()), (sessions, sources), "{} bytes", content.len());
+            archive.write(&facts, &tables).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_first_ingest_that_was_killed_can_be_done_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path());
+    for name in ["lock", "sessions.parquet", "turns.parquet.next"] {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
+    assert!(archive.lock().is_ok());
+    fs::write(folder.path().join("notes.txt"), "").unwrap();
+    assert!(matches!(archive.lock(), Err(archive::Error::Foreign(_))));
+    // What `export` wrote is no archive that was begun.
+    fs::remove_file(folder.path().join("notes.txt")).unwrap();
+    fs::remove_file(folder.path().join("lock")).unwrap();
+    assert!(matches!(archive.lock(), Err(archive::Error::Foreign(_))));
+}

@@ -13,3 +13,18 @@ fn what_the_documents_show_is_what_happens() {
     cases.env("AGENTLOGS_ARCHIVE", "agentlogs-archive").env("NO_COLOR", "1").env("TZ", "UTC").env("COLUMNS", "100");
     cases.case(root().join("README.md")).case(root().join("tests/cmd/*.trycmd"));
 }
+
+/// `agentlogs ingest … 2>&1 | true` is no error.
+#[test]
+fn nobody_needs_to_listen() {
+    use std::process::{Command, Stdio};
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_agentlogs"))
+        .args(["ingest".as_ref(), root().join("sample-logs/drover-events").as_os_str(), "--archive".as_ref()])
+        .arg(folder.path().join("archive"))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stderr.take());
+    assert!(child.wait().unwrap().success());
+}

@@ -6,7 +6,7 @@ use agentlogs::adapters::{self, Hints};
 use agentlogs::builder::Content;
 use serde_json::Value;
 
-use crate::samples;
+use crate::{root, samples};
 
 /// Leaves out what is null, false or empty, so that a snapshot shows what a log tells.
 fn known(value: Value) -> Option<Value> {
@@ -53,8 +53,9 @@ fn shown(parsed: adapters::Parsed) -> String {
 fn every_sample_reads_as_before() {
     for path in samples() {
         let bytes = std::fs::read(&path).unwrap();
-        let format = path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let below = path.strip_prefix(root().join("sample-logs")).unwrap().with_extension("");
+        let words: Vec<_> = below.iter().map(|it| it.to_string_lossy()).collect();
+        let (format, name) = (&words[0], words[1..].join("-"));
         let parsed = adapters::parse(&bytes, Hints::default(), Content::None);
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(format!("{format}@{name}"), shown(parsed));

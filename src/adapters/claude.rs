@@ -114,6 +114,8 @@ impl Usage<'_> {
             [self.input_tokens, self.output_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens];
         if counts.contains(&Count::Impossible) {
             damage.note(Reason::BadNumber);
+        } else if tokens.total().is_none() {
+            damage.note(Reason::NoUsage);
         }
         tokens
     }

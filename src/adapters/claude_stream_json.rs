@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::claude::{Conversation, Message, Origin, Usage, is_human};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::brief;
+use crate::builder::{brief, money};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
@@ -116,7 +116,7 @@ struct Record<'a> {
     #[serde(borrow)]
     usage: Maybe<Usage<'a>>,
     #[serde(borrow, rename = "modelUsage")]
-    model_usage: Pairs<'a, ModelUsage>,
+    model_usage: Maybe<Pairs<'a, ModelUsage>>,
     #[serde(borrow)]
     permission_denials: Vec<Denial<'a>>,
     api_error_status: Number,
@@ -204,6 +204,7 @@ impl Fold for Stream {
             "user" => session.user(&record, line),
             _ => session.result(&record, line, damage),
         }
+        session.conversation.builder.name_events(record.uuid.some(), line.bytes);
         Seen::Known
     }
 
@@ -258,6 +259,8 @@ impl Session {
                     Some(index) => &mut session.events[index],
                     None => self.conversation.builder.event(EventKind::Compaction, line.number, time),
                 };
+                // The transcript has the boundary alone, under the same id.
+                event.key = record.uuid.owned().or_else(|| event.key.take());
                 let metadata = &record.compact_metadata;
                 event.code = metadata.trigger.owned();
                 event.tokens_before = metadata.pre_tokens.get();
@@ -284,6 +287,11 @@ impl Session {
             return;
         }
         let parent = record.parent_tool_use_id.some();
+        if parent.is_none() {
+            // What comes after a result is another run, which has no end yet.
+            let session = &mut self.conversation.builder.session;
+            (session.status, session.error_kind, session.error_message) = (Status::Incomplete, None, None);
+        }
         let agent = parent.and_then(|parent| self.conversation.subagent(parent, line.number, time));
         self.conversation.response(message, &origin(record, line), agent, damage);
     }
@@ -302,25 +310,27 @@ impl Session {
 
     fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
         let time = record.timestamp.0;
-        if matches!(record.usage, Maybe::Wrong) {
+        if matches!(record.usage, Maybe::Wrong) || matches!(record.model_usage, Maybe::Wrong) {
             damage.note(Reason::NoUsage);
         }
         let key =
             record.uuid.owned().unwrap_or_else(|| format!("{:?} {:?}", record.total_cost_usd.0, record.duration_ms.0));
         let usage = record.usage.get();
         let main = usage.map(|it| it.tokens(damage)).filter(|it| !it.is_all_zero());
-        let mut models: Vec<_> = record.model_usage.0.iter().map(|(model, usage)| model_total(model, usage)).collect();
+        let cost = money(record.total_cost_usd, damage);
+        let mut models: Vec<_> = record
+            .model_usage
+            .get()
+            .into_iter()
+            .flat_map(|it| &it.0)
+            .map(|(model, usage)| model_total(model, usage, damage))
+            .collect();
         let covers_subagents = !models.is_empty();
         if models.is_empty()
             && let Some(tokens) = main
         {
             let web_searches = usage.and_then(|it| it.server_tool_use.web_search_requests.get());
-            models.push(ModelTotal {
-                tokens,
-                web_searches,
-                cost: record.total_cost_usd.money(),
-                ..ModelTotal::default()
-            });
+            models.push(ModelTotal { tokens, web_searches, cost, ..ModelTotal::default() });
         } else if let Some(tokens) = main {
             // Only `usage` splits the cache writes by their time to live; it is the main agent's.
             if let Some(model) = models.iter_mut().find(|it| it.tokens.cache_write == tokens.cache_write) {
@@ -337,7 +347,7 @@ impl Session {
             duration_ms: record.duration_ms.rounded(),
             api_duration_ms: record.duration_api_ms.rounded(),
             turns: record.num_turns.get(),
-            cost: record.total_cost_usd.money(),
+            cost,
             models,
             covers_subagents,
         });
@@ -357,7 +367,7 @@ impl Session {
         let words = if record.subtype.as_str() == "success" {
             Cow::Borrowed(message)
         } else {
-            Cow::Owned(format!("{} {message}", record.subtype.as_str()))
+            Cow::Owned(format!("{message} {}", record.subtype.as_str()))
         };
         let kind = crate::errors::classify(record.api_error_status.whole(), &words);
         self.conversation.builder.fail_as(kind, message);
@@ -421,7 +431,14 @@ fn main_model(models: &[ModelTotal], main: Option<Tokens>) -> Option<String> {
     nearest.and_then(|it| it.model.clone())
 }
 
-fn model_total(model: &str, usage: &ModelUsage) -> ModelTotal {
+fn model_total(model: &str, usage: &ModelUsage, damage: &mut Damage) -> ModelTotal {
+    let counts =
+        [usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens];
+    if counts.contains(&Count::Impossible) {
+        damage.note(Reason::BadNumber);
+    } else if counts.iter().all(|it| it.get().is_none()) {
+        damage.note(Reason::NoUsage);
+    }
     ModelTotal {
         model: Some(model.to_owned()),
         tokens: Tokens {
@@ -433,7 +450,7 @@ fn model_total(model: &str, usage: &ModelUsage) -> ModelTotal {
             reasoning: usage.thinking_tokens.get(),
         },
         web_searches: usage.web_search_requests.get(),
-        cost: usage.cost_usd.money(),
+        cost: money(usage.cost_usd, damage),
         context_window: usage.context_window.get(),
     }
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::claude::{Conversation, Message, Origin, Usage, is_human};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
-use crate::builder::brief;
+use crate::builder::{brief, money};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
@@ -286,7 +286,7 @@ impl Session {
             return;
         }
         self.response(message, origin, damage);
-        if let Some(cost) = record.cost_usd.money()
+        if let Some(cost) = money(record.cost_usd, damage)
             && let Some(turn) = self.conversation.builder.session.turns.last_mut()
         {
             turn.cost = Some(Cost { total: cost, parts: None });

@@ -8,16 +8,15 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::codex::Usage;
 use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
 use crate::builder::{Builder, brief};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
-use crate::session::{
-    CallStatus, EventKind, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, TotalKind,
-};
+use crate::session::{CallStatus, EventKind, ModelTotal, Operation, SessionResult, Shows, Status, Total, TotalKind};
 use crate::tools;
-use crate::wire::{Count, Maybe, Number, Text};
+use crate::wire::{Maybe, Number, Text};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "codex-exec",
@@ -111,38 +110,6 @@ struct Change<'a> {
     kind: Text<'a>,
 }
 
-/// Usage as OpenAI counts it: what was cached is in the input, reasoning is in the output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub(super) struct Usage {
-    pub input_tokens: Count,
-    pub cached_input_tokens: Count,
-    pub cache_write_input_tokens: Count,
-    pub output_tokens: Count,
-    pub reasoning_output_tokens: Count,
-}
-
-impl Usage {
-    /// The disjoint counts.
-    pub(super) fn tokens(&self, damage: &mut Damage) -> Tokens {
-        let counts = [self.input_tokens, self.cached_input_tokens, self.cache_write_input_tokens, self.output_tokens];
-        if counts.contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        }
-        let cached = self.cached_input_tokens.get();
-        let written = self.cache_write_input_tokens.get();
-        let prompt = self.input_tokens.get();
-        Tokens {
-            input: prompt.map(|it| (it - cached.unwrap_or(0) - written.unwrap_or(0)).max(0)),
-            output: self.output_tokens.get(),
-            cache_read: cached,
-            cache_write: written,
-            cache_write_1h: None,
-            reasoning: self.reasoning_output_tokens.get(),
-        }
-    }
-}
-
 struct Exec {
     context: Context,
     /// One for each recording, that is for each `thread.started`.
@@ -151,6 +118,7 @@ struct Exec {
 
 struct Recording {
     builder: Builder,
+    has_id: bool,
     hashes: Vec<u64>,
     completed: i64,
     /// The last `error` line, until something else follows.
@@ -171,11 +139,17 @@ impl Fold for Exec {
             _ => return Seen::Unknown,
         }
         if record.kind.as_str() == "thread.started" || self.recordings.is_empty() {
+            let has_id = record.thread_id.some().is_some();
             let id = record.thread_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
             let builder = Builder::new(&self.context, id, line.number);
-            self.recordings.push(Recording { builder, hashes: Vec::new(), completed: 0, last_error: None });
+            self.recordings.push(Recording { builder, has_id, hashes: Vec::new(), completed: 0, last_error: None });
         }
         let Some(recording) = self.recordings.last_mut() else { return Seen::Known };
+        // The starts and ends of turns look alike in all logs: the id comes from what was done or said.
+        if !recording.has_id && !matches!(record.kind.as_str(), "thread.started" | "turn.started" | "turn.completed") {
+            recording.has_id = true;
+            recording.builder.session.session_id = hashed_id(line.bytes);
+        }
         recording.hashes.push(xxh3_64(line.bytes));
         recording.record(&record, line, damage);
         Seen::Known
@@ -190,6 +164,10 @@ impl Recording {
     fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
         let last_error = self.last_error.take();
         match record.kind.as_str() {
+            "turn.started" => {
+                let session = &mut self.builder.session;
+                (session.status, session.error_kind, session.error_message) = (Status::Incomplete, None, None);
+            }
             "turn.completed" => {
                 self.completed += 1;
                 self.builder.succeed();

@@ -1,18 +1,18 @@
 //! What `codex exec --json` wrote before 0.44: a configuration line, the prompt, then `{id, msg}` records.
 //!
-//! `token_count` repeats running totals; it is a response only where they advance (accounting B12, item 11).
+//! The prompt stands in the configuration; the model and the folder as well.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::codex_exec::Usage;
+use super::codex::{Duration, Info, Invocation, Outcome, Running, Usage};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::{Builder, brief};
 use crate::errors::ErrorKind;
 use crate::json::Raw;
 use crate::lines::Line;
-use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
+use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status};
 use crate::tools;
 use crate::wire::{Count, Flag, Maybe, Number, Pairs, Text};
 
@@ -101,32 +101,6 @@ struct Message<'a> {
     query: Raw<'a>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Info {
-    total_token_usage: Maybe<Usage>,
-    last_token_usage: Maybe<Usage>,
-    model_context_window: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Duration {
-    secs: Count,
-    nanos: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Invocation<'a> {
-    #[serde(borrow)]
-    server: Text<'a>,
-    #[serde(borrow)]
-    tool: Text<'a>,
-    #[serde(borrow)]
-    arguments: Raw<'a>,
-}
-
 /// `{"add":{"content":…}}`, `{"update":{"unified_diff":…,"move_path":…}}` or `{"delete":{…}}`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -150,22 +124,6 @@ struct Edit<'a> {
     move_path: Text<'a>,
 }
 
-/// The result of an MCP call: `{"Ok":{…,"isError":…}}` or `{"Err":"…"}`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Outcome<'a> {
-    #[serde(rename = "Ok")]
-    ok: McpOutput,
-    #[serde(borrow, rename = "Err")]
-    err: Raw<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct McpOutput {
-    is_error: Flag,
-}
-
 struct Legacy {
     context: Context,
     runs: Vec<Run>,
@@ -173,12 +131,12 @@ struct Legacy {
 
 struct Run {
     builder: Builder,
+    has_id: bool,
     model: Option<String>,
     effort: Option<String>,
     provider: Option<String>,
     context_window: Option<i64>,
-    /// The thread's totals so far.
-    total: Tokens,
+    total: Running,
     /// Calls since the last response.
     open_calls: Vec<usize>,
 }
@@ -200,11 +158,12 @@ impl Fold for Legacy {
         if is_configuration || self.runs.is_empty() {
             self.runs.push(Run {
                 builder: Builder::new(&self.context, "", line.number),
+                has_id: false,
                 model: record.model.owned(),
                 effort: record.effort.owned().filter(|it| it != "none"),
                 provider: record.provider.owned(),
                 context_window: None,
-                total: Tokens::UNKNOWN,
+                total: Running::default(),
                 open_calls: Vec::new(),
             });
         }
@@ -214,15 +173,20 @@ impl Fold for Legacy {
             run.builder.session.model = record.model.owned();
             return Seen::Known;
         }
-        // The configuration is the same in every run: the id comes from what follows.
-        if run.builder.session.session_id.is_empty() {
+        // The configuration, starts and counts look alike in all runs: the id comes from what was asked, done or said.
+        let kind = message.map(|it| it.kind.as_str());
+        let is_constant = matches!(kind, Some("task_started" | "token_count" | "session_configured"));
+        if run.builder.session.session_id.is_empty() || (!run.has_id && !is_constant) {
+            run.has_id = !is_constant;
             run.builder.session.session_id = hashed_id(line.bytes);
         }
-        if let Some(message) = message {
-            return run.message(message, line, damage);
-        }
-        run.builder.prompt(record.prompt.some());
-        Seen::Known
+        let Some(message) = message else {
+            run.builder.prompt_as(Identity::Session(hashed_id(line.bytes)), record.prompt.some());
+            return Seen::Known;
+        };
+        let seen = run.message(message, line, damage);
+        run.builder.name_events(None, line.bytes);
+        seen
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -237,6 +201,7 @@ impl Run {
             "session_configured" => {
                 if let Some(id) = message.session_id.owned() {
                     self.builder.session.session_id = id;
+                    self.has_id = true;
                 }
                 self.model = message.model.owned().or_else(|| self.model.take());
                 self.builder.session.model.clone_from(&self.model);
@@ -298,16 +263,13 @@ impl Run {
             // Only rate limits.
             _ => Some(own).filter(|it| *it != Usage::default()),
         };
-        let Some(total) = total.map(|it| it.tokens(damage)) else { return };
-        let fell = total.kinds().into_iter().zip(self.total.kinds()).any(|(new, old)| new < old);
-        let last = message.info.get().and_then(|it| it.last_token_usage.get()).map(|it| it.tokens(damage));
-        // A total that falls belongs to a new count: what it gives is what came since.
-        let response = if fell { last.unwrap_or(total) } else { total.minus(self.total) };
-        self.total = total;
-        if response.total().unwrap_or(0) == 0 {
-            return;
-        }
-        let index = self.builder.turn(Identity::Unique, line.number);
+        let last = message.info.get().and_then(|it| it.last_token_usage.get().copied());
+        let Some(response) = self.total.advance(total, last, damage) else { return };
+        // The thread's totals grow with each response: they name it.
+        let counts = total.map(|it| {
+            [it.input_tokens, it.cached_input_tokens, it.output_tokens, it.reasoning_output_tokens].map(Count::get)
+        });
+        let index = self.builder.turn(Identity::Session(format!("{counts:?}")), line.number);
         let turn = &mut self.builder.session.turns[index];
         turn.tokens = response;
         turn.model.clone_from(&self.model);
@@ -366,13 +328,12 @@ impl Run {
         let outcome: Outcome<'_> = message.result.read();
         let is_error = exit_code.is_some_and(|it| it != 0)
             || message.success.0 == Some(false)
-            || (kind == "mcp_tool_call_end" && (!outcome.err.is_empty() || outcome.ok.is_error.is_true()));
+            || (kind == "mcp_tool_call_end" && outcome.is_error());
         let output = [message.aggregated_output, message.stdout, message.result].into_iter().find(|it| !it.is_empty());
         self.builder.result(call, output.unwrap_or_default(), None, CallStatus::from_error(is_error));
         let row = &mut self.builder.session.tool_calls[call];
         row.exit_code = exit_code;
-        row.duration_ms =
-            message.duration.secs.get().map(|secs| secs * 1000 + message.duration.nanos.get().unwrap_or(0) / 1_000_000);
+        row.duration_ms = message.duration.milliseconds();
     }
 
     fn change(&mut self, call: usize, path: &str, change: &Change<'_>, line: Line<'_>) {

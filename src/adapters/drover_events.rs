@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::{Adapter, Context, Damage, Fold, Seen, fold};
-use crate::builder::{Builder, brief};
+use crate::builder::{Builder, brief, money};
 use crate::errors::ErrorKind;
 use crate::health::Reason;
 use crate::json::Raw;
@@ -155,6 +155,7 @@ impl Fold for Events {
             self.runs.len() - 1
         });
         self.runs[index].record(&record, line, damage);
+        self.runs[index].builder.name_events(None, line.bytes);
         Seen::Known
     }
 
@@ -236,10 +237,13 @@ impl Run {
         let counts = [usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens];
         if counts.contains(&Count::Impossible) {
             damage.note(Reason::BadNumber);
+        } else if counts.iter().all(|it| it.get().is_none()) {
+            damage.note(Reason::NoUsage);
         }
         let [input, output, cache_read, cache_write] = counts.map(Count::get);
-        // A run's log may hold the run twice: its usage is known by time and size.
-        let key = format!("{:?} {input:?} {output:?}", record.ts.0.map(|it| it.0));
+        let cost = money(usage.cost_usd, damage);
+        // A run's log may hold the run twice: its usage is known by time, turn and size.
+        let key = format!("{:?} {:?} {input:?} {output:?}", record.ts.0.map(|it| it.0), record.turn.get());
         let index = self.builder.turn(Identity::Session(key), line.number);
         let turn = &mut self.builder.session.turns[index];
         turn.tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };
@@ -247,7 +251,7 @@ impl Run {
         turn.effort.clone_from(&self.effort);
         turn.agent.clone_from(&self.builder.session.agent);
         turn.occurred_at = record.ts.0;
-        turn.cost = usage.cost_usd.money().map(|total| Cost { total, parts: None });
+        turn.cost = cost.map(|total| Cost { total, parts: None });
         if let Some(number) = record.turn.get() {
             self.turns.entry(number).or_insert(index);
         }

@@ -46,9 +46,8 @@ fn claims_output(probe: &Probe<'_>) -> u32 {
     if probe.object("stats").has("models") {
         return 5;
     }
-    // Many programs answer with an error in an object; its code or a session makes it likelier to be Gemini's.
-    let is_error = probe.object("error").has_all(&["type", "message"]);
-    u32::from((is_error || probe.has("response")) && (probe.has("session_id") || probe.object("error").has("code")))
+    // Many programs, and every provider, answer with an error in an object: only a session makes it Gemini's.
+    u32::from(probe.has("session_id") && (probe.has("error") || probe.has("response")))
 }
 
 fn claims_stream(probe: &Probe<'_>) -> u32 {
@@ -277,7 +276,7 @@ impl Failure<'_> {
     fn end(&self, builder: &mut Builder, last_error: Option<&str>) {
         let message = self.message.some().or(last_error).unwrap_or_default();
         let code = self.code.text();
-        let words = format!("{} {code} {message}", self.kind.as_str());
+        let words = format!("{message} {} {code}", self.kind.as_str());
         let kind = if self.kind.as_str().contains("TurnLimited") || message.contains("max session turns") {
             ErrorKind::MaxTurns
         } else {

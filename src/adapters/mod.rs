@@ -17,15 +17,26 @@ use crate::lines::{self, Line, Lines};
 use crate::session::{SessionResult, Shows};
 use crate::wire::Pairs;
 
+mod atif;
 mod claude;
 mod claude_stream_json;
 mod claude_transcript;
+mod codex;
 mod codex_exec;
 mod codex_exec_legacy;
+mod codex_rollout;
+mod copilot_events;
+mod cursor_stream_json;
+mod document;
 mod drover_events;
+mod gemini_chat;
 mod gemini_json;
+mod mini_swe_agent;
 mod openclaw_events;
+mod opencode;
+mod opencode_export;
 mod opencode_run;
+mod opencode_storage;
 mod pi;
 mod pi_json;
 mod pi_session;
@@ -51,17 +62,25 @@ pub struct Adapter {
 
 /// All formats. On equal claims the first wins.
 pub static ADAPTERS: &[Adapter] = &[
+    atif::ADAPTER,
     claude_stream_json::JSON,
     claude_stream_json::STREAM,
     claude_transcript::ADAPTER,
     codex_exec::ADAPTER,
     codex_exec_legacy::ADAPTER,
+    codex_rollout::ADAPTER,
+    copilot_events::ADAPTER,
+    cursor_stream_json::ADAPTER,
     drover_events::ADAPTER,
+    gemini_chat::ADAPTER,
     gemini_json::JSON,
     gemini_json::STREAM,
+    mini_swe_agent::ADAPTER,
     openclaw_events::ADAPTER,
     pi_session::OPENCLAW,
+    opencode_export::ADAPTER,
     opencode_run::ADAPTER,
+    opencode_storage::ADAPTER,
     pi_json::ADAPTER,
     pi_session::PI,
     zag_json::JSON,

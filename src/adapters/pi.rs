@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::{Context, Damage};
-use crate::builder::{Builder, brief};
+use crate::builder::{Builder, brief, money};
 use crate::errors::ErrorKind;
 use crate::health::Reason;
 use crate::json::Raw;
@@ -130,7 +130,7 @@ impl Usage {
         }
     }
 
-    pub(super) fn cost(&self) -> Option<Cost> {
+    pub(super) fn cost(&self, damage: &mut Damage) -> Option<Cost> {
         let price = self.cost.get()?;
         let parts = match (price.input.money(), price.output.money()) {
             (Some(input), Some(output)) => Some(CostParts {
@@ -142,7 +142,7 @@ impl Usage {
             }),
             _ => None,
         };
-        Some(Cost { total: price.total.money()?, parts })
+        Some(Cost { total: money(price.total, damage)?, parts })
     }
 }
 
@@ -209,7 +209,7 @@ impl Agent {
             turn.occurred_at = time;
             turn.duration_ms = message.duration.rounded();
             turn.stop_reason = message.stop_reason.owned();
-            turn.cost = message.usage.get().and_then(Usage::cost);
+            turn.cost = message.usage.get().and_then(|it| it.cost(damage));
         }
         let content: Content<'_, Block<'_>> = message.content.read();
         for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {

@@ -150,6 +150,7 @@ impl Fold for Events {
         }
         let Some(session) = self.sessions.last_mut() else { return Seen::Known };
         session.record(&record, line.number, damage);
+        session.agent.builder.name_events(None, line.bytes);
         Seen::Known
     }
 

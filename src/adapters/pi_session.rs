@@ -197,7 +197,7 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
                         turn.tokens = tokens;
                         turn.model = model;
                         turn.occurred_at = time;
-                        turn.cost = usage.cost();
+                        turn.cost = usage.cost(damage);
                     }
                 }
             }

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::claude::CallResult;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{Builder, brief};
+use crate::builder::{Builder, brief, money};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
@@ -281,13 +281,15 @@ struct Stream {
     context: Context,
     session: Option<Session>,
     has_id: bool,
+    /// How much of the recording has been read a second time, while it stands twice in the log.
+    repeated: usize,
 }
 
 impl Fold for Stream {
     type Record<'a> = Event<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, session: None, has_id: false }
+        Self { context: *context, session: None, has_id: false, repeated: 0 }
     }
 
     fn record(&mut self, line: Line<'_>, event: Event<'_>, damage: &mut Damage) -> Seen {
@@ -296,7 +298,15 @@ impl Fold for Stream {
         }
         let session =
             self.session.get_or_insert_with(|| Session::new(&self.context, hashed_id(line.bytes), line.number));
-        session.recording.push(xxh3_64(line.bytes));
+        // Two copies of a recording in one file, perhaps of different length, are one.
+        let hash = xxh3_64(line.bytes);
+        let may_begin = self.repeated > 0 || event.kind.as_str() == "init";
+        if may_begin && session.recording.get(self.repeated) == Some(&hash) {
+            self.repeated += 1;
+            return Seen::Known;
+        }
+        self.repeated = 0;
+        session.recording.push(hash);
         // An `init` is the same in all sessions of a project.
         if !self.has_id && event.kind.as_str() != "init" {
             self.has_id = true;
@@ -553,7 +563,7 @@ impl Session {
             damage.note(Reason::NoUsage);
         }
         let usage = output.usage.get();
-        let cost = output.total_cost_usd.money();
+        let cost = money(output.total_cost_usd, damage);
         let session = &mut self.builder.session;
         let tokens = usage.map(|it| it.tokens(damage)).filter(|it| !it.is_all_zero());
         let models = tokens.map(|tokens| ModelTotal {

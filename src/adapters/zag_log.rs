@@ -5,15 +5,18 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Deserialize;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::zag_json::{Refusals, ToolResult, add, limit_words};
 use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
-use crate::builder::{Builder, Content, brief};
+use crate::builder::{Builder, Content, brief, money};
 use crate::errors::ErrorKind;
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
-use crate::session::{CallStatus, EventKind, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind};
+use crate::session::{
+    CallStatus, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind,
+};
 use crate::time::Time;
 use crate::wire::{Count, Flag, Number, Text, When};
 
@@ -131,7 +134,14 @@ impl Fold for Log {
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
-        self.session(&record, line).record(&record, line, damage)
+        let session = self.session(&record, line);
+        // Each record has its number and its time: an equal one is a copy.
+        if !session.hashes.insert(xxh3_64(line.bytes)) {
+            return Seen::Known;
+        }
+        let seen = session.record(&record, line, damage);
+        session.builder.name_events(None, line.bytes);
+        seen
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -150,6 +160,7 @@ impl Log {
             self.sessions.push(Session {
                 builder: Builder::new(&self.context, id, line.number),
                 keeps_text: self.context.content >= Content::Text,
+                hashes: HashSet::new(),
                 provider: String::new(),
                 model: None,
                 is_backfilled: false,
@@ -172,6 +183,8 @@ impl Log {
 struct Session {
     builder: Builder,
     keeps_text: bool,
+    /// A hash of each record.
+    hashes: HashSet<u64>,
     provider: String,
     /// The model that the next usage is of.
     model: Option<String>,
@@ -193,7 +206,7 @@ struct Session {
 
 #[derive(Default)]
 struct Prompts {
-    count: usize,
+    names: Vec<Identity>,
     first: Option<String>,
     ids: HashSet<String>,
 }
@@ -225,7 +238,7 @@ impl Session {
         // It is guessed at the start and replaced once the provider's own is known.
         session.provider_session_id = record.provider_session_id.owned().or_else(|| session.provider_session_id.take());
         match kind {
-            "user_message" => self.user(record),
+            "user_message" => self.user(record, line),
             "assistant_message" => {
                 self.has_answer = true;
                 if !self.has_result {
@@ -281,7 +294,7 @@ impl Session {
         session.entrypoint = session.entrypoint.take().or_else(|| record.command.owned());
     }
 
-    fn user(&mut self, record: &Record<'_>) {
+    fn user(&mut self, record: &Record<'_>, line: Line<'_>) {
         const MACHINE: [&str; 4] = ["<command-", "<local-command-", "<task-notification>", "[Request interrupted"];
         let text = record.content.as_str();
         if MACHINE.iter().any(|it| text.trim_start().starts_with(it)) {
@@ -291,7 +304,7 @@ impl Session {
         if record.message_id.some().is_some_and(|it| !prompts.ids.insert(it.to_owned())) {
             return;
         }
-        prompts.count += 1;
+        prompts.names.push(Identity::Session(hashed_id(line.bytes)));
         if self.keeps_text && prompts.first.is_none() {
             prompts.first = record.content.owned();
         }
@@ -351,7 +364,7 @@ impl Session {
     fn usage(&mut self, record: &Record<'_>, line: Line<'_>, time: Option<Time>, damage: &mut Damage) {
         let counts =
             [record.input_tokens, record.output_tokens, record.cache_read_tokens, record.cache_creation_tokens];
-        let cost = record.total_cost_usd.money();
+        let cost = money(record.total_cost_usd, damage);
         if counts.contains(&Count::Impossible) {
             damage.note(Reason::BadNumber);
         } else if cost.is_none() && counts.iter().all(|it| it.get().is_none()) {
@@ -394,13 +407,15 @@ impl Session {
 
     fn finish(mut self) -> SessionResult {
         if let Some((_, prompts)) = self.prompts.pop_first() {
-            self.builder.prompt(prompts.first.as_deref());
-            (1..prompts.count).for_each(|_| self.builder.prompt(None));
+            for name in prompts.names {
+                self.builder.prompt_as(name, prompts.first.as_deref());
+            }
         }
         let agents: Vec<_> =
             self.builder.session.tool_calls.iter().filter(|it| it.category == "subagent").cloned().collect();
         for call in agents.into_iter().filter(|it| it.status != CallStatus::Denied) {
             let event = self.builder.event(EventKind::Subagent, call.line, call.occurred_at);
+            event.key = Some(format!("agent {}", call.call_id));
             event.code = Some(call.call_id.clone());
             event.call_id = Some(call.call_id.clone());
             self.builder.session.subagents.insert(call.call_id);
@@ -503,7 +518,7 @@ mod tests {
         ]);
         let total = session.totals.last().unwrap();
         assert_eq!((total.models[0].tokens.input, total.models[0].tokens.output), (Some(17), Some(3)));
-        assert_eq!((session.totals.len(), session.user_turns), (2, Some(1)));
+        assert_eq!((session.totals.len(), session.prompts.len()), (2, 1));
     }
 
     #[test]

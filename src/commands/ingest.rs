@@ -1,8 +1,8 @@
 //! `agentlogs ingest`: reads logs into the archive and says what it took in and what it lost.
-#![expect(clippy::print_stderr, reason = "the summary is for people, not rows")]
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use agentlogs::archive::{self, Archive};
@@ -13,14 +13,15 @@ use agentlogs::source::{Source, SourceStatus};
 use agentlogs::tables::Tables;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{Outcome, complain, options};
+use super::{Outcome, complain, options, say};
 use crate::cli::Ingest;
 
 pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
-    let start = Instant::now();
     let archive = Archive::at(&args.archive.archive);
     let options = options(args.paths, Some(archive.folder().to_owned()), &args.reading)?;
     let _lock = archive.lock()?;
+    // To wait for another process is no work.
+    let start = Instant::now();
     let known = archive.facts()?;
     let progress = Progress::default();
     let mut taken = watched(&progress, || ingest::read(&options, &known, &progress));
@@ -54,7 +55,7 @@ fn watched<T: Send>(progress: &Progress, work: impl FnOnce() -> T + Send) -> T {
     }
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let watcher = scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 let (files, of) = (progress.files_done.load(Ordering::Relaxed), progress.files.load(Ordering::Relaxed));
                 bar.set_length(progress.bytes.load(Ordering::Relaxed));
@@ -63,11 +64,25 @@ fn watched<T: Send>(progress: &Progress, work: impl FnOnce() -> T + Send) -> T {
                 std::thread::park_timeout(Duration::from_millis(100));
             }
         });
+        // Also when the work panics: else its thread would be waited for without end.
+        let _end = End { done: &done, watcher: watcher.thread() };
         let result = work();
-        done.store(true, Ordering::Relaxed);
         bar.finish_and_clear();
         result
     })
+}
+
+/// Ends the thread that watches, which may be asleep.
+struct End<'a> {
+    done: &'a AtomicBool,
+    watcher: &'a Thread,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Relaxed);
+        self.watcher.unpark();
+    }
 }
 
 /// Prints what was taken in and what was lost, and says whether lines or files were.
@@ -94,12 +109,12 @@ fn summary(
         }
     }
     let tokens: i64 = tables.sessions.iter().filter_map(|it| it.tokens.total()).sum();
-    let cost: f64 = tables.sessions.iter().filter_map(|it| it.money.cost).sum();
+    let cost: Option<f64> = tables.sessions.iter().filter_map(|it| it.money.cost).reduce(|sum, it| sum + it);
     let unpriced: i64 = tables.sessions.iter().map(|it| it.unpriced_tokens).sum();
     let bytes = progress.bytes.load(Ordering::Relaxed);
     let seconds = time.as_secs_f64();
     let line = |name: &str, value: &str, more: &str| {
-        eprintln!("{}", format!("  {name:<12}{value:>16}  {more}").trim_end());
+        say(format!("  {name:<12}{value:>16}  {more}").trim_end());
     };
     let unchanged = taken.unchanged.len();
     let again = if unchanged > 0 { format!(", {unchanged} of them unchanged") } else { String::new() };
@@ -112,14 +127,14 @@ fn summary(
     if unknown > 0 {
         line("unknown", &format!("{} records", grouped(unknown)), "of types that the adapters do not know");
     }
-    eprintln!("{} now holds", archive.folder().display());
+    say(&format!("{} now holds", archive.folder().display()));
     line("sessions", &grouped(tables.sessions.len()), "");
     line("turns", &grouped(tables.turns.iter().filter(|it| it.number.is_some()).count()), "");
     line("tool calls", &grouped(tables.tool_calls.len()), "");
     line("tokens", &grouped(tokens), "");
     let missing =
         if unpriced > 0 { format!("without {} tokens that have no price", grouped(unpriced)) } else { String::new() };
-    line("cost", &format!("${cost:.4}"), &missing);
+    line("cost", &cost.map_or_else(|| "unknown".to_owned(), |it| format!("${it:.4}")), &missing);
     rejected > 0
         || statuses.contains_key(SourceStatus::Unreadable.as_str())
         || statuses.contains_key(SourceStatus::Truncated.as_str())

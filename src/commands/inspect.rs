@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use agentlogs::ingest;
 use agentlogs::source::Source;
-use agentlogs::{adapters, ingest, log};
 use serde::Serialize;
 
 use super::{Outcome, complain, options};
@@ -31,20 +31,21 @@ pub fn run(args: &Inspect) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Done;
     let mut all = Vec::new();
     for path in &args.files {
-        let Some(source) = ingest::read_one(path, &options) else {
-            complain(format_args!("{}: no such file", path.display()));
+        let (looked, errors) = ingest::look(path, &options);
+        for error in errors {
+            complain(format_args!("{error}"));
             outcome = Outcome::NotAllDone;
-            continue;
-        };
-        let hints = adapters::Hints { runtime: args.reading.runtime.as_deref(), path: &source.path };
-        let claims = log::open(path).map(|it| adapters::detect(&it, hints)).unwrap_or_default();
-        let claims = claims
-            .into_iter()
-            .map(|(adapter, weight)| Claim { format: adapter.id, runtime: adapter.runtime, weight })
-            .collect();
-        // How this run was started is known to whoever started it.
-        let source = Source { options: String::new(), ..source };
-        all.push(Inspected { claims, source });
+        }
+        all.extend(looked.into_iter().map(|(source, claims)| {
+            Inspected {
+                claims: claims
+                    .into_iter()
+                    .map(|(adapter, weight)| Claim { format: adapter.id, runtime: adapter.runtime, weight })
+                    .collect(),
+                // How this run was started is known to whoever started it.
+                source: Source { options: String::new(), ..source },
+            }
+        }));
     }
     let mut text = serde_json::to_vec_pretty(&all)?;
     text.push(b'\n');

@@ -1,5 +1,4 @@
 //! The commands: each makes sense of its arguments, calls the library, and prints.
-#![expect(clippy::print_stderr, reason = "this is where the program speaks")]
 
 pub mod export;
 pub mod ingest;
@@ -43,7 +42,12 @@ pub struct WrongCommandLine(pub String);
 
 /// Prints one line of complaint. That nobody hears it is no reason to fail.
 pub fn complain(message: fmt::Arguments<'_>) {
-    eprintln!("agentlogs: {}", render::visible(&message.to_string()));
+    say(&format!("agentlogs: {message}"));
+}
+
+/// Prints one line to stderr, which may be closed: `eprintln!` would panic.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{}", render::visible(line));
 }
 
 /// Options of a run that reads logs.

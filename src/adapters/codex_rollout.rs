@@ -1,0 +1,726 @@
+//! The files that Codex keeps, `~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl`: records `{timestamp, type, payload}`.
+//!
+//! A file begins with the session's own `session_meta`; a resume appends it again. A fork, and an agent that another one
+//! started, may repeat the other session's records at the head of their own (accounting B14): what names them is the
+//! thread they come from, the totals that they reached and the calls that they made, so that the ledger knows them again.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+
+use super::codex::{Duration, Info, Invocation, Outcome, Running};
+use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use crate::builder::{Builder, brief};
+use crate::errors::{self, ErrorKind};
+use crate::json::{self, Raw};
+use crate::lines::Line;
+use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status};
+use crate::time::Time;
+use crate::tools;
+use crate::wire::{Content, Count, Flag, Maybe, Number, Pairs, Text, When};
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    id: "codex-rollout",
+    runtime: "codex",
+    about: "Codex, rollouts under ~/.codex/sessions",
+    shows: Shows::TOOL_CALLS
+        .and(Shows::FILE_CHANGES)
+        .and(Shows::COMPACTIONS)
+        .and(Shows::PERMISSION_DENIALS)
+        .and(Shows::USER_TURNS)
+        .and(Shows::KEPT_BY_RUNTIME),
+    claims,
+    parse: fold::<Rollout>,
+};
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    match probe.text("type").as_ref() {
+        "session_meta" | "turn_context" | "response_item" | "event_msg" | "compacted" if probe.has("payload") => 2,
+        // Before the envelope.
+        "" if probe.has_all(&["id", "timestamp", "instructions"]) || probe.has("record_type") => 2,
+        "function_call" | "function_call_output" if probe.has("call_id") => 2,
+        _ => 0,
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Record<'a> {
+    timestamp: When,
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    payload: Maybe<Payload<'a>>,
+    #[serde(borrow)]
+    record_type: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    git: Git<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Git<'a> {
+    #[serde(borrow)]
+    branch: Text<'a>,
+}
+
+/// Any payload: each type uses some of the fields.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Payload<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    // session_meta, turn_context
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    forked_from_id: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    originator: Text<'a>,
+    #[serde(borrow)]
+    cli_version: Text<'a>,
+    #[serde(borrow)]
+    model_provider: Text<'a>,
+    #[serde(borrow)]
+    source: Raw<'a>,
+    #[serde(borrow)]
+    git: Git<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    effort: Text<'a>,
+    // messages and ends
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    content: Raw<'a>,
+    #[serde(borrow)]
+    message: Text<'a>,
+    #[serde(borrow)]
+    last_agent_message: Text<'a>,
+    #[serde(borrow)]
+    reason: Text<'a>,
+    #[serde(borrow)]
+    codex_error_info: Raw<'a>,
+    // token_count
+    #[serde(borrow)]
+    info: Raw<'a>,
+    model_context_window: Count,
+    // calls and what they gave
+    #[serde(borrow)]
+    call_id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    namespace: Text<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    action: Raw<'a>,
+    #[serde(borrow)]
+    query: Raw<'a>,
+    #[serde(borrow)]
+    output: Raw<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    aggregated_output: Raw<'a>,
+    exit_code: Number,
+    duration: Duration,
+    success: Flag,
+    #[serde(borrow)]
+    changes: Pairs<'a, Change<'a>>,
+    #[serde(borrow)]
+    invocation: Invocation<'a>,
+    #[serde(borrow)]
+    result: Raw<'a>,
+}
+
+/// `{"subagent":{"thread_spawn":{"parent_thread_id":…}}}`, or the word of a client.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Source<'a> {
+    #[serde(borrow)]
+    subagent: Subagent<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Subagent<'a> {
+    #[serde(borrow)]
+    thread_spawn: Spawn<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Spawn<'a> {
+    #[serde(borrow)]
+    parent_thread_id: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Change<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    unified_diff: Text<'a>,
+    #[serde(borrow)]
+    move_path: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(borrow)]
+    text: Text<'a>,
+}
+
+/// The arguments that only Codex's own tools have.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Arguments<'a> {
+    #[serde(borrow)]
+    session_id: Raw<'a>,
+    #[serde(borrow)]
+    cmd: Text<'a>,
+    #[serde(borrow)]
+    command: Raw<'a>,
+}
+
+/// What older versions gave to the model: `{"output":…,"metadata":{"exit_code":…}}`, or `{"content":…,"success":…}`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Output {
+    metadata: Metadata,
+    success: Flag,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    exit_code: Number,
+    duration_seconds: Number,
+}
+
+struct Rollout {
+    context: Context,
+    thread: Option<Thread>,
+}
+
+struct Thread {
+    builder: Builder,
+    /// The thread that the first of the records come from: this one, or the one that it was forked from.
+    root: String,
+    model: Option<String>,
+    effort: Option<String>,
+    provider: Option<String>,
+    context_window: Option<i64>,
+    total: Running,
+    /// Calls since the last response.
+    open_calls: Vec<usize>,
+    /// Calls whose changes the log states besides the patch.
+    stated_changes: Vec<usize>,
+    /// The call that began each shell, by the shell's number.
+    shells: HashMap<String, usize>,
+    /// The shell that a call writes to.
+    inputs: HashMap<usize, String>,
+    /// Searches are told twice, under two names: told by an event and not yet by an item, or negative.
+    searches: i64,
+    /// What was typed, for versions without events.
+    typed: Vec<(Identity, String)>,
+    has_events: bool,
+    has_ends: bool,
+    /// Whether the current task met an error.
+    is_failed: bool,
+    /// A compaction that the next record may repeat.
+    compacted_at: Option<Time>,
+    prompts: usize,
+}
+
+impl Fold for Rollout {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: *context, thread: None }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+        let is_header = record.kind.some().is_none() && record.id.is_some();
+        let id = match &record.payload {
+            Maybe::Present(payload) if record.kind.as_str() == "session_meta" => payload.id.owned(),
+            _ if is_header => record.id.owned(),
+            _ => None,
+        };
+        let context = self.context;
+        let thread = self.thread.get_or_insert_with(|| {
+            let named = id.clone().or_else(|| context.file_id.map(|it| it.to_string()));
+            Thread::new(&context, named.unwrap_or_else(|| hashed_id(line.bytes)), line.number)
+        });
+        let time = record.timestamp.0;
+        thread.builder.saw(time);
+        if is_header {
+            thread.builder.session.git_branch = record.git.branch.owned();
+            return Seen::Known;
+        }
+        match (record.kind.as_str(), &record.payload) {
+            ("session_meta", Maybe::Present(payload)) => thread.meta(payload),
+            ("turn_context", Maybe::Present(payload)) => thread.turn_context(payload),
+            ("event_msg", Maybe::Present(payload)) => return thread.event(payload, line, time, damage),
+            ("response_item", Maybe::Present(payload)) => return thread.item(payload, line, time),
+            ("compacted", _) => thread.compacted(line, time),
+            ("", _) if record.record_type.is_some() => {}
+            // Before the envelope, the items stood by themselves.
+            (_, Maybe::Absent) => {
+                let payload: Payload<'_> = json::from_slice(line.bytes).unwrap_or_default();
+                return thread.item(&payload, line, time);
+            }
+            _ => return Seen::Unknown,
+        }
+        Seen::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.thread.map(Thread::finish).into_iter().collect()
+    }
+}
+
+impl Thread {
+    fn new(context: &Context, id: String, line: i64) -> Self {
+        Self {
+            root: id.clone(),
+            builder: Builder::new(context, id, line),
+            model: None,
+            effort: None,
+            provider: None,
+            context_window: None,
+            total: Running::default(),
+            open_calls: Vec::new(),
+            stated_changes: Vec::new(),
+            shells: HashMap::new(),
+            inputs: HashMap::new(),
+            searches: 0,
+            typed: Vec::new(),
+            has_events: false,
+            has_ends: false,
+            is_failed: false,
+            compacted_at: None,
+            prompts: 0,
+        }
+    }
+
+    fn meta(&mut self, meta: &Payload<'_>) {
+        let session = &mut self.builder.session;
+        if meta.id.some().is_some_and(|it| it != session.session_id) {
+            // The thread that the next records come from. The last one is the oldest.
+            meta.id.as_str().clone_into(&mut self.root);
+            session.parent_session_id = session.parent_session_id.take().or_else(|| meta.id.owned());
+            return;
+        }
+        let source: Source<'_> = meta.source.read();
+        let parent = meta.forked_from_id.some().or(source.subagent.thread_spawn.parent_thread_id.some());
+        if let Some(parent) = parent.filter(|it| *it != session.session_id) {
+            session.parent_session_id = Some(parent.to_owned());
+            parent.clone_into(&mut self.root);
+        }
+        session.cwd = meta.cwd.owned().or_else(|| session.cwd.take());
+        session.git_branch = meta.git.branch.owned().or_else(|| session.git_branch.take());
+        session.runtime_version = meta.cli_version.owned().or_else(|| session.runtime_version.take());
+        session.entrypoint = meta.originator.owned().or_else(|| session.entrypoint.take());
+        self.provider = meta.model_provider.owned().or_else(|| self.provider.take());
+    }
+
+    fn turn_context(&mut self, context: &Payload<'_>) {
+        self.model = context.model.owned().or_else(|| self.model.take());
+        self.effort = context.effort.owned();
+        let session = &mut self.builder.session;
+        session.cwd = session.cwd.take().or_else(|| context.cwd.owned());
+        session.model.clone_from(&self.model);
+    }
+
+    fn event(&mut self, event: &Payload<'_>, line: Line<'_>, time: Option<Time>, damage: &mut Damage) -> Seen {
+        self.has_events = true;
+        match event.kind.as_str() {
+            "token_count" => self.token_count(event, line, time, damage),
+            "user_message" => {
+                let identity = self.prompt_identity(event.message.as_str());
+                self.builder.prompt_as(identity, event.message.some());
+            }
+            "agent_message" => self.builder.say(event.message.as_str()),
+            "task_started" | "turn_started" => {
+                self.has_ends = true;
+                self.is_failed = false;
+                self.builder.session.status = Status::Incomplete;
+                self.context_window = event.model_context_window.get().or(self.context_window);
+            }
+            "task_complete" | "turn_complete" => {
+                self.has_ends = true;
+                // A task ends after an error as well, without an answer.
+                if !self.is_failed || event.last_agent_message.is_some() {
+                    self.builder.succeed();
+                }
+                self.builder.say(event.last_agent_message.as_str());
+            }
+            "turn_aborted" => {
+                self.has_ends = true;
+                self.builder.fail_as(ErrorKind::Cancelled, event.reason.as_str());
+                self.builder.session.status = Status::Aborted;
+                self.builder.event(EventKind::Abort, line.number, time).message = event.reason.owned();
+            }
+            "error" => {
+                (self.has_ends, self.is_failed) = (true, true);
+                let code = event.codex_error_info.text();
+                match code.as_ref() {
+                    "usage_limit_exceeded" => self.builder.fail_as(ErrorKind::RateLimit, event.message.as_str()),
+                    _ => self.builder.fail_as(errors::classify(None, event.message.as_str()), event.message.as_str()),
+                }
+                let row = self.builder.event(EventKind::Error, line.number, time);
+                row.message = event.message.some().map(brief);
+                row.code = event.codex_error_info.len().map(|_| brief(&code));
+            }
+            "stream_error" => {
+                self.builder.event(EventKind::Retry, line.number, time).message = event.message.some().map(brief);
+            }
+            "context_compacted" => self.compacted(line, time),
+            "patch_apply_end" => self.patch_end(event, line, time),
+            "exec_command_end" => self.exec_end(event),
+            "mcp_tool_call_end" => self.mcp_end(event, line, time),
+            "web_search_end" => {
+                self.searches += 1;
+                if self.searches > 0 {
+                    self.search(event.call_id.as_str(), event.query, line, time);
+                }
+            }
+            // What items tell as well, and what nothing is asked of.
+            "agent_reasoning"
+            | "agent_reasoning_raw_content"
+            | "agent_reasoning_section_break"
+            | "item_completed"
+            | "thread_name_updated"
+            | "thread_rolled_back"
+            | "thread_settings_applied"
+            | "entered_review_mode"
+            | "exited_review_mode"
+            | "view_image_tool_call"
+            | "image_generation_end"
+            | "plan_update"
+            | "turn_diff"
+            | "undo_completed"
+            | "warning"
+            | "model_reroute"
+            | "deprecation_notice"
+            | "background_event"
+            | "dynamic_tool_call_request"
+            | "dynamic_tool_call_response"
+            | "sub_agent_activity"
+            | "collab_agent_spawn_end"
+            | "collab_agent_interaction_end"
+            | "collab_waiting_end"
+            | "collab_close_end"
+            | "collab_resume_end"
+            | "thread_goal_updated" => {}
+            _ => return Seen::Unknown,
+        }
+        Seen::Known
+    }
+
+    fn token_count(&mut self, event: &Payload<'_>, line: Line<'_>, time: Option<Time>, damage: &mut Damage) {
+        // Without `info` it tells of rate limits only.
+        let info: Info = event.info.read();
+        let last = info.last_token_usage.get().copied();
+        let total = info.total_token_usage.get().copied();
+        if self.root != self.builder.session.session_id {
+            // The count may go on from another thread's, which has it in its own rows.
+            self.total.begin(total, last);
+        }
+        let Some(response) = self.total.advance(total, last, damage) else { return };
+        let mut name = Xxh3Default::new();
+        for call in &self.open_calls {
+            name.update(self.builder.session.tool_calls[*call].call_id.as_bytes());
+        }
+        let usage = total.map(|it| it.tokens(&mut Damage::default()).kinds());
+        let identity = Identity::Global(format!("codex {} {usage:?} {:x}", self.root, name.digest()));
+        let index = self.builder.turn(identity, line.number);
+        let turn = &mut self.builder.session.turns[index];
+        turn.tokens = turn.tokens.plus(response);
+        turn.model.clone_from(&self.model);
+        turn.provider.clone_from(&self.provider);
+        turn.effort.clone_from(&self.effort);
+        turn.occurred_at = time;
+        turn.context_window = info.model_context_window.get().or(self.context_window);
+        for call in self.open_calls.drain(..) {
+            self.builder.session.tool_calls[call].turn = Some(index);
+        }
+    }
+
+    fn compacted(&mut self, line: Line<'_>, time: Option<Time>) {
+        // The record and the event tell of one compaction.
+        if self.compacted_at.take().is_some_and(|it| time.is_none_or(|time| time.since(it).abs() < 5_000)) {
+            return;
+        }
+        self.compacted_at = time;
+        self.builder.event(EventKind::Compaction, line.number, time);
+    }
+
+    fn item(&mut self, item: &Payload<'_>, line: Line<'_>, time: Option<Time>) -> Seen {
+        match item.kind.as_str() {
+            "message" => self.message(item),
+            "function_call" => {
+                let arguments = item.arguments.text();
+                let call = self.call(item, item.name.as_str(), line, time);
+                self.arguments(call, item.arguments, &arguments, line, time);
+            }
+            "custom_tool_call" => {
+                let call = self.call(item, item.name.as_str(), line, time);
+                let input = item.input.text();
+                self.builder.arguments(call, item.input);
+                self.builder.patch(call, &input, line.number, time);
+            }
+            "local_shell_call" => {
+                let call = self.call(item, "local_shell", line, time);
+                self.builder.arguments(call, item.action);
+            }
+            "tool_search_call" => {
+                let call = self.call(item, "tool_search", line, time);
+                self.builder.arguments(call, item.arguments);
+            }
+            "web_search_call" => {
+                self.searches -= 1;
+                if self.searches < 0 {
+                    let id = item.id.owned().unwrap_or_else(|| format!("web_search_{}", line.number));
+                    self.search(&id, item.action, line, time);
+                }
+            }
+            "function_call_output" | "custom_tool_call_output" | "tool_search_output" => self.output(item, line, time),
+            "reasoning" | "ghost_snapshot" | "compaction" | "compaction_summary" | "image_generation_call" => {}
+            _ => return Seen::Unknown,
+        }
+        Seen::Known
+    }
+
+    fn message(&mut self, item: &Payload<'_>) {
+        let content: Content<'_, Block<'_>> = item.content.read();
+        let text = || content.blocks.iter().find_map(|it| it.text.some()).unwrap_or_default();
+        match item.role.as_str() {
+            "assistant" => self.builder.say(text()),
+            // Instructions and surroundings are told in the user's name.
+            "user" if !self.has_events && !text().trim_start().starts_with(['<', '#']) => {
+                let identity = self.prompt_identity(text());
+                self.typed.push((identity, text().to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    /// The name that a prompt has in every copy of it.
+    fn prompt_identity(&mut self, text: &str) -> Identity {
+        self.prompts += 1;
+        Identity::Global(format!("codex {} user {} {:x}", self.root, self.prompts, xxh3_64(text.as_bytes())))
+    }
+
+    fn call(&mut self, item: &Payload<'_>, tool: &str, line: Line<'_>, time: Option<Time>) -> usize {
+        let call = self.builder.call(item.call_id.as_str(), tool, line.number, time);
+        if let Some(server) = item.namespace.some().and_then(|it| it.strip_prefix("mcp__")) {
+            let row = &mut self.builder.session.tool_calls[call];
+            row.category = Cow::Borrowed("mcp");
+            row.mcp_server = server.split("__").next().filter(|it| !it.is_empty()).map(str::to_owned);
+        }
+        self.open(call);
+        call
+    }
+
+    /// The next response is the one that made the call.
+    fn open(&mut self, call: usize) {
+        if !self.open_calls.contains(&call) && self.builder.session.tool_calls[call].turn.is_none() {
+            self.open_calls.push(call);
+        }
+    }
+
+    /// Arguments are JSON in a string.
+    fn arguments(&mut self, call: usize, raw: Raw<'_>, text: &str, line: Line<'_>, time: Option<Time>) {
+        self.builder.arguments(call, Raw(text.as_bytes()));
+        self.builder.session.tool_calls[call].args_bytes = raw.len();
+        let own: Arguments<'_> = Raw(text.as_bytes()).read();
+        if self.builder.session.tool_calls[call].tool == "write_stdin" && !own.session_id.is_empty() {
+            let shell = own.session_id.text().into_owned();
+            let began = self.shells.get(&shell).copied();
+            let target = began.and_then(|it| self.builder.session.tool_calls[it].target.clone());
+            self.builder.session.tool_calls[call].target = target;
+            self.inputs.insert(call, shell);
+        }
+        // A patch may be the input of a shell command.
+        let words: Vec<Text<'_>> = own.command.read();
+        let command = own.command.text();
+        let texts = [own.cmd.some(), Some(command.as_ref())].into_iter().flatten();
+        if let Some(patch) = words.iter().filter_map(Text::some).chain(texts).find(|it| it.contains("*** Begin Patch"))
+        {
+            self.builder.patch(call, patch, line.number, time);
+        }
+    }
+
+    fn output(&mut self, item: &Payload<'_>, line: Line<'_>, time: Option<Time>) {
+        let Some(call) = self.builder.call_index(item.call_id.as_str()) else { return };
+        // Images and other parts: what comes as a list has worked.
+        let is_list = item.output.0.first() == Some(&b'[');
+        let text = if is_list { Cow::Borrowed("") } else { item.output.text() };
+        let own: Output = if text.starts_with('{') { Raw(text.as_bytes()).read() } else { Output::default() };
+        let end = end_of_shell(&text).or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
+        let known = self.builder.session.tool_calls[call].status;
+        let status = match &end {
+            // An event has told already.
+            _ if known != CallStatus::Incomplete => known,
+            // The command goes on: another call sees its end. To write to it is done.
+            Some(ShellEnd::Runs(_)) if self.inputs.contains_key(&call) => CallStatus::Ok,
+            Some(ShellEnd::Runs(_)) => CallStatus::Incomplete,
+            Some(ShellEnd::Exited(_)) if self.inputs.contains_key(&call) => CallStatus::Ok,
+            Some(ShellEnd::Exited(code)) => CallStatus::from_error(*code != 0),
+            None if is_refusal(&text) => CallStatus::Denied,
+            None => CallStatus::from_error(own.success.0 == Some(false) || is_failure(&text)),
+        };
+        self.builder.result(call, item.output, time, status);
+        if status == CallStatus::Denied {
+            self.builder.deny(call, line.number, time, Some(&text));
+        }
+        let row = &mut self.builder.session.tool_calls[call];
+        row.duration_ms = row.duration_ms.or(Number(own.metadata.duration_seconds.0.map(|it| it * 1000.0)).rounded());
+        match end {
+            Some(ShellEnd::Runs(shell)) => {
+                self.shells.entry(shell).or_insert(call);
+            }
+            Some(ShellEnd::Exited(code)) => {
+                // The end of the command that the shell ran, whichever call saw it.
+                let began = self.inputs.get(&call).and_then(|it| self.shells.remove(it));
+                if began.is_some() || !self.inputs.contains_key(&call) {
+                    let row = &mut self.builder.session.tool_calls[began.unwrap_or(call)];
+                    row.exit_code = Some(code);
+                    if began.is_some() {
+                        row.status = CallStatus::from_error(code != 0);
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn exec_end(&mut self, event: &Payload<'_>) {
+        let Some(call) = self.builder.call_index(event.call_id.as_str()) else { return };
+        let row = &mut self.builder.session.tool_calls[call];
+        row.exit_code = event.exit_code.whole().or(row.exit_code);
+        row.duration_ms = event.duration.milliseconds().or(row.duration_ms);
+        if event.status.as_str() == "declined" {
+            row.status = CallStatus::Denied;
+        } else if let Some(code) = row.exit_code {
+            row.status = CallStatus::from_error(code != 0);
+        }
+    }
+
+    fn mcp_end(&mut self, event: &Payload<'_>, line: Line<'_>, time: Option<Time>) {
+        let call = self.builder.call(event.call_id.as_str(), event.invocation.tool.as_str(), line.number, time);
+        self.open(call);
+        let outcome: Outcome<'_> = event.result.read();
+        let row = &mut self.builder.session.tool_calls[call];
+        row.category = Cow::Borrowed("mcp");
+        row.mcp_server = event.invocation.server.owned().or_else(|| row.mcp_server.take());
+        row.duration_ms = event.duration.milliseconds();
+        row.status = CallStatus::from_error(outcome.is_error());
+        if row.args_bytes.is_none() {
+            self.builder.arguments(call, event.invocation.arguments);
+        }
+    }
+
+    /// The event names the files as they are; a patch names them as it was written.
+    fn patch_end(&mut self, event: &Payload<'_>, line: Line<'_>, time: Option<Time>) {
+        let call = self.builder.call(event.call_id.as_str(), "apply_patch", line.number, time);
+        self.open(call);
+        self.builder.session.tool_calls[call].status = CallStatus::from_error(event.success.0 == Some(false));
+        if !event.changes.0.is_empty() && !self.stated_changes.contains(&call) {
+            self.stated_changes.push(call);
+            self.builder.session.file_changes.retain(|it| it.call != Some(call));
+        }
+        for (path, change) in &event.changes.0 {
+            let (path, operation) = match change.move_path.some() {
+                Some(path) => (path, Some(Operation::Move)),
+                None => (path.as_ref(), Operation::from_word(change.kind.as_str())),
+            };
+            let lines = match operation {
+                Some(Operation::Create) if change.content.is_some() => {
+                    Some((tools::line_count(change.content.as_str()), 0))
+                }
+                _ => change.unified_diff.some().map(|it| tools::diff_lines(it.lines())),
+            };
+            self.builder.change(call, path, operation, lines, line.number, time);
+        }
+    }
+
+    /// The provider's own search: there is no result to wait for.
+    fn search(&mut self, id: &str, query: Raw<'_>, line: Line<'_>, time: Option<Time>) {
+        let call = self.builder.call(id, "web_search", line.number, time);
+        self.builder.arguments(call, query);
+        self.builder.session.tool_calls[call].status = CallStatus::Ok;
+        self.open(call);
+    }
+
+    fn finish(mut self) -> SessionResult {
+        for (identity, text) in self.typed {
+            if !self.has_events {
+                self.builder.prompt_as(identity, Some(&text));
+            }
+        }
+        if !self.has_ends {
+            self.builder.session.status = Status::Unknown;
+        }
+        self.builder.finish()
+    }
+}
+
+/// What the result of a shell call says of the command.
+enum ShellEnd {
+    Exited(i64),
+    /// It goes on in the shell of that number.
+    Runs(String),
+}
+
+/// The head of a shell call's result, before the command's own output.
+fn end_of_shell(text: &str) -> Option<ShellEnd> {
+    const HEAD: usize = 8;
+    let head = text.lines().take(HEAD).take_while(|it| !it.starts_with("Output:"));
+    head.into_iter().find_map(|line| {
+        let code = line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "));
+        match code {
+            Some(code) => code.trim().parse().ok().map(ShellEnd::Exited),
+            None => {
+                line.strip_prefix("Process running with session ID ").map(|it| ShellEnd::Runs(it.trim().to_owned()))
+            }
+        }
+    })
+}
+
+fn is_refusal(text: &str) -> bool {
+    ["rejected by user", "denied by user", "blocked by policy"].iter().any(|it| text.contains(it)) && text.len() < 1000
+}
+
+/// What the client answers in place of a tool that could not run.
+fn is_failure(text: &str) -> bool {
+    const BEGINNINGS: [&str; 9] = [
+        "apply_patch verification failed",
+        "exec_command failed",
+        "execution error",
+        "failed to parse",
+        "unsupported call",
+        "unable to",
+        "err: ",
+        "aborted",
+        "write_stdin failed",
+    ];
+    BEGINNINGS.iter().any(|it| text.starts_with(it))
+}

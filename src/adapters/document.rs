@@ -1,0 +1,45 @@
+//! Where the values inside of one large document stand, so that a row can be looked up by its physical line.
+
+use crate::json::Raw;
+use crate::lines::Line;
+
+/// Counts lines from one value of a document to the next, each byte once.
+#[derive(Debug)]
+pub(super) struct Places<'a> {
+    document: Line<'a>,
+    at: usize,
+    number: i64,
+}
+
+impl<'a> Places<'a> {
+    /// The places in a document.
+    pub(super) const fn new(document: Line<'a>) -> Self {
+        Self { document, at: 0, number: document.number }
+    }
+
+    /// The line where a value begins. Values are asked for in the order in which they stand.
+    pub(super) fn line_of(&mut self, value: Raw<'_>) -> i64 {
+        let bytes = self.document.bytes;
+        // A value is a part of the document's bytes; what is none stands where the one before it stood.
+        let offset = value.0.as_ptr().addr().wrapping_sub(bytes.as_ptr().addr());
+        if let Some(between) = bytes.get(self.at..offset) {
+            self.number += i64::try_from(memchr::memchr_iter(b'\n', between).count()).unwrap_or(0);
+            self.at = offset;
+        }
+        self.number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_on_their_lines() {
+        let bytes = b"[\n {\"a\": 1},\n\n {\"b\":\n 2}, {\"c\": 3}\n]";
+        let values: Vec<Raw<'_>> = crate::json::from_slice(bytes).unwrap();
+        let mut places = Places::new(Line { number: 10, bytes });
+        assert_eq!(values.iter().map(|it| places.line_of(*it)).collect::<Vec<_>>(), [11, 13, 14]);
+        assert_eq!(places.line_of(values[0]), 14);
+    }
+}

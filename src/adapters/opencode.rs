@@ -1,0 +1,574 @@
+//! What OpenCode's formats share: the same messages and parts stand in its stdout, its exports and its storage.
+//!
+//! One response is one message with one finished step, which state the same tokens and cost: one level counts (accounting
+//! B17). Input excludes what was cached; whether output includes reasoning, the version decides (B18). A cost of 0 is that
+//! of a subscription (B19).
+
+use serde::Deserialize;
+
+use super::{Context, Damage};
+use crate::builder::{Builder, brief};
+use crate::errors::ErrorKind;
+use crate::health::Reason;
+use crate::json::Raw;
+use crate::session::{CallStatus, Cost, Event, EventKind, Identity, Operation, Status, Tokens, Turn};
+use crate::time::Time;
+use crate::tools;
+use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
+
+/// The facts of a session.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Info<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow, rename = "parentID")]
+    pub(super) parent_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) directory: Text<'a>,
+    #[serde(borrow)]
+    pub(super) version: Text<'a>,
+    #[serde(borrow)]
+    pub(super) agent: Text<'a>,
+    pub(super) time: Span,
+}
+
+/// A message without its parts.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) role: Text<'a>,
+    pub(super) time: Span,
+    // assistant
+    /// The prompt that it answers.
+    #[serde(borrow, rename = "parentID")]
+    pub(super) parent_id: Text<'a>,
+    #[serde(borrow, rename = "modelID")]
+    model_id: Text<'a>,
+    #[serde(borrow, rename = "providerID")]
+    provider_id: Text<'a>,
+    #[serde(borrow)]
+    variant: Text<'a>,
+    #[serde(borrow)]
+    agent: Text<'a>,
+    /// The older name of `agent`.
+    #[serde(borrow)]
+    mode: Text<'a>,
+    #[serde(borrow)]
+    pub(super) path: Folder<'a>,
+    pub(super) cost: Number,
+    pub(super) tokens: Maybe<Usage>,
+    #[serde(borrow)]
+    pub(super) finish: Text<'a>,
+    #[serde(borrow)]
+    pub(super) error: Error<'a>,
+    /// Whether it is the summary that a compaction made. Users' messages have an object here.
+    pub(super) summary: Flag,
+    // user
+    tools: Tools,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Folder<'a> {
+    #[serde(borrow)]
+    pub(super) cwd: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Tools {
+    todowrite: Flag,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Part<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow, rename = "messageID")]
+    pub(super) message_id: Text<'a>,
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) text: Text<'a>,
+    /// The text was written by the program.
+    synthetic: Flag,
+    /// The text is for the user's eyes only.
+    ignored: Flag,
+    pub(super) time: Span,
+    // tool
+    #[serde(borrow, rename = "callID")]
+    call_id: Text<'a>,
+    #[serde(borrow)]
+    tool: Text<'a>,
+    #[serde(borrow)]
+    pub(super) state: State<'a>,
+    // step-finish
+    #[serde(borrow)]
+    pub(super) reason: Text<'a>,
+    pub(super) cost: Number,
+    pub(super) tokens: Maybe<Usage>,
+    // compaction
+    auto: Flag,
+    // retry
+    #[serde(borrow)]
+    error: Error<'a>,
+}
+
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Usage {
+    total: Count,
+    input: Count,
+    output: Count,
+    reasoning: Count,
+    cache: Cache,
+}
+
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct Cache {
+    read: Count,
+    write: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct State<'a> {
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    output: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    pub(super) time: Span,
+}
+
+/// From when to when. Parts name it one way, messages and sessions the other.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Span {
+    start: When,
+    end: When,
+    created: When,
+    completed: When,
+}
+
+impl Span {
+    pub(super) fn start(self) -> Option<Time> {
+        self.start.0.or(self.created.0)
+    }
+
+    pub(super) fn end(self) -> Option<Time> {
+        self.end.0.or(self.completed.0)
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metadata<'a> {
+    exit: Number,
+    #[serde(borrow)]
+    diff: Text<'a>,
+    exists: Flag,
+    #[serde(borrow)]
+    filediff: FileDiff<'a>,
+    /// Of a patch: the files that it changed.
+    #[serde(borrow)]
+    files: Content<'a, ChangedFile<'a>>,
+    /// Of the `task` tool: the session of the child.
+    #[serde(borrow, rename = "sessionId")]
+    session_id: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct FileDiff<'a> {
+    #[serde(borrow)]
+    before: Text<'a>,
+    additions: Count,
+    deletions: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ChangedFile<'a> {
+    #[serde(borrow)]
+    file_path: Text<'a>,
+    #[serde(borrow)]
+    move_path: Text<'a>,
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    additions: Count,
+    deletions: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Error<'a> {
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    message: Text<'a>,
+    #[serde(borrow)]
+    data: ErrorData<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ErrorData<'a> {
+    #[serde(borrow)]
+    message: Text<'a>,
+    status_code: Number,
+}
+
+impl Usage {
+    /// The tokens, disjoint. `reasoning_is_inside` says whether output includes reasoning where the log does not.
+    pub(super) fn tokens(&self, reasoning_is_inside: bool, damage: &mut Damage) -> Tokens {
+        if [self.input, self.output, self.reasoning, self.cache.read, self.cache.write].contains(&Count::Impossible) {
+            damage.note(Reason::BadNumber);
+        }
+        let reasoning = self.reasoning.get();
+        let mut tokens = Tokens {
+            input: self.input.get(),
+            output: self.output.get(),
+            cache_read: self.cache.read.get(),
+            cache_write: self.cache.write.get(),
+            cache_write_1h: None,
+            reasoning,
+        };
+        // `total` tells (B18), if it is the sum of either kind.
+        let (sum, extra) = (tokens.total().unwrap_or(0), reasoning.unwrap_or(0));
+        let is_inside = match self.total.get() {
+            Some(total) if total == sum => true,
+            Some(total) if total == sum.saturating_add(extra) => false,
+            // What is inside cannot be larger.
+            _ => reasoning_is_inside && reasoning <= tokens.output,
+        };
+        if !is_inside {
+            tokens.output = tokens.output.map(|it| it + extra);
+        }
+        tokens
+    }
+
+    /// Whether no count says that a response was billed.
+    pub(super) fn is_empty(&self) -> bool {
+        let counts = [self.input, self.output, self.reasoning, self.cache.read, self.cache.write];
+        counts.into_iter().all(|it| it.get().unwrap_or(0) == 0)
+    }
+}
+
+/// Whether output included reasoning in a version: until 1.2 it did. Builds that were not released are `0.0.0` or words.
+pub(super) fn reasoning_is_inside(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|it| it.parse::<u32>().ok());
+    matches!((numbers.next().flatten(), numbers.next().flatten()), (Some(0), Some(1..)) | (Some(1), Some(0..=2)))
+}
+
+/// Whether an id is one: in some exports every id is masked by the same word.
+pub(super) fn is_real(id: &str) -> bool {
+    id.bytes().any(|it| it.is_ascii_digit())
+}
+
+impl Info<'_> {
+    /// A session that these facts begin.
+    pub(super) fn begin(&self, context: &Context, id: impl Into<String>, line: i64) -> Builder {
+        let mut builder = Builder::new(context, id, line);
+        self.fill(&mut builder);
+        builder
+    }
+
+    /// Fills in what the facts say. They change long after the last response: only their beginning is a time of the session.
+    pub(super) fn fill(&self, builder: &mut Builder) {
+        builder.saw(self.time.start());
+        let session = &mut builder.session;
+        session.runtime_version = self.version.owned();
+        session.cwd = self.directory.owned();
+        session.agent = self.agent.owned();
+        session.parent_session_id = self.parent_id.owned().filter(|it| is_real(it) && *it != session.session_id);
+    }
+}
+
+/// What a response cost, as its message or one of its steps states it.
+pub(super) struct Bill<'a> {
+    pub(super) usage: &'a Usage,
+    pub(super) cost: Number,
+    pub(super) stop_reason: &'a Text<'a>,
+}
+
+impl<'a> Message<'a> {
+    /// When it was answered, else when it was asked.
+    pub(super) fn time(&self) -> Option<Time> {
+        self.time.end().or(self.time.start())
+    }
+
+    /// The agent that answers; `mode` in older versions.
+    pub(super) fn agent(&self) -> Option<String> {
+        self.agent.owned().or_else(|| self.mode.owned())
+    }
+
+    /// The bill of a message that is one response. Until 1.0 only its step gives the reason why it stopped.
+    pub(super) fn bill<'b>(&'b self, usage: &'b Usage, step: Option<&'b Part<'a>>) -> Bill<'b> {
+        let reason = step.map(|it| &it.reason).filter(|_| self.finish.some().is_none());
+        Bill { usage, cost: self.cost, stop_reason: reason.unwrap_or(&self.finish) }
+    }
+
+    /// A fork copies messages under new ids, and exports mask ids: what they leave as it is are the time and the counts.
+    fn identity(&self, usage: &Usage) -> Identity {
+        let id = self.id.as_str();
+        match self.time.start() {
+            Some(time) => {
+                let counts = [usage.input, usage.output, usage.reasoning, usage.cache.read, usage.cache.write];
+                Identity::Global(format!("opencode {} {:?}", time.0, counts.map(Count::get)))
+            }
+            None if is_real(id) => Identity::Session(id.to_owned()),
+            None => Identity::Unique,
+        }
+    }
+
+    /// Adds a response.
+    pub(super) fn turn(&self, builder: &mut Builder, bill: &Bill<'_>, line: i64, tokens: Tokens) -> usize {
+        let index = builder.turn(self.identity(bill.usage), line);
+        let is_unknown = bill.usage.is_empty();
+        let stop_reason = bill.stop_reason.owned();
+        // The time of a response that calls tools holds that of the tools.
+        let duration_ms = match (self.time.start(), self.time.end()) {
+            (Some(start), Some(end)) if stop_reason.as_ref().is_some_and(|it| it != "tool-calls") && end >= start => {
+                Some(end.since(start))
+            }
+            _ => None,
+        };
+        let turn = &mut builder.session.turns[index];
+        *turn = Turn {
+            line: turn.line,
+            identity: std::mem::take(&mut turn.identity),
+            message_id: self.id.owned().filter(|it| is_real(it)),
+            agent: self.agent(),
+            provider: self.provider_id.owned(),
+            model: self.model_id.owned(),
+            effort: self.variant.owned(),
+            occurred_at: self.time(),
+            duration_ms,
+            stop_reason,
+            tokens: if is_unknown { Tokens::UNKNOWN } else { tokens },
+            // Nobody knows the price of what nobody counted.
+            cost: bill.cost.money().filter(|it| *it > 0.0 || !is_unknown).map(|total| Cost { total, parts: None }),
+            ..Turn::default()
+        };
+        index
+    }
+
+    /// What the end of the message means for the session. `ends` says whether a message without a reason ended by itself,
+    /// `is_open` whether one of its calls has no result.
+    pub(super) fn end(&self, builder: &mut Builder, ends: bool, is_open: bool, line: i64) {
+        if self.error.name.is_some() {
+            self.error.end(builder, line, self.time());
+            return;
+        }
+        // A summary answers nobody.
+        if self.summary.is_true() {
+            return;
+        }
+        builder.session.stop_reason = self.finish.owned().or_else(|| builder.session.stop_reason.take());
+        let ended = match self.finish.as_str() {
+            "" => ends && self.time.end().is_some(),
+            reason => is_last(reason),
+        };
+        if ended && !is_open {
+            builder.succeed();
+        } else {
+            go_on(builder);
+        }
+    }
+
+    /// Whether the `task` tool wrote it: agents below the main one may not keep a list of things to do.
+    pub(super) fn is_of_task(&self) -> bool {
+        self.tools.todowrite.0 == Some(false)
+    }
+
+    /// What a human typed.
+    pub(super) fn prompt(&self, builder: &mut Builder, text: Option<&str>) {
+        let identity = match self.time.start() {
+            Some(time) => Identity::Global(format!("opencode user {}", time.0)),
+            None => Identity::Unique,
+        };
+        builder.prompt_as(identity, text);
+    }
+}
+
+/// Whether a response that stopped for this reason is the last: after the others the loop goes on.
+pub(super) fn is_last(reason: &str) -> bool {
+    !matches!(reason, "" | "tool-calls" | "unknown")
+}
+
+/// The session goes on: what ended it before did not.
+pub(super) fn go_on(builder: &mut Builder) {
+    builder.session.status = Status::Incomplete;
+    builder.session.error_kind = None;
+    builder.session.error_message = None;
+}
+
+impl Part<'_> {
+    /// Whether it is a text that someone said: a human or the model.
+    pub(super) fn is_said(&self) -> bool {
+        self.kind.as_str() == "text" && !self.synthetic.is_true() && !self.ignored.is_true()
+    }
+
+    /// Whether it asks for an answer.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.ignored.is_true() && self.kind.as_str() != "compaction"
+    }
+
+    /// Takes in a tool call, whose index it gives back.
+    pub(super) fn call(&self, builder: &mut Builder, line: i64) -> usize {
+        let state = &self.state;
+        let (start, end) = (state.time.start(), state.time.end());
+        if let Some(call) = builder.call_index(self.call_id.as_str())
+            && builder.session.tool_calls[call].occurred_at != start
+        {
+            // Another call under a masked id.
+            builder.forget_calls();
+        }
+        let call = builder.call(self.call_id.as_str(), self.tool.as_str(), line, start);
+        let arguments = builder.arguments(call, state.input);
+        let status = match state.status.as_str() {
+            "completed" => CallStatus::Ok,
+            "error" => CallStatus::Error,
+            _ => CallStatus::Incomplete,
+        };
+        let output = if state.output.is_empty() { state.error } else { state.output };
+        builder.result(call, output, end, status);
+        let row = &mut builder.session.tool_calls[call];
+        row.exit_code = state.metadata.exit.whole();
+        let is_refused = status == CallStatus::Error && is_refusal(&state.error.text());
+        let metadata = &state.metadata;
+        match (tools::category(self.tool.as_str()), arguments.patch(), arguments.file()) {
+            ("edit", Some(_), _) if metadata.files.blocks.iter().any(|it| it.file_path.some().is_some()) => {
+                for file in &metadata.files.blocks {
+                    if let Some(path) = file.move_path.some().or_else(|| file.file_path.some()) {
+                        let lines = file.additions.get().zip(file.deletions.get());
+                        builder.change(call, path, Operation::from_word(file.kind.as_str()), lines, line, start);
+                    }
+                }
+            }
+            ("edit", Some(patch), _) => builder.patch(call, patch, line, start),
+            (category @ ("edit" | "write"), _, Some(file)) => {
+                let diff = &metadata.filediff;
+                let operation = match (category, metadata.exists.0) {
+                    // An edit of nothing makes the file.
+                    ("edit", _) if diff.before.0.as_deref() == Some("") => Some(Operation::Create),
+                    ("edit", _) | (_, Some(true)) => Some(Operation::Update),
+                    (_, Some(false)) => Some(Operation::Create),
+                    (_, None) => None,
+                };
+                let lines = metadata.diff.some().map(|it| tools::diff_lines(it.lines()));
+                let lines = lines.or_else(|| diff.additions.get().zip(diff.deletions.get()));
+                let written = || arguments.written().map(|it| (tools::line_count(it), 0));
+                let lines = lines.or_else(|| written().filter(|_| operation == Some(Operation::Create)));
+                builder.change(call, file, operation, lines, line, start);
+            }
+            _ => {}
+        }
+        if is_refused {
+            builder.deny(call, line, end, Some(&state.error.text()));
+        }
+        if let Some(child) = metadata.session_id.some()
+            && tools::category(self.tool.as_str()) == "subagent"
+            && builder.session.subagents.insert(child.to_owned())
+        {
+            let event = builder.event(EventKind::Subagent, line, start);
+            event.code = Some(child.to_owned());
+            event.call_id = self.call_id.owned();
+            event.agent = arguments.agent();
+        }
+        call
+    }
+
+    /// Takes in a request that was made again.
+    pub(super) fn retry(&self, builder: &mut Builder, line: i64) {
+        let event = builder.event(EventKind::Retry, line, self.time.start());
+        event.code = self.error.data.status_code.whole().map(|it| it.to_string());
+        event.message = Some(brief(self.error.words())).filter(|it| !it.is_empty());
+    }
+
+    /// Takes in a compaction, which is a part of a prompt that no human wrote.
+    pub(super) fn compaction(&self, builder: &mut Builder, line: i64, time: Option<Time>) {
+        let event = compaction(builder, self.message_id.as_str(), line, time);
+        event.code = self.auto.0.map(|it| if it { "auto" } else { "manual" }.to_owned());
+    }
+}
+
+/// A compaction, by the prompt that asked for it: its summary names the same prompt.
+pub(super) fn compaction<'a>(builder: &'a mut Builder, prompt: &str, line: i64, time: Option<Time>) -> &'a mut Event {
+    let event = builder.event(EventKind::Compaction, line, time);
+    event.key = is_real(prompt).then(|| format!("compaction {prompt}"));
+    event
+}
+
+impl Error<'_> {
+    fn words(&self) -> &str {
+        self.data.message.some().or(self.message.some()).unwrap_or(self.name.as_str())
+    }
+
+    /// Whether the user stopped it.
+    pub(super) fn is_abort(&self) -> bool {
+        self.name.as_str() == "MessageAbortedError"
+    }
+
+    /// It ended the session.
+    pub(super) fn end(&self, builder: &mut Builder, line: i64, time: Option<Time>) {
+        let message = self.words();
+        if self.is_abort() {
+            builder.fail_as(ErrorKind::Cancelled, message);
+            builder.session.status = Status::Aborted;
+        } else {
+            match self.name.as_str() {
+                "ProviderAuthError" => builder.fail_as(ErrorKind::Auth, message),
+                "ContextOverflowError" => builder.fail_as(ErrorKind::ContextOverflow, message),
+                _ => builder.fail(self.data.status_code.whole(), message),
+            }
+        }
+        let event = builder.event(if self.is_abort() { EventKind::Abort } else { EventKind::Error }, line, time);
+        event.code = self.name.owned();
+        event.message = Some(brief(message));
+    }
+}
+
+/// The words of opencode's permission system.
+fn is_refusal(error: &str) -> bool {
+    error.contains("user rejected permission") || error.contains("prevents you from using this specific tool call")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    /// Until 1.2 output held the reasoning; `total` tells, then what is larger, then the version (B18).
+    #[test]
+    fn reasoning_counts_once() {
+        for (usage, default, output) in [
+            (r#"{"total":1600,"input":1000,"output":100,"reasoning":20,"cache":{"read":500,"write":0}}"#, false, 100),
+            (r#"{"total":1620,"input":1000,"output":100,"reasoning":20,"cache":{"read":500,"write":0}}"#, true, 120),
+            (r#"{"total":7,"input":1000,"output":100,"reasoning":20,"cache":{"read":500}}"#, true, 100),
+            (r#"{"input":1000,"output":100,"reasoning":20}"#, false, 120),
+            (r#"{"input":1000,"output":100,"reasoning":300}"#, true, 400),
+        ] {
+            let usage: Usage = json::from_slice(usage.as_bytes()).unwrap();
+            let tokens = usage.tokens(default, &mut Damage::default());
+            assert_eq!((tokens.output, tokens.input), (Some(output), Some(1000)), "{usage:?}");
+        }
+        for (version, inside) in
+            [("1.2.16", true), ("0.15.3", true), ("1.3.0", false), ("2.0", false), ("0.0.0-dev", false), ("", false)]
+        {
+            assert_eq!(reasoning_is_inside(version), inside, "{version}");
+        }
+    }
+}

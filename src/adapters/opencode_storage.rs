@@ -1,0 +1,219 @@
+//! OpenCode's storage until 1.1, `~/.local/share/opencode/storage`: a file for each session, message and part.
+//!
+//! Each file tells a piece of its session; the ledger joins them. The message is the response: it names its model, time and
+//! price, and its tokens are those of its finished step (accounting B17), which therefore counts only where the message
+//! has none. A part names its session and its message, but not that message's time: calls know their session, not their
+//! turn. Output includes reasoning in these versions (B18).
+
+use serde::Deserialize;
+
+use super::opencode::{Info, Message, Part, compaction, go_on, is_last};
+use super::opencode_export::{SHOWS, is_info};
+use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
+use crate::builder::{Builder, Content};
+use crate::health::Reason;
+use crate::json::Raw;
+use crate::lines::Line;
+use crate::session::{Identity, SessionResult, Shows};
+use crate::wire::{Maybe, Text};
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    id: "opencode-storage",
+    runtime: "opencode",
+    about: "OpenCode until 1.1, storage/{session,message,part}/**.json",
+    shows: SHOWS.and(Shows::KEPT_BY_RUNTIME),
+    claims,
+    parse: fold::<Storage>,
+};
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    // A recorded stdout wraps the same parts in records with a time.
+    if probe.has("timestamp") || probe.has("messages") || probe.has("parts") {
+        return 0;
+    }
+    let is_part = probe.has_all(&["id", "sessionID", "messageID", "type"]);
+    let is_message = probe.has_all(&["id", "sessionID", "role", "time"]);
+    let is_session = is_info(probe) && probe.has("directory");
+    5 * u32::from(is_part || is_message || is_session)
+}
+
+/// What tells the three kinds of files apart.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Record<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow, rename = "sessionID")]
+    session_id: Text<'a>,
+    #[serde(borrow, rename = "messageID")]
+    message_id: Text<'a>,
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    directory: Text<'a>,
+}
+
+struct Storage {
+    context: Context,
+    sessions: Vec<Builder>,
+}
+
+impl Fold for Storage {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: *context, sessions: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+        let keeps_text = self.context.content >= Content::Text;
+        let document = Raw(line.bytes);
+        let session_id = record.session_id.as_str();
+        if record.message_id.some().is_some() && record.kind.some().is_some() {
+            return part(self.session(session_id, line), &document.read(), line.number, keeps_text, damage);
+        }
+        match record.role.as_str() {
+            "user" => user(self.session(session_id, line), &document.read()),
+            "assistant" => assistant(self.session(session_id, line), &document.read(), line.number, damage),
+            "" if record.directory.is_some() => {
+                document.read::<Info<'_>>().fill(self.session(record.id.as_str(), line));
+            }
+            _ => return Seen::Unknown,
+        }
+        Seen::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions.into_iter().map(Builder::finish).collect()
+    }
+}
+
+impl Storage {
+    /// The session of that id.
+    fn session(&mut self, id: &str, line: Line<'_>) -> &mut Builder {
+        let index = self.sessions.iter().rposition(|it| it.session.session_id == id).unwrap_or_else(|| {
+            self.sessions.push(Builder::new(&self.context, id, line.number));
+            self.sessions.len() - 1
+        });
+        &mut self.sessions[index]
+    }
+}
+
+fn user(builder: &mut Builder, message: &Message<'_>) {
+    builder.saw(message.time.start());
+    go_on(builder);
+    // Which of its parts a human typed stands in other files.
+    if !message.is_of_task() {
+        message.prompt(builder, None);
+    }
+}
+
+fn assistant(builder: &mut Builder, message: &Message<'_>, line: i64, damage: &mut Damage) {
+    builder.saw(message.time.start());
+    builder.saw(message.time.end());
+    if message.summary.is_true() {
+        compaction(builder, message.parent_id.as_str(), line, message.time.start());
+    } else {
+        builder.session.agent = message.agent();
+        builder.session.cwd = message.path.cwd.owned();
+    }
+    let tokens = message.tokens.get().map(|it| (it, it.tokens(true, damage)));
+    if message.tokens == Maybe::Wrong {
+        damage.note(Reason::NoUsage);
+    } else if let Some((usage, tokens)) = tokens.filter(|(it, _)| !it.is_empty()) {
+        message.turn(builder, &message.bill(usage, None), line, tokens);
+    } else {
+        // It may have been cut off before its tokens were written down.
+        let is_cut = message.error.name.some().is_none() && message.time.end().is_none();
+        builder.session.under_reports |= is_cut || message.error.is_abort();
+    }
+    // Until 1.0 a message gives no reason: its last step does.
+    message.end(builder, false, false, line);
+}
+
+fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, damage: &mut Damage) -> Seen {
+    let time = part.time;
+    match part.kind.as_str() {
+        "tool" => {
+            builder.saw(part.state.time.start());
+            builder.saw(part.state.time.end());
+            builder.forget_calls();
+            part.call(builder, line);
+        }
+        "step-finish" => {
+            builder.session.stop_reason = part.reason.owned();
+            if is_last(part.reason.as_str()) {
+                builder.succeed();
+            }
+            match &part.tokens {
+                Maybe::Wrong => damage.note(Reason::NoUsage),
+                // The message cannot tell such a response from a shell command of the user.
+                Maybe::Present(usage) if usage.is_empty() => {
+                    let index = builder.turn(Identity::Session(part.message_id.as_str().to_owned()), line);
+                    let turn = &mut builder.session.turns[index];
+                    turn.message_id = part.message_id.owned();
+                    turn.stop_reason = part.reason.owned();
+                }
+                _ => {}
+            }
+        }
+        "text" => {
+            builder.saw(time.start());
+            builder.saw(time.end());
+            if part.is_said() && time.start().is_some() {
+                builder.say(part.text.as_str());
+            } else if part.is_said() && keeps_text {
+                // Only the model's texts have a time.
+                let prompt = &mut builder.session.prompt;
+                *prompt = prompt.take().or_else(|| part.text.owned());
+            }
+        }
+        "reasoning" => {
+            builder.saw(time.start());
+            builder.saw(time.end());
+        }
+        "compaction" => part.compaction(builder, line, None),
+        "retry" => part.retry(builder, line),
+        "step-start" | "patch" | "file" | "snapshot" | "agent" | "subtask" => {}
+        _ => return Seen::Unknown,
+    }
+    Seen::Known
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::{Hints, parse};
+    use crate::builder::Content;
+    use crate::session::SessionResult;
+
+    fn session(file: &str) -> SessionResult {
+        let mut parsed = parse(file.as_bytes(), Hints::default(), Content::None);
+        assert_eq!(parsed.format, Some("opencode-storage"), "{file}");
+        assert_eq!(parsed.sessions[0].session_id, "ses_1", "{file}");
+        parsed.sessions.remove(0)
+    }
+
+    #[test]
+    fn tokens_count_once() {
+        let message = r#"{"id":"msg_1","sessionID":"ses_1","role":"assistant","time":{"created":1790000000000}"#;
+        let part = r#"{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"step-finish","reason":"stop""#;
+        let tokens = r#""tokens":{"input":5,"output":3,"reasoning":2,"cache":{"read":0,"write":0}}}"#;
+        let nothing = r#""tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}}"#;
+        assert_eq!(session(&format!("{message},{tokens}")).turns[0].tokens.output, Some(3));
+        assert!(session(&format!("{part},{tokens}")).turns.is_empty());
+        // A response without usage: only its step is sure that it is one.
+        assert!(session(&format!("{message},{nothing}")).turns.is_empty());
+        assert_eq!(session(&format!("{part},{nothing}")).turns[0].tokens.total(), None);
+    }
+
+    #[test]
+    fn a_child_has_no_human_prompts() {
+        let user = |more: &str| {
+            let time = r#""time":{"created":1790000000000}"#;
+            session(&format!(r#"{{"id":"msg_1","sessionID":"ses_1","role":"user",{time}{more}}}"#)).prompts.len()
+        };
+        assert_eq!((user(""), user(r#","tools":{"todowrite":false,"task":false}"#)), (1, 0));
+    }
+}
