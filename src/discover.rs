@@ -21,6 +21,8 @@ pub struct Found {
     pub modified_at: Option<Time>,
     /// Whether it is a pipe or a device: what it holds is known only once it is read, and it is read only once.
     pub is_stream: bool,
+    /// Whether it is itself a path of the command line, not one below it.
+    pub is_named: bool,
 }
 
 /// What could not be walked.
@@ -29,9 +31,9 @@ pub enum Error {
     /// A path of the command line that is not there.
     #[error("{}: no such file or folder", .0.display())]
     Missing(PathBuf),
-    /// A pipe or device of the command line that cannot be read.
+    /// A file, pipe or device of the command line that cannot be read.
     #[error("{}: {error}", .path.display())]
-    Stream {
+    Unreadable {
         /// Its path.
         path: PathBuf,
         /// Why.
@@ -86,13 +88,16 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
             let Ok(path) = real else { continue };
             let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
             let relative = if relative.as_os_str().is_empty() { Path::new(entry.file_name()) } else { relative };
-            found.entry(path.clone()).or_insert_with(|| Found {
+            let is_named = entry.depth() == 0;
+            let file = found.entry(path.clone()).or_insert_with(|| Found {
                 path,
                 relative: relative.to_owned(),
                 bytes: metadata.len(),
                 modified_at: metadata.modified().ok().filter(|_| !is_stream).and_then(micros),
                 is_stream,
+                is_named,
             });
+            file.is_named |= is_named;
         }
     }
     (found.into_values().collect(), errors)

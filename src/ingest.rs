@@ -133,11 +133,11 @@ pub fn look(path: &Path, options: &Options) -> (Vec<(Source, Claims)>, Vec<disco
     (looked, errors)
 }
 
-/// A pipe that cannot be read is lost for good, unlike a file, which the next run tries again.
+/// What was asked for by its own name and cannot be read could not be done; files below a folder are counted.
 fn unread(file: &Found, source: &Source) -> Option<discover::Error> {
-    let is_lost = file.is_stream && source.status == SourceStatus::Unreadable;
+    let is_lost = file.is_named && source.status == SourceStatus::Unreadable;
     let error = source.message.clone().unwrap_or_default();
-    is_lost.then(|| discover::Error::Stream { path: file.path.clone(), error })
+    is_lost.then(|| discover::Error::Unreadable { path: file.path.clone(), error })
 }
 
 fn size(file: &Found) -> i64 {
@@ -335,6 +335,6 @@ mod tests {
         let socket = folder.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         let taken = read(&options(&socket), &BTreeMap::new(), &Progress::default());
-        assert!(matches!(&taken.errors[..], [discover::Error::Stream { .. }]));
+        assert!(matches!(&taken.errors[..], [discover::Error::Unreadable { .. }]));
     }
 }
