@@ -301,6 +301,12 @@ impl Builder {
         }
     }
 
+    /// The user stopped it.
+    pub fn abort(&mut self, message: &str) {
+        self.fail_as(ErrorKind::Cancelled, message);
+        self.session.status = Status::Aborted;
+    }
+
     /// The session, without the changes of calls that did not end well.
     pub fn finish(mut self) -> SessionResult {
         let calls = &self.session.tool_calls;

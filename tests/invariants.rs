@@ -7,6 +7,8 @@ use agentlogs::builder::Content;
 use agentlogs::health::Reason;
 use agentlogs::ledger;
 use agentlogs::lines::Lines;
+use agentlogs::source::{Source, SourceStatus};
+use agentlogs::tables::SessionRow;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -120,6 +122,48 @@ proptest! {
         let (once, all) = (ledger::settle(once), ledger::settle(all));
         prop_assert_eq!(format!("{:?}{:?}", once.sessions, once.turns), format!("{:?}{:?}", all.sessions, all.turns));
         prop_assert_eq!(format!("{:?}{:?}", once.tool_calls, once.events), format!("{:?}{:?}", all.tool_calls, all.events));
+    }
+}
+
+/// What is counted of each session.
+fn counted(texts: &[Vec<u8>]) -> Vec<String> {
+    let source = |(index, text): (usize, &Vec<u8>)| Source {
+        path: index.to_string(),
+        status: SourceStatus::Parsed,
+        sessions: parse(text).sessions,
+        ..Source::default()
+    };
+    let tables = ledger::settle(texts.iter().enumerate().map(source).collect());
+    let count = |it: &SessionRow| {
+        let counts = [it.turns, it.user_turns, it.tool_calls, it.tool_errors, it.file_changes, it.compactions];
+        format!("{} {:?} {:?} {:?} {:?}", it.session.session_id, it.session.status, it.tokens, it.money, counts)
+    };
+    tables.sessions.iter().map(count).collect()
+}
+
+/// A log that was copied behind itself, by a script that appends, tells nothing twice.
+#[test]
+fn a_log_twice_in_one_file_counts_once() {
+    for text in line_texts() {
+        let newline: &[u8] = if text.ends_with(b"\n") { b"" } else { b"\n" };
+        let twice = [&text, newline, &text].concat();
+        assert_eq!(counted(&[twice]), counted(&[text]));
+    }
+}
+
+/// What was copied of a log while it grew tells nothing that the log does not.
+#[test]
+fn the_beginning_of_a_log_beside_it_counts_nothing() {
+    for text in line_texts() {
+        let lines: Vec<&[u8]> = text.split_inclusive(|it| *it == b'\n').collect();
+        for length in [lines.len() / 2, lines.len() - 1] {
+            let beginning = lines[..length].concat();
+            // Of some formats the beginning is that of another one too.
+            if parse(&beginning).format == parse(&text).format {
+                assert_eq!(counted(&[text.clone(), beginning.clone()]), counted(&[text.clone()]));
+                assert_eq!(counted(&[beginning, text.clone()]), counted(&[text.clone()]));
+            }
+        }
     }
 }
 

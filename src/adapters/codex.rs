@@ -5,9 +5,12 @@
 use serde::Deserialize;
 
 use super::Damage;
+use crate::builder::Builder;
 use crate::health::Reason;
 use crate::json::Raw;
-use crate::session::Tokens;
+use crate::session::{Identity, Operation, Tokens};
+use crate::time::Time;
+use crate::tools;
 use crate::wire::{Count, Flag, Maybe, Text};
 
 /// Usage as OpenAI counts it: what was cached is in the input, reasoning is in the output.
@@ -120,6 +123,11 @@ impl Running {
         (response.total().unwrap_or(0) > 0).then_some(response)
     }
 
+    /// The totals that were told last.
+    pub(super) const fn reached(&self) -> Tokens {
+        self.0
+    }
+
     /// For a count that goes on from another one: the first total without the last response is what that one had.
     pub(super) fn begin(&mut self, total: Option<Usage>, last: Option<Usage>) {
         let unread = &mut Damage::default();
@@ -128,5 +136,87 @@ impl Running {
         {
             self.0 = total.tokens(unread).minus(last.tokens(unread));
         }
+    }
+}
+
+/// What the next response will be known by, from the records before it.
+#[derive(Debug, Default)]
+pub(super) struct Next {
+    pub(super) model: Option<String>,
+    pub(super) effort: Option<String>,
+    pub(super) provider: Option<String>,
+    pub(super) context_window: Option<i64>,
+    pub(super) total: Running,
+    /// Calls since the last response: it is the next one that made them.
+    pub(super) calls: Vec<usize>,
+}
+
+impl Next {
+    /// The next response made the call, if no earlier one did.
+    pub(super) fn made(&mut self, call: usize) {
+        if !self.calls.contains(&call) {
+            self.calls.push(call);
+        }
+    }
+
+    /// Adds the response.
+    pub(super) fn add(
+        &mut self,
+        builder: &mut Builder,
+        identity: Identity,
+        tokens: Tokens,
+        window: Option<i64>,
+        line: i64,
+        time: Option<Time>,
+    ) {
+        let index = builder.turn(identity, line);
+        let turn = &mut builder.session.turns[index];
+        turn.tokens = tokens;
+        turn.model.clone_from(&self.model);
+        turn.provider.clone_from(&self.provider);
+        turn.effort.clone_from(&self.effort);
+        turn.occurred_at = time;
+        turn.context_window = window.or(self.context_window);
+        for call in self.calls.drain(..) {
+            builder.session.tool_calls[call].turn.get_or_insert(index);
+        }
+    }
+}
+
+/// What was done to a file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Edit<'a> {
+    /// The word for it, where the place does not say.
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    unified_diff: Text<'a>,
+    #[serde(borrow)]
+    move_path: Text<'a>,
+}
+
+impl Edit<'_> {
+    /// Adds the change of the file at `path`.
+    pub(super) fn change(
+        &self,
+        builder: &mut Builder,
+        call: usize,
+        path: &str,
+        operation: Option<Operation>,
+        line: i64,
+        time: Option<Time>,
+    ) {
+        let (path, operation) = match self.move_path.some() {
+            Some(path) => (path, Some(Operation::Move)),
+            None => (path, operation),
+        };
+        let lines = match operation {
+            Some(Operation::Create) if self.content.is_some() => Some((tools::line_count(self.content.as_str()), 0)),
+            _ => self.unified_diff.some().map(|it| tools::diff_lines(it.lines())),
+        };
+        builder.change(call, path, operation, lines, line, time);
     }
 }

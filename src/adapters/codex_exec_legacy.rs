@@ -6,10 +6,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::codex::{Duration, Info, Invocation, Outcome, Running, Usage};
+use super::codex::{Duration, Edit, Info, Invocation, Next, Outcome, Usage};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::{Builder, brief};
-use crate::errors::ErrorKind;
 use crate::json::Raw;
 use crate::lines::Line;
 use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status};
@@ -113,17 +112,6 @@ struct Change<'a> {
     delete: Raw<'a>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Edit<'a> {
-    #[serde(borrow)]
-    content: Text<'a>,
-    #[serde(borrow)]
-    unified_diff: Text<'a>,
-    #[serde(borrow)]
-    move_path: Text<'a>,
-}
-
 struct Legacy {
     context: Context,
     runs: Vec<Run>,
@@ -132,13 +120,7 @@ struct Legacy {
 struct Run {
     builder: Builder,
     has_id: bool,
-    model: Option<String>,
-    effort: Option<String>,
-    provider: Option<String>,
-    context_window: Option<i64>,
-    total: Running,
-    /// Calls since the last response.
-    open_calls: Vec<usize>,
+    next: Next,
 }
 
 impl Fold for Legacy {
@@ -159,12 +141,12 @@ impl Fold for Legacy {
             self.runs.push(Run {
                 builder: Builder::new(&self.context, "", line.number),
                 has_id: false,
-                model: record.model.owned(),
-                effort: record.effort.owned().filter(|it| it != "none"),
-                provider: record.provider.owned(),
-                context_window: None,
-                total: Running::default(),
-                open_calls: Vec::new(),
+                next: Next {
+                    model: record.model.owned(),
+                    effort: record.effort.owned().filter(|it| it != "none"),
+                    provider: record.provider.owned(),
+                    ..Next::default()
+                },
             });
         }
         let Some(run) = self.runs.last_mut() else { return Seen::Known };
@@ -203,20 +185,19 @@ impl Run {
                     self.builder.session.session_id = id;
                     self.has_id = true;
                 }
-                self.model = message.model.owned().or_else(|| self.model.take());
-                self.builder.session.model.clone_from(&self.model);
+                self.next.model = message.model.owned().or_else(|| self.next.model.take());
+                self.builder.session.model.clone_from(&self.next.model);
             }
             "task_started" => {
                 self.builder.session.status = Status::Incomplete;
-                self.context_window = message.model_context_window.get().or(self.context_window);
+                self.next.context_window = message.model_context_window.get().or(self.next.context_window);
             }
             "task_complete" => {
                 self.builder.succeed();
                 self.builder.say(message.last_agent_message.as_str());
             }
             "turn_aborted" => {
-                self.builder.fail_as(ErrorKind::Cancelled, message.reason.as_str());
-                self.builder.session.status = Status::Aborted;
+                self.builder.abort(message.reason.as_str());
                 self.builder.event(EventKind::Abort, line.number, None).message = message.reason.owned();
             }
             "error" => {
@@ -264,22 +245,14 @@ impl Run {
             _ => Some(own).filter(|it| *it != Usage::default()),
         };
         let last = message.info.get().and_then(|it| it.last_token_usage.get().copied());
-        let Some(response) = self.total.advance(total, last, damage) else { return };
+        let Some(response) = self.next.total.advance(total, last, damage) else { return };
         // The thread's totals grow with each response: they name it.
         let counts = total.map(|it| {
             [it.input_tokens, it.cached_input_tokens, it.output_tokens, it.reasoning_output_tokens].map(Count::get)
         });
-        let index = self.builder.turn(Identity::Session(format!("{counts:?}")), line.number);
-        let turn = &mut self.builder.session.turns[index];
-        turn.tokens = response;
-        turn.model.clone_from(&self.model);
-        turn.provider.clone_from(&self.provider);
-        turn.effort.clone_from(&self.effort);
         let window = message.info.get().and_then(|it| it.model_context_window.get());
-        turn.context_window = window.or(self.context_window);
-        for call in self.open_calls.drain(..) {
-            self.builder.session.tool_calls[call].turn = Some(index);
-        }
+        let identity = Identity::Session(format!("{counts:?}"));
+        self.next.add(&mut self.builder, identity, response, window, line.number, None);
     }
 
     fn call(&mut self, kind: &str, message: &Message<'_>, line: Line<'_>) -> Seen {
@@ -296,9 +269,7 @@ impl Run {
             _ => return Seen::Unknown,
         };
         let call = self.builder.call(message.call_id.as_str(), tool, line.number, None);
-        if !self.open_calls.contains(&call) && self.builder.session.tool_calls[call].turn.is_none() {
-            self.open_calls.push(call);
-        }
+        self.next.made(call);
         match kind {
             "exec_command_begin" => {
                 let words: Vec<Text<'_>> = message.command.read();
@@ -337,20 +308,13 @@ impl Run {
     }
 
     fn change(&mut self, call: usize, path: &str, change: &Change<'_>, line: Line<'_>) {
-        let (path, operation, lines) = match (&change.add, &change.update) {
-            (Maybe::Present(add), _) => {
-                (path, Operation::Create, add.content.is_some().then(|| (tools::line_count(add.content.as_str()), 0)))
-            }
-            (_, Maybe::Present(update)) => {
-                let lines = update.unified_diff.some().map(|it| tools::diff_lines(it.lines()));
-                match update.move_path.some() {
-                    Some(path) => (path, Operation::Move, lines),
-                    None => (path, Operation::Update, lines),
-                }
-            }
-            _ if !change.delete.is_empty() => (path, Operation::Delete, None),
+        let deleted = Edit::default();
+        let (edit, operation) = match (&change.add, &change.update) {
+            (Maybe::Present(add), _) => (add, Operation::Create),
+            (_, Maybe::Present(update)) => (update, Operation::Update),
+            _ if !change.delete.is_empty() => (&deleted, Operation::Delete),
             _ => return,
         };
-        self.builder.change(call, path, Some(operation), lines, line.number, None);
+        edit.change(&mut self.builder, call, path, Some(operation), line.number, None);
     }
 }

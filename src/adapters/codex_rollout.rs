@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-use super::codex::{Duration, Info, Invocation, Outcome, Running};
+use super::codex::{Duration, Edit, Info, Invocation, Next, Outcome};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::{Builder, brief};
 use crate::errors::{self, ErrorKind};
@@ -18,7 +18,6 @@ use crate::json::{self, Raw};
 use crate::lines::Line;
 use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status};
 use crate::time::Time;
-use crate::tools;
 use crate::wire::{Content, Count, Flag, Maybe, Number, Pairs, Text, When};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -137,7 +136,7 @@ struct Payload<'a> {
     duration: Duration,
     success: Flag,
     #[serde(borrow)]
-    changes: Pairs<'a, Change<'a>>,
+    changes: Pairs<'a, Edit<'a>>,
     #[serde(borrow)]
     invocation: Invocation<'a>,
     #[serde(borrow)]
@@ -164,19 +163,6 @@ struct Subagent<'a> {
 struct Spawn<'a> {
     #[serde(borrow)]
     parent_thread_id: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Change<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    content: Text<'a>,
-    #[serde(borrow)]
-    unified_diff: Text<'a>,
-    #[serde(borrow)]
-    move_path: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -213,6 +199,9 @@ struct Metadata {
     duration_seconds: Number,
 }
 
+/// How a patch begins.
+const PATCH: &str = "*** Begin Patch";
+
 struct Rollout {
     context: Context,
     thread: Option<Thread>,
@@ -220,15 +209,21 @@ struct Rollout {
 
 struct Thread {
     builder: Builder,
+    /// Hash of the first record. Where it comes again, the whole recording does.
+    first: u64,
     /// The thread that the first of the records come from: this one, or the one that it was forked from.
     root: String,
-    model: Option<String>,
-    effort: Option<String>,
-    provider: Option<String>,
-    context_window: Option<i64>,
-    total: Running,
-    /// Calls since the last response.
-    open_calls: Vec<usize>,
+    so_far: SoFar,
+    /// What was typed, for versions without events.
+    typed: Vec<(Identity, String)>,
+    has_events: bool,
+    has_ends: bool,
+}
+
+/// What the records up to now mean for the next ones.
+#[derive(Default)]
+struct SoFar {
+    next: Next,
     /// Calls whose changes the log states besides the patch.
     stated_changes: Vec<usize>,
     /// The call that began each shell, by the shell's number.
@@ -237,10 +232,6 @@ struct Thread {
     inputs: HashMap<usize, String>,
     /// Searches are told twice, under two names: told by an event and not yet by an item, or negative.
     searches: i64,
-    /// What was typed, for versions without events.
-    typed: Vec<(Identity, String)>,
-    has_events: bool,
-    has_ends: bool,
     /// Whether the current task met an error.
     is_failed: bool,
     /// A compaction that the next record may repeat.
@@ -265,8 +256,12 @@ impl Fold for Rollout {
         let context = self.context;
         let thread = self.thread.get_or_insert_with(|| {
             let named = id.clone().or_else(|| context.file_id.map(|it| it.to_string()));
-            Thread::new(&context, named.unwrap_or_else(|| hashed_id(line.bytes)), line.number)
+            Thread::new(&context, named.unwrap_or_else(|| hashed_id(line.bytes)), line)
         });
+        // A resume tells its own time.
+        if id.is_some() && thread.first == xxh3_64(line.bytes) {
+            thread.so_far = SoFar::default();
+        }
         let time = record.timestamp.0;
         thread.builder.saw(time);
         if is_header {
@@ -296,26 +291,15 @@ impl Fold for Rollout {
 }
 
 impl Thread {
-    fn new(context: &Context, id: String, line: i64) -> Self {
+    fn new(context: &Context, id: String, line: Line<'_>) -> Self {
         Self {
+            first: xxh3_64(line.bytes),
             root: id.clone(),
-            builder: Builder::new(context, id, line),
-            model: None,
-            effort: None,
-            provider: None,
-            context_window: None,
-            total: Running::default(),
-            open_calls: Vec::new(),
-            stated_changes: Vec::new(),
-            shells: HashMap::new(),
-            inputs: HashMap::new(),
-            searches: 0,
+            builder: Builder::new(context, id, line.number),
+            so_far: SoFar::default(),
             typed: Vec::new(),
             has_events: false,
             has_ends: false,
-            is_failed: false,
-            compacted_at: None,
-            prompts: 0,
         }
     }
 
@@ -337,15 +321,15 @@ impl Thread {
         session.git_branch = meta.git.branch.owned().or_else(|| session.git_branch.take());
         session.runtime_version = meta.cli_version.owned().or_else(|| session.runtime_version.take());
         session.entrypoint = meta.originator.owned().or_else(|| session.entrypoint.take());
-        self.provider = meta.model_provider.owned().or_else(|| self.provider.take());
+        self.so_far.next.provider = meta.model_provider.owned().or_else(|| self.so_far.next.provider.take());
     }
 
     fn turn_context(&mut self, context: &Payload<'_>) {
-        self.model = context.model.owned().or_else(|| self.model.take());
-        self.effort = context.effort.owned();
+        self.so_far.next.model = context.model.owned().or_else(|| self.so_far.next.model.take());
+        self.so_far.next.effort = context.effort.owned();
         let session = &mut self.builder.session;
         session.cwd = session.cwd.take().or_else(|| context.cwd.owned());
-        session.model.clone_from(&self.model);
+        session.model.clone_from(&self.so_far.next.model);
     }
 
     fn event(&mut self, event: &Payload<'_>, line: Line<'_>, time: Option<Time>, damage: &mut Damage) -> Seen {
@@ -359,26 +343,25 @@ impl Thread {
             "agent_message" => self.builder.say(event.message.as_str()),
             "task_started" | "turn_started" => {
                 self.has_ends = true;
-                self.is_failed = false;
+                self.so_far.is_failed = false;
                 self.builder.session.status = Status::Incomplete;
-                self.context_window = event.model_context_window.get().or(self.context_window);
+                self.so_far.next.context_window = event.model_context_window.get().or(self.so_far.next.context_window);
             }
             "task_complete" | "turn_complete" => {
                 self.has_ends = true;
                 // A task ends after an error as well, without an answer.
-                if !self.is_failed || event.last_agent_message.is_some() {
+                if !self.so_far.is_failed || event.last_agent_message.is_some() {
                     self.builder.succeed();
                 }
                 self.builder.say(event.last_agent_message.as_str());
             }
             "turn_aborted" => {
                 self.has_ends = true;
-                self.builder.fail_as(ErrorKind::Cancelled, event.reason.as_str());
-                self.builder.session.status = Status::Aborted;
+                self.builder.abort(event.reason.as_str());
                 self.builder.event(EventKind::Abort, line.number, time).message = event.reason.owned();
             }
             "error" => {
-                (self.has_ends, self.is_failed) = (true, true);
+                (self.has_ends, self.so_far.is_failed) = (true, true);
                 let code = event.codex_error_info.text();
                 match code.as_ref() {
                     "usage_limit_exceeded" => self.builder.fail_as(ErrorKind::RateLimit, event.message.as_str()),
@@ -396,8 +379,8 @@ impl Thread {
             "exec_command_end" => self.exec_end(event),
             "mcp_tool_call_end" => self.mcp_end(event, line, time),
             "web_search_end" => {
-                self.searches += 1;
-                if self.searches > 0 {
+                self.so_far.searches += 1;
+                if self.so_far.searches > 0 {
                     self.search(event.call_id.as_str(), event.query, line, time);
                 }
             }
@@ -441,34 +424,26 @@ impl Thread {
         let total = info.total_token_usage.get().copied();
         if self.root != self.builder.session.session_id {
             // The count may go on from another thread's, which has it in its own rows.
-            self.total.begin(total, last);
+            self.so_far.next.total.begin(total, last);
         }
-        let Some(response) = self.total.advance(total, last, damage) else { return };
+        let Some(response) = self.so_far.next.total.advance(total, last, damage) else { return };
+        // A replay has the same calls; another thread of the same size has not.
         let mut name = Xxh3Default::new();
-        for call in &self.open_calls {
+        for call in &self.so_far.next.calls {
             name.update(self.builder.session.tool_calls[*call].call_id.as_bytes());
         }
-        let usage = total.map(|it| it.tokens(&mut Damage::default()).kinds());
-        let identity = Identity::Global(format!("codex {} {usage:?} {:x}", self.root, name.digest()));
-        let index = self.builder.turn(identity, line.number);
-        let turn = &mut self.builder.session.turns[index];
-        turn.tokens = turn.tokens.plus(response);
-        turn.model.clone_from(&self.model);
-        turn.provider.clone_from(&self.provider);
-        turn.effort.clone_from(&self.effort);
-        turn.occurred_at = time;
-        turn.context_window = info.model_context_window.get().or(self.context_window);
-        for call in self.open_calls.drain(..) {
-            self.builder.session.tool_calls[call].turn = Some(index);
-        }
+        let counts = Some(self.so_far.next.total.reached().kinds());
+        let identity = Identity::Global(format!("codex {} {counts:?} {:x}", self.root, name.digest()));
+        let window = info.model_context_window.get();
+        self.so_far.next.add(&mut self.builder, identity, response, window, line.number, time);
     }
 
     fn compacted(&mut self, line: Line<'_>, time: Option<Time>) {
         // The record and the event tell of one compaction.
-        if self.compacted_at.take().is_some_and(|it| time.is_none_or(|time| time.since(it).abs() < 5_000)) {
+        if self.so_far.compacted_at.take().is_some_and(|it| time.is_none_or(|time| time.since(it).abs() < 5_000)) {
             return;
         }
-        self.compacted_at = time;
+        self.so_far.compacted_at = time;
         self.builder.event(EventKind::Compaction, line.number, time);
     }
 
@@ -495,8 +470,8 @@ impl Thread {
                 self.builder.arguments(call, item.arguments);
             }
             "web_search_call" => {
-                self.searches -= 1;
-                if self.searches < 0 {
+                self.so_far.searches -= 1;
+                if self.so_far.searches < 0 {
                     let id = item.id.owned().unwrap_or_else(|| format!("web_search_{}", line.number));
                     self.search(&id, item.action, line, time);
                 }
@@ -524,8 +499,8 @@ impl Thread {
 
     /// The name that a prompt has in every copy of it.
     fn prompt_identity(&mut self, text: &str) -> Identity {
-        self.prompts += 1;
-        Identity::Global(format!("codex {} user {} {:x}", self.root, self.prompts, xxh3_64(text.as_bytes())))
+        self.so_far.prompts += 1;
+        Identity::Global(format!("codex {} user {} {:x}", self.root, self.so_far.prompts, xxh3_64(text.as_bytes())))
     }
 
     fn call(&mut self, item: &Payload<'_>, tool: &str, line: Line<'_>, time: Option<Time>) -> usize {
@@ -535,35 +510,32 @@ impl Thread {
             row.category = Cow::Borrowed("mcp");
             row.mcp_server = server.split("__").next().filter(|it| !it.is_empty()).map(str::to_owned);
         }
-        self.open(call);
+        self.so_far.next.made(call);
         call
-    }
-
-    /// The next response is the one that made the call.
-    fn open(&mut self, call: usize) {
-        if !self.open_calls.contains(&call) && self.builder.session.tool_calls[call].turn.is_none() {
-            self.open_calls.push(call);
-        }
     }
 
     /// Arguments are JSON in a string.
     fn arguments(&mut self, call: usize, raw: Raw<'_>, text: &str, line: Line<'_>, time: Option<Time>) {
         self.builder.arguments(call, Raw(text.as_bytes()));
         self.builder.session.tool_calls[call].args_bytes = raw.len();
+        let is_input = self.builder.session.tool_calls[call].tool == "write_stdin";
+        let has_patch = text.contains(PATCH);
+        if !is_input && !has_patch {
+            return;
+        }
         let own: Arguments<'_> = Raw(text.as_bytes()).read();
-        if self.builder.session.tool_calls[call].tool == "write_stdin" && !own.session_id.is_empty() {
+        if is_input && !own.session_id.is_empty() {
             let shell = own.session_id.text().into_owned();
-            let began = self.shells.get(&shell).copied();
+            let began = self.so_far.shells.get(&shell).copied();
             let target = began.and_then(|it| self.builder.session.tool_calls[it].target.clone());
             self.builder.session.tool_calls[call].target = target;
-            self.inputs.insert(call, shell);
+            self.so_far.inputs.insert(call, shell);
         }
         // A patch may be the input of a shell command.
         let words: Vec<Text<'_>> = own.command.read();
         let command = own.command.text();
         let texts = [own.cmd.some(), Some(command.as_ref())].into_iter().flatten();
-        if let Some(patch) = words.iter().filter_map(Text::some).chain(texts).find(|it| it.contains("*** Begin Patch"))
-        {
+        if let Some(patch) = words.iter().filter_map(Text::some).chain(texts).find(|it| it.contains(PATCH)) {
             self.builder.patch(call, patch, line.number, time);
         }
     }
@@ -580,9 +552,9 @@ impl Thread {
             // An event has told already.
             _ if known != CallStatus::Incomplete => known,
             // The command goes on: another call sees its end. To write to it is done.
-            Some(ShellEnd::Runs(_)) if self.inputs.contains_key(&call) => CallStatus::Ok,
+            Some(ShellEnd::Runs(_)) if self.so_far.inputs.contains_key(&call) => CallStatus::Ok,
             Some(ShellEnd::Runs(_)) => CallStatus::Incomplete,
-            Some(ShellEnd::Exited(_)) if self.inputs.contains_key(&call) => CallStatus::Ok,
+            Some(ShellEnd::Exited(_)) if self.so_far.inputs.contains_key(&call) => CallStatus::Ok,
             Some(ShellEnd::Exited(code)) => CallStatus::from_error(*code != 0),
             None if is_refusal(&text) => CallStatus::Denied,
             None => CallStatus::from_error(own.success.0 == Some(false) || is_failure(&text)),
@@ -595,12 +567,12 @@ impl Thread {
         row.duration_ms = row.duration_ms.or(Number(own.metadata.duration_seconds.0.map(|it| it * 1000.0)).rounded());
         match end {
             Some(ShellEnd::Runs(shell)) => {
-                self.shells.entry(shell).or_insert(call);
+                self.so_far.shells.entry(shell).or_insert(call);
             }
             Some(ShellEnd::Exited(code)) => {
                 // The end of the command that the shell ran, whichever call saw it.
-                let began = self.inputs.get(&call).and_then(|it| self.shells.remove(it));
-                if began.is_some() || !self.inputs.contains_key(&call) {
+                let began = self.so_far.inputs.get(&call).and_then(|it| self.so_far.shells.remove(it));
+                if began.is_some() || !self.so_far.inputs.contains_key(&call) {
                     let row = &mut self.builder.session.tool_calls[began.unwrap_or(call)];
                     row.exit_code = Some(code);
                     if began.is_some() {
@@ -626,7 +598,7 @@ impl Thread {
 
     fn mcp_end(&mut self, event: &Payload<'_>, line: Line<'_>, time: Option<Time>) {
         let call = self.builder.call(event.call_id.as_str(), event.invocation.tool.as_str(), line.number, time);
-        self.open(call);
+        self.so_far.next.made(call);
         let outcome: Outcome<'_> = event.result.read();
         let row = &mut self.builder.session.tool_calls[call];
         row.category = Cow::Borrowed("mcp");
@@ -641,24 +613,15 @@ impl Thread {
     /// The event names the files as they are; a patch names them as it was written.
     fn patch_end(&mut self, event: &Payload<'_>, line: Line<'_>, time: Option<Time>) {
         let call = self.builder.call(event.call_id.as_str(), "apply_patch", line.number, time);
-        self.open(call);
+        self.so_far.next.made(call);
         self.builder.session.tool_calls[call].status = CallStatus::from_error(event.success.0 == Some(false));
-        if !event.changes.0.is_empty() && !self.stated_changes.contains(&call) {
-            self.stated_changes.push(call);
+        if !event.changes.0.is_empty() && !self.so_far.stated_changes.contains(&call) {
+            self.so_far.stated_changes.push(call);
             self.builder.session.file_changes.retain(|it| it.call != Some(call));
         }
-        for (path, change) in &event.changes.0 {
-            let (path, operation) = match change.move_path.some() {
-                Some(path) => (path, Some(Operation::Move)),
-                None => (path.as_ref(), Operation::from_word(change.kind.as_str())),
-            };
-            let lines = match operation {
-                Some(Operation::Create) if change.content.is_some() => {
-                    Some((tools::line_count(change.content.as_str()), 0))
-                }
-                _ => change.unified_diff.some().map(|it| tools::diff_lines(it.lines())),
-            };
-            self.builder.change(call, path, operation, lines, line.number, time);
+        for (path, edit) in &event.changes.0 {
+            let operation = Operation::from_word(edit.kind.as_str());
+            edit.change(&mut self.builder, call, path, operation, line.number, time);
         }
     }
 
@@ -667,7 +630,7 @@ impl Thread {
         let call = self.builder.call(id, "web_search", line.number, time);
         self.builder.arguments(call, query);
         self.builder.session.tool_calls[call].status = CallStatus::Ok;
-        self.open(call);
+        self.so_far.next.made(call);
     }
 
     fn finish(mut self) -> SessionResult {

@@ -456,8 +456,7 @@ impl Session {
             "session.compaction_complete" => self.compaction(record, line, damage),
             "session.error" => self.error(record, line),
             "abort" => {
-                self.builder.fail_as(ErrorKind::Cancelled, data.reason.as_str());
-                self.builder.session.status = Status::Aborted;
+                self.builder.abort(data.reason.as_str());
                 let event = self.builder.event(EventKind::Abort, line.number, time);
                 event.key = record.id.owned();
                 event.message = data.reason.owned();

@@ -267,8 +267,7 @@ impl Run {
             "quota" => self.builder.fail_as(ErrorKind::Budget, message),
             "max_turns" => self.builder.fail_as(ErrorKind::MaxTurns, message),
             "cancelled" => {
-                self.builder.fail_as(ErrorKind::Cancelled, message);
-                self.builder.session.status = Status::Aborted;
+                self.builder.abort(message);
                 self.builder.event(EventKind::Abort, line.number, record.ts.0);
             }
             _ => self.builder.fail_as(kind.unwrap_or(ErrorKind::Other), message),

@@ -526,8 +526,7 @@ impl Error<'_> {
     pub(super) fn end(&self, builder: &mut Builder, line: i64, time: Option<Time>) {
         let message = self.words();
         if self.is_abort() {
-            builder.fail_as(ErrorKind::Cancelled, message);
-            builder.session.status = Status::Aborted;
+            builder.abort(message);
         } else {
             match self.name.as_str() {
                 "ProviderAuthError" => builder.fail_as(ErrorKind::Auth, message),

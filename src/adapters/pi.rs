@@ -10,10 +10,9 @@ use serde::Deserialize;
 
 use super::{Context, Damage};
 use crate::builder::{Builder, brief, money};
-use crate::errors::ErrorKind;
 use crate::health::Reason;
 use crate::json::Raw;
-use crate::session::{CallStatus, Cost, CostParts, EventKind, Identity, Operation, Shows, Status, Tokens};
+use crate::session::{CallStatus, Cost, CostParts, EventKind, Identity, Operation, Shows, Tokens};
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
@@ -239,8 +238,7 @@ impl Agent {
                 EventKind::Error
             }
             "aborted" => {
-                self.builder.fail_as(ErrorKind::Cancelled, words);
-                self.builder.session.status = Status::Aborted;
+                self.builder.abort(words);
                 EventKind::Abort
             }
             _ => return self.builder.succeed(),
