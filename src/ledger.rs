@@ -10,18 +10,18 @@ use std::mem;
 
 use crate::session::{
     CallStatus, Cost, Event, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, ToolCall, Total,
-    TotalKind, Turn,
+    TotalKind, Turn, add, add_money,
 };
 use crate::source::{Source, SourceStatus};
 use crate::tables::{CallRow, ChangeRow, CostSource, EventRow, Grain, Money, SessionRow, Tables, TurnRow, Usage};
 use crate::time::Time;
 
-/// Makes the tables of all that was read.
+/// Makes the tables of all that was read. Their sources have no sessions any more: those are the tables.
 pub fn settle(mut sources: Vec<Source>) -> Tables {
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     mark_copies(&mut sources);
     let mut tables = Tables::default();
-    let mut groups = sessions(&sources);
+    let mut groups = sessions(&mut sources);
     give_each_response_its_session(&mut groups);
     let mut held: Vec<Held> = sources.iter().map(|_| Held::default()).collect();
     for (_, parts) in groups {
@@ -95,22 +95,22 @@ impl Part {
 type Key = (String, String);
 
 /// The parts of each session, by runtime and id; within a session in a fixed order.
-fn sessions(sources: &[Source]) -> BTreeMap<Key, Vec<Part>> {
+fn sessions(sources: &mut [Source]) -> BTreeMap<Key, Vec<Part>> {
     let mut groups: BTreeMap<Key, Vec<Part>> = BTreeMap::new();
-    for (index, source) in sources.iter().enumerate() {
+    for (index, source) in sources.iter_mut().enumerate() {
         let is_copy = source.status == SourceStatus::Duplicate;
-        for session in &source.sessions {
+        for session in mem::take(&mut source.sessions) {
             let key = (session.runtime.clone().into_owned(), session.session_id.clone());
             let (session, given_to) = if is_copy {
                 // A copy tells nothing new, but what lies beside it may.
                 (facts_only(session), Some(index))
             } else {
-                (session.clone(), None)
+                (session, None)
             };
             groups.entry(key).or_default().push(Part { source: index, session, given_to });
         }
     }
-    for parts in groups.values_mut() {
+    for parts in groups.values_mut().filter(|it| it.len() > 1) {
         // Parts are already in the order of paths and lines; their times come first, then the richer copy.
         parts.sort_by_key(|it| (it.session.started_at.is_none(), it.session.started_at, Reverse(it.rows())));
         drop_copied_recordings(parts);
@@ -126,24 +126,24 @@ fn prefer_what_the_runtime_keeps(parts: &mut [Part]) {
     let is_kept = |it: &&Part| it.session.shows.has(Shows::KEPT_BY_RUNTIME) && !it.session.turns.is_empty();
     let kept = || parts.iter().filter(is_kept);
     let Some(source) = kept().map(|it| it.source).next() else { return };
-    let known: HashSet<Identity> = kept().flat_map(|it| &it.session.turns).map(|it| it.identity.clone()).collect();
+    let known: HashSet<&Identity> = kept().flat_map(|it| &it.session.turns).map(|it| &it.identity).collect();
     let whole: i64 = kept().map(spent).sum();
-    for part in parts.iter_mut().filter(|it| !it.session.shows.has(Shows::KEPT_BY_RUNTIME)) {
-        let has_own_names = part.session.turns.iter().all(|it| !known.contains(&it.identity));
-        if !part.session.turns.is_empty() && has_own_names && spent(part) <= whole {
-            part.session = SessionResult {
-                totals: mem::take(&mut part.session.totals),
-                started_at: part.session.started_at,
-                ended_at: part.session.ended_at,
-                ..facts_only(&part.session)
-            };
-            part.given_to = Some(source);
-        }
+    let is_shown = |it: &Part| {
+        let turns = &it.session.turns;
+        let is_recording = !it.session.shows.has(Shows::KEPT_BY_RUNTIME) && !turns.is_empty();
+        is_recording && turns.iter().all(|it| !known.contains(&it.identity)) && spent(it) <= whole
+    };
+    let shown: Vec<bool> = parts.iter().map(is_shown).collect();
+    for (part, _) in parts.iter_mut().zip(shown).filter(|(_, is_shown)| *is_shown) {
+        let mut session = mem::take(&mut part.session);
+        let (totals, times) = (mem::take(&mut session.totals), (session.started_at, session.ended_at));
+        part.session = SessionResult { totals, started_at: times.0, ended_at: times.1, ..facts_only(session) };
+        part.given_to = Some(source);
     }
 }
 
 /// A session without its rows, and without the times that these give it.
-fn facts_only(session: &SessionResult) -> SessionResult {
+fn facts_only(session: SessionResult) -> SessionResult {
     let has_times = session.turns.iter().any(|it| it.occurred_at.is_some());
     SessionResult {
         started_at: session.started_at.filter(|_| !has_times),
@@ -155,7 +155,7 @@ fn facts_only(session: &SessionResult) -> SessionResult {
         file_changes: Vec::new(),
         events: Vec::new(),
         totals: Vec::new(),
-        ..session.clone()
+        ..session
     }
 }
 
@@ -280,19 +280,16 @@ fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
 
 /// A recording that begins as another one is a copy of it, or the same while it grew.
 fn drop_copied_recordings(parts: &mut Vec<Part>) {
-    let recordings: Vec<_> = parts.iter().map(|it| it.session.recording.clone()).collect();
-    let is_copy = |index: usize| {
-        let Some(own) = &recordings[index] else { return false };
-        recordings.iter().enumerate().any(|(other, recording)| {
-            other != index
-                && recording.as_ref().is_some_and(|it| it.starts_with(own) && (it.len() > own.len() || other < index))
+    let recordings: Vec<_> = parts.iter().map(|it| it.session.recording.as_ref()).collect();
+    let is_copy = |(index, own): (usize, Option<&Vec<u64>>)| {
+        own.is_some_and(|own| {
+            recordings.iter().enumerate().any(|(other, it)| {
+                other != index && it.is_some_and(|it| it.starts_with(own) && (it.len() > own.len() || other < index))
+            })
         })
     };
-    let mut index = 0;
-    parts.retain(|_| {
-        index += 1;
-        !is_copy(index - 1)
-    });
+    let mut copies = recordings.iter().copied().enumerate().map(is_copy).collect::<Vec<_>>().into_iter();
+    parts.retain(|_| !copies.next().unwrap_or(false));
 }
 
 /// A child run names no parent; the parent names its children.
@@ -658,13 +655,6 @@ impl Seen {
     }
 }
 
-fn add(a: Option<i64>, b: Option<i64>) -> Option<i64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.saturating_add(b)),
-        _ => a.or(b),
-    }
-}
-
 /// By time, then by the order in the log; what has no time follows what stands before it.
 fn turn_order(turns: &[(usize, Turn)]) -> Vec<usize> {
     let mut time = None;
@@ -720,13 +710,12 @@ fn project(cwd: &str) -> String {
 fn usage(session: &SessionResult, rows: &[TurnRow], tokens: Tokens, totals: &Totals, is_conflict: bool) -> Usage {
     // A total holds what its turns leave out; without one a turn of unknown size is missing.
     let is_unknown = |it: &TurnRow| it.grain == Grain::Turn && it.turn.tokens.total().is_none();
-    let misses_turns = !totals.hold_all(rows) && rows.iter().any(is_unknown);
+    let is_bound = !totals.hold_all(rows) && (session.under_reports || rows.iter().any(is_unknown));
     if tokens.total().is_none() {
         Usage::Unknown
     } else if is_conflict {
         Usage::Conflict
-    } else if (session.under_reports && !totals.hold_all(rows)) || session.status == Status::Incomplete || misses_turns
-    {
+    } else if is_bound || session.status == Status::Incomplete {
         Usage::LowerBound
     } else {
         Usage::Exact
@@ -859,10 +848,9 @@ impl Totals {
     }
 
     fn add_process(&mut self, process: Process) {
-        let Process { source, last, .. } = process;
+        let Process { source, mut last, .. } = process;
         self.turns = add(self.turns, last.turns);
         self.covers_subagents &= last.covers_subagents;
-        let mut last = last;
         if last.models.is_empty() && last.cost.is_some() {
             // A cost without usage is a cost all the same.
             last.models.push(ModelTotal { cost: last.cost, ..ModelTotal::default() });
@@ -881,10 +869,7 @@ impl Totals {
             sum.total.tokens = sum.total.tokens.plus(total.tokens);
             sum.total.web_searches = add(sum.total.web_searches, total.web_searches);
             sum.total.context_window = sum.total.context_window.or(total.context_window);
-            sum.total.cost = match (sum.total.cost, total.cost) {
-                (Some(a), Some(b)) => Some(a + b),
-                (a, b) => a.or(b),
-            };
+            sum.total.cost = add_money(sum.total.cost, total.cost);
         }
     }
 
@@ -896,13 +881,12 @@ impl Totals {
 
     /// Adds a row for what the totals hold beyond the turns, and says whether the turns hold more.
     fn rest(&self, rows: &mut Vec<TurnRow>, session_index: usize, session: &SessionResult) -> bool {
-        let mut is_conflict = false;
         let turns = rows.len();
         let mut unassigned = self.unassigned_cost;
         // The cost of no model goes to the largest.
         let largest = self.models.iter().max_by_key(|(_, it)| it.total.tokens.total()).map(|(model, _)| model);
-        let names = self.names(&rows[..turns]);
-        is_conflict |= names.is_conflict;
+        let names = self.names(rows);
+        let mut is_conflict = names.is_conflict;
         for (place, (model, sum)) in self.models.iter().enumerate() {
             let is_of_model = |index: usize| names.places[index] == Some(place);
             let of_model = || rows[..turns].iter().enumerate().filter(|it| is_of_model(it.0)).map(|it| it.1);
@@ -941,15 +925,7 @@ impl Totals {
             if money.cost.is_none() && cost == Some(0.0) && paid > 0.0 {
                 money.reported = Some(0.0);
             }
-            rows.push(TurnRow {
-                session: session_index,
-                source: sum.source,
-                number: None,
-                grain: Grain::Session,
-                turn,
-                tool_calls: None,
-                money,
-            });
+            rows.push(of_session(session_index, sum.source, turn, money));
         }
         // The log that the runtime keeps shows the responses of the thread: the totals hold only what it leaves out.
         let mut spent = rows[..turns].iter().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens));
@@ -968,20 +944,16 @@ impl Totals {
                     tokens,
                     ..Turn::default()
                 };
-                let money = Money::default();
-                rows.push(TurnRow {
-                    session: session_index,
-                    source: *source,
-                    number: None,
-                    grain: Grain::Session,
-                    turn,
-                    tool_calls: None,
-                    money,
-                });
+                rows.push(of_session(session_index, *source, turn, Money::default()));
             }
         }
         is_conflict
     }
+}
+
+/// A row that stands for what no response shows.
+fn of_session(session: usize, source: usize, turn: Turn, money: Money) -> TurnRow {
+    TurnRow { session, source, number: None, grain: Grain::Session, turn, tool_calls: None, money }
 }
 
 /// Which total holds each response.
@@ -994,6 +966,9 @@ struct Names {
 
 impl Totals {
     fn names(&self, rows: &[TurnRow]) -> Names {
+        if self.models.is_empty() {
+            return Names { places: Vec::new(), is_conflict: false };
+        }
         let keys: Vec<Option<&str>> = self.models.keys().map(Option::as_deref).collect();
         let is_of_agents = |row: &TurnRow| self.covers_subagents || !row.turn.is_subagent;
         let mut places: Vec<Option<usize>> = rows
@@ -1014,7 +989,7 @@ impl Totals {
         let mut is_conflict = false;
         for (place, row) in places.iter_mut().zip(rows) {
             let is_spent = row.turn.tokens.total().unwrap_or(0) > 0;
-            if place.is_none() && !keys.is_empty() && is_spent && is_of_agents(row) && self.ends.cover(row) {
+            if place.is_none() && is_spent && is_of_agents(row) && self.ends.cover(row) {
                 *place = rest;
                 is_conflict |= rest.is_none();
             }
@@ -1093,9 +1068,7 @@ fn canonical(model: &str) -> String {
     let name = ["us.", "eu.", "apac.", "global."].iter().find_map(|it| name.strip_prefix(it)).unwrap_or(&name);
     let name = name.strip_prefix("anthropic.").unwrap_or(name);
     let name = name.split_once(':').map_or(name, |(name, _)| name);
-    let revision = |it: &&str| it.strip_prefix('v').is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit()));
-    match name.rsplit_once('-') {
-        Some((name, last)) if name.starts_with("claude") && revision(&last) => name.to_owned(),
-        _ => name.to_owned(),
-    }
+    let revision = |it: &str| it.strip_prefix('v').is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit()));
+    let bare = name.rsplit_once('-').filter(|(name, last)| name.starts_with("claude") && revision(last));
+    bare.map_or(name, |(name, _)| name).to_owned()
 }

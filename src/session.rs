@@ -254,10 +254,7 @@ impl Tokens {
     /// The sum of each count, unknown only where both are.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        self.zip(other, |a, b| match (a, b) {
-            (Some(a), Some(b)) => Some(a.saturating_add(b)),
-            _ => a.or(b),
-        })
+        self.zip(other, add)
     }
 
     /// What is left of each known count, negative where `other` is larger.
@@ -265,6 +262,16 @@ impl Tokens {
     pub fn minus(self, other: Self) -> Self {
         self.zip(other, |a, b| a.map(|a| a - b.unwrap_or(0)))
     }
+}
+
+/// The sum of two counts, unknown only where both are.
+pub fn add(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    a.into_iter().chain(b).reduce(i64::saturating_add)
+}
+
+/// The sum of two amounts of money, unknown only where both are.
+pub fn add_money(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    a.into_iter().chain(b).reduce(|a, b| a + b)
 }
 
 /// Money in US dollars.

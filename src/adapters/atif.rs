@@ -261,9 +261,7 @@ struct Stated {
 impl Final<'_> {
     fn read(&self, damage: &mut Damage) -> Stated {
         let counts = [self.total_prompt_tokens, self.total_completion_tokens, self.total_cached_tokens];
-        if counts.contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        }
+        damage.refuses(&counts);
         let it = &self.extra;
         let written = [it.total_cache_creation_input_tokens, it.total_cache_write_input_tokens, it.cache_write_tokens];
         let [prompt, completion, cached] = counts.map(Count::get);
@@ -327,9 +325,7 @@ impl Counting {
 
 impl Metrics<'_> {
     fn tokens(&self, counting: Counting, damage: &mut Damage) -> Tokens {
-        if [self.prompt_tokens, self.completion_tokens, self.cached_tokens].contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        }
+        damage.refuses(&[self.prompt_tokens, self.completion_tokens, self.cached_tokens]);
         let it = &self.extra;
         let written = [it.cache_creation_input_tokens, it.cache_write_input_tokens, it.cache_write_tokens];
         let reasoning = [it.reasoning_tokens, it.reasoning_output_tokens, it.thoughts_tokens];

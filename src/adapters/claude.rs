@@ -112,9 +112,7 @@ impl Usage<'_> {
         };
         let counts =
             [self.input_tokens, self.output_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens];
-        if counts.contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        } else if tokens.total().is_none() {
+        if !damage.refuses(&counts) && tokens.total().is_none() {
             damage.note(Reason::NoUsage);
         }
         tokens

@@ -434,9 +434,7 @@ fn main_model(models: &[ModelTotal], main: Option<Tokens>) -> Option<String> {
 fn model_total(model: &str, usage: &ModelUsage, damage: &mut Damage) -> ModelTotal {
     let counts =
         [usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens];
-    if counts.contains(&Count::Impossible) {
-        damage.note(Reason::BadNumber);
-    } else if counts.iter().all(|it| it.get().is_none()) {
+    if !damage.refuses(&counts) && counts.iter().all(|it| it.get().is_none()) {
         damage.note(Reason::NoUsage);
     }
     ModelTotal {

@@ -6,7 +6,6 @@ use serde::Deserialize;
 
 use super::Damage;
 use crate::builder::Builder;
-use crate::health::Reason;
 use crate::json::Raw;
 use crate::session::{Identity, Operation, Tokens};
 use crate::time::Time;
@@ -28,9 +27,7 @@ impl Usage {
     /// The disjoint counts.
     pub(super) fn tokens(&self, damage: &mut Damage) -> Tokens {
         let counts = [self.input_tokens, self.cached_input_tokens, self.cache_write_input_tokens, self.output_tokens];
-        if counts.contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        }
+        damage.refuses(&counts);
         let cached = self.cached_input_tokens.get();
         let written = self.cache_write_input_tokens.get();
         let prompt = self.input_tokens.get();

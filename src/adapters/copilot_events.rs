@@ -301,9 +301,7 @@ impl Usage {
     /// The input holds what was read from and written to caches. Zeros everywhere are a provider that told nothing.
     fn tokens(&self, damage: &mut Damage) -> Tokens {
         let (read, write) = (self.cache_read_tokens, self.cache_write_tokens);
-        if [self.input_tokens, self.output_tokens, read, write, self.reasoning_tokens].contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        }
+        damage.refuses(&[self.input_tokens, self.output_tokens, read, write, self.reasoning_tokens]);
         let cached = read.get().unwrap_or(0) + write.get().unwrap_or(0);
         let tokens = Tokens {
             input: self.input_tokens.get().map(|it| (it - cached).max(0)),
@@ -512,9 +510,7 @@ impl Session {
 
     fn assistant(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
         let (data, time) = (&record.data, record.timestamp.0);
-        if data.output_tokens == Count::Impossible {
-            damage.note(Reason::BadNumber);
-        }
+        damage.refuses(&[data.output_tokens]);
         let agent = self.agent(record);
         if agent.is_none() {
             self.goes_on();

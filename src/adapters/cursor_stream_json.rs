@@ -188,9 +188,7 @@ struct Failure<'a> {
 impl Usage {
     fn tokens(&self, damage: &mut Damage) -> Tokens {
         let counts = [self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens];
-        if counts.contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        }
+        damage.refuses(&counts);
         let [input, output, cache_read, cache_write] = counts.map(Count::get);
         let tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };
         if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }

@@ -235,9 +235,7 @@ impl Run {
             return;
         };
         let counts = [usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens];
-        if counts.contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        } else if counts.iter().all(|it| it.get().is_none()) {
+        if !damage.refuses(&counts) && counts.iter().all(|it| it.get().is_none()) {
             damage.note(Reason::NoUsage);
         }
         let [input, output, cache_read, cache_write] = counts.map(Count::get);

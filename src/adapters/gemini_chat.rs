@@ -173,9 +173,7 @@ struct Answer<'a> {
 
 impl Counts {
     fn tokens(&self, damage: &mut Damage) -> Tokens {
-        if [self.input, self.output, self.cached, self.thoughts, self.tool].contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        }
+        damage.refuses(&[self.input, self.output, self.cached, self.thoughts, self.tool]);
         let (cached, thoughts) = (self.cached.get(), self.thoughts.get());
         Tokens {
             input: self.input.get().map(|it| (it - cached.unwrap_or(0)).max(0) + self.tool.get().unwrap_or(0)),

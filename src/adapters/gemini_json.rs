@@ -223,7 +223,7 @@ struct StreamCounts {
 
 impl Counts {
     fn tokens(&self, damage: &mut Damage) -> Tokens {
-        check(&[self.prompt, self.candidates, self.total, self.cached, self.thoughts, self.tool], damage);
+        damage.refuses(&[self.prompt, self.candidates, self.total, self.cached, self.thoughts, self.tool]);
         let thoughts = self.thoughts.get();
         Tokens {
             input: uncached(self.prompt, self.cached).map(|it| it + self.tool.get().unwrap_or(0)),
@@ -239,7 +239,7 @@ impl StreamCounts {
     /// The stream leaves out thoughts and the tools' part of the prompt, but its total holds them. What is neither prompt
     /// nor candidates is taken as thoughts: tools' prompt tokens are rare.
     fn tokens(&self, damage: &mut Damage) -> Tokens {
-        check(&[self.total_tokens, self.input_tokens, self.output_tokens, self.cached], damage);
+        damage.refuses(&[self.total_tokens, self.input_tokens, self.output_tokens, self.cached]);
         let beyond_prompt = self.total_tokens.get().zip(self.input_tokens.get()).map(|(total, prompt)| total - prompt);
         let candidates = self.output_tokens.get();
         Tokens {
@@ -248,12 +248,6 @@ impl StreamCounts {
             cache_read: self.cached.get(),
             ..Tokens::UNKNOWN
         }
-    }
-}
-
-fn check(counts: &[Count], damage: &mut Damage) {
-    if counts.contains(&Count::Impossible) {
-        damage.note(Reason::BadNumber);
     }
 }
 

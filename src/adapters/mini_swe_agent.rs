@@ -273,9 +273,7 @@ impl Usage {
         ]);
         let reasoning =
             first(&[self.completion_tokens_details.reasoning_tokens, self.output_tokens_details.reasoning_tokens]);
-        if [prompt, output, read, write, reasoning].contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        }
+        damage.refuses(&[prompt, output, read, write, reasoning]);
         let cached = read.get().unwrap_or(0) + write.get().unwrap_or(0);
         let tokens = Tokens {
             // A prompt that is smaller than what was cached of it was counted without it.

@@ -15,7 +15,7 @@ use crate::health::{Health, Reason};
 use crate::json::{self, Raw};
 use crate::lines::{self, Line, Lines};
 use crate::session::{SessionResult, Shows};
-use crate::wire::Pairs;
+use crate::wire::{Count, Pairs};
 
 mod atif;
 mod claude;
@@ -187,6 +187,15 @@ impl Damage {
         if !self.0.contains(&reason) {
             self.0.push(reason);
         }
+    }
+
+    /// Whether one of the counts is a number that can be none, which is noted.
+    pub fn refuses(&mut self, counts: &[Count]) -> bool {
+        let is_bad = counts.contains(&Count::Impossible);
+        if is_bad {
+            self.note(Reason::BadNumber);
+        }
+        is_bad
     }
 }
 

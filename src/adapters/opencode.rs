@@ -9,7 +9,6 @@ use serde::Deserialize;
 use super::{Context, Damage};
 use crate::builder::{Builder, brief};
 use crate::errors::ErrorKind;
-use crate::health::Reason;
 use crate::json::Raw;
 use crate::session::{CallStatus, Cost, Event, EventKind, Identity, Operation, Status, Tokens, Turn};
 use crate::time::Time;
@@ -233,9 +232,7 @@ struct ErrorData<'a> {
 impl Usage {
     /// The tokens, disjoint. `reasoning_is_inside` says whether output includes reasoning where the log does not.
     pub(super) fn tokens(&self, reasoning_is_inside: bool, damage: &mut Damage) -> Tokens {
-        if [self.input, self.output, self.reasoning, self.cache.read, self.cache.write].contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        }
+        damage.refuses(&[self.input, self.output, self.reasoning, self.cache.read, self.cache.write]);
         let reasoning = self.reasoning.get();
         let mut tokens = Tokens {
             input: self.input.get(),

@@ -115,9 +115,7 @@ impl Usage {
             [self.cache_read, self.cache_read_input_tokens],
             [self.cache_write, self.cache_creation_input_tokens],
         ];
-        if counts.as_flattened().contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        }
+        damage.refuses(counts.as_flattened());
         let [input, output, cache_read, cache_write] = counts.map(|[a, b]| a.get().or(b.get()));
         Tokens {
             input,

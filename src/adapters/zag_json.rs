@@ -18,7 +18,7 @@ use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
 use crate::session::{
-    CallStatus, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind,
+    CallStatus, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind, add,
 };
 use crate::time::Time;
 use crate::wire::{Content, Count, Flag, Maybe, Number, Text};
@@ -170,9 +170,7 @@ struct Usage {
 impl Usage {
     fn tokens(&self, damage: &mut Damage) -> Tokens {
         let counts = [self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_creation_tokens];
-        if counts.contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        }
+        damage.refuses(&counts);
         Tokens {
             input: self.input_tokens.get(),
             output: self.output_tokens.get(),
@@ -622,14 +620,6 @@ impl Session {
         session.under_reports = session.turns.iter().any(|it| it.is_subagent || !has_total)
             || (session.status == Status::Incomplete && !has_total);
         session
-    }
-}
-
-/// The sum of two counts, unknown only where both are.
-pub(super) fn add(a: Option<i64>, b: Option<i64>) -> Option<i64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.saturating_add(b)),
-        _ => a.or(b),
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::zag_json::{Refusals, ToolResult, add, limit_words};
+use super::zag_json::{Refusals, ToolResult, limit_words};
 use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
 use crate::builder::{Builder, Content, brief, money};
 use crate::errors::ErrorKind;
@@ -15,7 +15,7 @@ use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
 use crate::session::{
-    CallStatus, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind,
+    CallStatus, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind, add, add_money,
 };
 use crate::time::Time;
 use crate::wire::{Count, Flag, Number, Text, When};
@@ -365,9 +365,7 @@ impl Session {
         let counts =
             [record.input_tokens, record.output_tokens, record.cache_read_tokens, record.cache_creation_tokens];
         let cost = money(record.total_cost_usd, damage);
-        if counts.contains(&Count::Impossible) {
-            damage.note(Reason::BadNumber);
-        } else if cost.is_none() && counts.iter().all(|it| it.get().is_none()) {
+        if !damage.refuses(&counts) && cost.is_none() && counts.iter().all(|it| it.get().is_none()) {
             damage.note(Reason::NoUsage);
         }
         let [input, output, cache_read, cache_write] = counts.map(Count::get);
@@ -454,9 +452,9 @@ fn totals(usages: Vec<Usage>) -> Vec<Total> {
             models.push(ModelTotal { model: model.clone(), ..ModelTotal::default() });
             models.len() - 1
         });
-        cost = sum(cost, usage.cost);
+        cost = add_money(cost, usage.cost);
         models[index].tokens = models[index].tokens.plus(usage.tokens);
-        models[index].cost = sum(models[index].cost, usage.cost);
+        models[index].cost = add_money(models[index].cost, usage.cost);
         turns = add(turns, usage.turns);
         let (line, key, occurred_at, duration_ms) = (usage.line, usage.key, usage.time, usage.duration_ms);
         totals.push(Total { line, key, kind: TotalKind::Process, occurred_at, duration_ms, ..Total::default() });
@@ -465,13 +463,6 @@ fn totals(usages: Vec<Usage>) -> Vec<Total> {
         (last.cost, last.turns, last.models) = (cost, turns, models);
     }
     totals
-}
-
-fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a + b),
-        _ => a.or(b),
-    }
 }
 
 /// The word for zag's own classes of tools.

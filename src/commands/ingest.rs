@@ -6,10 +6,11 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use agentlogs::archive::{self, Archive};
+use agentlogs::health::Health;
 use agentlogs::ingest::{self, Progress, Taken};
 use agentlogs::ledger;
 use agentlogs::render::grouped;
-use agentlogs::source::{Source, SourceStatus};
+use agentlogs::source::SourceStatus;
 use agentlogs::tables::Tables;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -28,11 +29,11 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
     for error in &taken.errors {
         complain(format_args!("{error}"));
     }
-    let looked_at: Vec<Source> = known
+    let looked_at: Vec<Looked> = known
         .values()
         .filter(|it| taken.unchanged.contains(&it.path))
         .chain(&taken.sources)
-        .map(|it| Source { sessions: Vec::new(), ..it.clone() })
+        .map(|it| Looked { path: it.path.clone(), status: it.status, health: it.health.clone() })
         .collect();
     let read = std::mem::take(&mut taken.sources);
     let files_read = read.len();
@@ -45,6 +46,13 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
         () if args.strict && lost => Outcome::Lost,
         () => Outcome::Done,
     })
+}
+
+/// What the summary says of a file.
+struct Looked {
+    path: String,
+    status: SourceStatus,
+    health: Health,
 }
 
 /// Runs `work` beside a progress bar, which shows on a terminal only.
@@ -90,7 +98,7 @@ fn summary(
     archive: &Archive,
     taken: &Taken,
     files_read: usize,
-    looked_at: &[Source],
+    looked_at: &[Looked],
     tables: &Tables,
     progress: &Progress,
     time: Duration,
