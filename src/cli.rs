@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use agentlogs::reports::Bound;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use jiff::civil::Date;
 
 /// Offline log analytics for AI coding agents: cost, tokens, tools and turns from recorded session logs
 #[derive(Debug, Parser)]
@@ -17,8 +17,8 @@ pub struct Cli {
 pub enum Command {
     /// Read logs into the archive
     Ingest(Ingest),
-    /// Group the archive's rows: cost, tokens, tools
-    Report(Report),
+    /// Answer a question: cost, tokens, tools, turns, sessions, models, files, errors, health, reconcile
+    Report(Box<Report>),
     /// Ask the archive in SQL
     Query(Query),
     /// Write tables to files
@@ -120,19 +120,60 @@ pub enum Format {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = reports())]
 pub struct Report {
-    /// Its name: cost, tokens or tools
+    /// Its name: see below
     pub name: String,
-    /// Dimensions: day, week, month, hour, runtime, format, model, provider, project, session, agent, status; of tools
-    /// also tool, category, `mcp_server`
+    /// Dimensions: day, week, month, hour, runtime, format, model, provider, project, session, agent, status, label:KEY;
+    /// of tools also tool, category, `mcp_server`, target; of files path, operation; of errors kind, code
     #[arg(long, value_name = "DIM,DIM", value_delimiter = ',')]
     pub by: Vec<String>,
-    /// Only this day and later, as 2026-10-05
-    #[arg(long, value_name = "DAY")]
-    pub since: Option<Date>,
-    /// Only this day and earlier
-    #[arg(long, value_name = "DAY")]
-    pub until: Option<Date>,
+    #[command(flatten)]
+    pub filters: Filters,
+    /// Which cost: what logs report, what tokens are worth, or the first where there is one
+    #[arg(long, value_enum, default_value_t)]
+    pub cost: Cost,
+    /// Column to sort by, the largest first
+    #[arg(long, value_name = "COLUMN")]
+    pub sort: Option<String>,
+    /// At most so many rows
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u32>,
+    /// All columns in tables as well; JSON and CSV always have them
+    #[arg(long)]
+    pub wide: bool,
+    /// Large numbers, bytes and times in short: 3.1M, 2 MB, 4m 10s
+    #[arg(long)]
+    pub human: bool,
+    #[command(flatten)]
+    pub from: From,
+    #[command(flatten)]
+    pub printed: Printed,
+}
+
+/// What reports there are, for people.
+fn reports() -> String {
+    let width = agentlogs::reports::REPORTS.iter().map(|it| it.name.len()).max().unwrap_or_default();
+    let line = |it: &agentlogs::reports::Report| format!("  {:width$}  {}\n", it.name, it.about);
+    let lines: String = agentlogs::reports::REPORTS.iter().map(line).collect();
+    format!(
+        "Reports:\n{lines}\nExamples:\n  \
+         agentlogs report cost --by week,model --since 30d\n  \
+         agentlogs report tools --by mcp_server,tool --runtime claude --sort errors\n  \
+         agentlogs report sessions --by label:experiment --format csv\n  \
+         agentlogs report cost --by session --project '*/shop' --limit 20"
+    )
+}
+
+/// Which rows a report is about.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Filters {
+    /// Only from then on: a day (2026-10-05), a time (2026-10-05T08:00:00Z), or so long ago (30d, 2w, 12h)
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<Bound>,
+    /// Only until then; of a day, all of it
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<Bound>,
     /// Time zone of days, weeks and hours, as Europe/Berlin [default: the system's]
     #[arg(long, value_name = "TZ")]
     pub timezone: Option<String>,
@@ -151,16 +192,17 @@ pub struct Report {
     /// Only sessions of this status
     #[arg(long, value_name = "S")]
     pub status: Option<String>,
-    /// Column to sort by, the largest first
-    #[arg(long, value_name = "COLUMN")]
-    pub sort: Option<String>,
-    /// At most so many rows
-    #[arg(long, value_name = "N")]
-    pub limit: Option<u32>,
-    #[command(flatten)]
-    pub from: From,
-    #[command(flatten)]
-    pub printed: Printed,
+    /// Only sessions with this label, can be repeated
+    #[arg(long = "label", value_name = "K=V", value_parser = label)]
+    pub labels: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Cost {
+    #[default]
+    Auto,
+    Reported,
+    Computed,
 }
 
 #[derive(Debug, Args)]

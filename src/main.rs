@@ -31,7 +31,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
     match cli.command {
         Command::Ingest(args) => commands::ingest::run(args),
-        Command::Report(args) => commands::report::run(args),
+        Command::Report(args) => commands::report::run(*args),
         Command::Query(args) => commands::query::run(args),
         Command::Export(args) => commands::export::run(args),
         Command::Inspect(args) => commands::inspect::run(&args),

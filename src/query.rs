@@ -1,16 +1,177 @@
-//! SQL over the tables.
+//! SQL over the tables, and nothing else: what it reads is the archive, what it writes is the answer.
+
+use std::ops::ControlFlow;
 
 use polars::prelude::*;
 use polars::sql::SQLContext;
+use sqlparser::ast::{Query, Statement, TableFactor, Visit, Visitor};
+use sqlparser::dialect::GenericDialect;
+use sqlparser::parser::Parser;
+
+use crate::frames::{TABLES, schema};
+
+/// Why a query has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It is no SQL.
+    #[error("{0}")]
+    Syntax(String),
+    /// It asks for what SQL here must not do.
+    #[error("{0}")]
+    Refused(String),
+    /// It names what is not there, or asks what cannot be answered.
+    #[error("{0}")]
+    Wrong(String),
+}
 
 /// The answer to one SQL query over the tables.
 ///
 /// # Errors
-/// When the SQL cannot be read or asks for what is not there.
-pub fn query(tables: Vec<(&'static str, LazyFrame)>, sql: &str) -> PolarsResult<DataFrame> {
+/// When the SQL cannot be read, asks for what is not there, or would read or write anything but the tables.
+pub fn query(tables: Vec<(&'static str, LazyFrame)>, sql: &str) -> Result<DataFrame, Error> {
+    let sql = sql.trim().trim_end_matches(';');
+    harmless(sql)?;
     let mut context = SQLContext::new();
     for (name, frame) in tables {
         context.register(name, frame);
     }
-    context.execute(sql.trim().trim_end_matches(';'))?.collect()
+    context.execute(sql).and_then(LazyFrame::collect).map_err(|it| Error::Wrong(explained(&it)))
+}
+
+/// Refuses what reads files (`read_parquet('…')`), and statements that are no question.
+fn harmless(sql: &str) -> Result<(), Error> {
+    let statements = Parser::parse_sql(&GenericDialect, sql).map_err(|it| {
+        let text = it.to_string();
+        Error::Syntax(text.strip_prefix("sql parser error: ").unwrap_or(&text).to_owned())
+    })?;
+    let [statement] = &statements[..] else {
+        return Err(Error::Syntax(format!("one statement at a time, not {}", statements.len())));
+    };
+    let is_question =
+        matches!(statement, Statement::Query(_) | Statement::ShowTables { .. } | Statement::Explain { .. });
+    if !is_question {
+        return Err(Error::Refused(
+            "SQL here can ask, and change nothing: SELECT, WITH, SHOW TABLES, EXPLAIN".to_owned(),
+        ));
+    }
+    match statement.visit(&mut Tables) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(what) => {
+            Err(Error::Refused(format!("{what} is refused: SQL here reads the tables {} only", TABLES.join(", "))))
+        }
+    }
+}
+
+/// Looks for tables that are none of the archive's.
+struct Tables;
+
+impl Visitor for Tables {
+    type Break = String;
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<String> {
+        match factor {
+            TableFactor::Table { name, args, .. } => {
+                // A file's name instead of a table's: 'turns.parquet'.
+                let is_file = name.0.iter().any(|it| it.as_ident().is_some_and(|it| it.quote_style == Some('\'')));
+                if args.is_some() || is_file { ControlFlow::Break(name.to_string()) } else { ControlFlow::Continue(()) }
+            }
+            TableFactor::Function { name, .. } => ControlFlow::Break(name.to_string()),
+            TableFactor::TableFunction { .. } => ControlFlow::Break(factor.to_string()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<String> {
+        // SELECT … INTO writes.
+        match query.body.as_select().and_then(|it| it.into.as_ref()) {
+            Some(into) => ControlFlow::Break(into.to_string()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// What polars says, without its plans, and with the name that was nearly meant.
+fn explained(error: &PolarsError) -> String {
+    let text = error.to_string();
+    let mut text = text.split("\\n\\nResolved plan").next().unwrap_or_default();
+    text = text.split("\n\nResolved plan").next().unwrap_or_default();
+    let quoted = |text: &str, before: &str, quote: char| -> Option<String> {
+        let (_, rest) = text.split_once(before)?;
+        Some(rest.split_once(quote)?.0.to_owned())
+    };
+    if let Some(name) =
+        quoted(text, "unable to find column \"", '"').or_else(|| quoted(text, "no column named '", '\''))
+    {
+        // Of the columns that polars lists; of all, where it lists none.
+        let listed: Vec<&str> = text
+            .split_once("valid columns: [")
+            .map_or_else(Vec::new, |(_, rest)| rest.split(['"', ',', ']', ' ']).filter(|it| !it.is_empty()).collect());
+        let all = || schema().iter().map(|it| it.column).collect();
+        let near = nearest(&name, if listed.is_empty() { all() } else { listed });
+        return format!("no column {name:?}{near}");
+    }
+    if let Some(name) = quoted(text, "relation '", '\'') {
+        return format!("no table {name:?}{}", nearest(&name, TABLES.to_vec()));
+    }
+    if text.contains("cannot compare 'date/datetime/time'") {
+        return "a date is compared with a text: write DATE '2026-10-05' or TIMESTAMP '2026-10-05 08:00:00'".to_owned();
+    }
+    text.to_owned()
+}
+
+/// `; did you mean …?`, or all there is.
+fn nearest(name: &str, mut names: Vec<&str>) -> String {
+    names.sort_unstable();
+    names.dedup();
+    let near = names
+        .iter()
+        .map(|it| (strsim::jaro_winkler(&name.to_lowercase(), it), it))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|it| it.0 > 0.75);
+    match near {
+        Some((_, near)) => format!("; did you mean {near:?}?"),
+        None => format!("; there are: {}", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(sql: &str) -> String {
+        let frame = || df!("model" => ["a"], "input_tokens" => [1_i64]).unwrap().lazy();
+        let tables = vec![("turns", frame()), ("sessions", frame())];
+        query(tables, sql).map_or_else(|it| it.to_string(), |it| format!("{} rows", it.height()))
+    }
+
+    #[test]
+    fn names_that_were_nearly_meant() {
+        assert_eq!(asked("SELECT modle FROM turns"), "no column \"modle\"; did you mean \"model\"?");
+        assert_eq!(
+            asked("SELECT t.inputtokens FROM turns t"),
+            "no column \"inputtokens\"; did you mean \"input_tokens\"?"
+        );
+        assert_eq!(asked("SELECT 1 FROM session"), "no table \"session\"; did you mean \"sessions\"?");
+        assert_eq!(asked("SELECT zzz FROM turns"), "no column \"zzz\"; there are: input_tokens, model");
+    }
+
+    #[test]
+    fn sql_reads_the_tables_only() {
+        for sql in [
+            "SELECT * FROM read_parquet('/etc/passwd')",
+            "SELECT * FROM turns JOIN read_csv('/etc/passwd') x ON true",
+            "WITH x AS (SELECT * FROM scan_parquet('a')) SELECT * FROM x",
+            "SELECT * FROM '/etc/passwd'",
+            "SELECT (SELECT a FROM read_json('x')) FROM turns",
+            "CREATE TABLE x AS SELECT 1",
+            "DROP TABLE turns",
+            "SELECT 1 INTO x",
+            "SELECT * FROM turns, TABLE(read_csv('x'))",
+        ] {
+            let harmed = harmless(sql);
+            assert!(matches!(harmed, Err(Error::Refused(_))), "{sql}: {harmed:?}");
+        }
+        assert_eq!(asked("WITH x AS (SELECT model FROM turns) SELECT * FROM x;"), "1 rows");
+        assert_eq!(asked("SELECT 1; SELECT 2"), "one statement at a time, not 2");
+    }
 }

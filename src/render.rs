@@ -41,6 +41,8 @@ pub struct Look {
 pub struct Report {
     /// Whether the last row is a sum of the others.
     pub has_total: bool,
+    /// Whether large numbers are written in short.
+    pub human: bool,
 }
 
 /// One value, free of polars.
@@ -105,15 +107,23 @@ impl Value {
         }
     }
 
-    /// [`Self::display`] in a report: thousands set apart, money with four digits behind the point.
-    fn display_in_report(&self, column: &str) -> String {
+    /// [`Self::display`] in a report, by what the column's name says: money with four digits behind the point, parts of a
+    /// whole in percent, thousands set apart; in short where asked.
+    fn display_in_report(&self, column: &str, human: bool) -> String {
+        let is_part = column == "share" || column.ends_with("_rate");
         match self {
+            Self::Int(it) if human && column.ends_with("_ms") => short_time(*it),
+            Self::Int(it) if human && column.ends_with("_bytes") => short_bytes(*it),
+            Self::Int(it) if human => short(*it),
             Self::Int(it) => grouped(it),
-            Self::Float(it) if column.ends_with("_usd") && it.is_finite() => {
-                let text = format!("{it:.4}");
+            Self::Float(it) if !it.is_finite() => String::new(),
+            Self::Float(it) if is_part => format!("{:.1} %", it * 100.0),
+            Self::Float(it) if column.ends_with("_usd") => {
+                let text = if human { format!("{it:.2}") } else { format!("{it:.4}") };
                 let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
                 format!("{}.{fraction}", grouped(whole))
             }
+            Self::Float(it) => format!("{it:.1}"),
             other => other.display(),
         }
     }
@@ -128,6 +138,52 @@ impl Value {
             other => other.display(),
         }
     }
+}
+
+/// A number in short: `3.1M`.
+fn short(number: i128) -> String {
+    scaled(number, &["", "k", "M", "G", "T"])
+}
+
+fn short_bytes(number: i128) -> String {
+    scaled(number, &[" B", " kB", " MB", " GB", " TB"])
+}
+
+fn scaled(number: i128, units: &[&str]) -> String {
+    let mut value = number as f64;
+    let mut units = units.iter();
+    let mut unit = units.next().copied().unwrap_or_default();
+    if value.abs() < 1000.0 {
+        return format!("{number}{unit}");
+    }
+    for next in units {
+        // What would be shown as 1000 is one of the next.
+        if value.abs() < 999.95 {
+            break;
+        }
+        value /= 1000.0;
+        unit = next;
+    }
+    format!("{value:.1}{unit}")
+}
+
+/// Milliseconds in short: `4m 10s`.
+fn short_time(ms: i128) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        _ if ms.abs() < 1000 => format!("{ms}ms"),
+        ..60 => format!("{}.{}s", seconds, ms % 1000 / 100),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{}d {:02}h", seconds / 86_400, seconds / 3600 % 24),
+    }
+}
+
+/// A part of a whole as a bar of eight cells at most.
+fn bar(part: f64) -> String {
+    let eighths = (1..=64_u8).take_while(|it| f64::from(*it) - 0.5 <= part * 64.0).count();
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"].get(eighths % 8).copied().unwrap_or_default();
+    "█".repeat(eighths / 8) + rest
 }
 
 /// A whole number with commas between thousands.
@@ -183,17 +239,18 @@ fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Prints the rows of a frame.
+/// Prints the rows of a frame. Tells which columns of a report were left out because the terminal is too narrow.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn render(frame: &DataFrame, format: Format, look: Look, out: &mut impl Write) -> io::Result<()> {
+pub fn render(frame: &DataFrame, format: Format, look: Look, out: &mut impl Write) -> io::Result<Vec<String>> {
     match format {
-        Format::Json => json(frame, out),
-        Format::Csv => csv(frame, out),
-        Format::Table => table(frame, look, out),
-        Format::Markdown => markdown(frame, out),
+        Format::Json => json(frame, out)?,
+        Format::Csv => csv(frame, out)?,
+        Format::Table => return table(frame, look, out),
+        Format::Markdown => markdown(frame, look, out)?,
     }
+    Ok(Vec::new())
 }
 
 /// The rows of a frame, a chunk-free view of it.
@@ -255,10 +312,54 @@ fn is_number(dtype: &DataType) -> bool {
     dtype.is_primitive_numeric()
 }
 
-fn table(frame: &DataFrame, look: Look, out: &mut impl Write) -> io::Result<()> {
+/// A rule below the header, none between rows.
+const RULES: &str = "     ──            ";
+
+/// Columns between two cells.
+const BETWEEN: usize = 3;
+
+fn table(frame: &DataFrame, look: Look, out: &mut impl Write) -> io::Result<Vec<String>> {
+    let names = names(frame);
+    let has_bar = |name: &str| name == "share" && look.report.is_some();
+    let last = frame.height().saturating_sub(1);
+    let is_total = |row: usize| look.report.is_some_and(|it| it.has_total) && row == last;
+    let text = |value: &Value, name: &str, row: usize| match (look.report, value) {
+        (Some(_), Value::Float(part)) if has_bar(name) && !is_total(row) => {
+            format!("{:>7} {:8}", value.display_in_report(name, false), bar(*part))
+        }
+        (Some(_), Value::Float(_)) if has_bar(name) => format!("{:>7} {:8}", value.display_in_report(name, false), ""),
+        (Some(report), value) => value.display_in_report(name, report.human),
+        (None, value) => value.display(),
+    };
+    let mut cells: Vec<Vec<String>> = Vec::with_capacity(frame.height());
+    for (index, row) in rows(frame).enumerate() {
+        cells.push(row.iter().zip(&names).map(|(value, name)| text(value, name, index)).collect());
+    }
+    // A report leaves out columns from behind rather than break numbers; what it is grouped by stays.
+    let mut shown: Vec<bool> = vec![true; names.len()];
+    let mut hidden = Vec::new();
+    if let (Some(width), Some(_)) = (look.width, look.report) {
+        let width_of = |index: usize| {
+            let texts = cells.iter().filter_map(|it| it.get(index)).chain(names.get(index));
+            texts.map(|it| comfy_table::Cell::new(it).content().chars().count()).max().unwrap_or_default()
+        };
+        let widths: Vec<usize> = (0..names.len()).map(width_of).collect();
+        let mut all: usize = widths.iter().map(|it| it + BETWEEN).sum();
+        for index in (0..names.len()).rev() {
+            let is_measure = frame.columns().get(index).is_some_and(|it| is_number(it.dtype()));
+            if all <= usize::from(width) + 1 || shown.iter().filter(|it| **it).count() <= 2 {
+                break;
+            }
+            if let (true, Some(shown), Some(width)) = (is_measure, shown.get_mut(index), widths.get(index)) {
+                *shown = false;
+                all -= width + BETWEEN;
+                hidden.extend(names.get(index).cloned());
+            }
+        }
+        hidden.reverse();
+    }
     let mut table = Table::new();
-    // A rule below the header, none between rows.
-    table.load_preset("     ──            ");
+    table.load_preset(RULES);
     table.force_no_tty();
     if look.color {
         table.enforce_styling();
@@ -266,23 +367,19 @@ fn table(frame: &DataFrame, look: Look, out: &mut impl Write) -> io::Result<()> 
     if let Some(width) = look.width {
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     }
-    let cell = |text: String, is_bold: bool| {
+    let cell = |text: &str, is_bold: bool| {
         let cell = comfy_table::Cell::new(text);
         if is_bold && look.color { cell.add_attribute(Attribute::Bold) } else { cell }
     };
-    let names = names(frame);
-    table.set_header(names.iter().map(|it| cell(visible(it).into_owned(), true)));
-    let last = frame.height().saturating_sub(1);
-    for (index, row) in rows(frame).enumerate() {
-        let is_total = look.report.is_some_and(|it| it.has_total) && index == last;
-        let text = |(value, name): (&Value, &String)| match look.report {
-            Some(_) => value.display_in_report(name),
-            None => value.display(),
-        };
-        table.add_row(row.iter().zip(&names).map(|it| cell(text(it), is_total)));
+    let is_shown = |(it, shown): (_, &bool)| shown.then_some(it);
+    table.set_header(names.iter().zip(&shown).filter_map(is_shown).map(|it| cell(&visible(it), true)));
+    for (index, row) in cells.iter().enumerate() {
+        table.add_row(row.iter().zip(&shown).filter_map(is_shown).map(|it| cell(it, is_total(index))));
     }
-    for (index, column) in frame.columns().iter().enumerate() {
+    let columns = frame.columns().iter().zip(&shown).filter(|(_, shown)| **shown);
+    for (index, (column, _)) in columns.enumerate() {
         if is_number(column.dtype())
+            && !has_bar(column.name())
             && let Some(column) = table.column_mut(index)
         {
             column.set_cell_alignment(CellAlignment::Right);
@@ -291,17 +388,22 @@ fn table(frame: &DataFrame, look: Look, out: &mut impl Write) -> io::Result<()> 
     for line in table.lines() {
         writeln!(out, "{}", line.trim_end())?;
     }
-    Ok(())
+    Ok(hidden)
 }
 
-fn markdown(frame: &DataFrame, out: &mut impl Write) -> io::Result<()> {
+fn markdown(frame: &DataFrame, look: Look, out: &mut impl Write) -> io::Result<()> {
     let cell = |text: &str| text.replace('|', "\\|");
-    let names: Vec<_> = names(frame).iter().map(|it| cell(&visible(it))).collect();
-    writeln!(out, "| {} |", names.join(" | "))?;
+    let names = names(frame);
+    let header: Vec<_> = names.iter().map(|it| cell(&visible(it))).collect();
+    writeln!(out, "| {} |", header.join(" | "))?;
     let rule: Vec<_> = frame.columns().iter().map(|it| if is_number(it.dtype()) { "---:" } else { "---" }).collect();
     writeln!(out, "| {} |", rule.join(" | "))?;
     for row in rows(frame) {
-        let row: Vec<_> = row.iter().map(|it| cell(&it.display())).collect();
+        let text = |(value, name): (&Value, &String)| match look.report {
+            Some(report) => value.display_in_report(name, report.human),
+            None => value.display(),
+        };
+        let row: Vec<_> = row.iter().zip(&names).map(|it| cell(&text(it))).collect();
         writeln!(out, "| {} |", row.join(" | "))?;
     }
     Ok(())

@@ -88,8 +88,8 @@ fn tables(from: cli::From) -> anyhow::Result<Vec<(&'static str, LazyFrame)>> {
     Ok(frames::frames(&tables)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect())
 }
 
-/// Prints rows to stdout.
-fn print(frame: &DataFrame, printed: cli::Printed, report: Option<render::Report>) -> anyhow::Result<()> {
+/// Prints rows to stdout, and tells which columns of a report the terminal had no room for.
+fn print(frame: &DataFrame, printed: cli::Printed, report: Option<render::Report>) -> anyhow::Result<Vec<String>> {
     let format = match printed.format {
         cli::Format::Table => render::Format::Table,
         cli::Format::Json => render::Format::Json,
@@ -99,11 +99,13 @@ fn print(frame: &DataFrame, printed: cli::Printed, report: Option<render::Report
     let stdout = io::stdout();
     let is_terminal = stdout.is_terminal();
     let look = Look {
-        width: if is_terminal { Table::new().width() } else { None },
+        // A terminal that says it is as good as not there is none.
+        width: if is_terminal { Table::new().width().filter(|it| *it >= 40) } else { None },
         color: is_terminal && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty()),
         report,
     };
     let mut out = io::BufWriter::new(stdout.lock());
-    render::render(frame, format, look, &mut out)?;
-    Ok(out.flush()?)
+    let hidden = render::render(frame, format, look, &mut out)?;
+    out.flush()?;
+    Ok(hidden)
 }

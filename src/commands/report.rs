@@ -1,36 +1,61 @@
 //! `agentlogs report`: the archive's rows grouped by dimensions.
 
-use agentlogs::render::Report;
-use agentlogs::reports::{self, Error, Options};
+use agentlogs::render;
+use agentlogs::reports::{self, Cost, Error, Options, Scope};
 use polars::prelude::*;
 
-use super::{Outcome, WrongCommandLine, print, tables};
-use crate::cli;
+use super::{Outcome, WrongCommandLine, complain, print, tables};
+use crate::cli::{self, Filters};
 
 pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
     let report = reports::find(&args.name).map_err(wrong)?;
-    let only = [
-        ("runtime", args.runtime),
-        ("model", args.model),
-        ("project", args.project),
-        ("session", args.session),
-        ("status", args.status),
-    ];
-    let system = || jiff::tz::TimeZone::system().iana_name().unwrap_or("UTC").to_owned();
+    let is_for_people = matches!(args.printed.format, cli::Format::Table | cli::Format::Markdown);
     let options = Options {
         by: args.by,
-        since: args.since,
-        until: args.until,
-        timezone: args.timezone.unwrap_or_else(system),
-        only: only.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?))).collect(),
+        scope: scope(args.filters),
+        cost: match args.cost {
+            cli::Cost::Auto => Cost::Auto,
+            cli::Cost::Reported => Cost::Reported,
+            cli::Cost::Computed => Cost::Computed,
+        },
         sort: args.sort,
         limit: args.limit,
+        total: is_for_people,
     };
-    let (rows, total) = report.run(tables(args.from)?, &options).map_err(wrong)?;
-    let has_total = matches!(args.printed.format, cli::Format::Table | cli::Format::Markdown) && rows.height() > 1;
-    let rows = if has_total { with_total(&rows, &total)? } else { rows };
-    print(&rows, args.printed, Some(Report { has_total }))?;
+    let answer = report.run(tables(args.from)?, &options).map_err(wrong)?;
+    let total = answer.total.filter(|_| answer.rows.height() > 1);
+    let has_total = total.is_some();
+    let rows = match total {
+        Some(total) => with_total(&answer.rows, &total)?,
+        None => answer.rows,
+    };
+    let rows = if is_for_people && !args.wide { rows.drop_many(answer.wide.iter().copied()) } else { rows };
+    let hidden = print(&rows, args.printed, Some(render::Report { has_total, human: args.human }))?;
+    if !hidden.is_empty() {
+        complain(format_args!("too narrow for {}; --format csv has all columns", hidden.join(", ")));
+    }
     Ok(Outcome::Done)
+}
+
+/// The rows that filters leave.
+pub fn scope(filters: Filters) -> Scope {
+    let system = || jiff::tz::TimeZone::system().iana_name().unwrap_or("UTC").to_owned();
+    let named = [
+        ("runtime", filters.runtime),
+        ("model", filters.model),
+        ("project", filters.project),
+        ("session", filters.session),
+        ("status", filters.status),
+    ];
+    let named = named.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?)));
+    let labels = filters.labels.iter().filter_map(|it| it.split_once('='));
+    Scope {
+        since: filters.since,
+        until: filters.until,
+        timezone: filters.timezone.unwrap_or_else(system),
+        only: named.chain(labels.map(|(key, value)| (format!("label:{key}"), value.to_owned()))).collect(),
+        now: jiff::Timestamp::now(),
+    }
 }
 
 /// The rows, and one more with the sums over all groups.
@@ -59,6 +84,7 @@ fn with_total(rows: &DataFrame, total: &DataFrame) -> PolarsResult<DataFrame> {
 fn wrong(error: Error) -> anyhow::Error {
     match error {
         Error::Polars(error) => error.into(),
+        Error::Query(error) => error.into(),
         other => WrongCommandLine(other.to_string()).into(),
     }
 }

@@ -1,0 +1,662 @@
+//! Reports: the archive's rows grouped by dimensions. Local time begins here.
+//!
+//! A report is one entry of [`REPORTS`], a dimension one of [`DIMENSIONS`], a measure one line of its report: every report
+//! takes every dimension that its rows have.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+
+use jiff::civil::Date;
+use jiff::{Span, Timestamp, Zoned};
+use polars::prelude::*;
+
+mod health;
+mod list;
+
+pub use list::REPORTS;
+
+/// Tables by name.
+pub type Frames = Vec<(&'static str, LazyFrame)>;
+
+/// A question about the archive.
+#[derive(Debug)]
+pub struct Report {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it answers.
+    pub about: &'static str,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    /// Rows grouped by dimensions.
+    Groups {
+        rows: Rows,
+        /// Dimensions if none are asked for.
+        by: &'static [&'static str],
+        measures: &'static [Measure],
+    },
+    /// A list of findings: see [`health`].
+    Health,
+}
+
+/// Which rows are grouped. All have `runtime`, `session_id` and `occurred_at`.
+#[derive(Debug)]
+enum Rows {
+    /// Those of a table.
+    Table(&'static str),
+    /// Those of a table of which this holds.
+    Where(&'static str, fn() -> Expr),
+    /// The sessions, at the time of their start.
+    Sessions,
+    /// Events, and sessions that failed without one.
+    Errors,
+    /// Sessions by model, with what they cost by their logs and by the prices.
+    Reconcile,
+}
+
+/// Dimensions, with the column of the table or of its session that gives them. Those of time are made from
+/// `occurred_at`.
+pub static DIMENSIONS: &[(&str, Dimension)] = &[
+    ("agent", Dimension::Column("agent")),
+    ("category", Dimension::Column("category")),
+    ("code", Dimension::Column("code")),
+    ("day", Dimension::Day),
+    ("effort", Dimension::Column("effort")),
+    ("entrypoint", Dimension::Column("entrypoint")),
+    ("error_kind", Dimension::Column("error_kind")),
+    ("format", Dimension::Column("format")),
+    ("git_branch", Dimension::Column("git_branch")),
+    ("hour", Dimension::Formatted("%Y-%m-%d %H:00")),
+    ("kind", Dimension::Column("kind")),
+    ("mcp_server", Dimension::Column("mcp_server")),
+    ("model", Dimension::Column("model")),
+    ("month", Dimension::Formatted("%Y-%m")),
+    ("operation", Dimension::Column("operation")),
+    ("path", Dimension::Column("path")),
+    ("project", Dimension::OfSession("project")),
+    ("provider", Dimension::Column("provider")),
+    ("runtime", Dimension::Column("runtime")),
+    ("runtime_version", Dimension::Column("runtime_version")),
+    ("session", Dimension::Column("session_id")),
+    ("status", Dimension::OfSession("status")),
+    ("target", Dimension::Column("target")),
+    ("tool", Dimension::Column("tool")),
+    ("week", Dimension::Week),
+];
+
+/// What a dimension of a label's value begins with: `label:experiment`.
+const LABEL: &str = "label:";
+
+/// Columns of the session that rows of other tables are joined with, as `session_NAME`.
+const OF_SESSION: &[&str] = &[
+    "agent",
+    "entrypoint",
+    "error_kind",
+    "git_branch",
+    "labels",
+    "model",
+    "project",
+    "runtime_version",
+    "started_at",
+    "status",
+];
+
+/// How a dimension's value comes about.
+#[derive(Debug, Clone, Copy)]
+pub enum Dimension {
+    /// A column of the rows themselves, or of their session where they have none.
+    Column(&'static str),
+    /// A column of their session.
+    OfSession(&'static str),
+    /// The local day.
+    Day,
+    /// The Monday of the local week.
+    Week,
+    /// The local time, written in this form.
+    Formatted(&'static str),
+}
+
+/// A column of a report.
+#[derive(Debug)]
+pub struct Measure {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says.
+    pub about: &'static str,
+    of: Of,
+    /// Whether tables show it only when all columns are asked for.
+    is_wide: bool,
+    /// Whether it needs columns of the session.
+    needs_session: bool,
+    /// Whether it is a part of the cost that stands in the archive, and says nothing of another.
+    is_part: bool,
+}
+
+#[derive(Debug)]
+enum Of {
+    /// The sum of a column, NULL if nothing is known.
+    Sum(&'static str),
+    /// The largest value of a column.
+    Max(&'static str),
+    /// The value of a column that this part of the rows does not exceed.
+    Quantile(&'static str, f64),
+    /// The number of rows where a column is a word.
+    Where(&'static str, &'static str),
+    /// Any other over the rows of a group.
+    Rows(fn() -> Expr),
+    /// One over the measures, with a row for every group.
+    Groups(fn() -> Expr),
+}
+
+impl Measure {
+    const fn wide(self) -> Self {
+        Self { is_wide: true, ..self }
+    }
+
+    const fn of_session(self) -> Self {
+        Self { needs_session: true, ..self }
+    }
+
+    /// Over the rows of a group; none if it is made of other measures.
+    fn of_rows(&self) -> Option<Expr> {
+        let value = match self.of {
+            Of::Sum(column) => when(col(column).count().gt(lit(0))).then(col(column).sum()).otherwise(lit(NULL)),
+            Of::Max(column) => col(column).max(),
+            Of::Quantile(column, part) => {
+                let value = col(column).quantile(lit(part), QuantileMethod::Nearest);
+                if column.ends_with("_usd") { value } else { value.cast(DataType::Int64) }
+            }
+            Of::Where(column, word) => col(column).eq(lit(word)).sum().cast(DataType::Int64),
+            Of::Rows(of) => of(),
+            Of::Groups(_) => return None,
+        };
+        Some(value.alias(self.name))
+    }
+
+    fn of_groups(&self) -> Option<Expr> {
+        match self.of {
+            Of::Groups(of) => Some(of().alias(self.name)),
+            _ => None,
+        }
+    }
+}
+
+/// What is asked of a report.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Dimensions, in order; the report's own if empty.
+    pub by: Vec<String>,
+    /// Which rows.
+    pub scope: Scope,
+    /// Which cost.
+    pub cost: Cost,
+    /// The column to sort by, descending.
+    pub sort: Option<String>,
+    /// At most so many rows.
+    pub limit: Option<u32>,
+    /// Whether the sums over all rows are asked for as well.
+    pub total: bool,
+}
+
+/// Which rows are asked for: those that fit all of it.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    /// Not before this.
+    pub since: Option<Bound>,
+    /// Not after this.
+    pub until: Option<Bound>,
+    /// Name of the time zone of days, weeks and hours.
+    pub timezone: String,
+    /// Pairs of dimension and pattern, in which `*` stands for anything.
+    pub only: Vec<(String, String)>,
+    /// What bounds that lie so long ago are counted from.
+    pub now: Timestamp,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self { since: None, until: None, timezone: "UTC".to_owned(), only: Vec::new(), now: Timestamp::UNIX_EPOCH }
+    }
+}
+
+/// Where a time begins or ends.
+#[derive(Debug, Clone, Copy)]
+pub enum Bound {
+    /// A local day, the whole of it.
+    Day(Date),
+    /// A moment.
+    Moment(Timestamp),
+    /// So long ago; whole local days if it is days, weeks, months or years.
+    Ago(Span),
+}
+
+impl FromStr for Bound {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(moment) = text.parse() {
+            return Ok(Self::Moment(moment));
+        }
+        if let Ok(day) = text.parse() {
+            return Ok(Self::Day(day));
+        }
+        match text.parse::<Span>() {
+            Ok(span) if !span.is_negative() => Ok(Self::Ago(span)),
+            _ => Err(
+                "neither a day such as 2026-10-05, a time such as 2026-10-05T08:00:00Z, nor so long ago: 30d, 2w, 12h"
+                    .into(),
+            ),
+        }
+    }
+}
+
+impl Bound {
+    /// The first moment of it, or the first that is behind it.
+    fn edge(self, now: &Zoned, is_end: bool) -> Result<Timestamp, jiff::Error> {
+        let day = match self {
+            Self::Moment(moment) => return Ok(moment),
+            Self::Day(day) => day,
+            Self::Ago(span) => {
+                let then = now.checked_sub(span)?;
+                let is_of_days = [span.get_hours().into(), span.get_minutes(), span.get_seconds()] == [0, 0, 0];
+                if !is_of_days {
+                    return Ok(then.timestamp());
+                }
+                then.date()
+            }
+        };
+        let day = if is_end { day.tomorrow()? } else { day };
+        Ok(day.to_zoned(now.time_zone().clone())?.timestamp())
+    }
+}
+
+/// Which cost a report is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cost {
+    /// Reported where the log reports it, else computed.
+    #[default]
+    Auto,
+    /// What logs report, a 0 included.
+    Reported,
+    /// Tokens times prices.
+    Computed,
+}
+
+impl Cost {
+    /// `cost_usd` as asked for, and whether a row's tokens are without it.
+    fn columns(self) -> [Expr; 2] {
+        let is_shared = || col("cost_source").eq(lit("reported"));
+        let (cost, is_unpriced) = match self {
+            Self::Auto => (col("cost_usd"), col("cost_source").is_null()),
+            // A total stands shared over its rows in `cost_usd`.
+            Self::Reported => (
+                when(is_shared().and(col("cost_usd").is_not_null()))
+                    .then(col("cost_usd"))
+                    .otherwise(col("reported_cost_usd")),
+                is_shared().fill_null(lit(false)).not().and(col("reported_cost_usd").is_null()),
+            ),
+            Self::Computed => (col("computed_cost_usd"), col("computed_cost_usd").is_null()),
+        };
+        [cost.alias("cost_usd"), is_unpriced.alias("is_unpriced")]
+    }
+}
+
+/// What a report says.
+#[derive(Debug)]
+pub struct Answer {
+    /// Its rows.
+    pub rows: DataFrame,
+    /// The measures over all rows, where asked for.
+    pub total: Option<DataFrame>,
+    /// Columns that tables leave out unless all are asked for.
+    pub wide: Vec<&'static str>,
+}
+
+/// What is wrong with what is asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no such report.
+    #[error("no report {0:?}; there are: {list}", list = names(REPORTS.iter().map(|it| it.name)))]
+    Report(String),
+    /// There is no such dimension.
+    #[error("no dimension {0:?}; there are: {list}, label:KEY", list = names(DIMENSIONS.iter().map(|it| it.0)))]
+    Dimension(String),
+    /// The report's rows do not have it.
+    #[error("report {report} has no dimension {dimension}")]
+    NotOfReport {
+        /// The report.
+        report: &'static str,
+        /// The dimension.
+        dimension: String,
+    },
+    /// There is no such column to sort by.
+    #[error("no column {column:?} to sort by; there are: {list}")]
+    Sort {
+        /// What was asked for.
+        column: String,
+        /// What there is.
+        list: String,
+    },
+    /// There is no such time zone.
+    #[error("no time zone {0:?}; names are those of IANA, such as Europe/Berlin")]
+    Timezone(String),
+    /// The findings cannot be asked for.
+    #[error(transparent)]
+    Query(#[from] crate::query::Error),
+    /// A time that no calendar has.
+    #[error("{0}")]
+    Time(#[from] jiff::Error),
+    /// The tables cannot be read.
+    #[error(transparent)]
+    Polars(#[from] PolarsError),
+}
+
+fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// The report of that name.
+///
+/// # Errors
+/// When there is none.
+pub fn find(name: &str) -> Result<&'static Report, Error> {
+    REPORTS.iter().find(|it| it.name == name).ok_or_else(|| Error::Report(name.to_owned()))
+}
+
+impl Scope {
+    fn zone(&self) -> Result<(TimeZone, Zoned), Error> {
+        let unknown = || Error::Timezone(self.timezone.clone());
+        let zone = TimeZone::opt_try_new(Some(self.timezone.as_str())).ok().flatten().ok_or_else(unknown)?;
+        let now = self.now.in_tz(&self.timezone).map_err(|_| unknown())?;
+        Ok((zone, now))
+    }
+}
+
+/// Rows on the way into groups.
+struct Grouping {
+    report: &'static str,
+    rows: LazyFrame,
+    schema: SchemaRef,
+    /// `occurred_at` in the time zone asked for.
+    local: Expr,
+    /// The sessions, until the rows are joined with them.
+    sessions: Option<LazyFrame>,
+}
+
+impl Grouping {
+    /// The rows of a report that are in scope.
+    fn new(report: &'static str, rows: &Rows, tables: Frames, scope: &Scope, cost: Cost) -> Result<Self, Error> {
+        let (zone, now) = scope.zone()?;
+        let local = col("occurred_at").dt().convert_time_zone(zone);
+        let tables: BTreeMap<&str, LazyFrame> = tables.into_iter().collect();
+        let sessions = tables.get("sessions").cloned().unwrap_or_default();
+        let mut rows = rows.frame(&tables)?;
+        if rows.collect_schema()?.contains("cost_source") {
+            rows = rows.with_columns(cost.columns());
+        }
+        let schema = rows.collect_schema()?;
+        let mut it = Self { report, rows, schema, local, sessions: Some(sessions) };
+        let edge = |bound: Option<Bound>, is_end| bound.map(|it| it.edge(&now, is_end)).transpose();
+        let time = |it: Timestamp| {
+            let utc = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
+            lit(it.as_microsecond()).cast(utc)
+        };
+        if scope.since.is_some() || scope.until.is_some() {
+            it.join_sessions()?;
+        }
+        if let Some(since) = edge(scope.since, false)? {
+            it.rows = it.rows.filter(col("occurred_at").gt_eq(time(since)));
+        }
+        if let Some(until) = edge(scope.until, true)? {
+            it.rows = it.rows.filter(col("occurred_at").lt(time(until)));
+        }
+        for (name, pattern) in &scope.only {
+            let value = it.dimension(name)?;
+            it.rows = it.rows.filter(fits(value, pattern));
+        }
+        Ok(it)
+    }
+
+    /// Gives the rows the columns of their sessions, and those without a time the start of theirs.
+    fn join_sessions(&mut self) -> PolarsResult<()> {
+        let Some(sessions) = self.sessions.take() else { return Ok(()) };
+        let prefixed = |it: &&'static str| col(*it).alias(format!("session_{it}"));
+        let columns = [col("runtime"), col("session_id")].into_iter().chain(OF_SESSION.iter().map(prefixed));
+        let keys = [col("runtime"), col("session_id")];
+        let rows = std::mem::take(&mut self.rows);
+        let joined = rows.join(sessions.select(columns.collect::<Vec<_>>()), keys.clone(), keys, JoinType::Left.into());
+        let time = coalesce(&[col("occurred_at"), col("session_started_at")]).alias("occurred_at");
+        self.rows = joined.with_column(time);
+        self.schema = self.rows.collect_schema()?;
+        Ok(())
+    }
+
+    fn dimension(&mut self, name: &str) -> Result<Expr, Error> {
+        if let Some(key) = name.strip_prefix(LABEL) {
+            self.join_sessions()?;
+            let value = format!("(?s)(?:^|\u{1f}){}=([^\u{1f}]*)", escaped(key));
+            let labels = col("session_labels").list().join(lit("\u{1f}"), true);
+            return Ok(labels.str().extract(lit(value), 1).alias(name));
+        }
+        let Some((name, dimension)) = DIMENSIONS.iter().find(|(it, _)| *it == name) else {
+            return Err(Error::Dimension(name.to_owned()));
+        };
+        let expression = match *dimension {
+            Dimension::Column(column) if self.schema.contains(column) => col(column),
+            Dimension::Column(column) | Dimension::OfSession(column) => {
+                if !OF_SESSION.contains(&column) {
+                    return Err(Error::NotOfReport { report: self.report, dimension: (*name).to_owned() });
+                }
+                self.join_sessions()?;
+                col(format!("session_{column}"))
+            }
+            Dimension::Day | Dimension::Week | Dimension::Formatted(_) => {
+                self.join_sessions()?;
+                let local = self.local.clone().dt();
+                match *dimension {
+                    Dimension::Week => local.truncate(lit("1w")).dt().date(),
+                    Dimension::Formatted(form) => local.to_string(form),
+                    _ => local.date(),
+                }
+            }
+        };
+        Ok(expression.alias(*name))
+    }
+}
+
+impl Rows {
+    fn frame(&self, tables: &BTreeMap<&str, LazyFrame>) -> PolarsResult<LazyFrame> {
+        let table = |name: &str| tables.get(name).cloned().unwrap_or_default();
+        let key = || [col("runtime"), col("session_id")];
+        Ok(match self {
+            Self::Table(name) => table(name),
+            Self::Where(name, holds) => table(name).filter(holds()),
+            Self::Sessions => table("sessions").with_column(col("started_at").alias("occurred_at")),
+            Self::Errors => {
+                let columns = |kind: Expr, code: &str, message: &str, time: &str| {
+                    let [runtime, session] = key();
+                    let day = col(time).dt().date().alias("day");
+                    let time = col(time).alias("occurred_at");
+                    let kind = kind.alias("kind");
+                    let (code, message) = (col(code).alias("code"), col(message).alias("message"));
+                    [runtime, session, col("format"), col("agent"), time, day, kind, code, message]
+                };
+                let is_error = col("kind").eq(lit("error"));
+                let is_trouble = col("kind")
+                    .is_in(lit(Series::new("".into(), ["compaction", "subagent"])).implode(true), false)
+                    .not();
+                let events = table("events");
+                let failed = table("sessions").filter(col("status").eq(lit("error")));
+                let silent = failed.join(events.clone().filter(is_error), key(), key(), JoinType::Anti.into());
+                let silent = silent.select(columns(lit("error"), "error_kind", "error_message", "ended_at"));
+                let events = events.filter(is_trouble);
+                let events = events.select(columns(col("kind"), "code", "message", "occurred_at"));
+                concat([events, silent], UnionArgs::default())?
+            }
+            Self::Reconcile => {
+                // A total that names no model is compared with all that its session did.
+                let [runtime, session] = key();
+                let main = table("sessions").select([runtime, session, col("model").alias("session_model")]);
+                let rows = table("turns").join(main, key(), key(), JoinType::Left.into());
+                let is_unnamed = col("model").is_null().and(col("reported_cost_usd").is_not_null());
+                let model = when(is_unnamed.any(true).over(key())?).then(col("session_model")).otherwise(col("model"));
+                let known = |it: Expr, name: &str| when(it).then(col(name).sum()).otherwise(lit(NULL)).alias(name);
+                let is_priced =
+                    col("computed_cost_usd").is_not_null().or(col("total_tokens").fill_null(lit(0)).eq(lit(0)));
+                let sums =
+                    rows.with_column(model.alias("model")).group_by([col("runtime"), col("session_id"), col("model")]);
+                let sums = sums.agg([
+                    known(col("reported_cost_usd").count().gt(lit(0)), "reported_cost_usd"),
+                    known(is_priced.all(true).and(col("computed_cost_usd").count().gt(lit(0))), "computed_cost_usd"),
+                    col("occurred_at").min(),
+                    col("format").first(),
+                    col("provider").first(),
+                ]);
+                let difference = col("computed_cost_usd") - col("reported_cost_usd");
+                let difference = when(col("reported_cost_usd").gt(lit(0))).then(difference).otherwise(lit(NULL));
+                sums.filter(col("reported_cost_usd").is_not_null()).with_column(difference.alias("difference_usd"))
+            }
+        })
+    }
+}
+
+impl Report {
+    /// Its columns behind the dimensions, with what they say.
+    pub fn measures(&self) -> &'static [Measure] {
+        match self.body {
+            Body::Groups { measures, .. } => measures,
+            Body::Health => &[],
+        }
+    }
+
+    /// The report's rows.
+    ///
+    /// # Errors
+    /// When something is asked for that is not there.
+    pub fn run(&self, tables: Frames, options: &Options) -> Result<Answer, Error> {
+        let Body::Groups { rows, by: own, measures } = &self.body else {
+            return health::run(self, tables, options);
+        };
+        let mut by: Vec<&str> = options.by.iter().map(String::as_str).collect();
+        if by.is_empty() {
+            by = own.to_vec();
+        }
+        let mut seen = BTreeSet::new();
+        by.retain(|it| seen.insert(*it));
+        let measures: Vec<&Measure> = measures.iter().filter(|it| options.cost == Cost::Auto || !it.is_part).collect();
+        let mut grouping = Grouping::new(self.name, rows, tables, &options.scope, options.cost)?;
+        let keys = by.iter().map(|it| grouping.dimension(it)).collect::<Result<Vec<_>, _>>()?;
+        if measures.iter().any(|it| it.needs_session) {
+            grouping.join_sessions()?;
+        }
+        let of_rows: Vec<Expr> = measures.iter().filter_map(|it| it.of_rows()).collect();
+        // The order of a sum is no part of the answer, and so its last digits are none. One measure may be made of another
+        // that stands before it.
+        let digits = |frame: LazyFrame| {
+            frame.with_column(
+                dtype_col(&DataType::Float64).as_selector().as_expr().round(10, RoundMode::HalfAwayFromZero),
+            )
+        };
+        let derive = |mut frame: LazyFrame| {
+            for measure in measures.iter().filter_map(|it| it.of_groups()) {
+                frame = frame.with_column(measure);
+            }
+            digits(frame)
+        };
+        let names =
+            |by: &[&str]| by.iter().copied().chain(measures.iter().map(|it| it.name)).map(col).collect::<Vec<_>>();
+        let groups = derive(grouping.rows.clone().group_by_stable(keys).agg(of_rows.clone())).select(names(&by));
+        let groups = sorted(groups, &by, &measures, options)?;
+        let mut frames = vec![groups];
+        if options.total {
+            frames.push(derive(grouping.rows.select(of_rows)).select(names(&[])));
+        }
+        let plans = frames.into_iter().map(|it| it.logical_plan).collect();
+        // Both read the rows, which are read once.
+        let frames = LazyFrame::collect_all_with_engine(plans, Engine::InMemory, OptFlags::default())?;
+        let mut frames = frames.into_iter();
+        Ok(Answer {
+            rows: frames.next().unwrap_or_default(),
+            total: frames.next(),
+            wide: measures.iter().filter(|it| it.is_wide).map(|it| it.name).collect(),
+        })
+    }
+}
+
+/// In the order of time where time is a dimension, else the largest first.
+fn sorted(groups: LazyFrame, by: &[&str], measures: &[&Measure], options: &Options) -> Result<LazyFrame, Error> {
+    let is_time = |name: &&str| matches!(*name, "day" | "week" | "month" | "hour");
+    let first = measures.first().map(|it| it.name);
+    let largest = options.sort.as_deref().or_else(|| first.filter(|_| !by.iter().any(is_time)));
+    let mut columns: Vec<&str> = by.to_vec();
+    if let Some(largest) = largest {
+        let names = || by.iter().copied().chain(measures.iter().map(|it| it.name));
+        if !names().any(|it| it == largest) {
+            return Err(Error::Sort { column: largest.to_owned(), list: self::names(names()) });
+        }
+        columns.retain(|it| *it != largest);
+        columns.insert(0, largest);
+    }
+    let mut order = vec![false; columns.len()];
+    if let Some(first) = order.first_mut() {
+        *first = largest.is_some();
+    }
+    let order = SortMultipleOptions::default().with_order_descending_multi(order).with_nulls_last(true);
+    let sorted = groups.sort(columns, order);
+    Ok(match options.limit {
+        Some(limit) => sorted.limit(limit),
+        None => sorted,
+    })
+}
+
+/// Whether a text fits a pattern in which `*` stands for anything.
+fn fits(value: Expr, pattern: &str) -> Expr {
+    let value = value.cast(DataType::String);
+    if !pattern.contains('*') {
+        return value.eq(lit(pattern));
+    }
+    let parts: Vec<String> = pattern.split('*').map(escaped).collect();
+    value.str().contains(lit(format!("(?s)^{}$", parts.join(".*"))), true).fill_null(lit(false))
+}
+
+/// A text as a regular expression that only it fits.
+fn escaped(text: &str) -> String {
+    text.chars().fold(String::new(), |mut out, it| {
+        // A backslash before anything else has a meaning of its own, or none.
+        if r"\.+*?()|[]{}^$#&-~".contains(it) {
+            out.push('\\');
+        }
+        out.push(it);
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_has_no_sign_but_the_star() {
+        let texts = ["/a–b\nc", "/<a>.b", "/xa>yb"];
+        let fit = |pattern: &str| {
+            let frame = df!("x" => texts).unwrap().lazy().filter(fits(col("x"), pattern)).collect().unwrap();
+            frame.height()
+        };
+        assert_eq!(["*–*", "*<a>.b*", "*\\b*", "*b*", "/<a>.b", "*a?*"].map(fit), [1, 1, 0, 3, 1, 0]);
+    }
+
+    #[test]
+    fn the_tables_are_in_order() {
+        assert!(DIMENSIONS.is_sorted_by_key(|it| it.0));
+        for report in REPORTS {
+            assert!(!report.about.ends_with('.'), "{}", report.name);
+            if let Body::Groups { by, measures, .. } = &report.body {
+                assert!(by.iter().all(|by| DIMENSIONS.iter().any(|it| it.0 == *by)), "{}", report.name);
+                let names: BTreeSet<_> = measures.iter().map(|it| it.name).collect();
+                assert_eq!(names.len(), measures.len(), "{}", report.name);
+            }
+        }
+    }
+}
