@@ -34,6 +34,7 @@ pub mod json;
 pub mod ledger;
 pub mod lines;
 pub mod log;
+pub mod prices;
 #[cfg(feature = "archive")]
 pub mod query;
 #[cfg(feature = "archive")]

@@ -7,6 +7,7 @@ mod archive;
 mod commands;
 mod golden;
 mod invariants;
+mod prices;
 mod tidy;
 
 use std::path::{Path, PathBuf};
