@@ -54,7 +54,22 @@ NOT_TEXT = re.compile(
     r"audio|tts|image|realtime|embed|transcri|[-/]live|veo-|imagen|whisper|moderation|video|lyria|nano-banana|robotics|"
     r"translate|rerank|search-preview|deep-research|guard|ocr|[-/]omni"
 )
-REGION = r"(us|eu|apac|jp|au|ca|sa|us-gov|global)"
+# Where the tables disagree, genai-prices is kept, for it has the history, except:
+PREFER_LITELLM = {
+    ("deepseek", "deepseek-v3.2"): "the maker's price; the other's is a mean of hosts",
+}
+REASONS = {
+    ("anthropic", "claude-sonnet-4-5"): "the premium over 200k was announced and no end of it for this model",
+    ("deepseek", "deepseek-chat"): "neither: corrections.toml has the history",
+    ("deepseek", "deepseek-reasoner"): "neither: corrections.toml has the history",
+    ("deepseek", "deepseek-flash"): "litellm lists the price of the dear hours for all of them",
+    ("deepseek", "deepseek-v4-flash"): "litellm lists the price of the dear hours for all of them",
+    ("deepseek", "deepseek-v4-pro"): "litellm lists the price of the dear hours for all of them",
+    ("xai", "grok-code-fast-1"): "litellm lists what the name was redirected to after the model was retired",
+}
+REGION = r"(us|eu|apac|jp|au|ca|in|sa|us-gov|global)"
+# No list price per million tokens is above; a table that says so means another unit.
+HIGHEST = 700
 
 
 def fold(name):
@@ -171,15 +186,15 @@ def genai_entry(provider, model):
             if periods and periods[-1].get("hours") and strip(periods[-1], "hours") == strip(period, "hours", periods[-1]):
                 periods[-1]["hours"] += period["hours"]
                 continue
-            newest = [it["from"] for it in periods if "from" in it]
-            if newest:
-                period["from"] = newest[-1]
+            starts = [it["from"] for it in periods if "from" in it]
+            if starts:
+                period["from"] = starts[-1]
         periods.append(period)
     if not periods or "input" not in periods[-1] or "output" not in periods[-1]:
         return None
     names = [model["id"], *clause_names(model["match"])]
     entry = {"provider": provider, "model": model["id"], "aliases": names, "prices": periods}
-    standard = [it for it in periods if not it.get("hours")][-1]
+    standard = newest(entry)
     tiers = {}
     for variant in model.get("price_variants") or []:
         when = variant["when"]
@@ -261,7 +276,7 @@ def litellm_entry(provider, name, model):
             long.append({"above": size * 1000 - (provider == "xai"), **{it: period[it] for it in RATES if it in period}, **rates})
         if long:
             period["long_context"] = long
-    if not period.get("input") or not period.get("output"):
+    if not period.get("input") or not period.get("output") or max(period["input"], period["output"]) > HIGHEST:
         return None
     search = (model.get("search_context_cost_per_query") or {}).get("search_context_size_medium")
     if search:
@@ -298,9 +313,9 @@ def litellm_names(provider, key):
             region, name = it[1], name[it.end():]
         if not re.match(r"[a-z0-9]+\.", name):
             return None, None
-        name = re.sub(r"^(anthropic|amazon|meta|mistral|deepseek|openai|qwen|moonshotai?|minimax|zai|google|nvidia|cohere|ai21|writer)\.", "", name)
+        name = re.sub(r"^(anthropic|amazon|meta|mistral|deepseek|openai|qwen|moonshotai|moonshot|minimax|zai|google|nvidia|cohere|ai21|writer|xai)\.", "", name)
         name = re.sub(r"-v\d+(:\d+)*$|:\d+$", "", name)
-        return name, region
+        return undated(name) if name.startswith("claude") else name, region
     if provider == "azure":
         name = re.sub(r"^(azure|azure_ai)/", "", name)
         if it := re.match(r"(us|eu|global|global-standard)/", name):
@@ -361,6 +376,7 @@ def collect(genai, litellm):
             if entry and entry["prices"][-1]["input"] and not model["id"].startswith("ft:"):
                 book.add(entry)
                 clauses.append((entry, model["match"]))
+    from_genai = {id(it) for it in book.entries}
     for key, model in litellm.items():
         provider = LITELLM_MAKERS.get(model.get("litellm_provider"))
         if not provider or NOT_TEXT.search(key) or key.startswith("ft:"):
@@ -375,16 +391,23 @@ def collect(genai, litellm):
             known = next((it for it, match in clauses if it["provider"] == provider and clause_matches(match, name.lower())), None)
         if known:
             theirs, ours = entry["prices"][0], newest(known)
+            if id(known) not in from_genai:
+                if differences(ours, theirs) and fold(name) != fold(known["model"]):
+                    book.add(entry)
+                continue
             differ = differences(ours, theirs)
-            if not stated:
+            # Mistral's `latest` moves on to other models, at other prices.
+            if not stated or (provider == "mistral" and not book.get(provider, name)):
                 if differ:
                     book.add(entry)
                 else:
                     book.alias(known, name)
                 continue
             if differ:
-                if not any((it[0], it[3]) == (known, differ) for it in book.disagreements):
-                    book.disagreements.append((known, ours, theirs, differ))
+                if not any(it[0] is known for it in book.disagreements):
+                    book.disagreements.append((known, dict(ours), theirs, differ))
+                if (provider, known["model"]) in PREFER_LITELLM:
+                    ours.update({it: theirs[it] for it in differ})
             for rate in [*RATES[2:], "web_search"]:
                 if ours.get(rate) is None and theirs.get(rate) is not None:
                     ours[rate] = theirs[rate]
@@ -399,17 +422,6 @@ def collect(genai, litellm):
             book.add(entry)
     hosts(book, genai, litellm)
     return book
-
-
-def maker_of(book, name):
-    core = name.rsplit("/", 1)[-1]
-    for (provider, known), entry in book.names.items():
-        if provider in MAKERS and known in (fold(core), undated(core)):
-            return entry
-    return None
-
-
-MAKERS = set(GENAI_MAKERS.values()) | set(LITELLM_MAKERS.values())
 
 
 def hosts(book, genai, litellm):
@@ -450,7 +462,11 @@ def hosts(book, genai, litellm):
         name, region = litellm_names(provider, key)
         entry = name and litellm_entry(provider, name, model)
         if entry:
-            regional.setdefault((provider, name), {}).setdefault(region, entry)
+            by_region = regional.setdefault((provider, name), {})
+            own = maker(name)
+            # Of several versions of one name, that with the maker's price.
+            if region not in by_region or (own and differences(newest(own), by_region[region]["prices"][0])):
+                by_region[region] = entry
     for (provider, name), by_region in regional.items():
         base = by_region.get("global") or by_region.get(None) or next(iter(by_region.values()))
         for region, entry in by_region.items():
@@ -534,7 +550,7 @@ def price_words(period):
 
 
 def disagreement_table(book):
-    rows = ["| provider | model | differ in | genai-prices | litellm |", "| --- | --- | --- | --- | --- |"]
+    rows = ["| provider | model | genai-prices | litellm | kept | why |", "| --- | --- | --- | --- | --- | --- |"]
     for entry, ours, theirs, differ in sorted(book.disagreements, key=lambda it: (it[0]["provider"], it[0]["model"])):
         kinds = [it for it in differ if it != "long_context"]
         def words(period):
@@ -542,7 +558,12 @@ def disagreement_table(book):
             if "long_context" in differ:
                 some["long_context"] = period.get("long_context", [])
             return price_words(some) or "no tier"
-        rows.append(f"| {entry['provider']} | {entry['model'].lower()} | {', '.join(differ)} | {words(ours)} | {words(theirs)} |")
+
+        key = (entry["provider"], entry["model"])
+        reason = PREFER_LITELLM.get(key)
+        kept, why = ("litellm", reason) if reason else ("genai-prices", REASONS.get(key, "it has the history"))
+        kept = "correction" if why.startswith("neither") else kept
+        rows.append(f"| {entry['provider']} | {entry['model'].lower()} | {words(ours)} | {words(theirs)} | {kept} | {why} |")
     return rows
 
 

@@ -404,6 +404,7 @@ impl Merge {
             known.effort = known.effort.take().or(turn.effort);
             known.service_tier = known.service_tier.take().or(turn.service_tier);
             known.speed = known.speed.take().or(turn.speed);
+            known.inference_geo = known.inference_geo.take().or(turn.inference_geo);
             if known.is_subagent && !turn.is_subagent {
                 // A side question replays the main agent's response: it stays the main agent's.
                 (known.is_subagent, known.agent_id, known.agent) = (false, None, None);

@@ -346,6 +346,8 @@ pub struct Turn {
     pub service_tier: Option<String>,
     /// Speed, as logged.
     pub speed: Option<String>,
+    /// Where it was computed, as logged: some regions cost more. The tables have no column for it.
+    pub inference_geo: Option<String>,
     /// Size of the model's context window.
     pub context_window: Option<i64>,
     /// What it cost in tokens.

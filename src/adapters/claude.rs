@@ -65,6 +65,8 @@ pub(super) struct Usage<'a> {
     #[serde(borrow)]
     speed: Text<'a>,
     #[serde(borrow)]
+    inference_geo: Text<'a>,
+    #[serde(borrow)]
     iterations: Vec<Iteration<'a>>,
 }
 
@@ -291,6 +293,8 @@ impl Conversation {
                 turn.web_searches = turn.web_searches.max(usage.server_tool_use.web_search_requests.get());
                 turn.service_tier = usage.service_tier.owned().or_else(|| turn.service_tier.take());
                 turn.speed = usage.speed.owned().or_else(|| turn.speed.take());
+                let geo = usage.inference_geo.owned().filter(|it| it != "not_available");
+                turn.inference_geo = geo.or_else(|| turn.inference_geo.take());
                 advice = usage.iterations.iter().filter(|it| it.kind.as_str() == "advisor_message").collect();
             }
         }

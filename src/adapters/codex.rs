@@ -141,6 +141,7 @@ impl Running {
 pub(super) struct Next {
     pub(super) model: Option<String>,
     pub(super) effort: Option<String>,
+    pub(super) service_tier: Option<String>,
     pub(super) provider: Option<String>,
     pub(super) context_window: Option<i64>,
     pub(super) total: Running,
@@ -172,6 +173,7 @@ impl Next {
         turn.model.clone_from(&self.model);
         turn.provider.clone_from(&self.provider);
         turn.effort.clone_from(&self.effort);
+        turn.service_tier.clone_from(&self.service_tier);
         turn.occurred_at = time;
         turn.context_window = window.or(self.context_window);
         for call in self.calls.drain(..) {

@@ -94,6 +94,8 @@ struct Payload<'a> {
     model: Text<'a>,
     #[serde(borrow)]
     effort: Text<'a>,
+    #[serde(borrow)]
+    thread_settings: Settings<'a>,
     // messages and ends
     #[serde(borrow)]
     role: Text<'a>,
@@ -141,6 +143,14 @@ struct Payload<'a> {
     invocation: Invocation<'a>,
     #[serde(borrow)]
     result: Raw<'a>,
+}
+
+/// What the user has set for the responses from here on.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Settings<'a> {
+    #[serde(borrow)]
+    service_tier: Text<'a>,
 }
 
 /// `{"subagent":{"thread_spawn":{"parent_thread_id":…}}}`, or the word of a client.
@@ -374,6 +384,8 @@ impl Thread {
             "stream_error" => {
                 self.builder.event(EventKind::Retry, line.number, time).message = event.message.some().map(brief);
             }
+            // The settings from here on, whole: a tier that is not in them is the standard one (accounting: Codex models).
+            "thread_settings_applied" => self.so_far.next.service_tier = event.thread_settings.service_tier.owned(),
             "context_compacted" => self.compacted(line, time),
             "patch_apply_end" => self.patch_end(event, line, time),
             "exec_command_end" => self.exec_end(event),
@@ -391,7 +403,6 @@ impl Thread {
             | "item_completed"
             | "thread_name_updated"
             | "thread_rolled_back"
-            | "thread_settings_applied"
             | "entered_review_mode"
             | "exited_review_mode"
             | "view_image_tool_call"

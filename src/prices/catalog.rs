@@ -217,7 +217,17 @@ impl fmt::Display for Day {
 
 impl<'de> Deserialize<'de> for Day {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
+        /// TOML has dates of its own.
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Text(String),
+            Date(toml::value::Datetime),
+        }
+        let text = match Written::deserialize(deserializer)? {
+            Written::Text(text) => text,
+            Written::Date(date) => date.to_string(),
+        };
         Self::parse(&text).ok_or_else(|| D::Error::custom(format!("`{text}` is no day: write it as \"2026-03-13\"")))
     }
 }

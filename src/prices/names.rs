@@ -129,6 +129,13 @@ static FAMILIES: &[(&str, &str)] = &[
     ("sonar", "perplexity"),
 ];
 
+/// Whose models Bedrock names `vendor.model`.
+#[rustfmt::skip]
+static BEDROCK_VENDORS: &[&str] = &[
+    "ai21", "amazon", "anthropic", "cohere", "deepseek", "google", "meta", "minimax", "mistral", "moonshot", "moonshotai",
+    "openai", "qwen", "xai", "zai",
+];
+
 fn provider(word: &str) -> Option<&'static Provider> {
     let word = fold(word).replace('_', "-");
     PROVIDERS.iter().find(|it| it.id == word || it.names.contains(&word.as_str()))
@@ -187,7 +194,7 @@ impl Catalog {
 
     fn look_up(&self, name: &Name, logged: &str) -> Option<Found<'_>> {
         let folded = fold(&name.text);
-        let family = family(&folded);
+        let family = family(folded.rsplit('/').next().unwrap_or_default());
         let rank = |entry: &Entry| {
             if entry.provider.is_empty() || name.provider.as_deref() == Some(&entry.provider) {
                 return Some(0);
@@ -217,7 +224,7 @@ impl Catalog {
         } else if rules.is_empty() && first.model != logged {
             rules.push(Rule::Spelling);
         }
-        if best == 1 && name.provider.as_deref().is_some_and(|it| it != first.provider && is_host(it)) {
+        if best == 1 && name.provider.as_deref().is_some_and(|it| it != first.provider) {
             rules.push(Rule::MakersPrice);
         }
         let entries = entries.into_iter().map(|(_, it)| it).collect();
@@ -301,9 +308,7 @@ impl Name {
             return Some((Some(first), vendor(word)?, self.text.len() - model.len()));
         }
         // Dots stand in versions too: `claude.` is no vendor.
-        let is_vendor =
-            ["anthropic", "amazon", "meta", "mistral", "deepseek", "openai", "qwen", "moonshot", "moonshotai"];
-        let is_vendor = is_vendor.contains(&first) || ["minimax", "zai", "google", "cohere", "ai21"].contains(&first);
+        let is_vendor = BEDROCK_VENDORS.contains(&first);
         Some((None, vendor(first).filter(|_| is_vendor)?, self.text.len() - rest.len()))
     }
 
@@ -316,10 +321,17 @@ impl Name {
             self.keep_end(self.text.len() - length);
             return true;
         }
+        let is_bedrock = self.provider.as_deref() == Some("bedrock");
+        if is_bedrock
+            && let Some((start, number)) = self.text.rsplit_once(':')
+            && is_number(number)
+            && !start.contains("-v")
+        {
+            return self.keep_start(start.len());
+        }
         // -v1:0, -v1:0:200k, and at Bedrock -v1 alone.
         let Some((start, version)) = self.text.rsplit_once("-v") else { return false };
         let (number, rest) = version.split_once(':').unwrap_or((version, ""));
-        let is_bedrock = self.provider.as_deref() == Some("bedrock");
         if !is_number(number) || (rest.is_empty() && !is_bedrock) {
             return false;
         }
@@ -348,7 +360,7 @@ impl Name {
         {
             return self.keep_start(start.len());
         }
-        let family = family(&fold(text));
+        let family = family(fold(text).rsplit('/').next().unwrap_or_default());
         if let Some((start, variant)) = text.rsplit_once(':')
             && matches!((variant, family), ("thinking" | "beta", Some("anthropic" | "google")))
         {
