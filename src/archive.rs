@@ -4,6 +4,7 @@
 //! facts of the files that changed and settles all of them again, so that the order of ingests does not matter. Facts of
 //! files that are gone stay: the archive outlives the logs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write};
@@ -13,12 +14,14 @@ use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::frames::{self, TABLES};
+use crate::prices::{Catalog, Day, Entry, ImportError, Table};
 use crate::source::{Source, SourceStatus};
 use crate::tables::Tables;
 
 const MARKER: &str = "agentlogs.json";
 const FACTS: &str = "facts";
 const LOCK: &str = "lock";
+const PRICES: &str = "prices";
 const VERSION: u32 = 1;
 
 /// A folder that holds an archive, or will.
@@ -60,6 +63,14 @@ pub enum Error {
         /// Why.
         error: String,
     },
+    /// A table of prices cannot be used.
+    #[error("{}: {error}", .path.display())]
+    Prices {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: ImportError,
+    },
     /// Its tables cannot be read or written.
     #[error(transparent)]
     Polars(#[from] PolarsError),
@@ -68,6 +79,9 @@ pub enum Error {
 #[derive(Serialize, Deserialize)]
 struct Marker {
     version: u32,
+    /// The day of the prices that its tables are computed with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prices: Option<Day>,
 }
 
 /// Keeps other processes from writing the archive.
@@ -90,6 +104,18 @@ impl Archive {
     /// # Errors
     /// When there is no archive, or one of another version.
     pub fn check(&self) -> Result<(), Error> {
+        self.marker().map(drop)
+    }
+
+    /// The day of the prices that its tables are computed with.
+    ///
+    /// # Errors
+    /// When there is no archive, or one of another version.
+    pub fn priced_with(&self) -> Result<Option<Day>, Error> {
+        Ok(self.marker()?.prices)
+    }
+
+    fn marker(&self) -> Result<Marker, Error> {
         let path = self.folder.join(MARKER);
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
@@ -99,7 +125,7 @@ impl Archive {
         let marker: Marker =
             serde_json::from_slice(&bytes).map_err(|error| Error::Damaged { path, error: error.to_string() })?;
         if marker.version == VERSION {
-            Ok(())
+            Ok(marker)
         } else {
             Err(Error::Version { folder: self.folder.clone(), found: marker.version })
         }
@@ -154,6 +180,38 @@ impl Archive {
             .collect()
     }
 
+    /// The prices that were imported into it; none if there is no archive yet.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn own_prices(&self) -> Result<Vec<Entry>, Error> {
+        let path = self.folder.join(PRICES);
+        match fs::read(&path) {
+            Ok(bytes) if bytes.is_empty() => Ok(Vec::new()),
+            Ok(bytes) => Table::parse(&bytes).map(|it| it.entries).map_err(|error| Error::Prices { path, error }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(Error::File { path, error }),
+        }
+    }
+
+    /// Keeps prices as its own, in place of those that it has.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn write_own_prices(&self, entries: &Table) -> Result<(), Error> {
+        self.replace(PRICES, |file| file.write_all(entries.to_json_lines().as_bytes()))
+    }
+
+    /// The built-in prices under its own.
+    ///
+    /// # Errors
+    /// When its own cannot be read.
+    pub fn catalog(&self) -> Result<Cow<'static, Catalog>, Error> {
+        let own = self.own_prices()?;
+        let catalog = Catalog::built_in();
+        Ok(if own.is_empty() { Cow::Borrowed(catalog) } else { Cow::Owned(catalog.under(own)) })
+    }
+
     /// Writes the tables and the facts that they were made of. Each file is replaced whole.
     ///
     /// # Errors
@@ -170,7 +228,8 @@ impl Archive {
             }
             writer.flush()
         })?;
-        self.replace(MARKER, |file| Ok(writeln!(file, "{{\"version\": {VERSION}}}")?))
+        let marker = Marker { version: VERSION, prices: tables.priced_with };
+        self.replace(MARKER, |file| Ok(serde_json::to_writer(&mut *file, &marker)?))
     }
 
     fn replace(&self, name: &str, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), Error> {
@@ -210,7 +269,7 @@ impl Archive {
 fn is_own(name: &str) -> bool {
     let name = name.strip_suffix(".next").unwrap_or(name);
     let is_table = |it: &str| TABLES.contains(&it);
-    [MARKER, FACTS, LOCK].contains(&name) || name.strip_suffix(".parquet").is_some_and(is_table)
+    [MARKER, FACTS, LOCK, PRICES].contains(&name) || name.strip_suffix(".parquet").is_some_and(is_table)
 }
 
 /// Writes one frame as parquet, compressed with zstd.

@@ -23,6 +23,9 @@ pub enum Command {
     Query(Query),
     /// Write tables to files
     Export(Export),
+    /// What tokens cost: list prices, explain a session's cost, import your own
+    #[command(subcommand)]
+    Prices(Prices),
     /// Say what a log is, why, and what it tells, as JSON
     Inspect(Inspect),
     /// List the formats that can be read
@@ -243,6 +246,56 @@ pub enum Kind {
     Parquet,
     Csv,
     Jsonl,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Prices {
+    /// List all models with today's prices, in US dollars per million tokens
+    List {
+        /// Only models of which name or provider contains this
+        #[arg(value_name = "TEXT")]
+        text: Option<String>,
+        #[command(flatten)]
+        archive: ArchiveFolder,
+        #[command(flatten)]
+        printed: Printed,
+    },
+    /// Show which model a logged name means, and its prices since when
+    Show {
+        /// The name, as logs write it
+        model: String,
+        /// The provider, as logs write it
+        #[arg(long, value_name = "P")]
+        provider: Option<String>,
+        #[command(flatten)]
+        archive: ArchiveFolder,
+        #[command(flatten)]
+        printed: Printed,
+    },
+    /// Show how the cost of a session comes about: tokens times price, turn by turn
+    Explain {
+        /// The session's id, or the beginning of it
+        session: String,
+        #[command(flatten)]
+        from: From,
+        #[command(flatten)]
+        printed: Printed,
+    },
+    /// Take your own prices into the archive and compute its costs anew
+    ///
+    /// FILE is the table of `LiteLLM` (`model_prices_and_context_window.json`) or of genai-prices (`data.json`), or a TOML of
+    /// your own prices as docs/prices.md describes. They come before the built-in ones; those of a model that was imported before are
+    /// replaced.
+    Import {
+        /// The table of prices
+        #[arg(required_unless_present = "clear")]
+        file: Option<PathBuf>,
+        /// Drop all prices that were imported before
+        #[arg(long)]
+        clear: bool,
+        #[command(flatten)]
+        archive: ArchiveFolder,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -13,7 +13,7 @@ use crate::session::{
     TotalKind, Turn, add, add_money,
 };
 use crate::source::{Source, SourceStatus};
-use crate::tables::{CallRow, ChangeRow, CostSource, EventRow, Grain, Money, SessionRow, Tables, TurnRow, Usage};
+use crate::tables::{CallRow, ChangeRow, EventRow, Grain, SessionRow, Tables, TurnRow, Usage};
 use crate::time::Time;
 
 /// Makes the tables of all that was read. Their sources have no sessions any more: those are the tables.
@@ -527,16 +527,18 @@ impl Merge {
             .iter()
             .map(|index| {
                 let (source, turn) = mem::take(&mut self.turns[*index]);
-                let money = reported(turn.cost, turn.tokens);
                 let tool_calls = shows.has(Shows::TOOL_CALLS).then_some(calls_of_turn[*index]);
                 let number = Some(numbers[*index]);
-                TurnRow { session: session_index, source, number, grain: Grain::Turn, turn, tool_calls, money }
+                TurnRow { session: session_index, source, number, turn, tool_calls, ..TurnRow::default() }
             })
             .collect();
         let totals = Totals::new(mem::take(&mut self.totals));
         let is_conflict = totals.rest(&mut rows, session_index, &self.session);
         let row = self.session_row(&rows, &totals, is_conflict);
         tables.sessions.push(row);
+        for row in &mut rows {
+            row.covered_by = row.covered_by.map(|it| it + tables.turns.len());
+        }
         tables.turns.append(&mut rows);
         let number = |turn: Option<usize>| turn.map(|it| numbers[it]);
         let call_turns: HashMap<&str, usize> =
@@ -616,13 +618,8 @@ impl Merge {
             web_searches: web_searches.or(shows.has(Shows::WEB_SEARCHES).then_some(0)),
             tokens,
             usage: usage(&session, rows, tokens, totals, is_conflict),
-            money: sum_money(rows),
-            unpriced_tokens: rows
-                .iter()
-                .filter(|it| it.money.source.is_none())
-                .filter_map(|it| it.turn.tokens.total())
-                .sum(),
             session,
+            ..SessionRow::default()
         }
     }
 }
@@ -671,19 +668,6 @@ fn turn_order(turns: &[(usize, Turn)]) -> Vec<usize> {
     order
 }
 
-/// A reported cost of a row: 0 beside tokens is no price (a subscription, a proxy), though it is kept as reported.
-fn reported(cost: Option<Cost>, tokens: Tokens) -> Money {
-    let Some(cost) = cost else { return Money::default() };
-    let is_price = cost.total > 0.0 || tokens.total().unwrap_or(0) == 0;
-    Money {
-        cost: is_price.then_some(cost.total),
-        source: is_price.then_some(CostSource::Reported),
-        reported: Some(cost.total),
-        computed: None,
-        parts: cost.parts.filter(|_| is_price),
-    }
-}
-
 /// The main agent's model with most responses, the later on a tie; where no agent shows responses, nothing.
 fn main_model(rows: &[TurnRow]) -> Option<String> {
     let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
@@ -721,24 +705,6 @@ fn usage(session: &SessionResult, rows: &[TurnRow], tokens: Tokens, totals: &Tot
     } else {
         Usage::Exact
     }
-}
-
-fn sum_money(rows: &[TurnRow]) -> Money {
-    let sum = |of: fn(&Money) -> Option<f64>| rows.iter().filter_map(|it| of(&it.money)).reduce(|a, b| a + b);
-    let source = rows.iter().filter_map(|it| it.money.source).reduce(|a, b| if a == b { a } else { CostSource::Mixed });
-    // Parts are known for the session only where they are for every row that costs.
-    let with_cost = || rows.iter().filter(|it| it.money.cost.is_some());
-    let parts = with_cost().map(|it| it.money.parts).collect::<Option<Vec<_>>>().filter(|it| !it.is_empty());
-    let parts = parts.map(|parts| {
-        parts.into_iter().fold(crate::session::CostParts::default(), |sum, it| crate::session::CostParts {
-            input: sum.input + it.input,
-            output: sum.output + it.output,
-            cache_read: sum.cache_read + it.cache_read,
-            cache_write: sum.cache_write + it.cache_write,
-            web_search: sum.web_search + it.web_search,
-        })
-    });
-    Money { cost: sum(|it| it.cost), source, reported: sum(|it| it.reported), computed: sum(|it| it.computed), parts }
 }
 
 /// The totals of one session, each process and thread counted once.
@@ -896,14 +862,7 @@ impl Totals {
             is_conflict |= rest.kinds().into_iter().flatten().any(|it| it < 0);
             let tokens = rest.zip(rest, |it, _| it.map(|it| it.max(0)));
             let searched: i64 = of_model().filter_map(|it| it.turn.web_searches).sum();
-            let paid: f64 = of_model().filter_map(|it| it.money.reported).sum();
-            if sum.total.cost.is_some_and(|it| it > 0.0) {
-                // What a reported total covers is paid, though nobody knows how much of it each turn was.
-                let of_model = rows[..turns].iter_mut().enumerate().filter(|it| is_of_model(it.0)).map(|it| it.1);
-                of_model
-                    .filter(|it| it.money.cost.is_none())
-                    .for_each(|it| it.money.source = Some(CostSource::Reported));
-            }
+            let paid: f64 = of_model().filter_map(|it| Some(it.turn.cost?.total)).sum();
             let extra = if Some(model) == largest { unassigned.take().unwrap_or(0.0) } else { 0.0 };
             let cost = sum.total.cost.or((extra > 0.0).then_some(0.0)).map(|it| (it + extra - paid).max(0.0));
             let web_searches = sum.total.web_searches.map(|it| (it - searched).max(0));
@@ -921,12 +880,10 @@ impl Totals {
                 cost: cost.map(|total| Cost { total, parts: None }),
                 ..Turn::default()
             };
-            // A reported 0 beside the tokens of the whole model is no price.
-            let mut money = reported(turn.cost, sum.total.tokens);
-            if money.cost.is_none() && cost == Some(0.0) && paid > 0.0 {
-                money.reported = Some(0.0);
-            }
-            rows.push(of_session(session_index, sum.source, turn, money));
+            let holder = rows.len();
+            let of_model = rows[..turns].iter_mut().enumerate().filter(|it| is_of_model(it.0)).map(|it| it.1);
+            of_model.for_each(|it| it.covered_by = Some(holder));
+            rows.push(of_session(session_index, sum.source, turn));
         }
         // The log that the runtime keeps shows the responses of the thread: the totals hold only what it leaves out.
         let mut spent = rows[..turns].iter().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens));
@@ -945,7 +902,7 @@ impl Totals {
                     tokens,
                     ..Turn::default()
                 };
-                rows.push(of_session(session_index, *source, turn, Money::default()));
+                rows.push(of_session(session_index, *source, turn));
             }
         }
         is_conflict
@@ -953,8 +910,8 @@ impl Totals {
 }
 
 /// A row that stands for what no response shows.
-fn of_session(session: usize, source: usize, turn: Turn, money: Money) -> TurnRow {
-    TurnRow { session, source, number: None, grain: Grain::Session, turn, tool_calls: None, money }
+fn of_session(session: usize, source: usize, turn: Turn) -> TurnRow {
+    TurnRow { session, source, grain: Grain::Session, turn, ..TurnRow::default() }
 }
 
 /// Which total holds each response.

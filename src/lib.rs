@@ -8,6 +8,7 @@
 //! lines      bytes -> numbered records
 //! adapters   records -> SessionResult, one file a format   (json, wire, builder, tools, errors, time)
 //! ledger     SessionResults of all files -> tables: copies removed, counters derived
+//! costs      what the tables' rows cost: reported, or tokens times prices
 //! ingest     the pipeline itself
 //! ---------- below here only with the feature `archive` (polars)
 //! frames     tables -> polars frames; the only place that spells column names
@@ -22,6 +23,7 @@ pub mod adapters;
 #[cfg(feature = "archive")]
 pub mod archive;
 pub mod builder;
+pub mod costs;
 pub mod discover;
 pub mod errors;
 #[cfg(feature = "archive")]

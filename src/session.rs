@@ -300,6 +300,35 @@ pub struct CostParts {
     pub web_search: f64,
 }
 
+impl CostParts {
+    /// The sum of the parts.
+    pub fn total(self) -> f64 {
+        self.input + self.output + self.cache_read + self.cache_write + self.web_search
+    }
+
+    /// Part by part.
+    #[must_use]
+    pub fn zip(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
+        Self {
+            input: of(self.input, other.input),
+            output: of(self.output, other.output),
+            cache_read: of(self.cache_read, other.cache_read),
+            cache_write: of(self.cache_write, other.cache_write),
+            web_search: of(self.web_search, other.web_search),
+        }
+    }
+
+    /// Parts of another total in the same proportions; none if there are no proportions.
+    pub fn scaled_to(self, total: f64) -> Option<Self> {
+        let sum = self.total();
+        // Parts that already are its are kept to the last digit.
+        if (sum - total).abs() <= 1e-12 {
+            return Some(self);
+        }
+        (sum > 0.0).then(|| self.zip(self, |it, _| it * total / sum))
+    }
+}
+
 /// Which response a turn is. Turns of equal identity are copies of one response.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Identity {

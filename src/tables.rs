@@ -1,5 +1,6 @@
 //! The tables of the contract as rows, after the ledger: what `frames` makes columns of.
 
+use crate::prices::Day;
 use crate::session::{CostParts, Event, FileChange, SessionResult, Tokens, ToolCall, Turn};
 use crate::source::Source;
 
@@ -18,6 +19,8 @@ pub struct Tables {
     pub events: Vec<EventRow>,
     /// One row per file that was looked at; what it told has moved into the other tables.
     pub sources: Vec<Source>,
+    /// The day of the prices that costs are computed with.
+    pub priced_with: Option<Day>,
 }
 
 /// How far a session's usage can be trusted.
@@ -128,7 +131,7 @@ pub struct SessionRow {
     pub tokens: Tokens,
     /// How far that can be trusted.
     pub usage: Usage,
-    /// Sum over the ledger's rows.
+    /// Sum over the ledger's rows: see [`crate::costs`].
     pub money: Money,
     /// Tokens of rows that no cost covers.
     pub unpriced_tokens: i64,
@@ -169,7 +172,9 @@ pub struct TurnRow {
     pub turn: Turn,
     /// Its calls, where the format shows calls.
     pub tool_calls: Option<i64>,
-    /// What it cost.
+    /// Index in the ledger of the row with the rest of a total that holds this response.
+    pub covered_by: Option<usize>,
+    /// What it cost: see [`crate::costs`].
     pub money: Money,
 }
 

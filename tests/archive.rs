@@ -7,11 +7,11 @@ use agentlogs::archive::{self, Archive};
 use agentlogs::builder::Content;
 use agentlogs::frames::{self, TABLES};
 use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::query;
 use agentlogs::render::{self, Format, Look};
-use agentlogs::{ledger, query};
 use polars::prelude::*;
 
-use crate::{facts, root};
+use crate::{facts, root, settled};
 
 fn shown(frame: &DataFrame) -> String {
     let mut out = Vec::new();
@@ -20,7 +20,7 @@ fn shown(frame: &DataFrame) -> String {
 }
 
 fn sample_frames() -> Vec<(&'static str, DataFrame)> {
-    frames::frames(&ledger::settle(facts(Content::None))).unwrap()
+    frames::frames(&settled(facts(Content::None))).unwrap()
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn what_goes_into_parquet_comes_out() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::at(folder.path().join("archive"));
     let facts = facts(Content::Full);
-    let tables = ledger::settle(facts.clone());
+    let tables = settled(facts.clone());
     let _lock = archive.lock().unwrap();
     archive.write(&facts, &tables).unwrap();
     let known: Vec<_> = archive.facts().unwrap().into_values().collect();
@@ -84,7 +84,7 @@ fn any_number_of_ingests_gives_the_same_tables() {
         let taken = ingest::read(&options, &known, &Progress::default());
         let unchanged = taken.unchanged.len();
         let facts = archive::join(known, taken.sources);
-        archive.write(&facts, &ledger::settle(facts.clone())).unwrap();
+        archive.write(&facts, &settled(facts.clone())).unwrap();
         unchanged
     };
     let once = Archive::at(folder.path().join("once"));
@@ -134,7 +134,7 @@ fn a_log_that_is_overwritten_is_set_aside() {
             let options = Options { roots: vec![logs.clone()], ..Options::default() };
             let taken = ingest::read(&options, &known, &Progress::default());
             let facts = archive::join(known, taken.sources);
-            let tables = ledger::settle(facts.clone());
+            let tables = settled(facts.clone());
             assert_eq!((tables.sessions.len(), facts.len()), (sessions, sources), "{} bytes", content.len());
             archive.write(&facts, &tables).unwrap();
         }

@@ -5,14 +5,13 @@ use std::fs;
 use agentlogs::adapters::{self, Hints, Parsed};
 use agentlogs::builder::Content;
 use agentlogs::health::Reason;
-use agentlogs::ledger;
 use agentlogs::lines::Lines;
 use agentlogs::source::{Source, SourceStatus};
-use agentlogs::tables::SessionRow;
+use agentlogs::tables::{CostSource, SessionRow};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use crate::{facts, samples};
+use crate::{facts, samples, settled};
 
 fn texts() -> Vec<Vec<u8>> {
     samples().iter().map(|it| fs::read(it).unwrap()).collect()
@@ -107,8 +106,8 @@ proptest! {
     /// The tables do not depend on the order in which files were read.
     #[test]
     fn order_does_not_matter(shuffled in Just(facts(Content::Text)).prop_shuffle()) {
-        let expected = format!("{:?}", ledger::settle(facts(Content::Text)));
-        prop_assert_eq!(format!("{:?}", ledger::settle(shuffled)), expected);
+        let expected = format!("{:?}", settled(facts(Content::Text)));
+        prop_assert_eq!(format!("{:?}", settled(shuffled)), expected);
     }
 
     /// Any copies of any files change nothing but `sources`.
@@ -119,7 +118,7 @@ proptest! {
             source.path = format!("zz-copy/{}", source.path);
             all.push(source);
         }
-        let (once, all) = (ledger::settle(once), ledger::settle(all));
+        let (once, all) = (settled(once), settled(all));
         prop_assert_eq!(format!("{:?}{:?}", once.sessions, once.turns), format!("{:?}{:?}", all.sessions, all.turns));
         prop_assert_eq!(format!("{:?}{:?}", once.tool_calls, once.events), format!("{:?}{:?}", all.tool_calls, all.events));
     }
@@ -133,7 +132,7 @@ fn counted(texts: &[Vec<u8>]) -> Vec<String> {
         sessions: parse(text).sessions,
         ..Source::default()
     };
-    let tables = ledger::settle(texts.iter().enumerate().map(source).collect());
+    let tables = settled(texts.iter().enumerate().map(source).collect());
     let count = |it: &SessionRow| {
         let counts = [it.turns, it.user_turns, it.tool_calls, it.tool_errors, it.file_changes, it.compactions];
         format!("{} {:?} {:?} {:?} {:?}", it.session.session_id, it.session.status, it.tokens, it.money, counts)
@@ -170,7 +169,7 @@ fn the_beginning_of_a_log_beside_it_counts_nothing() {
 /// Every token of the ledger stands in its session, and no part of a row is larger than the row.
 #[test]
 fn the_ledger_adds_up() {
-    let tables = ledger::settle(facts(Content::None));
+    let tables = settled(facts(Content::None));
     for (index, row) in tables.sessions.iter().enumerate() {
         let of_session = || tables.turns.iter().filter(|it| it.session == index);
         let sum: i64 = of_session().filter_map(|it| it.turn.tokens.total()).sum();
@@ -183,8 +182,13 @@ fn the_ledger_adds_up() {
         assert!(tokens.reasoning <= tokens.output || tokens.output.is_none(), "{:?}", row.turn);
         assert!(tokens.cache_write_1h <= tokens.cache_write || tokens.cache_write.is_none(), "{:?}", row.turn);
         if let (Some(parts), Some(cost)) = (row.money.parts, row.money.cost) {
-            let sum = parts.input + parts.output + parts.cache_read + parts.cache_write + parts.web_search;
-            assert!((sum - cost).abs() < 1e-9, "{:?}", row.turn);
+            assert!((parts.total() - cost).abs() < 1e-9, "{:?}", row.turn);
         }
+        let money = row.money;
+        let all = [money.cost, money.reported, money.computed];
+        assert!(all.into_iter().flatten().all(|it| it >= 0.0), "{money:?}");
+        // Every dollar says where it is from; a price is no report.
+        assert!(money.source.is_some() || money.cost.is_none(), "{money:?}");
+        assert!(money.source != Some(CostSource::Computed) || money.cost == money.computed, "{money:?}");
     }
 }

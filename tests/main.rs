@@ -14,7 +14,10 @@ use std::path::{Path, PathBuf};
 
 use agentlogs::builder::Content;
 use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::prices::Catalog;
 use agentlogs::source::Source;
+use agentlogs::tables::Tables;
+use agentlogs::{costs, ledger};
 
 /// The project's folder.
 fn root() -> &'static Path {
@@ -49,4 +52,11 @@ fn facts(content: Content) -> Vec<Source> {
     }
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     sources
+}
+
+/// The tables of what files tell, with the built-in prices.
+fn settled(sources: Vec<Source>) -> Tables {
+    let mut tables = ledger::settle(sources);
+    costs::price(&mut tables, Catalog::built_in());
+    tables
 }

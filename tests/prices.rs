@@ -83,7 +83,7 @@ fn one_model_has_many_names() {
         "openai.gpt-5",
     ] {
         let tokens = tokens(400, 100, 600, 0);
-        assert_price(Request { tokens, ..row(name) }, 0.001575);
+        assert_price(Request { tokens, ..row(name) }, 0.001_575);
     }
     assert_price(Request { tokens: tokens(1000, 100, 3000, 200), ..row("claude-opus-4-7[1m]") }, 0.01025);
 }

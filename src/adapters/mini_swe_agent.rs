@@ -590,7 +590,9 @@ mod tests {
     }
 
     fn settled(log: &str) -> Tables {
-        settle(vec![Source { path: "a".into(), sessions: vec![read(log)], ..Source::default() }])
+        let mut tables = settle(vec![Source { path: "a".into(), sessions: vec![read(log)], ..Source::default() }]);
+        crate::costs::price(&mut tables, crate::prices::Catalog::built_in());
+        tables
     }
 
     fn trajectory(info: &str, messages: &str) -> String {

@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use agentlogs::archive::{self, Archive};
 use agentlogs::health::Health;
 use agentlogs::ingest::{self, Progress, Taken};
-use agentlogs::ledger;
 use agentlogs::render::grouped;
 use agentlogs::source::SourceStatus;
 use agentlogs::tables::Tables;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{Outcome, complain, options, say};
+use super::{Outcome, complain, options, say, settled};
 use crate::cli::Ingest;
 
 pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
@@ -38,7 +37,7 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
     let read = std::mem::take(&mut taken.sources);
     let files_read = read.len();
     let facts = archive::join(known, read);
-    let tables = ledger::settle(facts.clone());
+    let tables = settled(facts.clone(), &*archive.catalog()?);
     archive.write(&facts, &tables)?;
     let lost = summary(&archive, &taken, files_read, &looked_at, &tables, &progress, start.elapsed());
     Ok(match () {

@@ -4,6 +4,7 @@ pub mod export;
 pub mod ingest;
 pub mod inspect;
 pub mod lists;
+pub mod prices;
 pub mod query;
 pub mod report;
 
@@ -14,10 +15,12 @@ use std::path::PathBuf;
 use agentlogs::archive::Archive;
 use agentlogs::builder::Content;
 use agentlogs::ingest::{Options, Progress};
+use agentlogs::prices::Catalog;
 use agentlogs::render::{self, Look};
-use agentlogs::source::Sidecar;
+use agentlogs::source::{Sidecar, Source};
+use agentlogs::tables::Tables;
 use agentlogs::time::Time;
-use agentlogs::{frames, ledger};
+use agentlogs::{costs, frames, ledger};
 use anyhow::Context;
 use comfy_table::Table;
 use polars::prelude::{DataFrame, IntoLazy, LazyFrame};
@@ -79,13 +82,25 @@ fn tables(from: cli::From) -> anyhow::Result<Vec<(&'static str, LazyFrame)>> {
     if from.logs.is_empty() {
         return Ok(Archive::at(from.archive.archive).tables()?);
     }
-    let options = options(from.logs, None, &cli::Reading::default())?;
-    let taken = agentlogs::ingest::read(&options, &std::collections::BTreeMap::new(), &Progress::default());
-    if let Some(error) = taken.errors.into_iter().next() {
-        return Err(error.into());
-    }
-    let tables = ledger::settle(taken.sources);
+    let tables = settled(read(from.logs)?, Catalog::built_in());
     Ok(frames::frames(&tables)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect())
+}
+
+/// What logs tell, read for this command only.
+fn read(logs: Vec<PathBuf>) -> anyhow::Result<Vec<Source>> {
+    let options = options(logs, None, &cli::Reading::default())?;
+    let taken = agentlogs::ingest::read(&options, &std::collections::BTreeMap::new(), &Progress::default());
+    match taken.errors.into_iter().next() {
+        Some(error) => Err(error.into()),
+        None => Ok(taken.sources),
+    }
+}
+
+/// The tables of what was read, with prices.
+fn settled(sources: Vec<Source>, catalog: &Catalog) -> Tables {
+    let mut tables = ledger::settle(sources);
+    costs::price(&mut tables, catalog);
+    tables
 }
 
 /// Prints rows to stdout, and tells which columns of a report the terminal had no room for.

@@ -1,10 +1,12 @@
 //! `agentlogs report`: the archive's rows grouped by dimensions.
 
+use agentlogs::archive::Archive;
+use agentlogs::prices::Catalog;
 use agentlogs::render;
 use agentlogs::reports::{self, Cost, Error, Options, Scope};
 use polars::prelude::*;
 
-use super::{Outcome, WrongCommandLine, complain, print, tables};
+use super::{Outcome, WrongCommandLine, complain, print, say, tables};
 use crate::cli::{self, Filters};
 
 pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
@@ -22,6 +24,8 @@ pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
         limit: args.limit,
         total: is_for_people,
     };
+    let has_cost = report.measures().iter().any(|it| it.name.ends_with("cost_usd"));
+    let prices = if is_for_people && has_cost { Some(priced_with(&args.from)?) } else { None };
     let answer = report.run(tables(args.from)?, &options).map_err(wrong)?;
     let total = answer.total.filter(|_| answer.rows.height() > 1);
     let has_total = total.is_some();
@@ -34,7 +38,21 @@ pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
     if !hidden.is_empty() {
         complain(format_args!("too narrow for {}; --format csv has all columns", hidden.join(", ")));
     }
+    if let Some(prices) = prices {
+        say(&prices);
+    }
     Ok(Outcome::Done)
+}
+
+/// Which prices computed costs are made with.
+fn priced_with(from: &cli::From) -> anyhow::Result<String> {
+    let newest = Catalog::built_in_date();
+    let date = if from.logs.is_empty() { Archive::at(&from.archive.archive).priced_with()? } else { Some(newest) };
+    Ok(match date {
+        Some(date) if date == newest => format!("prices of {date}"),
+        Some(date) => format!("prices of {date}; the next ingest computes with those of {newest}"),
+        None => format!("no prices; the next ingest computes with those of {newest}"),
+    })
 }
 
 /// The rows that filters leave.

@@ -339,6 +339,9 @@ pub struct Catalog {
     by_name: HashMap<String, Vec<u32>>,
 }
 
+/// What `scripts/prices.py` wrote: a header, then an entry a line.
+const BUILT_IN: &str = include_str!("catalog.jsonl");
+
 #[derive(Deserialize)]
 struct Header {
     date: Day,
@@ -346,11 +349,17 @@ struct Header {
 }
 
 impl Catalog {
+    /// The day of [`Self::built_in`]'s prices, without reading them.
+    pub fn built_in_date() -> Day {
+        let header = BUILT_IN.lines().next().and_then(|it| serde_json::from_str::<Header>(it).ok());
+        header.map_or(Day(0), |it| it.date)
+    }
+
     /// The catalog that came with this version.
     pub fn built_in() -> &'static Self {
         static CATALOG: OnceLock<Catalog> = OnceLock::new();
         CATALOG.get_or_init(|| {
-            let mut lines = include_str!("catalog.jsonl").lines();
+            let mut lines = BUILT_IN.lines();
             let header = lines.next().and_then(|it| serde_json::from_str::<Header>(it).ok());
             // A test reads every line: none is lost here.
             let entries = lines.filter_map(|it| serde_json::from_str(it).ok()).collect();

@@ -77,8 +77,7 @@ pub struct Terms<'c> {
 impl Priced<'_> {
     /// The sum of the parts.
     pub fn total(&self) -> f64 {
-        let CostParts { input, output, cache_read, cache_write, web_search } = self.parts;
-        input + output + cache_read + cache_write + web_search
+        self.parts.total()
     }
 
     /// As the ledger keeps it.
