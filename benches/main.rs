@@ -11,6 +11,8 @@ use agentlogs::builder::Content;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::ledger;
 use agentlogs::lines::Lines;
+use agentlogs::prices::{Catalog, Pricer, Request};
+use agentlogs::session::Tokens;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// A megabyte or more of the samples of one format, or of all: small logs repeated.
@@ -51,6 +53,19 @@ fn fold(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Loading the catalog, looking a name up, and pricing one row of a model that is known already.
+fn price(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("price");
+    group.bench_function("load", |it| it.iter(|| Catalog::built_in().under(Vec::new())));
+    let name = "us.anthropic.claude-sonnet-4-5-20250929-v1:0";
+    group.bench_function("find", |it| it.iter(|| Catalog::built_in().find(None, black_box(name)).is_some()));
+    let mut pricer = Pricer::new(Catalog::built_in());
+    let tokens = Tokens { input: Some(10), output: Some(500), cache_read: Some(90_000), ..Tokens::UNKNOWN };
+    let row = Request { model: Some(name), tokens, ..Request::default() };
+    group.bench_function("row", |it| it.iter(|| pricer.price(black_box(&row)).is_ok()));
+    group.finish();
+}
+
 fn pipeline(criterion: &mut Criterion) {
     let roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-logs")];
     let options = Options { roots, ..Options::default() };
@@ -69,5 +84,5 @@ fn pipeline(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, lines, fold, pipeline);
+criterion_group!(benches, lines, fold, price, pipeline);
 criterion_main!(benches);

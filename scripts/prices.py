@@ -56,16 +56,21 @@ NOT_TEXT = re.compile(
 )
 # Where the tables disagree, genai-prices is kept, for it has the history, except:
 PREFER_LITELLM = {
-    ("deepseek", "deepseek-v3.2"): "the maker's price; the other's is a mean of hosts",
+    ("deepseek", "deepseek-v3.2"): "genai-prices lists OpenRouter's price for it",
 }
 REASONS = {
-    ("anthropic", "claude-sonnet-4-5"): "the premium over 200k was announced and no end of it for this model",
+    ("anthropic", "claude-sonnet-4-5"): "litellm lists the premium at Bedrock too; its end is known for 4.6 only",
     ("deepseek", "deepseek-chat"): "neither: corrections.toml has the history",
     ("deepseek", "deepseek-reasoner"): "neither: corrections.toml has the history",
     ("deepseek", "deepseek-flash"): "litellm lists the price of the dear hours for all of them",
     ("deepseek", "deepseek-v4-flash"): "litellm lists the price of the dear hours for all of them",
     ("deepseek", "deepseek-v4-pro"): "litellm lists the price of the dear hours for all of them",
-    ("xai", "grok-code-fast-1"): "litellm lists what the name was redirected to after the model was retired",
+    ("mistral", "mistral-large"): "litellm's name moved on to another version, which has a name of its own",
+    ("mistral", "mistral-large-4"): "the newest of a history; litellm has the price before it",
+    ("mistral", "mistral-medium-3-1"): "litellm's name moved on to another version, which has a name of its own",
+    ("mistral", "mistral-nemo"): "nothing decides between them",
+    ("openai", "gpt-5.6-cyber"): "no premium is known from a second source",
+    ("xai", "grok-code-fast-1"): "litellm lists the price of grok-build-0.1; the logs are older",
 }
 REGION = r"(us|eu|apac|jp|au|ca|in|sa|us-gov|global)"
 # No list price per million tokens is above; a table that says so means another unit.
@@ -590,7 +595,7 @@ def main():
         if not options.wheels:
             pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", folder]
             subprocess.run([*pip, "genai-prices", "litellm"], check=True)
-        newest_wheel = lambda name: max(wheels.glob(f"{name}-*.whl"), key=lambda it: [int(x) for x in it.name.split("-")[1].split(".")])
+        newest_wheel = lambda name: max(wheels.glob(f"{name}-*.whl"), key=lambda it: [int(number) for number in re.findall(r"\d+", it.name.split("-")[1])])
         paths = {"genai-prices": newest_wheel("genai_prices"), "litellm": newest_wheel("litellm")}
         genai = read_genai(zipfile.ZipFile(paths["genai-prices"]))
         litellm = read_litellm(zipfile.ZipFile(paths["litellm"]))

@@ -7,6 +7,7 @@
 //! log        file -> bytes: mapped, read or decompressed
 //! lines      bytes -> numbered records
 //! adapters   records -> SessionResult, one file a format   (json, wire, builder, tools, errors, time)
+//! prices     a model's name and a time -> what its tokens cost
 //! ledger     SessionResults of all files -> tables: copies removed, counters derived
 //! costs      what the tables' rows cost: reported, or tokens times prices
 //! ingest     the pipeline itself

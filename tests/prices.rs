@@ -1,8 +1,11 @@
 //! Prices: the catalog's sanity, names, dates, tiers, and sums.
 
-use agentlogs::prices::{Catalog, Priced, Pricer, Request, Rule, Unpriced};
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentlogs::prices::{Catalog, LongContext, Priced, Pricer, Request, Rule, Table, TableKind, Unpriced};
 use agentlogs::session::Tokens;
 use agentlogs::time::Time;
+use proptest::prelude::*;
 
 fn tokens(input: i64, output: i64, cache_read: i64, cache_write: i64) -> Tokens {
     let (cache_read, cache_write) = (Some(cache_read), Some(cache_write));
@@ -174,4 +177,343 @@ fn what_is_not_known_has_no_price() {
     assert_eq!(without(Tokens { output: None, ..sonnet.tokens }), Err(Unpriced::UnknownTokens));
     assert_price(Request { tokens: Tokens { cache_read: None, cache_write: None, ..sonnet.tokens }, ..sonnet }, 0.0045);
     assert_eq!(price(Request { model: None, ..sonnet }), Err(Unpriced::NoModel));
+}
+
+/// What reads as a slip and stands so in its source.
+const EXCEPTIONS: &[&str] = &[
+    "alibaba/qwen3.8-flash",
+    "openrouter/gemini-2.0-flash-001",
+    "openrouter/gemini-2.5-flash-preview-05-20:thinking",
+    "openrouter/gemini-2.5-flash-preview:thinking",
+    "openrouter/gemini-flash-1.5",
+    "openrouter/gemini-flash-1.5-8b",
+    "openrouter/google/gemini-2.5-flash-preview-09-2025",
+    "openrouter/qwen/qwen3.7-flash",
+    "openrouter/~deepseek/deepseek-pro-latest",
+];
+
+#[test]
+fn the_catalog_is_sane() {
+    let catalog = Catalog::built_in();
+    let lines = include_str!("../src/prices/catalog.jsonl").lines().count() - 1;
+    assert_eq!(catalog.entries().filter(|it| !it.prices.is_empty()).count(), lines, "a line that cannot be read");
+    assert!(catalog.date.to_string().as_str() >= "2026-11-01", "{}", catalog.date);
+    assert_eq!(catalog.sources.len(), 2);
+
+    let mut slips = BTreeSet::new();
+    let mut names = BTreeMap::new();
+    for entry in catalog.entries() {
+        let name = format!("{}/{}", entry.provider, entry.model);
+        for alias in std::iter::once(&entry.model).chain(&entry.aliases) {
+            let folded = (entry.provider.clone(), alias.replace(['.', ' '], "-").to_lowercase());
+            assert_eq!(names.insert(folded, name.clone()), None, "{alias} of {name} names two models");
+            let found = catalog.find(Some(&entry.provider), alias);
+            assert_eq!(found.map(|it| it.entries[0]), Some(entry), "{name} is not found as {alias}");
+        }
+        // A user's table has to keep to the same.
+        let table = serde_json::to_string(entry).unwrap();
+        assert!(Table::parse(table.as_bytes()).is_ok(), "{name}: {:?}", Table::parse(table.as_bytes()));
+        assert!(entry.prices.first().is_some_and(|it| it.from.is_none()), "{name} has no first price");
+        let is_free = entry.model.ends_with(":free");
+        for period in &entry.prices {
+            let rates = period.rates();
+            assert!(is_free || (rates.input > 0.0 && rates.output > 0.0), "{name}: {period:?}");
+            assert!(rates.input <= 200.0 && rates.output <= 700.0, "{name}: {period:?}");
+            let steps = period.long_context.iter().map(LongContext::rates);
+            let is_usual = std::iter::once(rates).chain(steps).all(|it| {
+                let is_in_order = it.cache_read <= it.input && it.cache_write <= it.cache_write_1h;
+                is_in_order && it.cache_write <= 1.26 * it.input && it.cache_write_1h <= 2.01 * it.input
+            });
+            let only_rises =
+                period.long_context.iter().all(|it| it.input >= period.input && it.output >= period.output);
+            if !(is_usual && only_rises) {
+                slips.insert(name.clone());
+            }
+        }
+        for (word, share) in &entry.tiers {
+            let range = match word.as_str() {
+                "batch" | "flex" => 0.2..=0.9,
+                "priority" => 1.05..=3.0,
+                "fast" => 1.5..=8.0,
+                other => panic!("{name}: {other}"),
+            };
+            assert!(range.contains(&share.input) && range.contains(&share.output), "{name}: {word} {share:?}");
+        }
+        assert!(entry.regions.values().all(|it| (1.0..=1.6).contains(it)), "{name}: {:?}", entry.regions);
+    }
+    assert_eq!(slips.iter().map(String::as_str).collect::<Vec<_>>(), EXCEPTIONS);
+}
+
+/// The models that archives are full of.
+#[test]
+fn old_models_are_in() {
+    for name in [
+        "claude-3-opus-20240229",
+        "claude-3-sonnet-20240229",
+        "claude-3-haiku-20240307",
+        "claude-3-5-sonnet-20240620",
+        "claude-3-5-sonnet-20241022",
+        "claude-3-5-haiku-20241022",
+        "claude-3-7-sonnet-20250219",
+        "claude-sonnet-4-20250514",
+        "claude-opus-4-20250514",
+        "claude-opus-4-1-20250805",
+        "claude-opus-4-5-20251101",
+        "claude-haiku-4-5-20251001",
+        "gpt-3.5-turbo",
+        "gpt-4",
+        "gpt-4-0613",
+        "gpt-4-turbo",
+        "gpt-4o",
+        "gpt-4o-mini",
+        "gpt-4.1",
+        "gpt-4.1-mini",
+        "o1",
+        "o3",
+        "o3-mini",
+        "o4-mini",
+        "codex-mini-latest",
+        "gpt-5-codex",
+        "gpt-5.1-codex-mini",
+        "gpt-5.3-codex",
+        "gemini-1.5-pro",
+        "gemini-1.5-flash",
+        "gemini-2.0-flash",
+        "gemini-2.5-pro",
+        "gemini-2.5-flash",
+        "gemini-3-pro-preview",
+        "grok-code-fast-1",
+        "grok-4",
+        "deepseek-chat",
+        "deepseek-reasoner",
+        "kimi-k2-0905-preview",
+        "glm-4.6",
+        "qwen3-coder-plus",
+    ] {
+        assert!(price(row(name)).is_ok(), "{name}");
+    }
+    // o3 became cheaper on 2025-06-10, DeepSeek's names stood for other models in turn.
+    let on = |time: &str| Time::parse(time);
+    assert_price(Request { at: on("2025-06-01T12:00:00Z"), ..row("o3") }, 0.014);
+    assert_price(Request { at: on("2025-07-01T12:00:00Z"), ..row("o3-2025-04-16") }, 0.0028);
+    for (time, expected) in [
+        ("2025-01-10T12:00:00Z", 0.000_168),
+        ("2025-02-20T18:00:00Z", 0.000_38),
+        ("2025-04-01T12:00:00Z", 0.000_38),
+        ("2025-04-01T18:00:00Z", 0.000_19),
+        ("2025-04-02T00:10:00Z", 0.000_19),
+        ("2025-09-10T18:00:00Z", 0.000_728),
+        ("2025-10-10T18:00:00Z", 0.000_322),
+    ] {
+        assert_price(Request { at: on(time), ..row("deepseek-chat") }, expected);
+    }
+}
+
+const OWN: &str = r#"
+[[models]]
+provider = "anthropic"
+model = "claude-sonnet-4-5"
+aliases = ["house-sonnet"]
+source = "our contract"
+[[models.prices]]
+from = 2026-10-01
+until = "2027-01-01"
+input = 1.5
+output = 7.5
+
+[[models]]
+model = "acme-frontier-9"
+tiers = { batch = 0.5 }
+[[models.prices]]
+input = 10
+output = 20
+cache_read = 1
+long_context = [{ above = 100000, input = 20, output = 40 }]
+"#;
+
+#[test]
+fn own_prices_come_first_where_they_hold() {
+    let table = Table::parse(OWN.as_bytes()).unwrap();
+    assert_eq!((table.kind, table.entries.len()), (TableKind::Toml, 2));
+    let again = Table::parse(table.to_json_lines().as_bytes()).unwrap();
+    assert_eq!((again.kind, &again.entries), (TableKind::JsonLines, &table.entries));
+
+    let catalog = Catalog::built_in().under(table.entries);
+    let mut pricer = Pricer::new(&catalog);
+    let mut total = |request: Request<'_>| pricer.price(&request).unwrap().total();
+    let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} for {b}");
+    near(total(row("claude-sonnet-4-5-20250929")), 0.002_25);
+    near(total(row("house-sonnet")), 0.002_25);
+    near(total(Request { at: Time::parse("2026-09-30T23:59:59Z"), ..row("claude-sonnet-4-5") }), 0.0045);
+    near(total(Request { at: Time::parse("2027-01-01T00:00:00Z"), ..row("claude-sonnet-4-5") }), 0.0045);
+    near(total(row("us.anthropic.claude-sonnet-4-5-20250929-v1:0")), 0.004_95);
+    near(total(row("acme-frontier-9")), 0.012);
+    near(total(Request { provider: Some("acme"), service_tier: Some("batch"), ..row("acme-frontier-9") }), 0.006);
+    near(total(row("claude-opus-4-8")), 0.0075);
+    assert_eq!(catalog.own_entries().count(), 2);
+    let at = Time::parse("2026-09-30T23:59:59Z");
+    assert_eq!(pricer.price(&Request { at, ..row("house-sonnet") }), Err(Unpriced::NotAtThatTime));
+}
+
+#[test]
+fn the_two_public_tables_are_read() {
+    let litellm = br#"{
+      "sample_spec": {"input_cost_per_token": 0.0, "litellm_provider": "one of", "mode": "chat or"},
+      "us.anthropic.claude-x-1-v1:0": {"input_cost_per_token": 3.3e-06, "output_cost_per_token": 1.65e-05,
+        "litellm_provider": "bedrock_converse", "mode": "chat"},
+      "acme/acme-2": {"input_cost_per_token": 3e-07, "output_cost_per_token": 1e-06, "cache_read_input_token_cost": 3e-08,
+        "input_cost_per_token_above_200k_tokens": 6e-07, "input_cost_per_token_batches": 1.5e-07,
+        "output_cost_per_token_batches": 5e-07, "litellm_provider": "acme", "mode": "chat"},
+      "acme/acme-embed": {"input_cost_per_token": 1e-07, "output_cost_per_token": 0, "litellm_provider": "acme", "mode": "embedding"}}"#;
+    let genai = br#"[{"id": "acme", "models": [
+      {"id": "acme-2", "match": {"or": [{"equals": "acme-2"}, {"starts_with": "acme-two-"}]}, "prices": [
+        {"prices": {"input_mtok": {"base": 0.3, "tiers": [{"start": 200000, "price": 0.6}]}, "output_mtok": 1, "cache_read_mtok": 0.03}},
+        {"constraint": {"start_date": "2026-10-01"}, "prices": {"input_mtok": 3, "output_mtok": 10}}]},
+      {"id": "acme-speech", "match": {"equals": "acme-speech"}, "prices": {"audio_hours": 3}}]}]"#;
+    let read = |bytes: &[u8]| Table::parse(bytes).unwrap();
+    let (litellm, genai) = (read(litellm), read(genai));
+    assert_eq!((litellm.kind, litellm.entries.len(), litellm.skipped), (TableKind::LiteLlm, 2, 1));
+    assert_eq!((genai.kind, genai.entries.len(), genai.skipped), (TableKind::GenaiPrices, 1, 1));
+
+    let long = Request { tokens: tokens(0, 1000, 300_000, 0), ..row("acme-2") };
+    let early = Request { at: Time::parse("2026-09-01T00:00:00Z"), ..long };
+    for (table, request, expected) in [
+        (&litellm, row("acme-2"), 0.0004),
+        (&litellm, Request { service_tier: Some("batch"), ..row("acme-2") }, 0.0002),
+        // No price of its own for cache reads of long requests: they stay as they are.
+        (&litellm, long, 0.01),
+        (&litellm, row("us.anthropic.claude-x-1-v1:0"), 0.004_95),
+        (&genai, row("acme-2"), 0.004),
+        (&genai, row("acme-two"), 0.004),
+        (&genai, early, 0.01),
+        // Where none is listed at all, cache reads are input.
+        (&genai, long, 0.91),
+    ] {
+        let catalog = Catalog::built_in().under(table.entries.clone());
+        let total = Pricer::new(&catalog).price(&request).unwrap().total();
+        assert!((total - expected).abs() < 1e-12, "{:?} {request:?}: {total} for {expected}", table.kind);
+    }
+}
+
+#[test]
+fn a_wrong_table_says_what_is_wrong() {
+    for (text, expected) in [
+        ("", "it has no model with a price per token"),
+        ("{\"a\": 1}", "neither LiteLLM's table"),
+        ("[{\"a\": 1}]", "neither LiteLLM's table"),
+        ("{\"a\": ", "line 1 is not the JSON of a price table"),
+        ("models = 3", "it is not a TOML of prices"),
+        ("[[models]]\nmodel = \"a\"\nprices = [{ input = 1, ouput = 2 }]", "unknown field `ouput`"),
+        ("[[models]]\nmodel = \"a\"\nprices = [{ input = 1 }]", "missing field `output`"),
+        ("[[models]]\nmodel = \"a\"\nprices = [{ input = -1, output = 2 }]", "a: -1 is no price"),
+        ("[[models]]\nmodel = \"a\"\nprices = []", "a: no prices"),
+        ("[[models]]\nmodel = \"a\"\nprices = [{ from = \"May\", input = 1, output = 2 }]", "`May` is no day"),
+        (
+            "[[models]]\nprovider = \"x\"\nmodel = \"a\"\nprices = [{ from = 2026-02-02, until = 2026-02-02, input = 1, output = 2 }]",
+            "x/a: prices from 2026-02-02 until 2026-02-02 hold on no day",
+        ),
+    ] {
+        let error = Table::parse(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}
+
+fn any_tokens() -> impl Strategy<Value = Tokens> {
+    let count = || prop_oneof![Just(0_i64), 0..2_000_000_i64];
+    (count(), count(), prop::option::of(count()), prop::option::of(count()), prop::option::of(count())).prop_map(
+        |(input, output, cache_read, cache_write, hour)| {
+            let cache_write_1h = hour.zip(cache_write).map(|(hour, write)| hour.min(write));
+            Tokens {
+                input: Some(input),
+                output: Some(output),
+                cache_read,
+                cache_write,
+                cache_write_1h,
+                reasoning: None,
+            }
+        },
+    )
+}
+
+fn any_request() -> impl Strategy<Value = Request<'static>> {
+    let entries: Vec<_> = Catalog::built_in().entries().collect();
+    let words = |words: &'static [&'static str]| prop::option::of(prop::sample::select(words));
+    let time = prop::option::of(1_700_000_000_000_000..1_800_000_000_000_000_i64);
+    let tiers = words(&["standard", "batch", "flex", "priority", "fast"]);
+    let geos = words(&["us", "eu", "global", "not_available"]);
+    (prop::sample::select(entries), any_tokens(), time, tiers, geos, any::<bool>(), prop::option::of(0..50_i64))
+        .prop_map(|(entry, tokens, time, service_tier, inference_geo, is_sum, web_searches)| Request {
+            provider: Some(&entry.provider),
+            model: Some(&entry.model),
+            at: time.map(Time),
+            tokens,
+            web_searches,
+            service_tier,
+            speed: None,
+            inference_geo,
+            is_sum,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Every model has a price at every time, no part of it is negative, and they are the tokens times the rates.
+    #[test]
+    fn parts_are_tokens_times_rates(request in any_request()) {
+        let priced = price(request).unwrap();
+        let parts = [priced.parts.input, priced.parts.output, priced.parts.cache_read, priced.parts.cache_write, priced.parts.web_search];
+        prop_assert!(parts.iter().all(|it| *it >= 0.0 && it.is_finite()), "{priced:?}");
+        prop_assert!((parts.iter().sum::<f64>() - priced.total()).abs() < 1e-9);
+        let rates = priced.terms.rates;
+        let hour = request.tokens.cache_write_1h.unwrap_or(0);
+        let by_rate = [
+            (request.tokens.input.unwrap_or(0), rates.input),
+            (request.tokens.output.unwrap_or(0), rates.output),
+            (request.tokens.cache_read.unwrap_or(0), rates.cache_read),
+            (request.tokens.cache_write.unwrap_or(0) - hour, rates.cache_write),
+            (hour, rates.cache_write_1h),
+        ];
+        let sum: f64 = by_rate.iter().map(|(count, rate)| *count as f64 * rate / 1e6).sum();
+        prop_assert!((sum + priced.parts.web_search - priced.total()).abs() < 1e-9 * (1.0 + sum), "{priced:?}");
+    }
+
+    /// Sums are linear: what two cost together is what each costs.
+    #[test]
+    fn sums_are_linear(request in any_request(), more in any_tokens()) {
+        let request = Request { is_sum: true, web_searches: None, ..request };
+        let total = |tokens: Tokens| price(Request { tokens, ..request }).unwrap().total();
+        let together = total(request.tokens.plus(more));
+        prop_assert!((together - total(request.tokens) - total(more)).abs() < 1e-9 * (1.0 + together));
+    }
+
+    /// One token more of any kind never makes it cheaper, over the steps of long requests too.
+    #[test]
+    fn more_is_never_cheaper(request in any_request(), kind in 0..4_usize, more in 1..500_000_i64) {
+        let mut tokens = request.tokens;
+        let count = [&mut tokens.input, &mut tokens.output, &mut tokens.cache_read, &mut tokens.cache_write][kind].get_or_insert(0);
+        *count += more;
+        let (before, after) = (price(request).unwrap().total(), price(Request { tokens, ..request }).unwrap().total());
+        prop_assert!(after >= before - 1e-12, "{before} {after}");
+    }
+
+    /// No name panics.
+    #[test]
+    fn any_name_is_read(provider in prop::option::of("[a-z./:-]{0,12}"), name in "[ -~é]{0,40}") {
+        let _ = Catalog::built_in().find(provider.as_deref(), &name);
+    }
+
+    /// What is put around a name is taken off again.
+    #[test]
+    fn decorations_are_taken_off(
+        entry in prop::sample::select(Catalog::built_in().entries().filter(|it| it.provider == "anthropic").collect::<Vec<_>>()),
+        before in prop::sample::select(vec!["", "anthropic/", "openrouter/anthropic/", "vertex_ai/", "anthropic.", "global.anthropic.", "litellm/"]),
+        after in prop::sample::select(vec!["", "-20250929", "@20250929", "-latest", "[1m]", "-20250929[1m]", "-thinking", "-high", "-20250929-v1:0", "-2025-09-29"]),
+    ) {
+        let name = format!("{before}{}{after}", entry.model);
+        let found = Catalog::built_in().find(None, &name);
+        // Bedrock has entries of its own for the same models.
+        let model = found.as_ref().map(|it| it.entries[0].model.as_str());
+        prop_assert!(model == Some(&entry.model) || found.as_ref().is_some_and(|it| it.entries[0].provider == "bedrock"), "{name}: {found:?}");
+    }
 }

@@ -54,7 +54,7 @@ pub fn run(args: Prices) -> anyhow::Result<Outcome> {
 /// Where prices are from, in a line.
 fn about(catalog: &Catalog) -> String {
     let sources: Vec<String> = catalog.sources.iter().map(|(name, version)| format!("{name} {version}")).collect();
-    let own = match catalog.own_entries().len() {
+    let own = match catalog.own_entries().count() {
         0 => String::new(),
         count => format!(", and {} of your own before them", grouped(count)),
     };
@@ -64,7 +64,7 @@ fn about(catalog: &Catalog) -> String {
 /// Models whose names are alike.
 fn near(catalog: &Catalog, model: &str) -> String {
     let model = model.to_lowercase();
-    let names: BTreeSet<&str> = catalog.entries().iter().flat_map(Entry::names).collect();
+    let names: BTreeSet<&str> = catalog.entries().flat_map(Entry::names).collect();
     let mut near: Vec<(f64, &str)> =
         names.into_iter().map(|it| (strsim::jaro_winkler(&model, it), it)).filter(|it| it.0 > 0.85).collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -93,7 +93,7 @@ fn list(catalog: &Catalog, text: &str) -> PolarsResult<DataFrame> {
     let text = text.to_lowercase();
     let is_asked = |it: &&Entry| it.provider.contains(&text) || it.names().any(|it| it.to_lowercase().contains(&text));
     let today = |entry| Some((entry, Entry::period(entry, None, catalog.date)?));
-    let entries = catalog.entries().iter().filter(is_asked).filter_map(today);
+    let entries = catalog.entries().filter(is_asked).filter_map(today);
     frame(catalog, &entries.flat_map(|(entry, period)| Priced::of(entry, period)).collect::<Vec<_>>())
 }
 

@@ -3,6 +3,7 @@
 //! The built-in catalog is `catalog.jsonl`, which `scripts/prices.py` writes (see docs/prices.md); a user's own prices
 //! have the same shape and come before it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::OnceLock;
@@ -332,21 +333,42 @@ pub struct Catalog {
     /// Where those are from: package and version.
     pub sources: BTreeMap<String, String>,
     /// A user's own first.
-    entries: Vec<Entry>,
+    slots: Vec<Slot>,
     /// How many of them are the user's.
     own: usize,
-    /// Indices of `entries`, by folded name.
-    by_name: HashMap<String, Vec<u32>>,
+    /// Indices of `slots`, by folded name.
+    by_name: HashMap<Cow<'static, str>, Vec<usize>>,
 }
 
-/// What `scripts/prices.py` wrote: a header, then an entry a line.
-const BUILT_IN: &str = include_str!("catalog.jsonl");
+/// An entry, or a line of the built-in catalog that becomes one when somebody asks: few ever are.
+#[derive(Debug, Clone)]
+struct Slot {
+    line: &'static str,
+    entry: OnceLock<Entry>,
+}
+
+impl Slot {
+    fn entry(&self) -> &Entry {
+        // A test reads every line: none is empty for being broken.
+        self.entry.get_or_init(|| serde_json::from_str(self.line).unwrap_or_default())
+    }
+}
 
 #[derive(Deserialize)]
 struct Header {
     date: Day,
     sources: BTreeMap<String, String>,
 }
+
+/// The names in a line `{"provider":"P","model":"M","aliases":["A"],"prices":…`, found without reading the rest of it:
+/// that halves the time of loading.
+fn names_in(line: &str) -> impl Iterator<Item = &str> {
+    let head = line.split_once("\"prices\":").map_or("", |(head, _)| head);
+    let quoted = head.split('"').skip(1).step_by(2);
+    quoted.enumerate().filter(|(index, _)| *index == 3 || *index > 4).map(|(_, name)| name)
+}
+
+static BUILT_IN: &str = include_str!("catalog.jsonl");
 
 impl Catalog {
     /// The day of [`Self::built_in`]'s prices, without reading them.
@@ -358,51 +380,55 @@ impl Catalog {
     /// The catalog that came with this version.
     pub fn built_in() -> &'static Self {
         static CATALOG: OnceLock<Catalog> = OnceLock::new();
-        CATALOG.get_or_init(|| {
-            let mut lines = BUILT_IN.lines();
-            let header = lines.next().and_then(|it| serde_json::from_str::<Header>(it).ok());
-            // A test reads every line: none is lost here.
-            let entries = lines.filter_map(|it| serde_json::from_str(it).ok()).collect();
-            let (date, sources) = header.map_or((Day(0), BTreeMap::new()), |it| (it.date, it.sources));
-            Self::new(date, sources, entries, 0)
-        })
+        CATALOG.get_or_init(|| Self::new(Vec::new()))
     }
 
-    fn new(date: Day, sources: BTreeMap<String, String>, entries: Vec<Entry>, own: usize) -> Self {
-        let mut by_name: HashMap<String, Vec<u32>> = HashMap::with_capacity(entries.len() * 2);
-        for (index, entry) in (0..).zip(&entries) {
-            for name in entry.names() {
-                by_name.entry(names::fold(name).into_owned()).or_default().push(index);
-            }
-        }
-        Self { date, sources, entries, own, by_name }
-    }
-
-    /// This catalog under a user's own prices, which come first where they hold.
+    /// The built-in catalog under a user's own prices, which come first where they hold.
     #[must_use]
     pub fn under(&self, own: Vec<Entry>) -> Self {
-        let count = own.len();
-        let entries = own.into_iter().chain(self.entries.iter().skip(self.own).cloned()).collect();
-        Self::new(self.date, self.sources.clone(), entries, count)
+        Self::new(own)
+    }
+
+    fn new(own: Vec<Entry>) -> Self {
+        let (header, lines) = BUILT_IN.split_once('\n').unwrap_or_default();
+        let Header { date, sources } =
+            serde_json::from_str(header).unwrap_or(Header { date: Day(0), sources: BTreeMap::new() });
+        let mut by_name: HashMap<Cow<'static, str>, Vec<usize>> = HashMap::with_capacity(4096);
+        let mut slots = Vec::with_capacity(own.len() + 2048);
+        for entry in own {
+            for name in entry.names() {
+                by_name.entry(names::fold(name).into_owned().into()).or_default().push(slots.len());
+            }
+            slots.push(Slot { line: "", entry: OnceLock::from(entry) });
+        }
+        let own = slots.len();
+        for line in lines.lines() {
+            for name in names_in(line) {
+                by_name.entry(names::fold(name)).or_default().push(slots.len());
+            }
+            slots.push(Slot { line, entry: OnceLock::new() });
+        }
+        Self { date, sources, slots, own, by_name }
     }
 
     /// Every model, a user's own first.
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.slots.iter().map(Slot::entry)
     }
 
     /// A user's own.
-    pub fn own_entries(&self) -> &[Entry] {
-        self.entries.get(..self.own).unwrap_or_default()
+    pub fn own_entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries().take(self.own)
     }
 
     /// Whether a price is the user's own.
     pub fn is_own(&self, entry: &Entry) -> bool {
-        self.own_entries().iter().any(|it| std::ptr::eq(it, entry))
+        self.own_entries().any(|it| std::ptr::eq(it, entry))
     }
 
-    /// The models that have this name, folded.
-    pub(super) fn named(&self, name: &str) -> impl Iterator<Item = &Entry> {
-        self.by_name.get(name).into_iter().flatten().filter_map(|it| self.entries.get(*it as usize))
+    /// The models that have this name, folded, and whether they are the user's own.
+    pub(super) fn named(&self, name: &str) -> impl Iterator<Item = (bool, &Entry)> {
+        let indices = self.by_name.get(name).into_iter().flatten();
+        indices.filter_map(|it| Some((*it < self.own, self.slots.get(*it)?.entry())))
     }
 }

@@ -209,12 +209,12 @@ impl Catalog {
             };
             is_its_own.then_some(1)
         };
-        let mut entries: Vec<_> = self.named(&folded).filter_map(|it| Some((rank(it)?, it))).collect();
-        entries.sort_by_key(|(rank, _)| *rank);
-        let (best, first) = *entries.first()?;
+        let named = self.named(&folded);
+        let mut entries: Vec<_> = named.filter_map(|(is_own, it)| Some((rank(it)?, is_own, it))).collect();
+        entries.sort_by_key(|(rank, _, _)| *rank);
+        let (best, _, first) = *entries.first()?;
         // Two makers of one name: which of them is meant is not known.
-        let built_in = |it: &&(i32, &Entry)| it.0 == 1 && !self.is_own(it.1);
-        let mut makers = entries.iter().filter(built_in).map(|(_, it)| &it.provider);
+        let mut makers = entries.iter().filter(|it| it.0 == 1 && !it.1).map(|it| &it.2.provider);
         if best == 1 && makers.next().is_some_and(|maker| makers.any(|it| it != maker)) {
             return None;
         }
@@ -227,7 +227,7 @@ impl Catalog {
         if best == 1 && name.provider.as_deref().is_some_and(|it| it != first.provider) {
             rules.push(Rule::MakersPrice);
         }
-        let entries = entries.into_iter().map(|(_, it)| it).collect();
+        let entries = entries.into_iter().map(|(_, _, it)| it).collect();
         Some(Found { entries, rules, is_fast: name.is_fast, region: name.region.clone(), today: self.date })
     }
 }
