@@ -2,6 +2,8 @@
 //!
 //! `token_count` repeats the thread's running totals; it is a response only where they advance (accounting B12, item 11).
 
+use std::mem;
+
 use serde::Deserialize;
 
 use super::Damage;
@@ -109,15 +111,38 @@ impl Default for Running {
     }
 }
 
+/// What was spent between two totals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spent {
+    /// By a response that was interrupted before its own record was written: only the total has it ("Found by checking",
+    /// 4).
+    pub(super) unlogged: Option<Tokens>,
+    /// By the last response.
+    pub(super) response: Tokens,
+}
+
 impl Running {
     /// What was spent since the totals were last told, if anything; `last` is what the log says the last response was.
-    pub(super) fn advance(&mut self, total: Option<Usage>, last: Option<Usage>, damage: &mut Damage) -> Option<Tokens> {
-        let total = total?.tokens(damage);
-        let fell = total.kinds().into_iter().zip(self.0.kinds()).any(|(new, old)| new < old);
+    pub(super) fn advance(&mut self, total: Option<Usage>, last: Option<Usage>, damage: &mut Damage) -> Option<Spent> {
+        let (total, before) = (total?.tokens(damage), self.0);
+        let fell = total.kinds().into_iter().zip(before.kinds()).any(|(new, old)| new < old);
         // A total that falls belongs to a new count: what it gives is what came since.
-        let response = if fell { last.map_or(total, |it| it.tokens(damage)) } else { total.minus(self.0) };
+        let whole = if fell { last.map_or(total, |it| it.tokens(damage)) } else { total.minus(before) };
         self.0 = total;
-        (response.total().unwrap_or(0) > 0).then_some(response)
+        if whole.total().unwrap_or(0) <= 0 {
+            return None;
+        }
+        // Before the first total there may have been any number of responses.
+        let last = last.filter(|_| !fell && before != Tokens::UNKNOWN).map(|it| it.tokens(&mut Damage::default()));
+        let is_whole_of = |it: &Tokens| it.kinds().map(|it| it.is_some()) == whole.kinds().map(|it| it.is_some());
+        let spent = last.filter(is_whole_of).map(|response| Spent { unlogged: Some(whole.minus(response)), response });
+        let is_response = |it: &Spent| {
+            it.unlogged.is_some_and(|it| {
+                let counts = [it.input, it.output, it.cache_read, it.cache_write, it.reasoning];
+                it.total() > Some(0) && counts.into_iter().flatten().all(|it| it >= 0)
+            })
+        };
+        Some(spent.filter(is_response).unwrap_or(Spent { unlogged: None, response: whole }))
     }
 
     /// The totals that were told last.
@@ -147,6 +172,16 @@ pub(super) struct Next {
     pub(super) total: Running,
     /// Calls since the last response: it is the next one that made them.
     pub(super) calls: Vec<usize>,
+    /// How many of them stand before an interruption: where a response of before it was not logged, that one made them.
+    pub(super) interrupted: usize,
+}
+
+/// Where and when a response was counted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted {
+    pub(super) window: Option<i64>,
+    pub(super) line: i64,
+    pub(super) time: Option<Time>,
 }
 
 impl Next {
@@ -157,27 +192,43 @@ impl Next {
         }
     }
 
-    /// Adds the response.
+    /// The user stopped the agent.
+    pub(super) const fn interrupt(&mut self) {
+        self.interrupted = self.calls.len();
+    }
+
+    /// Adds what was spent, under the names that `identity` gives to a response by the total that it reached and its calls.
     pub(super) fn add(
         &mut self,
         builder: &mut Builder,
-        identity: Identity,
-        tokens: Tokens,
-        window: Option<i64>,
-        line: i64,
-        time: Option<Time>,
+        spent: Spent,
+        counted: Counted,
+        identity: impl Fn(&Builder, Tokens, &[usize]) -> Identity,
     ) {
-        let index = builder.turn(identity, line);
+        let mut calls = mem::take(&mut self.calls);
+        let reached = self.total.reached();
+        if let Some(tokens) = spent.unlogged {
+            let rest = calls.split_off(self.interrupted.min(calls.len()));
+            let identity = identity(builder, reached.minus(spent.response), &calls);
+            self.response(builder, identity, tokens, counted, &mem::replace(&mut calls, rest));
+        }
+        self.interrupted = 0;
+        let identity = identity(builder, reached, &calls);
+        self.response(builder, identity, spent.response, counted, &calls);
+    }
+
+    fn response(&self, builder: &mut Builder, identity: Identity, tokens: Tokens, counted: Counted, calls: &[usize]) {
+        let index = builder.turn(identity, counted.line);
         let turn = &mut builder.session.turns[index];
         turn.tokens = tokens;
         turn.model.clone_from(&self.model);
         turn.provider.clone_from(&self.provider);
         turn.effort.clone_from(&self.effort);
         turn.service_tier.clone_from(&self.service_tier);
-        turn.occurred_at = time;
-        turn.context_window = window.or(self.context_window);
-        for call in self.calls.drain(..) {
-            builder.session.tool_calls[call].turn.get_or_insert(index);
+        turn.occurred_at = counted.time;
+        turn.context_window = counted.window.or(self.context_window);
+        for call in calls {
+            builder.session.tool_calls[*call].turn.get_or_insert(index);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::codex::{Duration, Edit, Info, Invocation, Next, Outcome, Usage};
+use super::codex::{Counted, Duration, Edit, Info, Invocation, Next, Outcome, Usage};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::{Builder, brief};
 use crate::json::Raw;
@@ -197,6 +197,7 @@ impl Run {
                 self.builder.say(message.last_agent_message.as_str());
             }
             "turn_aborted" => {
+                self.next.interrupt();
                 self.builder.abort(message.reason.as_str());
                 self.builder.event(EventKind::Abort, line.number, None).message = message.reason.owned();
             }
@@ -245,14 +246,13 @@ impl Run {
             _ => Some(own).filter(|it| *it != Usage::default()),
         };
         let last = message.info.get().and_then(|it| it.last_token_usage.get().copied());
-        let Some(response) = self.next.total.advance(total, last, damage) else { return };
-        // The thread's totals grow with each response: they name it.
-        let counts = total.map(|it| {
-            [it.input_tokens, it.cached_input_tokens, it.output_tokens, it.reasoning_output_tokens].map(Count::get)
-        });
+        let Some(spent) = self.next.total.advance(total, last, damage) else { return };
         let window = message.info.get().and_then(|it| it.model_context_window.get());
-        let identity = Identity::Session(format!("{counts:?}"));
-        self.next.add(&mut self.builder, identity, response, window, line.number, None);
+        let counted = Counted { window, line: line.number, time: None };
+        // The thread's totals grow with each response: they name it.
+        self.next.add(&mut self.builder, spent, counted, |_, reached, _| {
+            Identity::Session(format!("{:?} {:?}", reached.kinds(), reached.reasoning))
+        });
     }
 
     fn call(&mut self, kind: &str, message: &Message<'_>, line: Line<'_>) -> Seen {

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-use super::codex::{Duration, Edit, Info, Invocation, Next, Outcome};
+use super::codex::{Counted, Duration, Edit, Info, Invocation, Next, Outcome};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::{Builder, brief};
 use crate::errors::{self, ErrorKind};
@@ -367,6 +367,7 @@ impl Thread {
             }
             "turn_aborted" => {
                 self.has_ends = true;
+                self.so_far.next.interrupt();
                 self.builder.abort(event.reason.as_str());
                 self.builder.event(EventKind::Abort, line.number, time).message = event.reason.owned();
             }
@@ -437,16 +438,17 @@ impl Thread {
             // The count may go on from another thread's, which has it in its own rows.
             self.so_far.next.total.begin(total, last);
         }
-        let Some(response) = self.so_far.next.total.advance(total, last, damage) else { return };
-        // A replay has the same calls; another thread of the same size has not.
-        let mut name = Xxh3Default::new();
-        for call in &self.so_far.next.calls {
-            name.update(self.builder.session.tool_calls[*call].call_id.as_bytes());
-        }
-        let counts = Some(self.so_far.next.total.reached().kinds());
-        let identity = Identity::Global(format!("codex {} {counts:?} {:x}", self.root, name.digest()));
-        let window = info.model_context_window.get();
-        self.so_far.next.add(&mut self.builder, identity, response, window, line.number, time);
+        let Some(spent) = self.so_far.next.total.advance(total, last, damage) else { return };
+        let counted = Counted { window: info.model_context_window.get(), line: line.number, time };
+        let root = &self.root;
+        self.so_far.next.add(&mut self.builder, spent, counted, |builder, reached, calls| {
+            // A replay has the same calls; another thread of the same size has not.
+            let mut name = Xxh3Default::new();
+            for call in calls {
+                name.update(builder.session.tool_calls[*call].call_id.as_bytes());
+            }
+            Identity::Global(format!("codex {root} {:?} {:x}", Some(reached.kinds()), name.digest()))
+        });
     }
 
     fn compacted(&mut self, line: Line<'_>, time: Option<Time>) {
