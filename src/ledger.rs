@@ -695,7 +695,12 @@ fn project(cwd: &str) -> String {
 fn usage(session: &SessionResult, rows: &[TurnRow], tokens: Tokens, totals: &Totals, is_conflict: bool) -> Usage {
     // A total holds what its turns leave out; without one a turn of unknown size is missing.
     let is_unknown = |it: &TurnRow| it.grain == Grain::Turn && it.turn.tokens.total().is_none();
-    let is_bound = !totals.hold_all(rows) && (session.under_reports || rows.iter().any(is_unknown));
+    let is_remnant = |it: &TurnRow| {
+        let is_earlier = |other: &TurnRow| !other.turn.is_echo && other.turn.agent_id == it.turn.agent_id;
+        it.turn.has_predecessors && !rows.iter().any(is_earlier)
+    };
+    let has_lost = || rows.iter().any(|it| is_unknown(it) || is_remnant(it));
+    let is_bound = !totals.hold_all(rows) && (session.under_reports || has_lost());
     if tokens.total().is_none() {
         Usage::Unknown
     } else if is_conflict {

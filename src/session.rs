@@ -387,6 +387,8 @@ pub struct Turn {
     pub cost: Option<Cost>,
     /// Whether only its caller tells of it: where another turn has the same prompt, it is that one.
     pub is_echo: bool,
+    /// Whether its agent answered before, as its caller says.
+    pub has_predecessors: bool,
 }
 
 /// How a tool call ended.

@@ -144,6 +144,7 @@ struct AgentResult<'a> {
     agent_id: Text<'a>,
     #[serde(borrow)]
     usage: Maybe<Usage<'a>>,
+    total_tool_use_count: Count,
 }
 
 /// The error of an `api_error` record, in one of its forms.
@@ -285,18 +286,17 @@ impl Session {
         if message.id.some().is_none() && message.usage.get().is_none() {
             return;
         }
-        self.response(message, origin, damage);
-        if let Some(cost) = money(record.cost_usd, damage)
-            && let Some(turn) = self.conversation.builder.session.turns.last_mut()
-        {
-            turn.cost = Some(Cost { total: cost, parts: None });
+        let turn = self.response(message, origin, damage);
+        if let Some(total) = money(record.cost_usd, damage) {
+            self.conversation.builder.session.turns[turn].cost = Some(Cost { total, parts: None });
         }
         if is_main {
             self.ends_in_error = false;
         }
     }
 
-    fn response(&mut self, message: &Message<'_>, origin: &Origin<'_>, damage: &mut Damage) {
+    /// Gives the turn's index.
+    fn response(&mut self, message: &Message<'_>, origin: &Origin<'_>, damage: &mut Damage) -> usize {
         if let Some(agent) = origin.agent_id
             && origin.is_subagent
         {
@@ -306,6 +306,7 @@ impl Session {
         let index = self.conversation.response(message, origin, None, damage);
         self.responses += usize::from(index == known);
         self.stopped += usize::from(index == known && message.stop_reason.some().is_some());
+        index
     }
 
     /// An agent ran besides the main one.
@@ -364,6 +365,8 @@ impl Session {
         let model = model.and_then(|it| it.model.clone());
         let turn = &mut builder.session.turns[index];
         turn.is_echo = true;
+        // A response that only answers made no call: those that did came before.
+        turn.has_predecessors = result.total_tool_use_count.get().unwrap_or(0) > 0;
         turn.tokens = tokens;
         turn.model = model;
         turn.is_subagent = true;
@@ -461,4 +464,68 @@ fn status(session: &SessionResult, ends_in_error: bool) -> Status {
         None => !calls_on,
     };
     if ended && !is_open { Status::Success } else { Status::Incomplete }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::{Hints, parse};
+    use crate::builder::Content;
+    use crate::ledger::settle;
+    use crate::source::Source;
+    use crate::tables::{Tables, Usage};
+
+    fn settled(logs: &[&[String]]) -> Tables {
+        let source = |(index, lines): (usize, &&[String])| Source {
+            path: index.to_string(),
+            sessions: parse(lines.join("\n").as_bytes(), Hints::default(), Content::None).sessions,
+            ..Source::default()
+        };
+        settle(logs.iter().enumerate().map(source).collect())
+    }
+
+    fn line(kind: &str, second: u32, more: &str) -> String {
+        let time = format!("2026-10-05T10:00:{second:02}Z");
+        format!(r#"{{"type":"{kind}","sessionId":"s","uuid":"u{second}","timestamp":"{time}",{more}}}"#)
+    }
+
+    fn response(second: u32, id: &str, content: &str, more: &str) -> String {
+        let usage =
+            r#"{"input_tokens":1,"output_tokens":5,"cache_read_input_tokens":40,"cache_creation_input_tokens":2}"#;
+        let message =
+            format!(r#"{{"id":"{id}","model":"m","content":[{content}],"stop_reason":"end_turn","usage":{usage}}}"#);
+        line("assistant", second, &format!(r#""message":{message}{more}"#))
+    }
+
+    /// An agent of which only the last response is known: it made calls in others, which no log holds.
+    #[test]
+    fn lost_responses_of_a_subagent_are_a_lower_bound() {
+        let call = r#"{"type":"tool_use","id":"toolu_1","name":"Task","input":{"subagent_type":"Explore"}}"#;
+        let result = |calls: u32| {
+            let usage =
+                r#"{"input_tokens":1,"output_tokens":9,"cache_read_input_tokens":80,"cache_creation_input_tokens":3}"#;
+            let rich =
+                format!(r#"{{"status":"completed","agentId":"a1","totalToolUseCount":{calls},"usage":{usage}}}"#);
+            let message =
+                r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"Found."}]}"#;
+            line("user", 8, &format!(r#""message":{message},"toolUseResult":{rich}"#))
+        };
+        let main = |calls| [response(1, "msg_1", call, ""), result(calls), response(9, "msg_2", "", "")];
+        let agent = [response(5, "msg_a", "", r#","isSidechain":true,"agentId":"a1""#)];
+        for (logs, turns, usage) in [
+            (&[&main(4)[..]][..], 3, Usage::LowerBound),
+            (&[&main(0)[..]][..], 3, Usage::Exact),
+            (&[&main(4)[..], &agent[..]][..], 4, Usage::Exact),
+        ] {
+            let tables = settled(logs);
+            assert_eq!((tables.sessions[0].usage, tables.turns.len()), (usage, turns));
+        }
+    }
+
+    #[test]
+    fn a_cost_belongs_to_the_response_of_its_line() {
+        let cost = r#","costUSD":0.25"#;
+        let lines = [response(1, "msg_1", "", ""), response(2, "msg_2", "", ""), response(1, "msg_1", "", cost)];
+        let costs: Vec<_> = settled(&[&lines]).turns.iter().map(|it| it.money.reported).collect();
+        assert_eq!(costs, [Some(0.25), None]);
+    }
 }
