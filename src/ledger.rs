@@ -22,6 +22,7 @@ pub fn settle(mut sources: Vec<Source>) -> Tables {
     mark_copies(&mut sources);
     let mut tables = Tables::default();
     let mut groups = sessions(&mut sources);
+    leave_to_providers(&mut groups);
     give_each_response_its_session(&mut groups);
     let mut held: Vec<Held> = sources.iter().map(|_| Held::default()).collect();
     for (_, parts) in groups {
@@ -139,6 +140,48 @@ fn prefer_what_the_runtime_keeps(parts: &mut [Part]) {
         let (totals, times) = (mem::take(&mut session.totals), (session.started_at, session.ended_at));
         part.session = SessionResult { totals, started_at: times.0, ended_at: times.1, ..facts_only(session) };
         part.given_to = Some(source);
+    }
+}
+
+/// A program that runs other agents tells again what these did. Where the log of the agent's own session is there as well,
+/// it keeps the tokens and the calls; the outer session keeps how it went (accounting, item 11).
+fn leave_to_providers(groups: &mut BTreeMap<Key, Vec<Part>>) {
+    let has_counts = |it: &Part| {
+        let totals = it.session.totals.iter().flat_map(|it| &it.models).map(|it| it.tokens);
+        it.session.turns.iter().map(|it| it.tokens).chain(totals).any(|it| it.total().is_some())
+    };
+    let runs_another = groups.values().flatten().any(|it| it.session.provider_session_id.is_some());
+    if !runs_another {
+        return;
+    }
+    let mut counted: HashMap<String, Vec<String>> = HashMap::new();
+    for ((runtime, id), _) in groups.iter().filter(|(_, parts)| parts.iter().any(has_counts)) {
+        counted.entry(id.clone()).or_default().push(runtime.clone());
+    }
+    for ((runtime, id), parts) in groups.iter_mut() {
+        let is_inner = |part: &Part| {
+            let Some(inner) = &part.session.provider_session_id else { return false };
+            counted.get(inner).is_some_and(|it| inner != id || it.iter().any(|it| it != runtime))
+        };
+        for part in parts.iter_mut().filter(|it| is_inner(it)) {
+            let session = mem::take(&mut part.session);
+            let durations = session.totals.iter().map(|it| it.duration_ms);
+            part.session = SessionResult {
+                duration_ms: session.duration_ms.or(durations.fold(None, add)),
+                shows: Shows::USER_TURNS,
+                stated_turns: None,
+                stated_tool_calls: None,
+                stated_lines: None,
+                subagents: BTreeSet::new(),
+                recording: None,
+                turns: Vec::new(),
+                tool_calls: Vec::new(),
+                file_changes: Vec::new(),
+                totals: Vec::new(),
+                events: session.events.into_iter().filter(|it| it.kind == EventKind::Error).collect(),
+                ..session
+            };
+        }
     }
 }
 
