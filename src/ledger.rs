@@ -743,7 +743,7 @@ fn usage(session: &SessionResult, rows: &[TurnRow], tokens: Tokens, totals: &Tot
         it.turn.has_predecessors && !rows.iter().any(is_earlier)
     };
     let has_lost = || rows.iter().any(|it| is_unknown(it) || is_remnant(it));
-    let is_bound = !totals.hold_all(rows) && (session.under_reports || has_lost());
+    let is_bound = !totals.hold_all(session, rows) && (session.under_reports || has_lost());
     if tokens.total().is_none() {
         Usage::Unknown
     } else if is_conflict {
@@ -888,9 +888,10 @@ impl Totals {
         }
     }
 
-    /// Whether there is a total of tokens, and no response after the last one.
-    fn hold_all(&self, rows: &[TurnRow]) -> bool {
+    /// Whether there is a total of tokens that covers all agents, and no response after the last one.
+    fn hold_all(&self, session: &SessionResult, rows: &[TurnRow]) -> bool {
         self.models.values().any(|it| it.total.tokens.total().is_some())
+            && (self.covers_subagents || session.subagents.is_empty())
             && rows.iter().all(|it| it.grain == Grain::Session || self.ends.cover(it))
     }
 

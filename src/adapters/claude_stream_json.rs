@@ -399,7 +399,7 @@ impl Session {
             session.shows = JSON.shows;
         }
         // The lines' output is a stub; only a result tells the whole (B3, B5).
-        session.under_reports = session.status == Status::Incomplete;
+        session.under_reports = session.status == Status::Incomplete || session.turns.iter().any(|it| it.is_subagent);
         session
     }
 }
@@ -450,5 +450,42 @@ fn model_total(model: &str, usage: &ModelUsage, damage: &mut Damage) -> ModelTot
         web_searches: usage.web_search_requests.get(),
         cost: money(usage.cost_usd, damage),
         context_window: usage.context_window.get(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::{Hints, parse};
+    use crate::builder::Content;
+    use crate::ledger::settle;
+    use crate::source::Source;
+    use crate::tables::Usage;
+
+    /// `usage` is the main agent's; `modelUsage` holds all.
+    #[test]
+    fn a_result_without_models_says_nothing_of_subagents() {
+        let line = |id: &str, parent: &str| {
+            let message =
+                format!(r#"{{"id":"{id}","model":"m","content":[],"usage":{{"input_tokens":3,"output_tokens":1}}}}"#);
+            format!(
+                r#"{{"type":"assistant","session_id":"s","uuid":"{id}","parent_tool_use_id":{parent},"message":{message}}}"#
+            )
+        };
+        let result = |models: &str| {
+            let usage = r#""usage":{"input_tokens":3,"output_tokens":50}"#;
+            format!(
+                r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"s","uuid":"r","num_turns":1,{usage}{models}}}"#
+            )
+        };
+        let models = r#","modelUsage":{"m":{"inputTokens":6,"outputTokens":90}}"#;
+        for (lines, usage, output) in [
+            (vec![line("msg_1", "null"), line("msg_2", r#""toolu_1""#), result("")], Usage::LowerBound, 51),
+            (vec![line("msg_1", "null"), line("msg_2", r#""toolu_1""#), result(models)], Usage::Exact, 90),
+            (vec![line("msg_1", "null"), result("")], Usage::Exact, 50),
+        ] {
+            let sessions = parse(lines.join("\n").as_bytes(), Hints::default(), Content::None).sessions;
+            let tables = settle(vec![Source { path: "a".into(), sessions, ..Source::default() }]);
+            assert_eq!((tables.sessions[0].usage, tables.sessions[0].tokens.output), (usage, Some(output)));
+        }
     }
 }
