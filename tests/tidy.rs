@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use agentlogs::adapters::{self, ADAPTERS};
+use agentlogs::session::Shows;
 
 use crate::{root, samples};
 
@@ -21,6 +22,56 @@ fn every_format_has_samples_that_it_claims() {
     }
     for adapter in ADAPTERS {
         assert!(counts.get(adapter.id).is_some_and(|it| *it >= 2), "{}: two samples at least", adapter.id);
+    }
+}
+
+/// Each format has its section in docs/formats.md, and a row there of what it can show.
+#[test]
+fn every_format_is_documented() {
+    const COLUMNS: [Shows; 8] = [
+        Shows::TOOL_CALLS,
+        Shows::FILE_CHANGES,
+        Shows::SUBAGENTS,
+        Shows::COMPACTIONS,
+        Shows::RETRIES,
+        Shows::PERMISSION_DENIALS,
+        Shows::WEB_SEARCHES,
+        Shows::USER_TURNS,
+    ];
+    let text = fs::read_to_string(root().join("docs/formats.md")).unwrap();
+    for adapter in ADAPTERS {
+        assert!(text.contains(&format!("\n### `{}`\n", adapter.id)), "{} has no section", adapter.id);
+        let marks = COLUMNS.map(|it| if adapter.shows.has(it) { " ✓ |" } else { "  |" }).concat();
+        let row = format!("\n| `{}` |{marks}\n", adapter.id);
+        assert!(text.contains(&row), "{} has no row{row}", adapter.id);
+    }
+    let is_known = |id: &str| ADAPTERS.iter().any(|it| it.id == id);
+    let sections = text.lines().filter_map(|it| it.strip_prefix("### `")?.strip_suffix('`'));
+    for id in sections {
+        assert!(is_known(id), "{id} is no format");
+    }
+}
+
+/// What docs/accounting.md names as the guard of a rule is there.
+#[test]
+fn every_guard_exists() {
+    let text = fs::read_to_string(root().join("docs/accounting.md")).unwrap();
+    let samples: Vec<String> =
+        samples().iter().map(|it| it.with_extension("").to_string_lossy().into_owned()).collect();
+    for name in text.split('`').skip(1).step_by(2).filter(|it| !it.ends_with("/*")) {
+        if ADAPTERS.iter().any(|it| name.split_once('/').is_some_and(|(format, _)| format == it.id)) {
+            assert!(samples.iter().any(|it| it.ends_with(name)), "{name} is no sample");
+        }
+    }
+    let sources = walkdir::WalkDir::new(root().join("src")).into_iter();
+    let sources = sources.chain(walkdir::WalkDir::new(root().join("tests"))).filter_map(Result::ok);
+    let is_source = |it: &walkdir::DirEntry| it.path().extension().is_some_and(|it| it == "rs");
+    let code: String = sources.filter(is_source).map(|it| fs::read_to_string(it.path()).unwrap()).collect();
+    let guards = text.split("*Test").skip(1).map(|it| it.split("\n\n").next().unwrap_or(it));
+    let names: Vec<_> = guards.flat_map(|it| it.split('`').skip(1).step_by(2)).filter(|it| !it.contains('/')).collect();
+    assert!(names.len() > 20, "{names:?}");
+    for name in names {
+        assert!(code.contains(&format!("fn {name}(")), "{name} is no test");
     }
 }
 
