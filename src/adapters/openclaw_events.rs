@@ -6,12 +6,13 @@
 use super::pi::SHOWS;
 use super::pi_json::{Events, is_event};
 use super::{Adapter, Probe, fold};
+use crate::session::Shows;
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "openclaw-events",
     runtime: "openclaw",
     about: "openclaw, events of its embedded agent",
-    shows: SHOWS,
+    shows: SHOWS.and(Shows::RETRIES),
     claims,
     parse: fold::<Events>,
 };

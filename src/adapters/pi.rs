@@ -17,9 +17,9 @@ use crate::time::Time;
 use crate::tools;
 use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
 
-/// What a log of pi's messages can show.
+/// What a log of pi's messages can show. Only the events tell of retries.
 pub(super) const SHOWS: Shows =
-    Shows::TOOL_CALLS.and(Shows::FILE_CHANGES).and(Shows::COMPACTIONS).and(Shows::RETRIES).and(Shows::USER_TURNS);
+    Shows::TOOL_CALLS.and(Shows::FILE_CHANGES).and(Shows::COMPACTIONS).and(Shows::USER_TURNS);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

@@ -11,14 +11,14 @@ use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::brief;
 use crate::json::Raw;
 use crate::lines::Line;
-use crate::session::{EventKind, SessionResult, Status};
+use crate::session::{EventKind, SessionResult, Shows, Status};
 use crate::wire::{Count, Flag, Text, When};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "pi-json",
     runtime: "pi",
     about: "pi, pi -p --mode json",
-    shows: SHOWS,
+    shows: SHOWS.and(Shows::RETRIES),
     claims: |probe| 2 * u32::from(is_event(probe)),
     parse: fold::<Events>,
 };
