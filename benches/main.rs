@@ -8,6 +8,7 @@ use std::path::Path;
 
 use agentlogs::adapters::{self, ADAPTERS, Hints};
 use agentlogs::builder::Content;
+use agentlogs::database;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::ledger;
 use agentlogs::lines::Lines;
@@ -22,7 +23,11 @@ fn samples(format: &str) -> Vec<u8> {
     let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(Result::ok);
     let logs: Vec<_> = files
         .filter(|it| it.file_type().is_file() && !it.path().to_string_lossy().ends_with(".meta.json"))
-        .filter_map(|it| std::fs::read(it.path()).ok())
+        .filter_map(|it| {
+            let bytes = std::fs::read(it.path()).ok()?;
+            let rows = database::is_database(&bytes).then(|| database::read(Some(it.path()), &bytes, adapters::TABLES));
+            rows.map_or(Some(bytes), |it| Some(it.ok()?.text))
+        })
         .filter(|it| it.ends_with(b"\n"))
         .collect();
     while bytes.len() < 1 << 20 && !logs.is_empty() {

@@ -282,18 +282,16 @@ pub fn write_parquet(file: impl Write, frame: &mut DataFrame) -> io::Result<()> 
 }
 
 /// The facts after a run: what it read replaces what was known, and what it could not read does not. What was known of a
-/// file that now holds something else is set aside.
+/// file that now holds something else is set aside, and so is what was known of sessions that were deleted of a database.
 pub fn join(mut known: BTreeMap<String, Source>, read: Vec<Source>) -> Vec<Source> {
     for source in read {
         let has_facts = known.get(&source.path).is_some_and(|it| !it.sessions.is_empty());
         if source.status == SourceStatus::Unreadable && has_facts {
             continue;
         }
-        let is_replaced = known.get(&source.path).is_none_or(|it| it.is_replaced_by(&source));
-        if let Some(old) = known.insert(source.path.clone(), source)
-            && !is_replaced
-        {
-            let old = old.set_aside();
+        let aside = known.get(&source.path).and_then(|it| it.left_by(&source));
+        known.insert(source.path.clone(), source);
+        if let Some(old) = aside {
             known.insert(old.path.clone(), old);
         }
     }

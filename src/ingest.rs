@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::adapters::{self, ADAPTERS, Adapter, Hints};
 use crate::builder::Content;
+use crate::database;
 use crate::discover::{self, Found, discover};
 use crate::log;
 use crate::source::{Sidecar, Source, SourceStatus, path_text};
@@ -144,9 +145,9 @@ fn size(file: &Found) -> i64 {
     i64::try_from(file.bytes).unwrap_or(i64::MAX)
 }
 
-/// The options and the sidecars that a file is read with.
+/// The options and the files that a file is read with: sidecars, and the last rows of a database.
 fn fingerprint_of(file: &Found, options: &str) -> String {
-    let stamps = sidecars(&file.path).filter_map(|it| {
+    let stamps = sidecars(&file.path).chain([database::wal(&file.path)]).filter_map(|it| {
         let metadata = it.metadata().ok()?;
         Some(format!(" {} {:?}", metadata.len(), metadata.modified().ok()))
     });
@@ -170,32 +171,58 @@ fn read_file(
         options: fingerprint_of(file, fingerprint),
         ..Source::default()
     };
+    if database::is_companion(&file.path) {
+        source.status = SourceStatus::Auxiliary;
+        return source;
+    }
+    let unreadable =
+        |source: Source, error: String| Source { status: SourceStatus::Unreadable, message: Some(error), ..source };
     let content = match log::open(&file.path) {
         Ok(content) => content,
-        Err(error) => {
-            source.status = SourceStatus::Unreadable;
-            source.message = Some(error.to_string());
-            return source;
-        }
+        Err(error) => return unreadable(source, error.to_string()),
     };
     if file.is_stream {
         source.bytes = i64::try_from(content.len()).unwrap_or(i64::MAX);
     }
     source.compression = content.compression.map(|it| it.as_str().to_owned());
     source.message.clone_from(&content.truncated);
+    if database::is_database(&content) {
+        let path = (!file.is_stream && content.compression.is_none()).then_some(&*file.path);
+        let rows = match database::read(path, &content, adapters::TABLES) {
+            Ok(rows) => rows,
+            Err(error) => return unreadable(source, error),
+        };
+        source.forgets = true;
+        if rows.is_known {
+            source.message = source.message.or(rows.lost);
+            return parse(source, file, &rows.text, options, see);
+        }
+    }
+    source.grew = known.is_some_and(|it| grew(it, &content));
+    parse(source, file, &content, options, see)
+}
+
+/// Reads the lines of a file. A message says what of it is missing.
+fn parse(
+    mut source: Source,
+    file: &Found,
+    content: &[u8],
+    options: &Options,
+    see: impl FnOnce(&[u8], Hints<'_>),
+) -> Source {
+    let is_cut = source.message.is_some();
     if content.iter().all(|it| it.is_ascii_whitespace() || *it == 0) {
-        source.status = if content.truncated.is_some() { SourceStatus::Truncated } else { SourceStatus::Empty };
+        source.status = if is_cut { SourceStatus::Truncated } else { SourceStatus::Empty };
         return source;
     }
-    source.content_hash = Some(hash(&content));
-    source.grew = known.is_some_and(|it| grew(it, &content));
+    source.content_hash = Some(hash(content));
     let sidecar = if is_sidecar(&file.path) { Sidecar::default() } else { read_sidecars(&file.path) };
     let sidecar = sidecar.or(options.sidecar.clone());
     let hints = Hints { runtime: sidecar.runtime.as_deref(), path: &source.path };
     // A bug in an adapter costs its file, not the run.
     let parse = || {
-        see(&content, hints);
-        adapters::parse(&content, hints, options.content)
+        see(content, hints);
+        adapters::parse(content, hints, options.content)
     };
     let Ok(parsed) = catch_unwind(AssertUnwindSafe(parse)) else {
         source.status = SourceStatus::Unreadable;
@@ -208,7 +235,7 @@ fn read_file(
     source.sessions = parsed.sessions;
     source.sessions.iter_mut().for_each(|it| sidecar.fill(it));
     source.status = match parsed.format {
-        _ if content.truncated.is_some() => SourceStatus::Truncated,
+        _ if is_cut => SourceStatus::Truncated,
         Some(_) => SourceStatus::Parsed,
         None if is_sidecar(&file.path) => SourceStatus::Auxiliary,
         None => SourceStatus::Unrecognised,

@@ -5,6 +5,7 @@
 //! ```text
 //! discover   paths -> files, each once
 //! log        file -> bytes: mapped, read or decompressed
+//! database   SQLite file -> lines: the rows of the tables that formats know
 //! lines      bytes -> numbered records
 //! adapters   records -> SessionResult, one file a format   (json, wire, builder, tools, errors, time)
 //! prices     a model's name and a time -> what its tokens cost
@@ -25,6 +26,7 @@ pub mod adapters;
 pub mod archive;
 pub mod builder;
 pub mod costs;
+pub mod database;
 pub mod discover;
 pub mod errors;
 #[cfg(feature = "archive")]

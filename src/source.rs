@@ -47,6 +47,9 @@ pub struct Source {
     /// Whether it begins with all that was known of it before: it grew.
     #[serde(skip)]
     pub grew: bool,
+    /// Whether it is a database, of which the runtime deletes sessions: those that it no longer tells of are known still.
+    #[serde(skip)]
+    pub forgets: bool,
     /// What was taken in and what was lost.
     pub health: Health,
     /// What it tells.
@@ -54,13 +57,18 @@ pub struct Source {
 }
 
 impl Source {
-    /// Whether a later look at the file replaces what this one told: it grew, or still tells of one of its sessions.
-    pub fn is_replaced_by(&self, later: &Self) -> bool {
-        let still_tells = |id: &str| later.sessions.iter().any(|it| it.session_id == id);
-        self.sessions.is_empty()
-            || later.grew
-            || self.content_hash == later.content_hash
-            || self.sessions.iter().any(|it| still_tells(&it.session_id))
+    /// What a later look at the file leaves of what this one told, set aside. It replaces all of it if the file grew, or
+    /// still tells of one of its sessions; of a database it replaces what it still tells of.
+    pub fn left_by(&self, later: &Self) -> Option<Self> {
+        let still_tells = |it: &SessionResult| later.sessions.iter().any(|later| later.session_id == it.session_id);
+        let is_same = later.grew || self.content_hash == later.content_hash;
+        let is_replaced = is_same || self.sessions.is_empty() || self.sessions.iter().any(still_tells);
+        if !is_replaced {
+            return Some(self.clone().set_aside());
+        }
+        let sessions: Vec<_> = self.sessions.iter().filter(|it| !still_tells(it)).cloned().collect();
+        let has_deleted = later.forgets && !is_same && !sessions.is_empty();
+        has_deleted.then(|| Self { sessions, ..self.clone() }.set_aside())
     }
 
     /// The same facts at a path that no later look at the file replaces. It depends on the content only, so that setting

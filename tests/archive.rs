@@ -141,6 +141,35 @@ fn a_log_that_is_overwritten_is_set_aside() {
     }
 }
 
+/// The archive outlives the logs: what is deleted of a database was known, and stays.
+#[test]
+fn a_session_that_is_deleted_of_a_database_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"));
+    let path = folder.path().join("opencode.db");
+    fs::copy(root().join("sample-logs/opencode-db/child-fork-and-retry.db"), &path).unwrap();
+    let tokens_of = || {
+        let known = archive.facts().unwrap();
+        let _lock = archive.lock().unwrap();
+        let options = Options { roots: vec![path.clone()], ..Options::default() };
+        let taken = ingest::read(&options, &known, &Progress::default());
+        let facts = archive::join(known, taken.sources);
+        let tables = ledger::settle(facts.clone());
+        archive.write(&facts, &tables).unwrap();
+        let tokens: i64 = tables.turns.iter().filter_map(|it| it.turn.tokens.total()).sum();
+        (tables.sessions.len(), tokens, facts.len())
+    };
+    let (sessions, tokens, _) = tokens_of();
+    let agent = rusqlite::Connection::open(&path).unwrap();
+    for (id, sources) in [("ses_2a91c1b40ffeHq5sNd7RbXwPzC", 2), ("ses_2a91c4f60ffeWvT3mUq8LrYkZd", 3)] {
+        agent.execute("PRAGMA foreign_keys = ON", []).unwrap();
+        agent.execute("DELETE FROM session WHERE id = ?1", [id]).unwrap();
+        for _ in 0..2 {
+            assert_eq!(tokens_of(), (sessions, tokens, sources), "{id}");
+        }
+    }
+}
+
 #[test]
 fn a_first_ingest_that_was_killed_can_be_done_again() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use agentlogs::adapters::{self, Hints};
 use agentlogs::builder::Content;
 use serde_json::Value;
 
-use crate::{root, samples};
+use crate::{lines_of, root, samples};
 
 /// Leaves out what is null, false or empty, so that a snapshot shows what a log tells.
 fn known(value: Value) -> Option<Value> {
@@ -52,7 +52,7 @@ fn shown(parsed: adapters::Parsed) -> String {
 #[test]
 fn every_sample_reads_as_before() {
     for path in samples() {
-        let bytes = std::fs::read(&path).unwrap();
+        let bytes = lines_of(&path);
         let below = path.strip_prefix(root().join("sample-logs")).unwrap().with_extension("");
         let words: Vec<_> = below.iter().map(|it| it.to_string_lossy()).collect();
         let (format, name) = (&words[0], words[1..].join("-"));

@@ -1,7 +1,5 @@
 //! What holds for every log, tried on the samples broken in random ways.
 
-use std::fs;
-
 use agentlogs::adapters::{self, Hints, Parsed};
 use agentlogs::builder::Content;
 use agentlogs::health::Reason;
@@ -11,10 +9,10 @@ use agentlogs::tables::{CostSource, SessionRow};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use crate::{facts, samples, settled};
+use crate::{facts, lines_of, samples, settled};
 
 fn texts() -> Vec<Vec<u8>> {
-    samples().iter().map(|it| fs::read(it).unwrap()).collect()
+    samples().iter().map(|it| lines_of(it)).collect()
 }
 
 /// The samples that are JSON Lines.

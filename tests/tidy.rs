@@ -6,7 +6,7 @@ use std::fs;
 use agentlogs::adapters::{self, ADAPTERS};
 use agentlogs::session::Shows;
 
-use crate::{root, samples};
+use crate::{lines_of, root, samples};
 
 /// Each format has a good run and a troubled one, and no other format claims them more.
 #[test]
@@ -16,7 +16,7 @@ fn every_format_has_samples_that_it_claims() {
         // What is kept in a tree of small files has folders of its own below that of its format.
         let below = path.strip_prefix(root().join("sample-logs")).unwrap();
         let format = below.iter().next().unwrap().to_string_lossy().into_owned();
-        let claims = adapters::detect(&fs::read(&path).unwrap(), adapters::Hints::default());
+        let claims = adapters::detect(&lines_of(&path), adapters::Hints::default());
         assert_eq!(claims.first().map(|(it, _)| it.id), Some(format.as_str()), "{}: {claims:?}", path.display());
         *counts.entry(format).or_default() += 1;
     }

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::builder::Content;
+use crate::database::Table;
 use crate::health::{Health, Reason};
 use crate::json::{self, Raw};
 use crate::lines::{self, Line, Lines};
@@ -34,6 +35,7 @@ mod gemini_json;
 mod mini_swe_agent;
 mod openclaw_events;
 mod opencode;
+mod opencode_db;
 mod opencode_export;
 mod opencode_run;
 mod opencode_storage;
@@ -78,6 +80,7 @@ pub static ADAPTERS: &[Adapter] = &[
     mini_swe_agent::ADAPTER,
     openclaw_events::ADAPTER,
     pi_session::OPENCLAW,
+    opencode_db::ADAPTER,
     opencode_export::ADAPTER,
     opencode_run::ADAPTER,
     opencode_storage::ADAPTER,
@@ -87,6 +90,9 @@ pub static ADAPTERS: &[Adapter] = &[
     zag_json::STREAM,
     zag_log::ADAPTER,
 ];
+
+/// The tables that formats are kept in, where the runtime writes a database.
+pub static TABLES: &[Table] = &[opencode_db::SESSION, opencode_db::SESSION_2];
 
 /// [`fold`] for one format: takes lines, gives sessions and the lines that it did not know.
 type Parse =

@@ -46,16 +46,16 @@ pub(super) struct Message<'a> {
     #[serde(borrow, rename = "parentID")]
     pub(super) parent_id: Text<'a>,
     #[serde(borrow, rename = "modelID")]
-    model_id: Text<'a>,
+    pub(super) model_id: Text<'a>,
     #[serde(borrow, rename = "providerID")]
-    provider_id: Text<'a>,
+    pub(super) provider_id: Text<'a>,
     #[serde(borrow)]
-    variant: Text<'a>,
+    pub(super) variant: Text<'a>,
     #[serde(borrow)]
-    agent: Text<'a>,
+    pub(super) agent: Text<'a>,
     /// The older name of `agent`.
     #[serde(borrow)]
-    mode: Text<'a>,
+    pub(super) mode: Text<'a>,
     #[serde(borrow)]
     pub(super) path: Folder<'a>,
     pub(super) cost: Number,
@@ -67,7 +67,7 @@ pub(super) struct Message<'a> {
     /// Whether it is the summary that a compaction made. Users' messages have an object here.
     pub(super) summary: Flag,
     // user
-    tools: Tools,
+    pub(super) tools: Tools,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -79,7 +79,7 @@ pub(super) struct Folder<'a> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Tools {
+pub(super) struct Tools {
     todowrite: Flag,
 }
 
@@ -95,15 +95,15 @@ pub(super) struct Part<'a> {
     #[serde(borrow)]
     pub(super) text: Text<'a>,
     /// The text was written by the program.
-    synthetic: Flag,
+    pub(super) synthetic: Flag,
     /// The text is for the user's eyes only.
-    ignored: Flag,
+    pub(super) ignored: Flag,
     pub(super) time: Span,
     // tool
     #[serde(borrow, rename = "callID")]
-    call_id: Text<'a>,
+    pub(super) call_id: Text<'a>,
     #[serde(borrow)]
-    tool: Text<'a>,
+    pub(super) tool: Text<'a>,
     #[serde(borrow)]
     pub(super) state: State<'a>,
     // step-finish
@@ -112,10 +112,10 @@ pub(super) struct Part<'a> {
     pub(super) cost: Number,
     pub(super) tokens: Maybe<Usage>,
     // compaction
-    auto: Flag,
+    pub(super) auto: Flag,
     // retry
     #[serde(borrow)]
-    error: Error<'a>,
+    pub(super) error: Error<'a>,
 }
 
 #[derive(Debug, Default, PartialEq, Deserialize)]
@@ -139,15 +139,15 @@ struct Cache {
 #[serde(default)]
 pub(super) struct State<'a> {
     #[serde(borrow)]
-    status: Text<'a>,
+    pub(super) status: Text<'a>,
     #[serde(borrow)]
-    input: Raw<'a>,
+    pub(super) input: Raw<'a>,
     #[serde(borrow)]
-    output: Raw<'a>,
+    pub(super) output: Raw<'a>,
     #[serde(borrow)]
-    error: Raw<'a>,
+    pub(super) error: Raw<'a>,
     #[serde(borrow)]
-    metadata: Metadata<'a>,
+    pub(super) metadata: Metadata<'a>,
     pub(super) time: Span,
 }
 
@@ -155,10 +155,10 @@ pub(super) struct State<'a> {
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Span {
-    start: When,
-    end: When,
-    created: When,
-    completed: When,
+    pub(super) start: When,
+    pub(super) end: When,
+    pub(super) created: When,
+    pub(super) completed: When,
 }
 
 impl Span {
@@ -173,7 +173,7 @@ impl Span {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Metadata<'a> {
+pub(super) struct Metadata<'a> {
     exit: Number,
     #[serde(borrow)]
     diff: Text<'a>,
@@ -216,17 +216,17 @@ pub(super) struct Error<'a> {
     #[serde(borrow)]
     pub(super) name: Text<'a>,
     #[serde(borrow)]
-    message: Text<'a>,
+    pub(super) message: Text<'a>,
     #[serde(borrow)]
-    data: ErrorData<'a>,
+    pub(super) data: ErrorData<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct ErrorData<'a> {
+pub(super) struct ErrorData<'a> {
     #[serde(borrow)]
-    message: Text<'a>,
-    status_code: Number,
+    pub(super) message: Text<'a>,
+    pub(super) status_code: Number,
 }
 
 impl Usage {
@@ -516,7 +516,7 @@ impl Error<'_> {
 
     /// Whether the user stopped it.
     pub(super) fn is_abort(&self) -> bool {
-        self.name.as_str() == "MessageAbortedError"
+        matches!(self.name.as_str(), "MessageAbortedError" | "aborted" | "interrupted")
     }
 
     /// It ended the session.

@@ -82,17 +82,20 @@ impl Fold for Exports {
             // A masked id would make one session of many.
             None => hashed_id(format!("{:?} {}", info.time.start(), info.directory.as_str()).as_bytes()),
         };
-        let mut export = Export {
-            builder: info.begin(&self.context, id, line.number),
-            places: Places::new(line),
-            is_child: info.parent_id.some().is_some(),
-            reasoning_is_inside: reasoning_is_inside(info.version.as_str()),
-            is_compacting: false,
-        };
-        for message in document.messages.read::<Vec<Raw<'_>>>() {
-            export.message(message, damage);
+        let mut conversation = Conversation::new(info.begin(&self.context, id, line.number), info);
+        let mut places = Places::new(line);
+        for raw in document.messages.read::<Vec<Raw<'_>>>() {
+            if raw.0.first() != Some(&b'{') {
+                damage.note(Reason::NotAnObject);
+                continue;
+            }
+            let line = places.line_of(raw);
+            let entry: Entry<'_> = raw.read();
+            let parts: Vec<Raw<'_>> = entry.parts.read();
+            let parts: Vec<(i64, Part<'_>)> = parts.iter().map(|it| (places.line_of(*it), it.read())).collect();
+            conversation.message(&entry.info, line, &parts, damage);
         }
-        self.sessions.push(export.builder.finish());
+        self.sessions.push(conversation.builder.finish());
         Seen::Known
     }
 
@@ -101,10 +104,9 @@ impl Fold for Exports {
     }
 }
 
-/// One document while its messages are read.
-struct Export<'a> {
-    builder: Builder,
-    places: Places<'a>,
+/// One session while its messages are read.
+pub(super) struct Conversation {
+    pub(super) builder: Builder,
     /// Another session started it.
     is_child: bool,
     reasoning_is_inside: bool,
@@ -112,19 +114,33 @@ struct Export<'a> {
     is_compacting: bool,
 }
 
-impl Export<'_> {
-    fn message(&mut self, raw: Raw<'_>, damage: &mut Damage) {
-        if raw.0.first() != Some(&b'{') {
-            damage.note(Reason::NotAnObject);
-            return;
+impl Conversation {
+    pub(super) fn new(builder: Builder, info: &Info<'_>) -> Self {
+        Self {
+            builder,
+            is_child: info.parent_id.some().is_some(),
+            reasoning_is_inside: reasoning_is_inside(info.version.as_str()),
+            is_compacting: false,
         }
-        let line = self.places.line_of(raw);
-        let entry: Entry<'_> = raw.read();
-        let parts: Vec<Raw<'_>> = entry.parts.read();
-        let parts: Vec<(i64, Part<'_>)> = parts.iter().map(|it| (self.places.line_of(*it), it.read())).collect();
-        match entry.info.role.as_str() {
-            "user" => self.user(&entry.info, &parts),
-            "assistant" => self.assistant(&entry.info, line, &parts, damage),
+    }
+
+    /// Takes in a message with its parts, each with its line.
+    pub(super) fn message(&mut self, message: &Message<'_>, line: i64, parts: &[(i64, Part<'_>)], damage: &mut Damage) {
+        match message.role.as_str() {
+            "user" => self.user(message, parts),
+            "assistant" => self.assistant(message, line, parts, damage),
+            _ => {}
+        }
+    }
+
+    /// Takes in a request that no conversation shows: that for a summary.
+    pub(super) fn bill(&mut self, message: &Message<'_>, line: i64, damage: &mut Damage) {
+        match &message.tokens {
+            Maybe::Wrong => damage.note(Reason::NoUsage),
+            Maybe::Present(usage) if !usage.is_empty() => {
+                let tokens = usage.tokens(self.reasoning_is_inside, damage);
+                message.turn(&mut self.builder, &message.bill(usage, None), line, tokens);
+            }
             _ => {}
         }
     }

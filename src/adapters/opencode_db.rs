@@ -1,0 +1,446 @@
+//! OpenCode's database since 1.2, `~/.local/share/opencode/opencode.db`: the messages and parts of an export as rows.
+//!
+//! The tables are those of `packages/opencode/src/session/session.sql.ts`, later `packages/core/src/session/sql.ts`: the
+//! data of a message and of a part is that of the JSON tree before it, less the ids, which are columns. Sums in the
+//! session's row repeat the messages. A session that was continued by another version may have been begun with output that
+//! includes reasoning: `total` tells (accounting B18).
+//!
+//! Since 2.0 new messages stand in `session_message` with their parts inside of them (`packages/schema/src/
+//! session-message.ts`), and their sessions in `session_v2`. The first start of 2.0 copies the older messages there under
+//! the same ids and leaves the old tables as they are: a message that stands in both is read from the old one. Before 2.0
+//! `session_message` was a projection of `message`, which is not read.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Deserialize;
+
+use super::opencode::{Error, ErrorData, Info, Message, Metadata, Part, Span, State, go_on};
+use super::opencode_export::{Conversation, SHOWS};
+use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
+use crate::builder::Builder;
+use crate::database::Table;
+use crate::health::Reason;
+use crate::json::Raw;
+use crate::lines::Line;
+use crate::session::{EventKind, SessionResult, Shows};
+use crate::wire::{Content, Maybe, Number, Text, When};
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    id: "opencode-db",
+    runtime: "opencode",
+    about: "OpenCode since 1.2, opencode.db",
+    shows: SHOWS.and(Shows::KEPT_BY_RUNTIME),
+    claims,
+    parse: fold::<Database>,
+};
+
+pub(super) const SESSION: Table = Table {
+    name: "session",
+    key: "id",
+    needs: &["directory", "version", "time_created"],
+    columns: &["parent_id", "directory", "version", "agent", "time_created"],
+    json: &[],
+    order: "id",
+    below: &[("session_id", MESSAGE)],
+    is_inside: false,
+    is_optional: false,
+};
+
+const MESSAGE: Table = Table {
+    name: "message",
+    key: "id",
+    needs: &["data", "time_created"],
+    columns: &["session_id", "time_created", "data"],
+    json: &["data"],
+    order: "time_created, id",
+    below: &[("message_id", PART)],
+    is_inside: false,
+    is_optional: false,
+};
+
+const PART: Table = Table {
+    name: "part",
+    key: "id",
+    needs: &["data"],
+    columns: &["message_id", "session_id", "data"],
+    json: &["data"],
+    order: "id",
+    below: &[],
+    is_inside: true,
+    is_optional: false,
+};
+
+pub(super) const SESSION_2: Table = Table { name: "session_v2", below: &[("session_id", MESSAGE_2)], ..SESSION };
+
+const MESSAGE_2: Table = Table {
+    name: "session_message",
+    key: "id",
+    needs: &["data", "type", "seq"],
+    columns: &["session_id", "type", "time_created", "data"],
+    json: &["data"],
+    order: "seq, id",
+    below: &[],
+    is_inside: false,
+    is_optional: false,
+};
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    let table = probe.text("table");
+    6 * u32::from(match table.as_ref() {
+        "session" | "session_v2" => probe.has_all(&["id", "directory", "version"]),
+        "message" => probe.has_all(&["session_id", "part"]) && probe.object("data").has("role"),
+        "part" => probe.has_all(&["session_id", "message_id"]) && probe.object("data").has("type"),
+        "session_message" => probe.has_all(&["session_id", "type", "data"]),
+        _ => false,
+    })
+}
+
+/// A row of any of the tables.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Row<'a> {
+    #[serde(borrow)]
+    table: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    message_id: Text<'a>,
+    #[serde(borrow)]
+    parent_id: Text<'a>,
+    #[serde(borrow)]
+    directory: Text<'a>,
+    #[serde(borrow)]
+    version: Text<'a>,
+    #[serde(borrow)]
+    agent: Text<'a>,
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    time_created: When,
+    #[serde(borrow)]
+    data: Raw<'a>,
+    #[serde(borrow)]
+    part: Content<'a, PartRow<'a>>,
+}
+
+/// A part below its message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct PartRow<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    data: Raw<'a>,
+}
+
+struct Database {
+    context: Context,
+    sessions: Vec<Conversation>,
+    places: HashMap<String, usize>,
+    /// The ids of the messages so far. The older tables come first.
+    seen: HashSet<String>,
+}
+
+impl Fold for Database {
+    type Record<'a> = Row<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: *context, sessions: Vec::new(), places: HashMap::new(), seen: HashSet::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, row: Row<'_>, damage: &mut Damage) -> Seen {
+        let number = line.number;
+        let is_object = row.data.0.first() == Some(&b'{');
+        match row.table.as_str() {
+            "session" | "session_v2" => {
+                self.begin(row, number);
+                return Seen::Known;
+            }
+            _ if !is_object => damage.note(Reason::NotAnObject),
+            // It was read before: rows that were appended to themselves, or the copy that 2.0 makes.
+            _ if !self.seen.insert(row.id.as_str().to_owned()) => {}
+            "message" => {
+                let mut message: Message<'_> = row.data.read();
+                message.id = row.id;
+                if row.part.blocks.iter().any(|it| it.data.0.first() != Some(&b'{')) {
+                    damage.note(Reason::NotAnObject);
+                }
+                let parts: Vec<_> = row.part.blocks.into_iter().map(|it| (number, part(it.id, it.data))).collect();
+                self.session(row.session_id.as_str(), number).message(&message, number, &parts, damage);
+            }
+            // Its message is gone; what it tells of a response stands.
+            "part" => {
+                let role = word("assistant");
+                let message = Message { id: row.message_id, role, ..Message::default() };
+                let parts = [(number, part(row.id, row.data))];
+                self.session(row.session_id.as_str(), number).message(&message, number, &parts, damage);
+            }
+            "session_message" => {
+                return message_2(self.session(row.session_id.as_str(), number), row, number, damage);
+            }
+            _ => return Seen::Unknown,
+        }
+        Seen::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions.into_iter().map(|it| it.builder.finish()).collect()
+    }
+}
+
+impl Database {
+    fn begin(&mut self, row: Row<'_>, line: i64) {
+        let info = Info {
+            id: row.id,
+            parent_id: row.parent_id,
+            directory: row.directory,
+            version: row.version,
+            agent: row.agent,
+            time: Span { created: row.time_created, ..Span::default() },
+        };
+        let id = info.id.as_str();
+        // The copy of an older session tells nothing new of it.
+        if !self.places.contains_key(id) {
+            self.places.insert(id.to_owned(), self.sessions.len());
+            self.sessions.push(Conversation::new(info.begin(&self.context, id, line), &info));
+        }
+    }
+
+    /// The session of that id. Its row may be gone.
+    fn session(&mut self, id: &str, line: i64) -> &mut Conversation {
+        let index = self.places.get(id).copied().unwrap_or_else(|| {
+            self.places.insert(id.to_owned(), self.sessions.len());
+            let builder = Builder::new(&self.context, id, line);
+            self.sessions.push(Conversation::new(builder, &Info::default()));
+            self.sessions.len() - 1
+        });
+        &mut self.sessions[index]
+    }
+}
+
+fn word(word: &'static str) -> Text<'static> {
+    Text(Some(word.into()))
+}
+
+fn part<'a>(id: Text<'a>, data: Raw<'a>) -> Part<'a> {
+    Part { id, ..data.read() }
+}
+
+/// A message since 2.0.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message2<'a> {
+    time: Span,
+    // user
+    #[serde(borrow)]
+    text: Text<'a>,
+    // assistant
+    #[serde(borrow)]
+    agent: Text<'a>,
+    #[serde(borrow)]
+    model: Model<'a>,
+    #[serde(borrow)]
+    content: Content<'a, Content2<'a>>,
+    #[serde(borrow)]
+    finish: Text<'a>,
+    cost: Number,
+    #[serde(borrow)]
+    tokens: Raw<'a>,
+    #[serde(borrow)]
+    error: Maybe<Error2<'a>>,
+    #[serde(borrow)]
+    retry: Maybe<Retry<'a>>,
+    // compaction
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    reason: Text<'a>,
+    // idle
+    #[serde(borrow)]
+    outcome: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Model<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow, rename = "providerID")]
+    provider_id: Text<'a>,
+    #[serde(borrow)]
+    variant: Text<'a>,
+}
+
+/// What an assistant's message holds.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Content2<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    // tool
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    state: State2<'a>,
+    time: Time2,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct State2<'a> {
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    content: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+    #[serde(borrow)]
+    metadata: Raw<'a>,
+    /// The older name of `metadata`.
+    #[serde(borrow)]
+    structured: Raw<'a>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct Time2 {
+    created: When,
+    ran: When,
+    completed: When,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Error2<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    message: Text<'a>,
+    status: Number,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Retry<'a> {
+    at: When,
+    #[serde(borrow)]
+    error: Error2<'a>,
+}
+
+impl<'a> Error2<'a> {
+    fn into_error(self) -> Error<'a> {
+        let data = ErrorData { status_code: self.status, ..ErrorData::default() };
+        Error { name: self.kind, message: self.message, data }
+    }
+}
+
+impl<'a> Content2<'a> {
+    fn into_part(self) -> Part<'a> {
+        let Self { kind, text, id, name, state, time } = self;
+        let metadata = if state.metadata.is_empty() { state.structured } else { state.metadata };
+        let start = if time.ran.0.is_some() { time.ran } else { time.created };
+        Part {
+            kind,
+            text,
+            call_id: id,
+            tool: name,
+            state: State {
+                status: state.status,
+                input: state.input,
+                output: state.content,
+                error: state.error,
+                metadata: metadata.read::<Metadata<'_>>(),
+                time: Span { start, end: time.completed, ..Span::default() },
+            },
+            ..Part::default()
+        }
+    }
+}
+
+fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut Damage) -> Seen {
+    let data: Message2<'_> = row.data.read();
+    let mut message = Message {
+        id: row.id,
+        role: word("assistant"),
+        time: data.time,
+        model_id: data.model.id,
+        provider_id: data.model.provider_id,
+        variant: data.model.variant,
+        agent: data.agent,
+        cost: data.cost,
+        tokens: read_usage(data.tokens),
+        finish: data.finish,
+        ..Message::default()
+    };
+    let marker = |kind: &'static str| (line, Part { kind: word(kind), ..Part::default() });
+    match row.kind.as_str() {
+        "user" => {
+            message.role = word("user");
+            let said = Part { kind: word("text"), text: data.text, ..Part::default() };
+            session.message(&message, line, &[(line, said)], damage);
+        }
+        "assistant" => {
+            let mut parts = vec![marker("step-start")];
+            parts.extend(data.content.blocks.into_iter().map(|it| (line, it.into_part())));
+            if let Maybe::Present(retry) = data.retry {
+                let time = Span { start: retry.at, ..Span::default() };
+                let error = retry.error.into_error();
+                parts.push((line, Part { kind: word("retry"), time, error, ..Part::default() }));
+            }
+            if let Some(reason) = message.finish.owned() {
+                // Each of these messages is one step, which ended.
+                let tokens = read_usage(data.tokens);
+                let kind = word("step-finish");
+                parts.push((
+                    line,
+                    Part { kind, reason: Text(Some(reason.into())), cost: data.cost, tokens, ..Part::default() },
+                ));
+            }
+            if let Maybe::Present(error) = data.error {
+                message.error = error.into_error();
+            }
+            session.message(&message, line, &parts, damage);
+        }
+        "compaction" => {
+            let builder = &mut session.builder;
+            builder.saw(data.time.start());
+            let event = builder.event(EventKind::Compaction, line, data.time.start());
+            event.code = data.reason.owned();
+            event.key = message.id.owned().map(|it| format!("compaction {it}"));
+            if data.status.as_str() != "running" && message.tokens != Maybe::Absent {
+                session.bill(&message, line, damage);
+            }
+        }
+        // The session rests; what comes behind it goes on.
+        "idle" => {
+            let builder = &mut session.builder;
+            builder.saw(data.time.start());
+            match data.outcome.as_str() {
+                "succeeded" => builder.succeed(),
+                "interrupted" => builder.abort(""),
+                "failed" if !builder.session.status.is_end() => builder.fail(None, ""),
+                _ => {}
+            }
+        }
+        "synthetic" | "skill" => {
+            session.builder.saw(data.time.start());
+            go_on(&mut session.builder);
+        }
+        "system" | "shell" | "agent-switched" | "model-switched" | "location-switched" => {
+            session.builder.saw(data.time.start());
+        }
+        _ => return Seen::Unknown,
+    }
+    Seen::Known
+}
+
+fn read_usage(tokens: Raw<'_>) -> Maybe<super::opencode::Usage> {
+    if tokens.is_empty() { Maybe::Absent } else { crate::json::from_slice(tokens.0).unwrap_or(Maybe::Wrong) }
+}
