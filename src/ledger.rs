@@ -111,6 +111,9 @@ fn sessions(sources: &mut [Source]) -> BTreeMap<Key, Vec<Part>> {
             groups.entry(key).or_default().push(Part { source: index, session, given_to });
         }
     }
+    for parts in groups.values_mut() {
+        find_prompts(parts);
+    }
     for parts in groups.values_mut().filter(|it| it.len() > 1) {
         // Parts are already in the order of paths and lines; their times come first, then the richer copy.
         parts.sort_by_key(|it| (it.session.started_at.is_none(), it.session.started_at, Reverse(it.rows())));
@@ -118,6 +121,15 @@ fn sessions(sources: &mut [Source]) -> BTreeMap<Key, Vec<Part>> {
         prefer_what_the_runtime_keeps(parts);
     }
     groups
+}
+
+/// Where messages and what they say stand in files of their own, a prompt is what a human said.
+fn find_prompts(parts: &mut [Part]) {
+    let said: BTreeSet<String> = parts.iter_mut().flat_map(|it| mem::take(&mut it.session.said)).collect();
+    for part in parts {
+        let asked = mem::take(&mut part.session.asked).into_iter().filter(|(message, _)| said.contains(message));
+        part.session.prompts.extend(asked.map(|(_, identity)| identity));
+    }
 }
 
 /// Where the file that the runtime keeps shows all that a recording of the session shows, under other names, its rows
@@ -193,6 +205,8 @@ fn facts_only(session: SessionResult) -> SessionResult {
         ended_at: session.ended_at.filter(|_| !has_times),
         recording: None,
         prompts: BTreeSet::new(),
+        asked: BTreeMap::new(),
+        said: BTreeSet::new(),
         turns: Vec::new(),
         tool_calls: Vec::new(),
         file_changes: Vec::new(),
@@ -249,17 +263,21 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) {
         return;
     }
     for (key, parts) in groups.iter_mut() {
+        let elsewhere = |it: &Identity| owners.get(it).filter(|(owner, _)| owner != key).map(|(_, source)| *source);
+        let turns = parts.iter().flat_map(|it| &it.session.turns);
+        let messages: HashMap<String, usize> =
+            turns.filter_map(|it| Some((it.message_id.clone()?, elsewhere(&it.identity)?))).collect();
         for part in parts.iter_mut() {
-            let elsewhere = |it: &Identity| owners.get(it).filter(|(owner, _)| owner != key).map(|(_, source)| *source);
-            give_away(part, elsewhere);
+            give_away(part, elsewhere, &messages);
         }
     }
     // A session left without a row of its own is none.
     groups.retain(|_, parts| parts.iter().any(|it| it.given_to.is_none() || it.rows() > 0));
 }
 
-/// Takes the turns out of a part that belong elsewhere, with the calls, changes and events that hang on them.
-fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>) {
+/// Takes the turns out of a part that belong elsewhere, with the calls, changes and events that hang on them. `messages`
+/// are those of such turns in any part of the session.
+fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>, messages: &HashMap<String, usize>) {
     let session = &mut part.session;
     let mut given_to = None;
     let mut kept = Vec::with_capacity(session.turns.len());
@@ -279,6 +297,8 @@ fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>) {
         given_to = given_to.or(owner);
         owner.is_none()
     });
+    let owner_of = |it: &ToolCall| messages.get(it.message_id.as_ref()?).copied().filter(|_| it.turn.is_none());
+    given_to = given_to.or_else(|| session.tool_calls.iter().find_map(owner_of));
     if given_to.is_none() {
         return;
     }
@@ -287,7 +307,7 @@ fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>) {
     let mut calls = Vec::with_capacity(session.tool_calls.len());
     let mut call_places = Vec::with_capacity(session.tool_calls.len());
     for mut call in mem::take(&mut session.tool_calls) {
-        call_places.push(moved(call.turn).map(|turn| {
+        call_places.push(moved(call.turn).filter(|_| owner_of(&call).is_none()).map(|turn| {
             call.turn = turn;
             calls.push(call);
             calls.len() - 1
@@ -364,6 +384,8 @@ struct Merge {
     events: Vec<(usize, Event)>,
     totals: Vec<(usize, Vec<Total>)>,
     total_keys: HashSet<String>,
+    /// When the text of the session was said.
+    text_at: Option<Time>,
 }
 
 impl Merge {
@@ -377,6 +399,7 @@ impl Merge {
             events: Vec::new(),
             totals: Vec::new(),
             total_keys: HashSet::new(),
+            text_at: None,
         };
         let mut seen = Seen::default();
         for part in parts {
@@ -405,9 +428,10 @@ impl Merge {
             .into_iter()
             .map(|mut call| {
                 call.turn = call.turn.and_then(|it| turns.get(it).copied());
-                let occurrence = occurrences.entry(call.call_id.clone()).or_insert(0);
+                let name = call.message_id.as_ref().map_or(call.call_id.clone(), |it| format!("{it} {}", call.call_id));
+                let occurrence = occurrences.entry(name.clone()).or_insert(0);
                 *occurrence += 1;
-                let key = (call.call_id.clone(), *occurrence);
+                let key = (name, *occurrence);
                 self.add_call(source, call, (!is_recording).then_some(key), seen)
             })
             .collect();
@@ -481,6 +505,11 @@ impl Merge {
     /// Joins what the parts say of the session as a whole.
     fn add_facts(&mut self, part: SessionResult) {
         let known = &mut self.session;
+        // What was said last stands, wherever the end of the session stands.
+        if part.text.is_some() && (known.text.is_none() || part.ended_at >= self.text_at) {
+            known.text.clone_from(&part.text);
+            self.text_at = part.ended_at;
+        }
         if known.session_id.is_empty() {
             *known = part;
             return;
@@ -498,7 +527,6 @@ impl Merge {
             known.error_kind = part.error_kind;
             known.error_message = part.error_message;
             known.stop_reason = part.stop_reason.or(known.stop_reason.take());
-            known.text = part.text.or(known.text.take());
             known.exit_code = part.exit_code.or(known.exit_code);
             if !is_recording {
                 known.under_reports = part.under_reports;
@@ -551,8 +579,23 @@ impl Merge {
         self.events.iter_mut().for_each(|(_, it)| it.turn = moved(it.turn));
     }
 
+    /// Calls that stand in other files than their turns know the message.
+    fn find_turns(&mut self) {
+        let turns = self.turns.iter().enumerate();
+        let turns: HashMap<&str, usize> =
+            turns.filter_map(|(index, (_, it))| Some((it.message_id.as_deref()?, index))).collect();
+        for (_, call) in self.calls.iter_mut().filter(|(_, it)| it.turn.is_none()) {
+            let turn = call.message_id.as_deref().and_then(|it| turns.get(it)).copied();
+            call.turn = turn;
+            if let Some(turn) = turn {
+                call.agent = call.agent.take().or_else(|| self.turns[turn].1.agent.clone());
+            }
+        }
+    }
+
     fn into_tables(mut self, tables: &mut Tables) {
         self.drop_echoes();
+        self.find_turns();
         let session_index = tables.sessions.len();
         let order = turn_order(&self.turns);
         let mut numbers = vec![0; order.len()];

@@ -5,7 +5,7 @@
 //! of the contract. Whatever a log does not say stays `None`: unknown is never 0.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -65,6 +65,10 @@ pub struct SessionResult {
     pub user_turns: Option<i64>,
     /// Prompts that a human typed, by the names that copies of them share.
     pub prompts: BTreeSet<Identity>,
+    /// Prompts by the names of their messages, of a log whose other files tell which of them a human typed.
+    pub asked: BTreeMap<String, Identity>,
+    /// Names of messages that hold what a human typed, where other files tell of the messages.
+    pub said: BTreeSet<String>,
     /// Tool calls and failed ones as the log counts them, where it does not show them one by one.
     pub stated_tool_calls: Option<(i64, i64)>,
     /// Lines added and removed as the log counts them, where it does not show the changes.
@@ -431,6 +435,9 @@ pub struct ToolCall {
     pub line: i64,
     /// Index of its turn in [`SessionResult::turns`].
     pub turn: Option<usize>,
+    /// The message that holds the call, where call ids are known within their message only. Its turn may stand in another
+    /// file.
+    pub message_id: Option<String>,
     /// The runtime's id of the call.
     pub call_id: String,
     /// Name or type of the agent that called.

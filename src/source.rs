@@ -48,7 +48,7 @@ pub struct Source {
     #[serde(skip)]
     pub grew: bool,
     /// Whether it is a database, of which the runtime deletes sessions: those that it no longer tells of are known still.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub forgets: bool,
     /// What was taken in and what was lost.
     pub health: Health,

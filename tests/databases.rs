@@ -5,9 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agentlogs::adapters::TABLES;
-use agentlogs::database;
+use agentlogs::builder::Content;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::source::{Source, SourceStatus};
+use agentlogs::tables::{CallRow, SessionRow, TurnRow};
+use agentlogs::{database, ledger};
 use rusqlite::Connection;
 
 use crate::root;
@@ -175,4 +177,142 @@ fn a_database_is_read_from_any_container() {
     assert_eq!(parsed.len(), 2);
     assert_eq!((&parsed[0].sessions, &parsed[0].content_hash), (&parsed[1].sessions, &parsed[1].content_hash));
     assert_eq!(of_status(&sources, SourceStatus::Unrecognised).len(), 1);
+}
+
+/// One session as OpenCode keeps and exports it: role, time and more of each message, and its parts.
+const MESSAGES: [(&str, &str, &[&str]); 5] = [
+    (
+        "msg_1",
+        r#""role":"user","time":{"created":1791194400000}"#,
+        &[r#""type":"text","text":"Go""#, r#""type":"text","text":"Called the Read tool","synthetic":true"#],
+    ),
+    (
+        "msg_2",
+        r#""role":"assistant","time":{"created":1791194401000,"completed":1791194403000},"modelID":"m","providerID":"p","agent":"build","finish":"tool-calls","cost":0.5,"tokens":{"input":100,"output":20,"reasoning":5,"cache":{"read":7,"write":0}}"#,
+        &[
+            r#""type":"tool","callID":"call_0","tool":"bash","state":{"status":"completed","input":{"command":"ls"},"output":"a","metadata":{"exit":0},"time":{"start":1791194402000,"end":1791194402500}}"#,
+            r#""type":"step-finish","reason":"tool-calls","cost":0.5,"tokens":{"input":100,"output":20,"reasoning":5,"cache":{"read":7,"write":0}}"#,
+        ],
+    ),
+    // The model begins its ids again.
+    (
+        "msg_3",
+        r#""role":"assistant","time":{"created":1791194404000,"completed":1791194406000},"modelID":"m","providerID":"p","agent":"build","finish":"tool-calls","cost":0.25,"tokens":{"input":50,"output":10,"reasoning":0,"cache":{"read":107,"write":0}}"#,
+        &[
+            r#""type":"tool","callID":"call_0","tool":"read","state":{"status":"error","input":{"filePath":"b"},"error":"no such file","time":{"start":1791194405000,"end":1791194405500}}"#,
+            r#""type":"step-finish","reason":"tool-calls","cost":0.25,"tokens":{"input":50,"output":10,"reasoning":0,"cache":{"read":107,"write":0}}"#,
+        ],
+    ),
+    // What the program says in the user's name.
+    (
+        "msg_4",
+        r#""role":"user","time":{"created":1791194406500}"#,
+        &[r#""type":"text","text":"Continue if you have next steps","synthetic":true"#],
+    ),
+    (
+        "msg_5",
+        r#""role":"assistant","time":{"created":1791194407000,"completed":1791194409000},"modelID":"m","providerID":"p","agent":"build","finish":"stop","cost":0.25,"tokens":{"input":50,"output":10,"reasoning":0,"cache":{"read":157,"write":0}}"#,
+        &[
+            r#""type":"text","text":"Done.","time":{"start":1791194407500,"end":1791194408500}"#,
+            r#""type":"step-finish","reason":"stop","cost":0.25,"tokens":{"input":50,"output":10,"reasoning":0,"cache":{"read":157,"write":0}}"#,
+        ],
+    ),
+];
+
+/// The session in its three forms, each in a folder of its own. `ids` is what its ids end with.
+fn forms(folder: &Path, name: &str, time: i64, ids: &str, messages: usize) -> [PathBuf; 3] {
+    let session = format!("ses_1{ids}");
+    let [export, storage, database] = ["export", "storage", "database"].map(|it| folder.join(format!("{it}-{name}")));
+    [&export, &storage, &database].into_iter().for_each(|it| fs::create_dir_all(it).unwrap());
+    let info = format!(r#""id":"{session}","directory":"/work","version":"1.2.9","time":{{"created":{time}}}"#);
+    fs::write(storage.join("session.json"), format!("{{{info}}}")).unwrap();
+    let connection = Connection::open(database.join("opencode.db")).unwrap();
+    connection
+        .execute_batch(
+            "CREATE TABLE session (id TEXT PRIMARY KEY, directory TEXT, version TEXT, time_created INTEGER);
+             CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
+             CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);",
+        )
+        .unwrap();
+    connection.execute("INSERT INTO session VALUES (?1, '/work', '1.2.9', ?2)", (&session, time)).unwrap();
+    let mut exported = Vec::new();
+    for (index, (id, data, parts)) in MESSAGES.iter().take(messages).enumerate() {
+        let id = format!("{id}{ids}");
+        let message = format!(r#"{{"id":"{id}","sessionID":"{session}",{data}}}"#);
+        fs::write(storage.join(format!("{id}.json")), &message).unwrap();
+        let row = (&id, &session, time + i64::try_from(index).unwrap(), format!("{{{data}}}"));
+        connection.execute("INSERT INTO message VALUES (?1, ?2, ?3, ?4)", row).unwrap();
+        let mut texts = Vec::new();
+        for (number, data) in parts.iter().enumerate() {
+            let part_id = format!("prt_{index}{number}{ids}");
+            let row = (&part_id, &id, &session, format!("{{{data}}}"));
+            connection.execute("INSERT INTO part VALUES (?1, ?2, ?3, ?4)", row).unwrap();
+            texts.push(format!(r#"{{"id":"{part_id}","messageID":"{id}","sessionID":"{session}",{data}}}"#));
+            fs::write(storage.join(format!("{part_id}.json")), texts.last().unwrap()).unwrap();
+        }
+        exported.push(format!(r#"{{"info":{message},"parts":[{}]}}"#, texts.join(",")));
+    }
+    fs::write(export.join("a.json"), format!(r#"{{"info":{{{info}}},"messages":[{}]}}"#, exported.join(","))).unwrap();
+    [export, storage, database]
+}
+
+/// What is counted of some folders.
+fn counted(folders: &[&Path]) -> Vec<String> {
+    let roots = folders.iter().map(|it| (*it).to_owned()).collect();
+    let options = Options { roots, content: Content::Text, ..Options::default() };
+    let taken = ingest::read(&options, &BTreeMap::new(), &Progress::default());
+    let tables = ledger::settle(taken.sources);
+    let session = |it: &SessionRow| {
+        let counts = [it.turns, it.user_turns, it.tool_calls, it.tool_errors];
+        let session = &it.session;
+        let words = (session.status, &session.prompt, &session.text, &session.stop_reason);
+        format!("{} {counts:?} {:?} {:?} {words:?}", session.session_id, it.tokens, it.money)
+    };
+    let turn = |it: &TurnRow| format!("turn {:?} of {} {:?}", it.number, it.session, it.turn.occurred_at);
+    let call = |it: &CallRow| {
+        format!("{} {:?} in {:?} of {}", it.call.tool, it.call.status, (it.turn, &it.call.agent), it.session)
+    };
+    let mut calls: Vec<_> = tables.tool_calls.iter().map(call).collect();
+    calls.sort();
+    let turns = tables.turns.iter().map(turn);
+    tables.sessions.iter().map(session).chain(turns).chain(calls).collect()
+}
+
+/// A database, an export of it and the JSON files that it was made of tell of one session (accounting, item 19).
+#[test]
+fn one_session_in_three_forms_counts_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let forms = forms(folder.path(), "a", 1_791_194_400_000, "", 5);
+    let [export, storage, database] = forms.each_ref().map(|it| &**it);
+    let whole = counted(&[database]);
+    assert!(whole[0].starts_with("ses_1 [Some(3), Some(1), Some(2), Some(1)]"), "{whole:#?}");
+    assert!(whole[0].ends_with(r#"(Success, Some("Go"), Some("Done."), Some("stop"))"#), "{whole:#?}");
+    assert!(whole.contains(&r#"bash Ok in (Some(1), Some("build")) of 0"#.to_owned()), "{whole:#?}");
+    assert!(whole.contains(&r#"read Error in (Some(2), Some("build")) of 0"#.to_owned()), "{whole:#?}");
+    for some in [
+        &[export][..],
+        &[storage],
+        &[export, storage],
+        &[database, storage],
+        &[database, export],
+        &[storage, export, database],
+    ] {
+        assert_eq!(counted(some), whole, "{some:?}");
+    }
+}
+
+/// A fork copies messages under other ids: neither their tokens nor their calls count again, in whatever form.
+#[test]
+fn a_fork_in_any_form_counts_nothing_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = forms(folder.path(), "a", 1_791_194_400_000, "", 5);
+    let fork = forms(folder.path(), "b", 1_791_198_000_000, "9", 2);
+    let counted_once = counted(&[&whole[2]]);
+    for whole in &whole {
+        for fork in &fork {
+            assert_eq!(counted(&[whole, fork])[0], counted_once[0], "{whole:?} {fork:?}");
+            let calls = |it: &[String]| it.iter().filter(|it| it.contains(" in ")).count();
+            assert_eq!(calls(&counted(&[whole, fork])), calls(&counted_once), "{whole:?} {fork:?}");
+        }
+    }
 }

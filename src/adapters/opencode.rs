@@ -392,11 +392,15 @@ impl<'a> Message<'a> {
 
     /// What a human typed.
     pub(super) fn prompt(&self, builder: &mut Builder, text: Option<&str>) {
-        let identity = match self.time.start() {
+        builder.prompt_as(self.prompt_identity(), text);
+    }
+
+    /// The name of a prompt, which forks and exports leave as it is.
+    pub(super) fn prompt_identity(&self) -> Identity {
+        match self.time.start() {
             Some(time) => Identity::Global(format!("opencode user {}", time.0)),
             None => Identity::Unique,
-        };
-        builder.prompt_as(identity, text);
+        }
     }
 }
 
@@ -443,6 +447,8 @@ impl Part<'_> {
         let output = if state.output.is_empty() { state.error } else { state.output };
         builder.result(call, output, end, status);
         let row = &mut builder.session.tool_calls[call];
+        // Some models begin their ids again with each response.
+        row.message_id = self.message_id.owned().filter(|it| is_real(it));
         row.exit_code = state.metadata.exit.whole();
         let is_refused = status == CallStatus::Error && is_refusal(&state.error.text());
         let metadata = &state.metadata;

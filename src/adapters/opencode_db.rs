@@ -166,14 +166,15 @@ impl Fold for Database {
                 if row.part.blocks.iter().any(|it| it.data.0.first() != Some(&b'{')) {
                     damage.note(Reason::NotAnObject);
                 }
-                let parts: Vec<_> = row.part.blocks.into_iter().map(|it| (number, part(it.id, it.data))).collect();
+                let parts: Vec<_> =
+                    row.part.blocks.into_iter().map(|it| (number, part(it.id, message.id.clone(), it.data))).collect();
                 self.session(row.session_id.as_str(), number).message(&message, number, &parts, damage);
             }
             // Its message is gone; what it tells of a response stands.
             "part" => {
                 let role = word("assistant");
                 let message = Message { id: row.message_id, role, ..Message::default() };
-                let parts = [(number, part(row.id, row.data))];
+                let parts = [(number, part(row.id, message.id.clone(), row.data))];
                 self.session(row.session_id.as_str(), number).message(&message, number, &parts, damage);
             }
             "session_message" => {
@@ -223,8 +224,8 @@ fn word(word: &'static str) -> Text<'static> {
     Text(Some(word.into()))
 }
 
-fn part<'a>(id: Text<'a>, data: Raw<'a>) -> Part<'a> {
-    Part { id, ..data.read() }
+fn part<'a>(id: Text<'a>, message_id: Text<'a>, data: Raw<'a>) -> Part<'a> {
+    Part { id, message_id, ..data.read() }
 }
 
 /// A message since 2.0.
@@ -342,11 +343,12 @@ impl<'a> Error2<'a> {
 }
 
 impl<'a> Content2<'a> {
-    fn into_part(self) -> Part<'a> {
+    fn into_part(self, message_id: &Text<'a>) -> Part<'a> {
         let Self { kind, text, id, name, state, time } = self;
         let metadata = if state.metadata.is_empty() { state.structured } else { state.metadata };
         let start = if time.ran.0.is_some() { time.ran } else { time.created };
         Part {
+            message_id: message_id.clone(),
             kind,
             text,
             call_id: id,
@@ -388,7 +390,7 @@ fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut D
         }
         "assistant" => {
             let mut parts = vec![marker("step-start")];
-            parts.extend(data.content.blocks.into_iter().map(|it| (line, it.into_part())));
+            parts.extend(data.content.blocks.into_iter().map(|it| (line, it.into_part(&message.id))));
             if let Maybe::Present(retry) = data.retry {
                 let time = Span { start: retry.at, ..Span::default() };
                 let error = retry.error.into_error();

@@ -2,8 +2,8 @@
 //!
 //! Each file tells a piece of its session; the ledger joins them. The message is the response: it names its model, time and
 //! price, and its tokens are those of its finished step (accounting B17), which therefore counts only where the message
-//! has none. A part names its session and its message, but not that message's time: calls know their session, not their
-//! turn. Output includes reasoning in these versions (B18).
+//! has none. A part names its session and its message, but not that message's time: the ledger finds the turn of a call, and
+//! which prompts a human typed, by the message's id. Output includes reasoning in these versions (B18).
 
 use serde::Deserialize;
 
@@ -106,7 +106,7 @@ fn user(builder: &mut Builder, message: &Message<'_>) {
     go_on(builder);
     // Which of its parts a human typed stands in other files.
     if !message.is_of_task() {
-        message.prompt(builder, None);
+        builder.session.asked.insert(message.id.as_str().to_owned(), message.prompt_identity());
     }
 }
 
@@ -164,10 +164,11 @@ fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, dam
             builder.saw(time.end());
             if part.is_said() && time.start().is_some() {
                 builder.say(part.text.as_str());
-            } else if part.is_said() && keeps_text {
+            } else if part.is_said() {
                 // Only the model's texts have a time.
+                builder.session.said.insert(part.message_id.as_str().to_owned());
                 let prompt = &mut builder.session.prompt;
-                *prompt = prompt.take().or_else(|| part.text.owned());
+                *prompt = prompt.take().or_else(|| part.text.owned().filter(|_| keeps_text));
             }
         }
         "reasoning" => {
@@ -176,7 +177,11 @@ fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, dam
         }
         "compaction" => part.compaction(builder, line, None),
         "retry" => part.retry(builder, line),
-        "step-start" | "patch" | "file" | "snapshot" | "agent" | "subtask" => {}
+        // A picture says as much as words, and so does a command that another agent carries out.
+        "file" | "subtask" => {
+            builder.session.said.insert(part.message_id.as_str().to_owned());
+        }
+        "step-start" | "patch" | "snapshot" | "agent" => {}
         _ => return Seen::Unknown,
     }
     Seen::Known
@@ -212,7 +217,7 @@ mod tests {
     fn a_child_has_no_human_prompts() {
         let user = |more: &str| {
             let time = r#""time":{"created":1790000000000}"#;
-            session(&format!(r#"{{"id":"msg_1","sessionID":"ses_1","role":"user",{time}{more}}}"#)).prompts.len()
+            session(&format!(r#"{{"id":"msg_1","sessionID":"ses_1","role":"user",{time}{more}}}"#)).asked.len()
         };
         assert_eq!((user(""), user(r#","tools":{"todowrite":false,"task":false}"#)), (1, 0));
     }
