@@ -335,8 +335,14 @@ mod tests {
     use crate::session::Shows;
 
     fn builder() -> Builder {
-        let context =
-            Context { runtime: "r", format: "f", shows: Shows::NOTHING, content: Content::None, file_id: None };
+        let context = Context {
+            runtime: "r",
+            format: "f",
+            shows: Shows::NOTHING,
+            content: Content::None,
+            file_id: None,
+            file_name: None,
+        };
         Builder::new(&context, "s", 1)
     }
 

@@ -239,12 +239,18 @@ fn columns(connection: &Connection) -> rusqlite::Result<Columns> {
     Ok(columns)
 }
 
+/// The tables below that the version has.
+fn below(table: &'static Table, columns: &Columns) -> impl Iterator<Item = &'static (&'static str, Table)> {
+    table.below.iter().filter(|(link, it)| is_there(it, columns) && has(it, link, columns))
+}
+
+fn has(table: &Table, column: &str, columns: &Columns) -> bool {
+    columns.get(table.name).is_some_and(|it| it.iter().any(|it| it.eq_ignore_ascii_case(column)))
+}
+
 fn is_there(table: &Table, columns: &Columns) -> bool {
-    let has = |table: &Table, column: &str| {
-        columns.get(table.name).is_some_and(|it| it.iter().any(|it| it.eq_ignore_ascii_case(column)))
-    };
-    std::iter::once(&table.key).chain(table.needs).all(|it| has(table, it))
-        && table.below.iter().all(|(link, it)| it.is_optional || has(it, link) && is_there(it, columns))
+    std::iter::once(&table.key).chain(table.needs).all(|it| has(table, it, columns))
+        && table.below.iter().all(|(link, it)| it.is_optional || has(it, link, columns) && is_there(it, columns))
 }
 
 /// A table while its rows are read.
@@ -280,7 +286,7 @@ impl Reader {
             Ok(mut prepared) => self.add(&mut prepared, None),
             Err(error) => self.lose(table, &error),
         }
-        for (link, below) in table.below.iter().filter(|(_, it)| is_there(it, columns)) {
+        for (link, below) in below(table, columns) {
             self.table(connection, below, Some((table, link)), columns);
         }
     }
@@ -336,8 +342,8 @@ fn prepare<'a>(
     let columns: Vec<&str> = std::iter::once(table.key).chain(table.columns.iter().copied().filter(has)).collect();
     let list = columns.iter().map(|it| format!(r#"it."{it}""#)).collect::<Vec<_>>().join(", ");
     let sql = format!(r#"SELECT {list} FROM "{}" AS it{filter} ORDER BY {}"#, table.name, table.order);
-    let below = table.below.iter().filter(|(_, it)| is_there(it, known));
-    let below = below.map(|(link, it)| prepare(connection, it, &format!(r#" WHERE it."{link}" = ?1"#), known));
+    let below =
+        below(table, known).map(|(link, it)| prepare(connection, it, &format!(r#" WHERE it."{link}" = ?1"#), known));
     Ok(Prepared { table, columns, statement: connection.prepare(&sql)?, below: below.collect::<Result<_, _>>()? })
 }
 

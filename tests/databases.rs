@@ -223,7 +223,9 @@ const MESSAGES: [(&str, &str, &[&str]); 5] = [
 fn forms(folder: &Path, name: &str, time: i64, ids: &str, messages: usize) -> [PathBuf; 3] {
     let session = format!("ses_1{ids}");
     let [export, storage, database] = ["export", "storage", "database"].map(|it| folder.join(format!("{it}-{name}")));
-    [&export, &storage, &database].into_iter().for_each(|it| fs::create_dir_all(it).unwrap());
+    for form in [&export, &storage, &database] {
+        fs::create_dir_all(form).unwrap();
+    }
     let info = format!(r#""id":"{session}","directory":"/work","version":"1.2.9","time":{{"created":{time}}}"#);
     fs::write(storage.join("session.json"), format!("{{{info}}}")).unwrap();
     let connection = Connection::open(database.join("opencode.db")).unwrap();
@@ -315,4 +317,37 @@ fn a_fork_in_any_form_counts_nothing_again() {
             assert_eq!(calls(&counted(&[whole, fork])), calls(&counted_once), "{whole:?} {fork:?}");
         }
     }
+}
+
+/// goose imports its session files into the database and leaves them.
+#[test]
+fn a_session_file_and_its_import_count_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, database] = ["file", "database"].map(|it| folder.path().join(it));
+    fs::create_dir(&file).unwrap();
+    fs::create_dir(&database).unwrap();
+    let log = fs::read_to_string(root().join("sample-logs/goose-session/20250710_141500.jsonl")).unwrap();
+    fs::write(file.join("20250710_141500.jsonl"), &log).unwrap();
+    let connection = Connection::open(database.join("sessions.db")).unwrap();
+    connection
+        .execute_batch(
+            "CREATE TABLE sessions (id TEXT PRIMARY KEY, working_dir TEXT, accumulated_total_tokens INTEGER,
+                accumulated_input_tokens INTEGER, accumulated_output_tokens INTEGER);
+             CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content_json TEXT,
+                created_timestamp INTEGER);
+             INSERT INTO sessions VALUES ('20250710_141500', '/work/mill', 10330, 10200, 130);",
+        )
+        .unwrap();
+    for line in log.lines().skip(1) {
+        let message: serde_json::Value = serde_json::from_str(line).unwrap();
+        let row = (message["role"].as_str(), message["content"].to_string(), message["created"].as_i64());
+        let insert = "INSERT INTO messages (session_id, role, content_json, created_timestamp)
+            VALUES ('20250710_141500', ?1, ?2, ?3)";
+        connection.execute(insert, row).unwrap();
+    }
+    let once = counted(&[&file]);
+    assert!(once[0].starts_with("20250710_141500 [None, Some(1), Some(1), Some(0)]"), "{once:#?}");
+    assert!(once[0].contains("input: Some(10200), output: Some(130)"), "{once:#?}");
+    assert_eq!(counted(&[&database]), once);
+    assert_eq!(counted(&[&file, &database]), once);
 }

@@ -32,6 +32,7 @@ mod document;
 mod drover_events;
 mod gemini_chat;
 mod gemini_json;
+mod goose;
 mod mini_swe_agent;
 mod openclaw_events;
 mod opencode;
@@ -77,6 +78,8 @@ pub static ADAPTERS: &[Adapter] = &[
     gemini_chat::ADAPTER,
     gemini_json::JSON,
     gemini_json::STREAM,
+    goose::DATABASE,
+    goose::SESSION,
     mini_swe_agent::ADAPTER,
     openclaw_events::ADAPTER,
     pi_session::OPENCLAW,
@@ -92,7 +95,7 @@ pub static ADAPTERS: &[Adapter] = &[
 ];
 
 /// The tables that formats are kept in, where the runtime writes a database.
-pub static TABLES: &[Table] = &[opencode_db::SESSION, opencode_db::SESSION_2];
+pub static TABLES: &[Table] = &[goose::SESSIONS, opencode_db::SESSION, opencode_db::SESSION_2];
 
 /// [`fold`] for one format: takes lines, gives sessions and the lines that it did not know.
 type Parse =
@@ -111,6 +114,27 @@ pub struct Context {
     pub content: Content,
     /// The session's id in the name of the file, for logs that do not name themselves.
     pub file_id: Option<FileId>,
+    /// The name of the file, for runtimes that name a session by it.
+    pub file_name: Option<FileName>,
+}
+
+/// The name of a file without its endings, if it is no longer than names of sessions are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileName([u8; 64], usize);
+
+impl FileName {
+    /// The name in a path.
+    pub fn of(path: &str) -> Option<Self> {
+        let name = path.rsplit(['/', '\\']).next()?.split('.').next().filter(|it| !it.is_empty())?;
+        let mut bytes = [0; 64];
+        bytes.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
+        Some(Self(bytes, name.len()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        self.0.get(..self.1).and_then(|it| std::str::from_utf8(it).ok()).unwrap_or_default()
+    }
 }
 
 /// A UUID in the name of a file.
@@ -327,6 +351,7 @@ pub fn parse(bytes: &[u8], hints: Hints<'_>, content: Content) -> Parsed {
         shows: adapter.shows,
         content,
         file_id: FileId::of(hints.path),
+        file_name: FileName::of(hints.path),
     };
     let (mut sessions, mut unknown) = (adapter.parse)(&context(adapter), &mut Lines::new(bytes), &mut health);
     // Recordings of several runtimes may have been appended to one file: what one format does not know is another's.
