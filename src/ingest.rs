@@ -17,7 +17,7 @@ use crate::source::{Sidecar, Source, SourceStatus, path_text};
 use crate::time::Time;
 
 /// To be raised when the same bytes are read as something else, so that archives take in files again.
-const PARSER: u32 = 1;
+const PARSER: u32 = 2;
 
 /// What to read, and how.
 #[derive(Debug, Clone, Default)]
@@ -237,7 +237,7 @@ fn parse(
     source.status = match parsed.format {
         _ if is_cut => SourceStatus::Truncated,
         Some(_) => SourceStatus::Parsed,
-        None if is_sidecar(&file.path) => SourceStatus::Auxiliary,
+        None if is_sidecar(&file.path) || adapters::is_auxiliary(&content) => SourceStatus::Auxiliary,
         None => SourceStatus::Unrecognised,
     };
     if parsed.format.is_none() {
@@ -331,6 +331,21 @@ mod tests {
         let mut names: Vec<_> = sources.iter().filter_map(|it| it.path.rsplit(['/', '\\']).next()).collect();
         names.sort_unstable();
         assert_eq!(names, ["run", "run.json.zst", "run.jsonl", "run.txt.gz"]);
+    }
+
+    #[test]
+    fn an_index_of_sessions_is_no_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let status = |name: &str, text: &str| {
+            fs::write(folder.path().join(name), text).unwrap();
+            look(&folder.path().join(name), &Options::default()).0[0].0.status
+        };
+        let index = "{\n  \"agent:main:main\": {\n    \"sessionId\": \"s1\", \"inputTokens\": 7 } }";
+        assert_eq!(status("sessions.json", index), SourceStatus::Auxiliary);
+        let pointer = r#"{"traceSchema":"openclaw-trajectory-pointer","runtimeFile":"/a.jsonl"}"#;
+        assert_eq!(status("s1.trajectory-path.json", pointer), SourceStatus::Auxiliary);
+        assert_eq!(status("other.json", r#"{"a":{"sessionId":"s1"},"b":{}}"#), SourceStatus::Unrecognised);
+        assert_eq!(status("none.json", "{}"), SourceStatus::Unrecognised);
     }
 
     #[test]

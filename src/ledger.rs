@@ -118,6 +118,7 @@ fn sessions(sources: &mut [Source]) -> BTreeMap<Key, Vec<Part>> {
         // Parts are already in the order of paths and lines; their times come first, then the richer copy.
         parts.sort_by_key(|it| (it.session.started_at.is_none(), it.session.started_at, Reverse(it.rows())));
         drop_copied_recordings(parts);
+        leave_runs_to_their_session(parts);
         prefer_what_the_runtime_keeps(parts);
     }
     groups
@@ -183,6 +184,7 @@ fn leave_to_providers(groups: &mut BTreeMap<Key, Vec<Part>>) {
                 shows: Shows::USER_TURNS,
                 stated_turns: None,
                 stated_tool_calls: None,
+                stated_tool_errors: None,
                 stated_lines: None,
                 subagents: BTreeSet::new(),
                 recording: None,
@@ -195,6 +197,34 @@ fn leave_to_providers(groups: &mut BTreeMap<Key, Vec<Part>>) {
             };
         }
     }
+}
+
+/// What sums up runs tells only how they ended where the session's own file is there: that has the rows and the times, and
+/// where it shows responses, all of the tokens ("Found by checking", 7).
+fn leave_runs_to_their_session(parts: &mut [Part]) {
+    let kept = || parts.iter().filter(|it| it.session.shows.has(Shows::KEPT_BY_RUNTIME));
+    let Some(source) = kept().map(|it| it.source).next() else { return };
+    let has_tokens = kept().flat_map(|it| &it.session.turns).any(|it| it.tokens.total().is_some());
+    let ended_at = kept().filter_map(|it| it.session.ended_at).max();
+    let is_summary = |it: &Part| it.session.shows.has(Shows::RUNS_ONLY);
+    for part in parts.iter_mut().filter(|it| is_summary(it)) {
+        let mut session = mem::take(&mut part.session);
+        let totals = if has_tokens { Vec::new() } else { mem::take(&mut session.totals) };
+        // An end before the last record is none of this session as it is now.
+        let status = if session.ended_at >= ended_at { session.status } else { Status::Unknown };
+        part.session = SessionResult {
+            status,
+            totals,
+            started_at: None,
+            ended_at: None,
+            stated_tool_calls: None,
+            stop_reason: None,
+            text: None,
+            ..facts_only(session)
+        };
+        part.given_to = Some(source);
+    }
+    parts.sort_by_key(is_summary);
 }
 
 /// A session without its rows, and without the times that these give it.
@@ -548,7 +578,8 @@ impl Merge {
         known.user_turns = join(known.user_turns, part.user_turns);
         known.duration_ms = join(known.duration_ms, part.duration_ms);
         known.stated_turns = join(known.stated_turns, part.stated_turns);
-        known.stated_tool_calls = join_both(known.stated_tool_calls, part.stated_tool_calls);
+        known.stated_tool_calls = join(known.stated_tool_calls, part.stated_tool_calls);
+        known.stated_tool_errors = join(known.stated_tool_errors, part.stated_tool_errors);
         known.stated_lines = join_both(known.stated_lines, part.stated_lines);
         let fill = |known: &mut Option<String>, part: Option<String>| *known = known.take().or(part);
         fill(&mut known.parent_session_id, part.parent_session_id);
@@ -669,7 +700,6 @@ impl Merge {
         let is_start = |it: &ToolCall| it.category == "subagent" && it.status == CallStatus::Ok;
         let started = self.calls.iter().filter(|(_, it)| is_start(it)).count();
         let errors = self.calls.iter().filter(|(_, it)| it.status == CallStatus::Error).count();
-        let (stated_calls, stated_errors) = session.stated_tool_calls.unzip();
         let (stated_added, stated_removed) = session.stated_lines.unzip();
         let sum_lines = |of: fn(&crate::session::FileChange) -> Option<i64>| {
             self.changes.iter().filter_map(|(_, it)| of(it)).reduce(|a, b| a + b)
@@ -691,8 +721,8 @@ impl Merge {
                 .max(session.user_turns)
                 .or(shows.has(Shows::USER_TURNS).then_some(0)),
             turns: i64::try_from(turns).ok().filter(|it| *it > 0).or(totals.turns).or(session.stated_turns),
-            tool_calls: counted(Shows::TOOL_CALLS, self.calls.len()).or(stated_calls),
-            tool_errors: counted(Shows::TOOL_CALLS, errors).or(stated_errors),
+            tool_calls: counted(Shows::TOOL_CALLS, self.calls.len()).or(session.stated_tool_calls),
+            tool_errors: counted(Shows::TOOL_CALLS, errors).or(session.stated_tool_errors),
             file_changes: counted(Shows::FILE_CHANGES, self.changes.len()),
             lines_added: sum_lines(|it| it.lines_added).or(stated_added),
             lines_removed: sum_lines(|it| it.lines_removed).or(stated_removed),
@@ -806,7 +836,7 @@ struct Totals {
     turns: Option<i64>,
     /// Sums of processes, by the model's canonical name.
     models: BTreeMap<Option<String>, ModelSum>,
-    /// Steps of running thread totals, as differences.
+    /// Steps of running thread totals, as differences, and what runs spent.
     steps: Vec<(usize, Total)>,
     /// Cost that a total states beyond that of its models.
     unassigned_cost: Option<f64>,
@@ -863,9 +893,18 @@ impl Totals {
         for (source, totals) in parts {
             let mut current: Vec<Process> = Vec::new();
             for total in totals {
-                if total.kind == TotalKind::Thread {
-                    threads.push((source, total));
-                    continue;
+                match total.kind {
+                    TotalKind::Process => {}
+                    TotalKind::Thread => {
+                        threads.push((source, total));
+                        continue;
+                    }
+                    TotalKind::Run => {
+                        if keys.insert(total.key.clone()) {
+                            it.steps.push((source, total));
+                        }
+                        continue;
+                    }
                 }
                 it.ends.note(source, &total);
                 if keys.insert(total.key.clone()) {
@@ -901,7 +940,7 @@ impl Totals {
         for process in processes {
             it.add_process(process);
         }
-        it.steps = thread_steps(threads);
+        it.steps.extend(thread_steps(threads));
         it
     }
 

@@ -69,8 +69,10 @@ pub struct SessionResult {
     pub asked: BTreeMap<String, Identity>,
     /// Names of messages that hold what a human typed, where other files tell of the messages.
     pub said: BTreeSet<String>,
-    /// Tool calls and failed ones as the log counts them, where it does not show them one by one.
-    pub stated_tool_calls: Option<(i64, i64)>,
+    /// Tool calls as the log counts them, where it does not show them one by one.
+    pub stated_tool_calls: Option<i64>,
+    /// The failed ones among them.
+    pub stated_tool_errors: Option<i64>,
     /// Lines added and removed as the log counts them, where it does not show the changes.
     pub stated_lines: Option<(i64, i64)>,
     /// The agents that ran besides the main one.
@@ -140,7 +142,7 @@ pub struct Shows(u16);
 /// A number for programs, words for people.
 impl Serialize for Shows {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const WORDS: [(Shows, &str); 9] = [
+        const WORDS: [(Shows, &str); 10] = [
             (Shows::TOOL_CALLS, "tool_calls"),
             (Shows::FILE_CHANGES, "file_changes"),
             (Shows::SUBAGENTS, "subagents"),
@@ -150,6 +152,7 @@ impl Serialize for Shows {
             (Shows::WEB_SEARCHES, "web_searches"),
             (Shows::USER_TURNS, "user_turns"),
             (Shows::KEPT_BY_RUNTIME, "kept_by_runtime"),
+            (Shows::RUNS_ONLY, "runs_only"),
         ];
         if serializer.is_human_readable() {
             serializer.collect_seq(WORDS.iter().filter(|(it, _)| self.has(*it)).map(|(_, word)| word))
@@ -180,6 +183,8 @@ impl Shows {
     pub const USER_TURNS: Self = Self(128);
     /// It is the file that the runtime itself keeps: its rows are richer than those of a recording.
     pub const KEPT_BY_RUNTIME: Self = Self(256);
+    /// It sums up runs whose responses the file that the runtime keeps shows.
+    pub const RUNS_ONLY: Self = Self(512);
 
     /// Both together.
     #[must_use]
@@ -605,6 +610,9 @@ pub enum TotalKind {
     Process,
     /// Running totals of a thread, over processes: of two, one that is nowhere smaller holds the other (accounting B16).
     Thread,
+    /// What one run spent: runs add, each once by its key. Where the file that the runtime keeps shows the session's
+    /// responses, they tell nothing ("Found by checking", 7).
+    Run,
 }
 
 /// A total that the log states.

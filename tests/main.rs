@@ -9,6 +9,7 @@ mod databases;
 mod golden;
 mod invariants;
 mod prices;
+mod sessions;
 mod tidy;
 
 use std::path::{Path, PathBuf};

@@ -309,7 +309,8 @@ impl Fold for Outputs {
             Maybe::Wrong => damage.note(Reason::NoUsage),
             Maybe::Present(stats) => {
                 let pair = |a: Count, b: Count| a.get().zip(b.get());
-                builder.session.stated_tool_calls = pair(stats.tools.total_calls, stats.tools.total_fail);
+                builder.session.stated_tool_calls = stats.tools.total_calls.get();
+                builder.session.stated_tool_errors = stats.tools.total_fail.get();
                 builder.session.stated_lines = pair(stats.files.total_lines_added, stats.files.total_lines_removed);
                 builder.session.model = stats.main_model();
                 builder.session.totals.push(stats.total(line, output.response.some().is_some(), damage));

@@ -35,6 +35,7 @@ mod gemini_json;
 mod goose;
 mod mini_swe_agent;
 mod openclaw_events;
+mod openclaw_trajectory;
 mod opencode;
 mod opencode_db;
 mod opencode_export;
@@ -83,6 +84,7 @@ pub static ADAPTERS: &[Adapter] = &[
     mini_swe_agent::ADAPTER,
     openclaw_events::ADAPTER,
     pi_session::OPENCLAW,
+    openclaw_trajectory::ADAPTER,
     opencode_db::ADAPTER,
     opencode_export::ADAPTER,
     opencode_run::ADAPTER,
@@ -327,6 +329,12 @@ const DECIDING: usize = 40;
 pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Vec<(&'static Adapter, u32)> {
     let records = Lines::new(bytes).filter_map(|it| Probe::new(it.bytes, hints.path)).take(DECIDING);
     detect_among(&records.collect::<Vec<_>>(), hints.runtime)
+}
+
+/// Whether a file that no format claims belongs to logs and is none: an index, a pointer.
+pub fn is_auxiliary(bytes: &[u8]) -> bool {
+    let document = Lines::new(bytes).next().and_then(|it| Probe::new(it.bytes, ""));
+    document.is_some_and(|it| openclaw_trajectory::is_auxiliary(&it))
 }
 
 fn detect_among(probes: &[Probe<'_>], runtime: Option<&str>) -> Vec<(&'static Adapter, u32)> {

@@ -36,9 +36,9 @@ pub(super) struct Message<'a> {
     response_id: Text<'a>,
     usage: Maybe<Usage>,
     #[serde(borrow)]
-    stop_reason: Text<'a>,
+    pub(super) stop_reason: Text<'a>,
     #[serde(borrow)]
-    error_message: Text<'a>,
+    pub(super) error_message: Text<'a>,
     timestamp: When,
     duration: Number,
     // role toolResult

@@ -1,0 +1,316 @@
+//! openclaw's trajectories, `<id>.trajectory.jsonl` beside a session's file: what each run was given and how it ended.
+//!
+//! A run is `session.started` … `session.ended`; an attempt that is made again is a run of the same id. `usage` is the sum
+//! over the run's responses, told by `model.completed` and again by `trace.artifacts`; the first may be cut to nothing by
+//! the size of its snapshot. Where the session's own file shows the responses, it adds nothing ("Found by checking", 7).
+//! `success` says that the run was not thrown out of: whether its last response failed stands in the snapshot.
+
+use serde::Deserialize;
+
+use super::pi::{Message, Usage};
+use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use crate::builder::{Builder, brief};
+use crate::errors::{self, ErrorKind};
+use crate::health::Reason;
+use crate::json::Raw;
+use crate::lines::Line;
+use crate::session::{EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Total, TotalKind, add};
+use crate::wire::{Flag, Maybe, Text, When};
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    id: "openclaw-trajectory",
+    runtime: "openclaw",
+    about: "openclaw, trajectories beside its session files",
+    shows: Shows::USER_TURNS.and(Shows::RETRIES).and(Shows::RUNS_ONLY),
+    claims: |probe| if probe.text("traceSchema") == "openclaw-trajectory" { 4 } else { 0 },
+    parse: fold::<Trajectory>,
+};
+
+/// Whether a document is one of openclaw's files that hold no record of a session: the index `sessions.json`, the pointer
+/// to a trajectory that lies elsewhere.
+pub(super) fn is_auxiliary(document: &Probe<'_>) -> bool {
+    let is_index =
+        || document.keys().next().is_some() && document.keys().all(|it| document.object(it).has("sessionId"));
+    document.text("traceSchema") == "openclaw-trajectory-pointer" || is_index()
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    ts: When,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    session_key: Text<'a>,
+    #[serde(borrow)]
+    run_id: Text<'a>,
+    #[serde(borrow)]
+    workspace_dir: Text<'a>,
+    #[serde(borrow)]
+    model_id: Text<'a>,
+    #[serde(borrow)]
+    data: Data<'a>,
+}
+
+/// The data of any record: each type uses some of the fields.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Data<'a> {
+    // session.started
+    #[serde(borrow)]
+    trigger: Text<'a>,
+    #[serde(borrow)]
+    agent_id: Text<'a>,
+    // trace.metadata
+    #[serde(borrow)]
+    harness: Harness<'a>,
+    // prompt.submitted
+    #[serde(borrow)]
+    prompt: Text<'a>,
+    // model.completed, trace.artifacts
+    usage: Maybe<Usage>,
+    prompt_cache: PromptCache,
+    #[serde(borrow)]
+    assistant_texts: Vec<Text<'a>>,
+    #[serde(borrow)]
+    messages_snapshot: Raw<'a>,
+    #[serde(borrow)]
+    tool_metas: Raw<'a>,
+    // session.ended
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    prompt_error: Text<'a>,
+    #[serde(borrow)]
+    terminal_error: Text<'a>,
+    #[serde(borrow)]
+    reason: Text<'a>,
+    external_abort: Flag,
+    timed_out: Flag,
+    // model.fallback_step
+    #[serde(borrow)]
+    fallback_step_from_failure_reason: Text<'a>,
+    #[serde(borrow)]
+    fallback_step_from_failure_detail: Text<'a>,
+    #[serde(borrow)]
+    fallback_step_final_outcome: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Harness<'a> {
+    #[serde(borrow)]
+    version: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PromptCache {
+    last_call_usage: Maybe<Usage>,
+}
+
+struct Trajectory {
+    context: Context,
+    sessions: Vec<Session>,
+}
+
+struct Session {
+    builder: Builder,
+    runs: Vec<Run>,
+}
+
+/// One attempt at one prompt.
+struct Run {
+    id: String,
+    /// The same in every copy: the run's id and when it began.
+    key: String,
+    is_of_human: bool,
+    tools: Option<i64>,
+    total: Option<Total>,
+    /// How its last response failed.
+    failure: Option<String>,
+}
+
+impl Fold for Trajectory {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: *context, sessions: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+        if !matches!(
+            record.kind.as_str(),
+            "session.started"
+                | "trace.metadata"
+                | "context.compiled"
+                | "prompt.submitted"
+                | "model.completed"
+                | "trace.artifacts"
+                | "session.ended"
+                | "model.fallback_step"
+                | "trace.truncated"
+        ) {
+            return Seen::Unknown;
+        }
+        let id = record.session_id.owned().unwrap_or_else(|| match self.sessions.last() {
+            Some(session) => session.builder.session.session_id.clone(),
+            None => self.context.file_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string()),
+        });
+        let index = self.sessions.iter().position(|it| it.builder.session.session_id == id).unwrap_or_else(|| {
+            self.sessions.push(Session { builder: Builder::new(&self.context, id, line.number), runs: Vec::new() });
+            self.sessions.len() - 1
+        });
+        self.sessions[index].record(&record, line.number, damage);
+        Seen::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions.into_iter().map(Session::finish).collect()
+    }
+}
+
+impl Session {
+    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
+        let (data, time) = (&record.data, record.ts.0);
+        self.builder.saw(time);
+        let session = &mut self.builder.session;
+        session.cwd = session.cwd.take().or_else(|| record.workspace_dir.owned());
+        session.model = record.model_id.owned().or_else(|| session.model.take());
+        match record.kind.as_str() {
+            "trace.truncated" => session.under_reports = true,
+            "model.fallback_step" => self.fallback(data, line, record.ts),
+            kind => {
+                let index = self.run(record, kind == "session.started");
+                match kind {
+                    "session.started" => self.started(index, record),
+                    "trace.metadata" => {
+                        let version = &mut self.builder.session.runtime_version;
+                        *version = data.harness.version.owned().or_else(|| version.take());
+                    }
+                    "prompt.submitted" => self.prompted(index, data),
+                    "model.completed" | "trace.artifacts" => self.completed(index, record, line, damage),
+                    "session.ended" => self.ended(index, data),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// The run that a record belongs to: the last of its id; a start begins one that was not seen yet.
+    fn run(&mut self, record: &Record<'_>, is_start: bool) -> usize {
+        let id = record.run_id.as_str();
+        let key = format!("{id} {:?}", record.ts.0.map(|it| it.0));
+        let known = self.runs.iter().rposition(|it| if is_start { it.key == key } else { it.id == id });
+        known.unwrap_or_else(|| {
+            self.runs.push(Run { id: id.to_owned(), key, is_of_human: false, tools: None, total: None, failure: None });
+            self.runs.len() - 1
+        })
+    }
+
+    fn started(&mut self, index: usize, record: &Record<'_>) {
+        let session = &mut self.builder.session;
+        session.status = Status::Incomplete;
+        session.agent = session.agent.take().or_else(|| record.data.agent_id.owned());
+        session.entrypoint = session.entrypoint.take().or_else(|| record.data.trigger.owned());
+        // What starts a subagent is another agent.
+        let is_subagent = record.session_key.as_str().contains(":subagent:");
+        self.runs[index].is_of_human = record.data.trigger.as_str() == "user" && !is_subagent;
+    }
+
+    fn prompted(&mut self, index: usize, data: &Data<'_>) {
+        let run = &self.runs[index];
+        if run.is_of_human {
+            // Another attempt is made at the same prompt.
+            self.builder.prompt_as(Identity::Session(format!("run {}", run.id)), data.prompt.some());
+        }
+    }
+
+    fn completed(&mut self, index: usize, record: &Record<'_>, line: i64, damage: &mut Damage) {
+        let (data, run) = (&record.data, &mut self.runs[index]);
+        if !data.tool_metas.is_empty() {
+            let metas: Vec<Raw<'_>> = data.tool_metas.read();
+            run.tools = i64::try_from(metas.len()).ok();
+        }
+        match &data.usage {
+            Maybe::Absent => {}
+            Maybe::Wrong => damage.note(Reason::NoUsage),
+            Maybe::Present(usage) => {
+                let tokens = usage.tokens(damage);
+                if tokens.total().unwrap_or(0) > 0 {
+                    let model = record.model_id.owned();
+                    run.total = Some(Total {
+                        line,
+                        key: run.key.clone(),
+                        kind: TotalKind::Run,
+                        occurred_at: record.ts.0,
+                        models: vec![ModelTotal { model, tokens, ..ModelTotal::default() }],
+                        covers_subagents: false,
+                        ..Total::default()
+                    });
+                }
+            }
+        }
+        if let Some(response) = last_response(data.messages_snapshot) {
+            let is_failure = matches!(response.stop_reason.as_str(), "error" | "aborted");
+            run.failure = is_failure.then(|| response.error_message.as_str().to_owned());
+        } else if data.assistant_texts.is_empty() && is_spent_on_nothing(data) {
+            // The snapshot is gone; a last call that gave nothing and said nothing did not succeed.
+            run.failure = run.failure.take().or_else(|| Some(String::new()));
+        }
+        if let Some(text) = data.assistant_texts.last() {
+            self.builder.say(text.as_str());
+        }
+    }
+
+    fn ended(&mut self, index: usize, data: &Data<'_>) {
+        let error = data.prompt_error.some().or(data.terminal_error.some()).or(data.reason.some()).unwrap_or_default();
+        match data.status.as_str() {
+            "success" => match &self.runs[index].failure {
+                Some(failure) => self.builder.fail(None, failure),
+                None => self.builder.succeed(),
+            },
+            _ if data.external_abort.is_true() => self.builder.abort(error),
+            "interrupted" if data.timed_out.is_true() => self.builder.fail_as(ErrorKind::Timeout, error),
+            "interrupted" => self.builder.abort(error),
+            "error" if data.timed_out.is_true() => self.builder.fail_as(ErrorKind::Timeout, error),
+            "error" => self.builder.fail(None, error),
+            // `cleanup`: nobody knows how it went.
+            _ => {}
+        }
+    }
+
+    /// One model failed; another one is tried, or there is none left.
+    fn fallback(&mut self, data: &Data<'_>, line: i64, ts: When) {
+        let message = data.fallback_step_from_failure_detail.as_str();
+        let reason = data.fallback_step_from_failure_reason.as_str();
+        let is_last = data.fallback_step_final_outcome.as_str() == "chain_exhausted";
+        if is_last {
+            self.builder.fail_as(errors::classify(None, &format!("{reason}: {message}")), message);
+        }
+        let kind = if is_last { EventKind::Error } else { EventKind::Retry };
+        let event = self.builder.event(kind, line, ts.0);
+        event.code = data.fallback_step_from_failure_reason.owned();
+        event.message = data.fallback_step_from_failure_detail.some().map(brief);
+    }
+
+    fn finish(self) -> SessionResult {
+        let mut session = self.builder.finish();
+        session.stated_tool_calls = self.runs.iter().fold(None, |sum, it| add(sum, it.tools));
+        session.totals = self.runs.into_iter().filter_map(|it| it.total).collect();
+        session
+    }
+}
+
+/// The last response of a snapshot.
+fn last_response(snapshot: Raw<'_>) -> Option<Message<'_>> {
+    let messages: Vec<Raw<'_>> = snapshot.read();
+    messages.into_iter().rev().map(Raw::read).find(|it: &Message<'_>| it.role.as_str() == "assistant")
+}
+
+fn is_spent_on_nothing(data: &Data<'_>) -> bool {
+    let unread = &mut Damage::default();
+    data.prompt_cache.last_call_usage.get().is_some_and(|it| it.tokens(unread).is_all_zero())
+}
