@@ -23,13 +23,13 @@ pub fn settle(mut sources: Vec<Source>) -> Tables {
     let mut tables = Tables::default();
     let mut groups = sessions(&mut sources);
     leave_to_providers(&mut groups);
-    give_each_response_its_session(&mut groups);
+    let copies = give_each_response_its_session(&mut groups);
     let mut held: Vec<Held> = sources.iter().map(|_| Held::default()).collect();
     for (_, parts) in groups {
         Merge::new(parts, &mut held).into_tables(&mut tables);
     }
     mark_sources_without_rows(&mut sources, &held);
-    link_children(&mut tables);
+    link_children(&mut tables, &copies);
     tables.sources = sources;
     tables
 }
@@ -251,22 +251,28 @@ struct Claim {
     key: Key,
     source: usize,
     time: Option<Time>,
+    is_kept: bool,
 }
 
 /// A response that stands in several sessions, by a resume or a fork that copied history, belongs to one (accounting B9):
 /// not to a session that names another of them as its parent, then to the one that has it at the earliest time, then to
-/// the one whose last record is earliest, then to the smallest id. Never by path or file time. What hangs on it goes along.
-fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) {
+/// one whose file the runtime keeps, then to the one whose last record is earliest, then to the smallest id. Never by path
+/// or file time. What hangs on it goes along. Says which sessions are another one under a name of their own.
+fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> HashMap<Key, Key> {
     let mut claims: HashMap<&Identity, Vec<Claim>> = HashMap::new();
     for (key, parts) in groups.iter() {
         for part in parts {
+            let is_kept = part.session.shows.has(Shows::KEPT_BY_RUNTIME);
             let turns = part.session.turns.iter().map(|it| (&it.identity, it.occurred_at));
             let prompts = part.session.prompts.iter().map(|it| (it, None));
             for (identity, time) in turns.chain(prompts).filter(|(it, _)| matches!(it, Identity::Global(_))) {
                 let claims = claims.entry(identity).or_default();
                 match claims.iter_mut().find(|it| it.key == *key) {
-                    Some(claim) => claim.time = earlier(claim.time, time),
-                    None => claims.push(Claim { key: key.clone(), source: part.source, time }),
+                    Some(claim) => {
+                        claim.time = earlier(claim.time, time);
+                        claim.is_kept |= is_kept;
+                    }
+                    None => claims.push(Claim { key: key.clone(), source: part.source, time, is_kept }),
                 }
             }
         }
@@ -283,14 +289,15 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) {
             };
             let rank = |it: &&Claim| {
                 let (time, last) = (it.time, last_record(&it.key));
-                (is_child(&it.key), time.is_none(), time, last.is_none(), last, it.key.clone())
+                (is_child(&it.key), time.is_none(), time, !it.is_kept, last.is_none(), last, it.key.clone())
             };
             let owner = claims.iter().min_by_key(rank)?;
             Some((identity.clone(), (owner.key.clone(), owner.source)))
         })
         .collect();
+    let mut copies = HashMap::new();
     if owners.is_empty() {
-        return;
+        return copies;
     }
     for (key, parts) in groups.iter_mut() {
         let elsewhere = |it: &Identity| owners.get(it).filter(|(owner, _)| owner != key).map(|(_, source)| *source);
@@ -298,11 +305,27 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) {
         let messages: HashMap<String, usize> =
             turns.filter_map(|it| Some((it.message_id.clone()?, elsewhere(&it.identity)?))).collect();
         for part in parts.iter_mut() {
+            if let Some((owner, source)) = owner_of_all(part, key, &owners) {
+                part.session = facts_only(mem::take(&mut part.session));
+                part.given_to = Some(*source);
+                copies.insert(key.clone(), owner.clone());
+                continue;
+            }
             give_away(part, elsewhere, &messages);
         }
     }
     // A session left without a row of its own is none.
     groups.retain(|_, parts| parts.iter().any(|it| it.given_to.is_none() || it.rows() > 0));
+    copies
+}
+
+/// The session that all responses of a recording belong to: the recording tells of that one, under another name.
+fn owner_of_all<'a>(part: &Part, key: &Key, owners: &'a HashMap<Identity, (Key, usize)>) -> Option<&'a (Key, usize)> {
+    let mut turns = part.session.turns.iter().map(|it| owners.get(&it.identity));
+    let owner = turns.next()??;
+    let is_recording = !part.session.shows.has(Shows::KEPT_BY_RUNTIME) && part.session.totals.is_empty();
+    let is_other = owner.0 != *key && turns.all(|it| it.is_some_and(|it| it.0 == owner.0));
+    (is_recording && is_other).then_some(owner)
 }
 
 /// Takes the turns out of a part that belong elsewhere, with the calls, changes and events that hang on them. `messages`
@@ -386,14 +409,14 @@ fn drop_copied_recordings(parts: &mut Vec<Part>) {
 }
 
 /// A child run names no parent; the parent names its children.
-fn link_children(tables: &mut Tables) {
+fn link_children(tables: &mut Tables, copies: &HashMap<Key, Key>) {
     let mut parents: HashMap<(String, String), String> = HashMap::new();
     for row in tables.events.iter().filter(|it| it.event.kind == EventKind::Subagent) {
         let parent = &tables.sessions[row.session].session;
         if let Some(child) = &row.event.code {
-            parents
-                .entry((parent.runtime.clone().into_owned(), child.clone()))
-                .or_insert_with(|| parent.session_id.clone());
+            let child = (parent.runtime.clone().into_owned(), child.clone());
+            let child = copies.get(&child).cloned().unwrap_or(child);
+            parents.entry(child).or_insert_with(|| parent.session_id.clone());
         }
     }
     for row in &mut tables.sessions {

@@ -192,6 +192,12 @@ impl Shows {
         Self(self.0 | other.0)
     }
 
+    /// This one without the other.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Whether all of `other` is in this set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0

@@ -98,3 +98,59 @@ mod openclaw {
         assert_eq!(told(&tables), ["s1: Some(115) Some(1) lower_bound incomplete"]);
     }
 }
+
+mod pi {
+    use super::{settled, told};
+
+    const CHILD: &str = include_str!("../sample-logs/pi-subagent/review-with-a-failed-test.jsonl");
+
+    /// The child's own file, as pi writes it.
+    fn session_file() -> String {
+        let mut out =
+            r#"{"type":"session","version":3,"id":"child","timestamp":"2026-10-05T11:00:01.000Z","cwd":"/work/shop"}"#
+                .to_owned();
+        for line in CHILD.lines() {
+            let record: serde_json::Value = serde_json::from_str(line).unwrap();
+            if record["sourceEventType"] == "message_end" {
+                let entry = serde_json::json!({"type":"message","id":"e","timestamp":record["timestamp"],"message":record["message"]});
+                out = out + "\n" + &entry.to_string();
+            }
+        }
+        out
+    }
+
+    const PARENT: &str = r#"{"type":"session","version":3,"id":"parent","timestamp":"2026-10-05T10:59:00.000Z","cwd":"/work/shop"}
+{"type":"message","id":"a","timestamp":"2026-10-05T10:59:30.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"subagent","arguments":{"agent":"reviewer"}}],"model":"claude-opus-4-7","usage":{"input":9,"output":1,"cacheRead":0,"cacheWrite":0},"stopReason":"toolUse","timestamp":1791197970000}}
+{"type":"message","id":"b","timestamp":"2026-10-05T11:01:00.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"subagent","content":[],"isError":false,"timestamp":1791198060000,"details":{"mode":"single","runId":"7c1d40be","results":[{"index":0,"agent":"reviewer","transcriptPath":"/work/shop/.pi-subagents/artifacts/7c1d40be_reviewer_0_transcript.jsonl"}]}}}
+{"type":"message","id":"c","timestamp":"2026-10-05T11:01:04.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"model":"claude-opus-4-7","usage":{"input":19,"output":1,"cacheRead":0,"cacheWrite":0},"stopReason":"stop","timestamp":1791198061000}}
+"#;
+
+    #[test]
+    fn a_subagent_s_transcript_belongs_to_the_session_that_names_it() {
+        let tables = settled(&[("p.jsonl", PARENT), ("7c1d40be_reviewer_0_transcript.jsonl", CHILD)]);
+        assert_eq!(
+            told(&tables),
+            ["7c1d40be_reviewer_0: Some(26361) Some(3) exact success", "parent: Some(30) Some(2) exact success"]
+        );
+        let (child, parent) = (&tables.sessions[0], &tables.sessions[1]);
+        assert_eq!(child.session.parent_session_id.as_deref(), Some("parent"));
+        assert_eq!((child.session.agent.as_deref(), child.user_turns), (Some("reviewer"), None));
+        assert_eq!(parent.subagents, Some(1));
+        assert!(tables.turns.iter().filter(|it| it.session == 0).all(|it| it.turn.is_subagent));
+    }
+
+    /// pi-subagents keeps the child's session file beside the transcript: the same responses under another id.
+    #[test]
+    fn a_subagent_s_transcript_and_its_session_file_are_one_session() {
+        let file = session_file();
+        let logs = [("p.jsonl", PARENT), ("x_transcript.jsonl", CHILD), ("run-0/session.jsonl", &file)];
+        let tables = settled(&logs);
+        assert_eq!(
+            told(&tables),
+            ["child: Some(26361) Some(3) exact success", "parent: Some(30) Some(2) exact success"]
+        );
+        assert_eq!(tables.sessions[0].session.parent_session_id.as_deref(), Some("parent"));
+        assert_eq!(tables.sessions[0].tool_calls, Some(3));
+        assert_eq!(tables.file_changes.len(), 1);
+    }
+}

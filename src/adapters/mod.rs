@@ -44,6 +44,7 @@ mod opencode_storage;
 mod pi;
 mod pi_json;
 mod pi_session;
+mod pi_subagent;
 mod zag_json;
 mod zag_log;
 
@@ -91,6 +92,7 @@ pub static ADAPTERS: &[Adapter] = &[
     opencode_storage::ADAPTER,
     pi_json::ADAPTER,
     pi_session::PI,
+    pi_subagent::ADAPTER,
     zag_json::JSON,
     zag_json::STREAM,
     zag_log::ADAPTER,

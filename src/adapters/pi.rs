@@ -12,7 +12,9 @@ use super::{Context, Damage};
 use crate::builder::{Builder, brief, money};
 use crate::health::Reason;
 use crate::json::Raw;
-use crate::session::{CallStatus, Cost, CostParts, EventKind, Identity, Operation, Shows, Tokens};
+use crate::session::{
+    CallStatus, Cost, CostParts, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens,
+};
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
@@ -72,6 +74,24 @@ pub(super) struct Details<'a> {
     diff: Text<'a>,
     exit_code: Number,
     duration_ms: Number,
+    /// Agents that an extension ran for the call.
+    #[serde(borrow)]
+    results: Raw<'a>,
+}
+
+/// How one of those agents did.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ChildRun<'a> {
+    #[serde(borrow)]
+    agent: Text<'a>,
+    #[serde(borrow)]
+    transcript_path: Text<'a>,
+}
+
+/// The name of a child run in the name of its transcript: see `pi_subagent`.
+fn child_of_path(path: &str) -> Option<&str> {
+    path.rsplit(['/', '\\']).next()?.strip_suffix("_transcript.jsonl")
 }
 
 /// Usage under the names of pi, and under those of Anthropic that openclaw's Claude runtime passes on.
@@ -252,14 +272,22 @@ impl Agent {
         self.builder.saw(time);
         let Some(call) = self.builder.call_index(message.tool_call_id.as_str()) else { return };
         if self.builder.session.tool_calls[call].status == CallStatus::Incomplete {
-            self.outcome(call, message.content, &message.details, message.is_error, line);
+            self.outcome(call, message.content, &message.details, message.is_error, line, time);
         }
         let row = &mut self.builder.session.tool_calls[call];
         row.ended_at = row.ended_at.or(time);
     }
 
     /// Takes in what a call gave back.
-    pub(super) fn outcome(&mut self, call: usize, content: Raw<'_>, details: &Details<'_>, is_error: Flag, line: i64) {
+    pub(super) fn outcome(
+        &mut self,
+        call: usize,
+        content: Raw<'_>,
+        details: &Details<'_>,
+        is_error: Flag,
+        line: i64,
+        time: Option<Time>,
+    ) {
         self.builder.result(call, content, None, CallStatus::from_error(is_error.is_true()));
         let row = &mut self.builder.session.tool_calls[call];
         row.duration_ms = details.duration_ms.rounded().or(row.duration_ms);
@@ -271,6 +299,28 @@ impl Agent {
             let lines = tools::diff_lines(diff.lines());
             self.builder.change(call, &path, None, Some(lines), line, None);
         }
+        let call_id = self.builder.session.tool_calls[call].call_id.clone();
+        let runs: Vec<ChildRun<'_>> = details.results.read();
+        for run in runs {
+            let Some(child) = run.transcript_path.some().and_then(child_of_path) else { continue };
+            self.builder.session.subagents.insert(child.to_owned());
+            let event = self.builder.event(EventKind::Subagent, line, time);
+            event.key = Some(format!("pi {child}"));
+            event.code = Some(child.to_owned());
+            event.agent = run.agent.owned();
+            event.call_id = Some(call_id.clone());
+        }
+    }
+
+    /// The session, of a log without an end record: it ended well if its last response did and no call is open.
+    pub(super) fn finish_without_end(self) -> SessionResult {
+        let mut session = self.builder.finish();
+        let is_open = session.tool_calls.iter().any(|it| it.status == CallStatus::Incomplete);
+        let ended_by_itself = matches!(session.stop_reason.as_deref(), Some("stop" | "length" | "end_turn"));
+        if session.status == Status::Success && (is_open || !ended_by_itself) {
+            session.status = Status::Incomplete;
+        }
+        session
     }
 
     fn user(&mut self, message: &Message<'_>) {

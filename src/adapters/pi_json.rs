@@ -195,7 +195,7 @@ impl Session {
             "tool_execution_end" => {
                 let call = builder.call(record.tool_call_id.as_str(), record.tool_name.as_str(), line, None);
                 let result = &record.result;
-                self.agent.outcome(call, result.content, &result.details, record.is_error, line);
+                self.agent.outcome(call, result.content, &result.details, record.is_error, line, None);
             }
             "agent_end" => self.has_ended = true,
             "auto_retry_start" => {

@@ -11,7 +11,7 @@ use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::brief;
 use crate::health::Reason;
 use crate::lines::Line;
-use crate::session::{CallStatus, EventKind, SessionResult, Shows, Status};
+use crate::session::{EventKind, SessionResult, Shows};
 use crate::wire::{Count, Maybe, Text, When};
 
 pub(super) const PI: Adapter = Adapter {
@@ -151,7 +151,7 @@ impl Fold for Sessions {
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        self.sessions.into_iter().map(finish).collect()
+        self.sessions.into_iter().map(Agent::finish_without_end).collect()
     }
 }
 
@@ -212,15 +212,4 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
         }
         _ => {}
     }
-}
-
-/// The file has no end record: the session ended well if its last response did and no call is open.
-fn finish(agent: Agent) -> SessionResult {
-    let mut session = agent.builder.finish();
-    let is_open = session.tool_calls.iter().any(|it| it.status == CallStatus::Incomplete);
-    let ended_by_itself = matches!(session.stop_reason.as_deref(), Some("stop" | "length" | "end_turn"));
-    if session.status == Status::Success && (is_open || !ended_by_itself) {
-        session.status = Status::Incomplete;
-    }
-    session
 }

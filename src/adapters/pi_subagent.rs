@@ -1,0 +1,145 @@
+//! Transcripts that the extension pi-subagents writes of the agents it runs: `RUN_AGENT_INDEX_transcript.jsonl`.
+//!
+//! A record wraps pi's own message. The child's session file holds the same messages under an id that the transcript does
+//! not name (ccusage#1698): they are known by their time and size, and the session file keeps them. Without it the child is
+//! named as its files are. Its prompts come from the agent that started it.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::pi::{Agent, Message, SHOWS};
+use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
+use crate::lines::Line;
+use crate::session::{SessionResult, Shows};
+use crate::time::Time;
+use crate::wire::{Count, Flag, Text, When};
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    id: "pi-subagent",
+    runtime: "pi",
+    about: "pi, transcripts of the extension pi-subagents",
+    shows: SHOWS.without(Shows::USER_TURNS),
+    claims: |probe| if probe.has_all(&["recordType", "runId", "agent", "ts"]) { 4 } else { 0 },
+    parse: fold::<Transcripts>,
+};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Record<'a> {
+    #[serde(borrow)]
+    record_type: Text<'a>,
+    #[serde(borrow)]
+    run_id: Text<'a>,
+    #[serde(borrow)]
+    agent: Text<'a>,
+    child_index: Count,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    ts: When,
+    #[serde(borrow)]
+    message: Message<'a>,
+    // tool_start, tool_end: versions before they had an id tell nothing that the messages do not.
+    #[serde(borrow)]
+    tool_call_id: Text<'a>,
+    is_error: Flag,
+}
+
+impl Record<'_> {
+    /// The name that the extension gives to the child's files.
+    fn child(&self) -> Option<String> {
+        let is_kept = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '-');
+        let agent: String = self.agent.as_str().chars().map(|it| if is_kept(it) { it } else { '_' }).collect();
+        let index = self.child_index.get().map(|it| format!("_{it}")).unwrap_or_default();
+        Some(format!("{}_{agent}{index}", self.run_id.some()?))
+    }
+}
+
+struct Transcripts {
+    context: Context,
+    children: Vec<Child>,
+}
+
+struct Child {
+    agent: Agent,
+    /// When each call began.
+    started: HashMap<String, Time>,
+}
+
+impl Fold for Transcripts {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: *context, children: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+        if !matches!(
+            record.record_type.as_str(),
+            "message" | "tool_start" | "tool_end" | "stdout" | "stderr" | "truncated"
+        ) {
+            return Seen::Unknown;
+        }
+        let id = record.child().unwrap_or_else(|| match self.children.last() {
+            Some(child) => child.agent.builder.session.session_id.clone(),
+            None => hashed_id(line.bytes),
+        });
+        let known = self.children.iter().position(|it| it.agent.builder.session.session_id == id);
+        let index = known.unwrap_or_else(|| {
+            let agent = Agent::new(&self.context, id, line.number);
+            self.children.push(Child { agent, started: HashMap::new() });
+            self.children.len() - 1
+        });
+        self.children[index].record(&record, line.number, damage);
+        Seen::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.children.into_iter().map(Child::finish).collect()
+    }
+}
+
+impl Child {
+    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
+        let time = record.ts.0;
+        let builder = &mut self.agent.builder;
+        builder.saw(time);
+        let session = &mut builder.session;
+        session.agent = session.agent.take().or_else(|| record.agent.owned());
+        session.cwd = session.cwd.take().or_else(|| record.cwd.owned());
+        let call_id = record.tool_call_id.as_str();
+        match record.record_type.as_str() {
+            "message" if record.message.role.as_str() != "user" => self.agent.message(&record.message, line, damage),
+            "tool_start" => {
+                if let Some(time) = time {
+                    self.started.entry(call_id.to_owned()).or_insert(time);
+                }
+            }
+            "tool_end" => {
+                let began = self.started.get(call_id);
+                if let (Some(call), Some(end), Some(began)) = (builder.call_index(call_id), time, began) {
+                    let call = &mut builder.session.tool_calls[call];
+                    call.duration_ms = call.duration_ms.or(Some(end.since(*began)));
+                }
+            }
+            "truncated" => session.under_reports = true,
+            _ => {}
+        }
+    }
+
+    fn finish(self) -> SessionResult {
+        let mut session = self.agent.finish_without_end();
+        session.model = session.turns.iter().rev().find_map(|it| it.model.clone());
+        for turn in &mut session.turns {
+            (turn.agent, turn.is_subagent) = (session.agent.clone(), true);
+        }
+        for call in &mut session.tool_calls {
+            (call.agent, call.is_subagent) = (session.agent.clone(), true);
+        }
+        for event in &mut session.events {
+            event.agent = event.agent.take().or_else(|| session.agent.clone());
+            event.is_subagent = true;
+        }
+        session
+    }
+}
