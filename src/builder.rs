@@ -126,6 +126,13 @@ impl Builder {
         self.calls.clear();
     }
 
+    /// The call goes to an MCP server, where the log names it.
+    pub fn mcp(&mut self, call: usize, server: Option<&str>) {
+        let call = &mut self.session.tool_calls[call];
+        call.category = Cow::Borrowed("mcp");
+        call.mcp_server = server.map(str::to_owned).or_else(|| call.mcp_server.take());
+    }
+
     /// Takes in the arguments of a call, which it gives back read.
     pub fn arguments<'a>(&mut self, call: usize, raw: Raw<'a>) -> Arguments<'a> {
         let arguments: Arguments<'a> = raw.read();

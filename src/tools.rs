@@ -9,37 +9,32 @@ use crate::json::Raw;
 use crate::session::Operation;
 use crate::wire::Text;
 
-/// The word for a tool's job, the same in every runtime.
+/// The word for a tool's job, the same in every runtime: `web_search`, `webSearch` and `WebSearch` are one name.
 pub fn category(tool: &str) -> &'static str {
     if mcp_server(tool).is_some() {
         return "mcp";
     }
-    match tool.to_ascii_lowercase().as_str() {
-        "bash" | "exec" | "exec_command" | "shell" | "local_shell" | "local_shell_call" | "shell_command"
-        | "container.exec" | "command_execution" | "run_shell_command" | "write_stdin" | "bashoutput" | "killshell"
-        | "powershell" => "shell",
-        "read" | "read_file" | "view" | "read_many_files" | "file_read" | "notebookread" | "view_image" => "read",
-        "edit" | "multiedit" | "notebookedit" | "apply_patch" | "file_change" | "replace" | "patch" | "str_replace"
-        | "file_edit" => "edit",
-        "write" | "write_file" | "file_write" | "create_file" => "write",
-        "grep"
-        | "glob"
-        | "find"
-        | "ls"
-        | "list"
-        | "list_directory"
-        | "search"
-        | "search_file_content"
-        | "grep_search"
-        | "codesearch"
-        | "tool_search"
-        | "toolsearch" => "search",
-        "webfetch" | "websearch" | "web_search" | "web_fetch" | "web_search_call" | "google_web_search" | "fetch" => {
-            "web"
-        }
-        "mcp_tool_call" => "mcp",
-        "task" | "agent" | "subagent" | "spawn_agent" | "invoke_agent" | "collab_tool_call" => "subagent",
-        "todowrite" | "todoread" | "update_plan" | "write_todos" | "todo_list" | "exitplanmode" => "plan",
+    let name: String = tool.chars().filter(|it| !matches!(it, '_' | '-')).collect();
+    match name.to_ascii_lowercase().as_str() {
+        "bash" | "exec" | "execcommand" | "shell" | "localshell" | "localshellcall" | "shellcommand"
+        | "container.exec" | "commandexecution" | "runshellcommand" | "powershell" | "bashcommand" | "executebash"
+        | "execute" | "executecommand" | "runcommand" | "runterminalcmd" | "runterminalcommand" => "shell",
+        // A command that runs on is written to, read from and stopped by tools of its own.
+        "writestdin" | "bashoutput" | "killshell" | "killbash" | "process" => "shell",
+        "read" | "readfile" | "view" | "readmanyfiles" | "fileread" | "notebookread" | "viewimage" => "read",
+        "edit" | "editfile" | "multiedit" | "notebookedit" | "applypatch" | "applydiff" | "filechange" | "replace"
+        | "replaceinfile" | "patch" | "strreplace" | "strreplacefile" | "searchreplace" | "fileedit" => "edit",
+        "write" | "writefile" | "writetofile" | "filewrite" | "createfile" => "write",
+        "grep" | "glob" | "find" | "ls" | "list" | "listdirectory" | "listdir" | "listfiles" | "search"
+        | "searchfiles" | "searchfilecontent" | "grepsearch" | "grepfiles" | "filesearch" | "codesearch"
+        | "codebasesearch" | "toolsearch" => "search",
+        "webfetch" | "websearch" | "websearchcall" | "googlewebsearch" | "searxngsearch" | "searchweb" | "fetch"
+        | "fetchurl" | "readwebpage" => "web",
+        "mcptoolcall" | "usemcptool" => "mcp",
+        "task" | "agent" | "subagent" | "spawnagent" | "invokeagent" | "delegatetoagent" | "sessionsspawn"
+        | "collabtoolcall" => "subagent",
+        "todowrite" | "todoread" | "updateplan" | "writetodos" | "updatetodos" | "todolist" | "settodolist"
+        | "taskcreate" | "taskupdate" | "tasklist" | "taskget" | "enterplanmode" | "exitplanmode" => "plan",
         _ => "other",
     }
 }
@@ -69,6 +64,9 @@ pub struct Arguments<'a> {
     command: Raw<'a>,
     #[serde(borrow)]
     cmd: Raw<'a>,
+    /// What is typed into a terminal.
+    #[serde(borrow)]
+    keystrokes: Raw<'a>,
     #[serde(borrow)]
     url: Text<'a>,
     #[serde(borrow)]
@@ -106,7 +104,8 @@ impl Arguments<'_> {
 
     /// The file's path, the URL's host, or the base name of the first program of a shell command.
     pub fn target(&self, category: &str) -> Option<String> {
-        let command = if self.command.is_empty() { self.cmd } else { self.command };
+        let commands = [self.command, self.cmd, self.keystrokes];
+        let command = commands.into_iter().find(|it| !it.is_empty()).unwrap_or_default();
         match category {
             "shell" if command.0.first() == Some(&b'[') => {
                 let words: Vec<Text<'_>> = command.read();
@@ -422,9 +421,21 @@ mod tests {
 
     #[test]
     fn one_word_for_one_job() {
-        for (tool, expected) in
-            [("Bash", "shell"), ("mcp__docs__search", "mcp"), ("mcp__x", "other"), ("Frobnicate", "other")]
-        {
+        for (tool, expected) in [
+            ("Bash", "shell"),
+            ("bash_command", "shell"),
+            ("process", "shell"),
+            ("web_search", "web"),
+            ("WebSearch", "web"),
+            ("webSearch", "web"),
+            ("TaskUpdate", "plan"),
+            ("Task", "subagent"),
+            ("sessions_spawn", "subagent"),
+            ("TaskOutput", "other"),
+            ("mcp__docs__search", "mcp"),
+            ("mcp__x", "other"),
+            ("Frobnicate", "other"),
+        ] {
             assert_eq!(category(tool), expected, "{tool}");
         }
         assert_eq!(mcp_server("mcp__docs__search"), Some("docs"));

@@ -2,8 +2,6 @@
 //!
 //! The prompt stands in the configuration; the model and the folder as well.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 
 use super::codex::{Counted, Duration, Edit, Info, Invocation, Next, Outcome, Usage};
@@ -277,9 +275,7 @@ impl Run {
                 self.builder.session.tool_calls[call].target = tools::program_of_words(words);
             }
             "mcp_tool_call_begin" | "mcp_tool_call_end" => {
-                let row = &mut self.builder.session.tool_calls[call];
-                row.category = Cow::Borrowed("mcp");
-                row.mcp_server = message.invocation.server.owned();
+                self.builder.mcp(call, message.invocation.server.some());
                 self.builder.arguments(call, message.invocation.arguments);
             }
             "web_search_end" => drop(self.builder.arguments(call, message.query)),

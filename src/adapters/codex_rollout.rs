@@ -519,9 +519,7 @@ impl Thread {
     fn call(&mut self, item: &Payload<'_>, tool: &str, line: Line<'_>, time: Option<Time>) -> usize {
         let call = self.builder.call(item.call_id.as_str(), tool, line.number, time);
         if let Some(server) = item.namespace.some().and_then(|it| it.strip_prefix("mcp__")) {
-            let row = &mut self.builder.session.tool_calls[call];
-            row.category = Cow::Borrowed("mcp");
-            row.mcp_server = server.split("__").next().filter(|it| !it.is_empty()).map(str::to_owned);
+            self.builder.mcp(call, server.split("__").next().filter(|it| !it.is_empty()));
         }
         self.so_far.next.made(call);
         call
@@ -613,9 +611,8 @@ impl Thread {
         let call = self.builder.call(event.call_id.as_str(), event.invocation.tool.as_str(), line.number, time);
         self.so_far.next.made(call);
         let outcome: Outcome<'_> = event.result.read();
+        self.builder.mcp(call, event.invocation.server.some());
         let row = &mut self.builder.session.tool_calls[call];
-        row.category = Cow::Borrowed("mcp");
-        row.mcp_server = event.invocation.server.owned().or_else(|| row.mcp_server.take());
         row.duration_ms = event.duration.milliseconds();
         row.status = CallStatus::from_error(outcome.is_error());
         if row.args_bytes.is_none() {

@@ -547,12 +547,11 @@ impl Session {
         let (name, arguments) = (request.name.as_str(), request.arguments);
         let call = self.builder.call(request.tool_call_id.as_str(), name, line.number, time);
         let edit: EditArguments<'_> = arguments.read();
-        let row = &mut self.builder.session.tool_calls[call];
-        row.category = category(name, edit.command.as_str()).into();
+        self.builder.session.tool_calls[call].category = category(name, edit.command.as_str()).into();
         if let Some(server) = request.mcp_server_name.some() {
-            row.category = "mcp".into();
-            row.mcp_server = Some(server.to_owned());
+            self.builder.mcp(call, Some(server));
         }
+        let row = &mut self.builder.session.tool_calls[call];
         if let Some(agent) = agent {
             (row.agent, row.is_subagent) = (agent.name, true);
         }

@@ -436,9 +436,9 @@ fn category(key: &str) -> &'static str {
     let name = key.strip_suffix("ToolCall").unwrap_or(key);
     match name {
         "mcp" => "mcp",
-        "delete" | "editNotebook" | "applyPatch" => "edit",
-        "semSearch" | "codebaseSearch" | "fileSearch" => "search",
-        "todo" | "updateTodos" | "readTodos" | "createPlan" => "plan",
+        "delete" | "editNotebook" => "edit",
+        "semSearch" => "search",
+        "todo" | "readTodos" | "createPlan" => "plan",
         "writeShellStdin" | "awaitShell" => "shell",
         _ => tools::category(name),
     }
