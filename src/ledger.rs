@@ -23,6 +23,7 @@ pub fn settle(mut sources: Vec<Source>) -> Tables {
     let mut tables = Tables::default();
     let mut groups = sessions(&mut sources);
     leave_to_providers(&mut groups);
+    name_by_first_threads(&mut groups);
     let copies = give_each_response_its_session(&mut groups);
     let mut held: Vec<Held> = sources.iter().map(|_| Held::default()).collect();
     for (_, parts) in groups {
@@ -246,6 +247,45 @@ fn facts_only(session: SessionResult) -> SessionResult {
     }
 }
 
+/// A thread that goes on from another one names what it repeats by that one. That may be a fork itself, and only its own
+/// log tells (item 13): all are named by the first of them.
+fn name_by_first_threads(groups: &mut BTreeMap<Key, Vec<Part>>) {
+    let before: HashMap<Key, Key> = groups
+        .iter()
+        .filter_map(|(key, parts)| {
+            let before = parts.iter().filter_map(|it| it.session.continues.clone()).min()?;
+            Some((key.clone(), (key.0.clone(), before)))
+        })
+        .collect();
+    let first_of = |thread: Key| {
+        let mut way = vec![&thread];
+        while let Some(it) = way.last().and_then(|it| before.get(*it)) {
+            if let Some(circle) = way.iter().position(|known| *known == it) {
+                // Logs that name each other have no first one.
+                return way[circle..].iter().min().map_or_else(String::new, |it| it.1.clone());
+            }
+            way.push(it);
+        }
+        way.last().map_or_else(String::new, |it| it.1.clone())
+    };
+    for ((runtime, _), parts) in groups.iter_mut() {
+        let mut firsts: HashMap<String, String> = HashMap::new();
+        let mut rename = |it: Identity| match it {
+            Identity::Thread(thread, name) => {
+                let first = firsts.entry(thread).or_insert_with_key(|it| first_of((runtime.clone(), it.clone())));
+                Identity::Global(format!("{runtime} {first} {name}"))
+            }
+            it => it,
+        };
+        for part in parts {
+            for turn in &mut part.session.turns {
+                turn.identity = rename(mem::take(&mut turn.identity));
+            }
+            part.session.prompts = mem::take(&mut part.session.prompts).into_iter().map(&mut rename).collect();
+        }
+    }
+}
+
 /// A session that a response stands in, and when.
 struct Claim {
     key: Key,
@@ -299,6 +339,11 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
     if owners.is_empty() {
         return copies;
     }
+    let events_of = |key: &Key| -> HashSet<EventId> {
+        groups[key].iter().flat_map(|it| &it.session.events).filter_map(event_id).collect()
+    };
+    let keys: HashSet<&Key> = owners.values().map(|(key, _)| key).collect();
+    let told: HashMap<Key, HashSet<EventId>> = keys.into_iter().map(|key| (key.clone(), events_of(key))).collect();
     for (key, parts) in groups.iter_mut() {
         let elsewhere = |it: &Identity| owners.get(it).filter(|(owner, _)| owner != key).map(|(_, source)| *source);
         let turns = parts.iter().flat_map(|it| &it.session.turns);
@@ -311,6 +356,12 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
                 copies.insert(key.clone(), owner.clone());
                 continue;
             }
+            let given: HashSet<&Key> =
+                part.session.turns.iter().filter_map(|it| owners.get(&it.identity)).map(|(key, _)| key).collect();
+            let is_told = |it: &Event| {
+                event_id(it).is_some_and(|id| given.iter().any(|other| *other != key && told[*other].contains(&id)))
+            };
+            part.session.events.retain(|it| !is_told(it));
             give_away(part, elsewhere, &messages);
         }
     }
@@ -606,6 +657,7 @@ impl Merge {
         known.stated_lines = join_both(known.stated_lines, part.stated_lines);
         let fill = |known: &mut Option<String>, part: Option<String>| *known = known.take().or(part);
         fill(&mut known.parent_session_id, part.parent_session_id);
+        fill(&mut known.continues, part.continues);
         fill(&mut known.agent, part.agent);
         fill(&mut known.entrypoint, part.entrypoint);
         fill(&mut known.cwd, part.cwd);
@@ -777,19 +829,17 @@ type EventId = (EventKind, Option<String>, Option<Time>, Option<String>, Option<
 impl Seen {
     /// Whether an event is new. Without an id and a time no event is the copy of another.
     fn event(&mut self, event: &Event) -> bool {
-        if let Some(key) = &event.key {
-            return self.events.insert((event.kind, Some(key.clone()), None, None, None, None));
-        }
-        event.occurred_at.is_none()
-            || self.events.insert((
-                event.kind,
-                None,
-                event.occurred_at,
-                event.code.clone(),
-                event.call_id.clone(),
-                event.message.clone(),
-            ))
+        event_id(event).is_none_or(|it| self.events.insert(it))
     }
+}
+
+/// What names an event, if anything does.
+fn event_id(event: &Event) -> Option<EventId> {
+    if event.key.is_some() {
+        return Some((event.kind, event.key.clone(), None, None, None, None));
+    }
+    let (code, call_id, message) = (event.code.clone(), event.call_id.clone(), event.message.clone());
+    event.occurred_at.map(|time| (event.kind, None, Some(time), code, call_id, message))
 }
 
 /// By time, then by the order in the log; what has no time follows what stands before it.

@@ -31,6 +31,8 @@ pub struct SessionResult {
     pub runtime_version: Option<String>,
     /// The session that started this one.
     pub parent_session_id: Option<String>,
+    /// The session whose history it repeats at its beginning, and whose names it uses in [`Identity::Thread`].
+    pub continues: Option<String>,
     /// The session of another runtime that did the work, whose log bills it.
     pub provider_session_id: Option<String>,
     /// Name of the main agent, where agents have names.
@@ -354,6 +356,21 @@ pub enum Identity {
     Session(String),
     /// Known everywhere, as the provider's ids are.
     Global(String),
+    /// Known within a thread, and in the threads that go on from it: its id, and the name.
+    Thread(String, String),
+}
+
+impl Identity {
+    /// What stands within the response, by a name that is unique there.
+    #[must_use]
+    pub fn part(&self, part: &str) -> Self {
+        match self {
+            Self::Unique => Self::Unique,
+            Self::Session(id) => Self::Session(format!("{id}#{part}")),
+            Self::Global(id) => Self::Global(format!("{id}#{part}")),
+            Self::Thread(thread, name) => Self::Thread(thread.clone(), format!("{name}#{part}")),
+        }
+    }
 }
 
 /// One billed response.

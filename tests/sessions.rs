@@ -154,3 +154,68 @@ mod pi {
         assert_eq!(tables.file_changes.len(), 1);
     }
 }
+
+mod codex {
+    use super::{settled, told};
+
+    /// A `token_count` after a call, when the totals are these.
+    fn response(call: &str, second: u32, input: i64, output: i64) -> String {
+        let last = format!(r#"{{"input_tokens":{input},"output_tokens":{output}}}"#);
+        format!(
+            r#"{{"timestamp":"2026-10-05T10:00:{second:02}.000Z","type":"response_item","payload":{{"type":"function_call","name":"shell","arguments":"{{}}","call_id":"{call}"}}}}
+{{"timestamp":"2026-10-05T10:00:{second:02}.000Z","type":"event_msg","payload":{{"type":"token_count","info":{{"total_token_usage":{last}}}}}}}
+"#
+        )
+    }
+
+    fn meta(id: &str, from: &str, second: u32) -> String {
+        format!(
+            r#"{{"timestamp":"2026-10-05T10:00:{second:02}.000Z","type":"session_meta","payload":{{"id":"{id}"{from}}}}}
+"#
+        )
+    }
+
+    /// The third thread names the second only, which is a fork of the first.
+    #[test]
+    fn a_fork_of_a_fork_counts_what_is_its_own() {
+        let (one, two, three) = (
+            |second| response("call_1", second, 100, 10),
+            |second| response("call_2", second, 300, 30),
+            |second| response("call_3", second, 600, 60),
+        );
+        let first = meta("t1", "", 0) + &one(1);
+        let second = meta("t2", r#","forked_from_id":"t1""#, 10) + &one(10) + &two(11);
+        let third = meta("t3", r#","forked_from_id":"t2""#, 20) + &one(20) + &two(20) + &three(21);
+        let expected = ["t1: Some(110) Some(1)", "t2: Some(220) Some(1)", "t3: Some(330) Some(1)"];
+        let tables = settled(&[("1.jsonl", &first), ("2.jsonl", &second), ("3.jsonl", &third)]);
+        for (told, expected) in told(&tables).iter().zip(expected) {
+            assert!(told.starts_with(expected), "{told}");
+        }
+        assert_eq!(tables.sessions.len(), 3);
+        // Logs that name each other are read all the same.
+        let circle = meta("t1", r#","forked_from_id":"t3""#, 0) + &one(1);
+        let tables = settled(&[("1.jsonl", &circle), ("2.jsonl", &second), ("3.jsonl", &third)]);
+        assert_eq!(tables.turns.iter().filter_map(|it| it.turn.tokens.total()).sum::<i64>(), 660);
+    }
+
+    /// What the provider spent on a compaction is in no total, wherever its record stands and however often it is copied.
+    #[test]
+    fn a_compaction_is_a_response_once() {
+        let record = r#"{"timestamp":"2026-10-05T10:00:05.000Z","type":"token_usage_record","payload":{"response_id":"resp_c","usage":{"input_tokens":1000,"output_tokens":7}}}
+"#;
+        let compacted = r#"{"timestamp":"2026-10-05T10:00:06.000Z","type":"compacted","payload":{"message":"","compaction_response_id":"resp_c"}}
+"#;
+        let (head, rest) = (meta("t1", "", 0) + &response("call_1", 1, 100, 10), response("call_2", 9, 300, 30));
+        let fork =
+            meta("t2", r#","forked_from_id":"t1""#, 20) + &head[head.find('\n').unwrap() + 1..] + record + compacted;
+        for middle in [[record, compacted].concat(), [compacted, record].concat()] {
+            let log = format!("{head}{middle}{rest}");
+            let tables = settled(&[("1.jsonl", &log), ("2.jsonl", &fork), ("twice.jsonl", &format!("{log}{log}"))]);
+            assert_eq!(told(&tables), ["t1: Some(1337) Some(3) exact unknown"]);
+            assert_eq!(tables.events.len(), 1);
+        }
+        // A response that the totals tell is not counted for its record as well.
+        let log = head + record + &response("call_2", 9, 1100, 17) + compacted;
+        assert_eq!(told(&settled(&[("1.jsonl", &log)])), ["t1: Some(1117) Some(2) exact unknown"]);
+    }
+}

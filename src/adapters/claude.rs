@@ -335,12 +335,7 @@ impl Conversation {
     /// The response of an advisor within a turn: a row of its own, under its own model.
     fn advice(&mut self, of: usize, number: usize, iteration: &Iteration<'_>, line: i64) {
         let of = self.builder.session.turns[of].clone();
-        let part = match &of.identity {
-            Identity::Global(id) => Identity::Global(format!("{id}#advisor{number}")),
-            Identity::Session(id) => Identity::Session(format!("{id}#advisor{number}")),
-            Identity::Unique => Identity::Unique,
-        };
-        let index = self.builder.turn(part, line);
+        let index = self.builder.turn(of.identity.part(&format!("advisor{number}")), line);
         let turn = &mut self.builder.session.turns[index];
         let tokens = Tokens {
             input: iteration.input_tokens.get(),

@@ -197,14 +197,15 @@ impl Next {
         self.interrupted = self.calls.len();
     }
 
-    /// Adds what was spent, under the names that `identity` gives to a response by the total that it reached and its calls.
+    /// Adds what was spent, under the names that `identity` gives to a response by the total that it reached and its calls,
+    /// and gives the index of the last response.
     pub(super) fn add(
         &mut self,
         builder: &mut Builder,
         spent: Spent,
         counted: Counted,
         identity: impl Fn(&Builder, Tokens, &[usize]) -> Identity,
-    ) {
+    ) -> usize {
         let mut calls = mem::take(&mut self.calls);
         let reached = self.total.reached();
         if let Some(tokens) = spent.unlogged {
@@ -214,10 +215,17 @@ impl Next {
         }
         self.interrupted = 0;
         let identity = identity(builder, reached, &calls);
-        self.response(builder, identity, spent.response, counted, &calls);
+        self.response(builder, identity, spent.response, counted, &calls)
     }
 
-    fn response(&self, builder: &mut Builder, identity: Identity, tokens: Tokens, counted: Counted, calls: &[usize]) {
+    fn response(
+        &self,
+        builder: &mut Builder,
+        identity: Identity,
+        tokens: Tokens,
+        counted: Counted,
+        calls: &[usize],
+    ) -> usize {
         let index = builder.turn(identity, counted.line);
         let turn = &mut builder.session.turns[index];
         turn.tokens = tokens;
@@ -230,6 +238,7 @@ impl Next {
         for call in calls {
             builder.session.tool_calls[*call].turn.get_or_insert(index);
         }
+        index
     }
 }
 

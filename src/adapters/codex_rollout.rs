@@ -5,18 +5,19 @@
 //! thread they come from, the totals that they reached and the calls that they made, so that the ledger knows them again.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-use super::codex::{Counted, Duration, Edit, Info, Invocation, Next, Outcome};
+use super::codex::{Counted, Duration, Edit, Info, Invocation, Next, Outcome, Usage};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::{Builder, brief};
 use crate::errors::{self, ErrorKind};
+use crate::health::Reason;
 use crate::json::{self, Raw};
 use crate::lines::Line;
-use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status};
+use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
 use crate::time::Time;
 use crate::wire::{Content, Count, Flag, Maybe, Number, Pairs, Text, When};
 
@@ -36,7 +37,11 @@ pub(super) const ADAPTER: Adapter = Adapter {
 
 fn claims(probe: &Probe<'_>) -> u32 {
     match probe.text("type").as_ref() {
-        "session_meta" | "turn_context" | "response_item" | "event_msg" | "compacted" if probe.has("payload") => 2,
+        "session_meta" | "turn_context" | "response_item" | "event_msg" | "compacted" | "token_usage_record"
+            if probe.has("payload") =>
+        {
+            2
+        }
         // Before the envelope.
         "" if probe.has_all(&["id", "timestamp", "instructions"]) || probe.has("record_type") => 2,
         "function_call" | "function_call_output" if probe.has("call_id") => 2,
@@ -113,6 +118,12 @@ struct Payload<'a> {
     #[serde(borrow)]
     info: Raw<'a>,
     model_context_window: Count,
+    // token_usage_record, compacted
+    #[serde(borrow)]
+    response_id: Text<'a>,
+    usage: Maybe<Usage>,
+    #[serde(borrow)]
+    compaction_response_id: Text<'a>,
     // calls and what they gave
     #[serde(borrow)]
     call_id: Text<'a>,
@@ -246,7 +257,19 @@ struct SoFar {
     is_failed: bool,
     /// A compaction that the next record may repeat.
     compacted_at: Option<Time>,
+    /// Responses that were recorded and that no total has told yet.
+    recorded: Vec<Recorded>,
+    /// Responses that made a compaction and were not recorded yet.
+    compacting: HashSet<String>,
     prompts: usize,
+}
+
+/// A `token_usage_record`: what one response spent.
+struct Recorded {
+    id: String,
+    tokens: Tokens,
+    line: i64,
+    time: Option<Time>,
 }
 
 impl Fold for Rollout {
@@ -283,7 +306,12 @@ impl Fold for Rollout {
             ("turn_context", Maybe::Present(payload)) => thread.turn_context(payload),
             ("event_msg", Maybe::Present(payload)) => return thread.event(payload, line, time, damage),
             ("response_item", Maybe::Present(payload)) => return thread.item(payload, line, time),
-            ("compacted", _) => thread.compacted(line, time),
+            ("token_usage_record", Maybe::Present(payload)) => thread.recorded(payload, line, time, damage),
+            ("compacted", payload) => {
+                thread.compacted(line, time);
+                thread.compacted_by(payload.get().and_then(|it| it.compaction_response_id.some()));
+            }
+            ("inter_agent_communication" | "inter_agent_communication_metadata", _) => {}
             ("", _) if record.record_type.is_some() => {}
             // Before the envelope, the items stood by themselves.
             (_, Maybe::Absent) => {
@@ -441,14 +469,58 @@ impl Thread {
         let Some(spent) = self.so_far.next.total.advance(total, last, damage) else { return };
         let counted = Counted { window: info.model_context_window.get(), line: line.number, time };
         let root = &self.root;
-        self.so_far.next.add(&mut self.builder, spent, counted, |builder, reached, calls| {
+        let index = self.so_far.next.add(&mut self.builder, spent, counted, |builder, reached, calls| {
             // A replay has the same calls; another thread of the same size has not.
             let mut name = Xxh3Default::new();
             for call in calls {
                 name.update(builder.session.tool_calls[*call].call_id.as_bytes());
             }
-            Identity::Global(format!("codex {root} {:?} {:x}", Some(reached.kinds()), name.digest()))
+            Identity::Thread(root.clone(), format!("{:?} {:x}", Some(reached.kinds()), name.digest()))
         });
+        let recorded = &mut self.so_far.recorded;
+        if let Some(known) = recorded.iter().find(|it| it.tokens == spent.response) {
+            self.builder.session.turns[index].message_id = Some(known.id.clone());
+        }
+        let holds =
+            |whole: Tokens, it: &Recorded| it.tokens.kinds().into_iter().zip(whole.kinds()).all(|(a, b)| a <= b);
+        recorded.retain(|it| !holds(spent.response, it) && !spent.unlogged.is_some_and(|whole| holds(whole, it)));
+    }
+
+    /// What a response spent, by itself. The totals tell it as well, but for that of a compaction that the provider made.
+    fn recorded(&mut self, record: &Payload<'_>, line: Line<'_>, time: Option<Time>, damage: &mut Damage) {
+        let (Some(id), Maybe::Present(usage)) = (record.response_id.owned(), &record.usage) else {
+            damage.note(Reason::NoUsage);
+            return;
+        };
+        let recorded = Recorded { id, tokens: usage.tokens(damage), line: line.number, time };
+        if self.so_far.compacting.remove(&recorded.id) {
+            self.compaction(recorded);
+        } else {
+            self.so_far.recorded.push(recorded);
+        }
+    }
+
+    /// A compaction is a response, which totals may leave out (item 12). What they hold is counted with them.
+    fn compacted_by(&mut self, response_id: Option<&str>) {
+        let Some(id) = response_id else { return };
+        match self.so_far.recorded.iter().position(|it| it.id == id) {
+            Some(index) => {
+                let recorded = self.so_far.recorded.remove(index);
+                self.compaction(recorded);
+            }
+            None => drop(self.so_far.compacting.insert(id.to_owned())),
+        }
+    }
+
+    fn compaction(&mut self, recorded: Recorded) {
+        let Recorded { id, tokens, line, time } = recorded;
+        let index = self.builder.turn(Identity::Global(format!("codex response {id}")), line);
+        let turn = &mut self.builder.session.turns[index];
+        turn.message_id = Some(id);
+        turn.tokens = tokens;
+        turn.model.clone_from(&self.so_far.next.model);
+        turn.provider.clone_from(&self.so_far.next.provider);
+        turn.occurred_at = time;
     }
 
     fn compacted(&mut self, line: Line<'_>, time: Option<Time>) {
@@ -513,7 +585,8 @@ impl Thread {
     /// The name that a prompt has in every copy of it.
     fn prompt_identity(&mut self, text: &str) -> Identity {
         self.so_far.prompts += 1;
-        Identity::Global(format!("codex {} user {} {:x}", self.root, self.so_far.prompts, xxh3_64(text.as_bytes())))
+        let name = format!("user {} {:x}", self.so_far.prompts, xxh3_64(text.as_bytes()));
+        Identity::Thread(self.root.clone(), name)
     }
 
     fn call(&mut self, item: &Payload<'_>, tool: &str, line: Line<'_>, time: Option<Time>) -> usize {
@@ -652,6 +725,8 @@ impl Thread {
         if !self.has_ends {
             self.builder.session.status = Status::Unknown;
         }
+        let session = &mut self.builder.session;
+        session.continues = Some(self.root).filter(|it| *it != session.session_id);
         self.builder.finish()
     }
 }
