@@ -576,6 +576,7 @@ impl Merge {
             known.service_tier = known.service_tier.take().or(turn.service_tier);
             known.speed = known.speed.take().or(turn.speed);
             known.inference_geo = known.inference_geo.take().or(turn.inference_geo);
+            known.is_of_killed |= turn.is_of_killed;
             if known.is_subagent && !turn.is_subagent {
                 // A side question replays the main agent's response: it stays the main agent's.
                 (known.is_subagent, known.agent_id, known.agent) = (false, None, None);
@@ -935,6 +936,7 @@ impl Ends {
     /// Whether a total can hold the response.
     fn cover(&self, row: &TurnRow) -> bool {
         match self.lines.get(&row.source) {
+            _ if row.turn.is_of_killed => false,
             Some(line) => row.turn.line <= *line,
             // Another log of the session: only the time can tell.
             None => row.turn.occurred_at.is_none_or(|it| self.time.is_none_or(|end| it <= end)),
@@ -989,7 +991,7 @@ impl Totals {
                     continue;
                 }
                 match current.last_mut() {
-                    Some(process) if !falls(&process.last, &total) => {
+                    Some(process) if !total.is_of_new_process && !falls(&process.last, &total) => {
                         process.keys.insert(total.key.clone());
                         process.last = total;
                     }

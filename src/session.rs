@@ -421,6 +421,8 @@ pub struct Turn {
     pub is_echo: bool,
     /// Whether its agent answered before, as its caller says.
     pub has_predecessors: bool,
+    /// Whether the process that asked was killed before it told a total: later ones do not hold the response.
+    pub is_of_killed: bool,
 }
 
 /// How a tool call ended.
@@ -662,6 +664,8 @@ pub struct Total {
     pub models: Vec<ModelTotal>,
     /// Whether subagents' responses are in it.
     pub covers_subagents: bool,
+    /// Whether it surely begins another process, though no count falls.
+    pub is_of_new_process: bool,
 }
 
 /// One model's part of a [`Total`].

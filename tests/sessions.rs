@@ -219,3 +219,51 @@ mod codex {
         assert_eq!(told(&settled(&[("1.jsonl", &log)])), ["t1: Some(1117) Some(2) exact unknown"]);
     }
 }
+
+mod claude {
+    use super::{settled, told};
+
+    const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s1","model":"m"}
+"#;
+
+    fn answer(id: &str, read: i64) -> String {
+        format!(
+            r#"{{"type":"assistant","session_id":"s1","message":{{"id":"msg_{id}","model":"m","role":"assistant","content":[{{"type":"text","text":"x"}}],"usage":{{"input_tokens":2,"cache_read_input_tokens":{read},"cache_creation_input_tokens":0,"output_tokens":1}}}}}}
+"#
+        )
+    }
+
+    fn result(uuid: &str, input: i64, read: i64, output: i64) -> String {
+        format!(
+            r#"{{"type":"result","subtype":"success","session_id":"s1","uuid":"{uuid}","modelUsage":{{"m":{{"inputTokens":{input},"cacheReadInputTokens":{read},"cacheCreationInputTokens":0,"outputTokens":{output}}}}}}}
+"#
+        )
+    }
+
+    /// A process was killed, another one went on in the same recording: its total does not hold what the first one spent.
+    #[test]
+    fn a_killed_process_is_not_in_the_next_one_s_total() {
+        let killed = [INIT, &answer("a", 100), &answer("b", 200)].concat();
+        let next = [INIT, &answer("c", 300), &result("r1", 2, 300, 40)].concat();
+        // 2+100+1, 2+200+1, and what the result tells.
+        let log = format!("{killed}{next}");
+        let rows = ["s1: Some(648) Some(3) lower_bound success"];
+        assert_eq!(told(&settled(&[("run.jsonl", &log)])), rows);
+        assert_eq!(
+            told(&settled(&[("run.jsonl", &log), ("killed.jsonl", &killed), ("twice.jsonl", &(log.clone() + &log))])),
+            rows
+        );
+        // After a process that came to a result; the third one's total is larger than the first one's.
+        let log = [INIT, &answer("0", 50), &result("r0", 2, 50, 10), &log].concat();
+        assert_eq!(told(&settled(&[("run.jsonl", &log)])), ["s1: Some(710) Some(4) lower_bound success"]);
+    }
+
+    /// A process writes `init` again and again.
+    #[test]
+    fn an_init_is_no_boundary_where_the_total_holds_all() {
+        let log = [INIT, &answer("a", 100), INIT, &answer("b", 200), INIT, &result("r1", 4, 300, 40)].concat();
+        let rows = ["s1: Some(344) Some(2) exact success"];
+        assert_eq!(told(&settled(&[("run.jsonl", &log)])), rows);
+        assert_eq!(told(&settled(&[("twice.jsonl", &(log.clone() + &log))])), rows);
+    }
+}

@@ -6,7 +6,7 @@
 //! what no line shows: it is the total, never added to the lines (B5, B6).
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Deserialize;
 
@@ -166,6 +166,8 @@ struct Session {
     is_stream: bool,
     /// The event of a compaction whose boundary has not come yet.
     compacting: Option<usize>,
+    /// The responses since the last result, apart where an `init` stands between them.
+    runs: Vec<Vec<usize>>,
 }
 
 impl Fold for Stream {
@@ -233,6 +235,7 @@ impl Stream {
                 ),
                 is_stream: false,
                 compacting: None,
+                runs: vec![Vec::new()],
             });
             self.sessions.len() - 1
         });
@@ -246,6 +249,7 @@ impl Session {
         let session = &mut self.conversation.builder.session;
         match record.subtype.as_str() {
             "init" => {
+                self.runs.push(Vec::new());
                 session.model = session.model.take().or_else(|| record.model.owned());
                 session.cwd = session.cwd.take().or_else(|| record.cwd.owned());
                 session.runtime_version = record.claude_code_version.owned().or_else(|| session.runtime_version.take());
@@ -293,7 +297,10 @@ impl Session {
             (session.status, session.error_kind, session.error_message) = (Status::Incomplete, None, None);
         }
         let agent = parent.and_then(|parent| self.conversation.subagent(parent, line.number, time));
-        self.conversation.response(message, &origin(record, line), agent, damage);
+        let turn = self.conversation.response(message, &origin(record, line), agent, damage);
+        if let Some(run) = self.runs.last_mut() {
+            run.push(turn);
+        }
     }
 
     fn user(&mut self, record: &Record<'_>, line: Line<'_>) {
@@ -339,7 +346,7 @@ impl Session {
         }
         let session = &mut self.conversation.builder.session;
         session.model = session.model.take().or_else(|| main_model(&models, main));
-        session.totals.push(Total {
+        let mut total = Total {
             line: line.number,
             key,
             kind: TotalKind::Process,
@@ -350,7 +357,16 @@ impl Session {
             cost,
             models,
             covers_subagents,
-        });
+            is_of_new_process: false,
+        };
+        let runs = std::mem::replace(&mut self.runs, vec![Vec::new()]);
+        if session.totals.iter().all(|it| it.key != total.key) {
+            for turn in killed(&runs, session, &total) {
+                total.is_of_new_process = true;
+                session.turns[turn].is_of_killed = true;
+            }
+        }
+        session.totals.push(total);
         session.stop_reason = record.stop_reason.owned().or_else(|| session.stop_reason.take());
         for denial in &record.permission_denials {
             self.denial(denial, line, time);
@@ -399,9 +415,32 @@ impl Session {
             session.shows = JSON.shows;
         }
         // The lines' output is a stub; only a result tells the whole (B3, B5).
-        session.under_reports = session.status == Status::Incomplete || session.turns.iter().any(|it| it.is_subagent);
+        let is_stub = session.turns.iter().any(|it| it.is_subagent || it.is_of_killed);
+        session.under_reports = session.status == Status::Incomplete || is_stub;
         session
     }
+}
+
+/// The responses of a process that was killed before it came to a result. The next process in the same recording counts
+/// anew; both begin with `init`, which a process may write several times: only a result that cannot hold all responses
+/// since the one before it tells processes apart (accounting B6).
+fn killed(runs: &[Vec<usize>], session: &SessionResult, total: &Total) -> BTreeSet<usize> {
+    let turns_of = |runs: &[Vec<usize>]| -> BTreeSet<usize> { runs.iter().flatten().copied().collect() };
+    let counted = |it: &usize| total.covers_subagents || !session.turns[*it].is_subagent;
+    let spent = |turns: &BTreeSet<usize>| {
+        turns.iter().filter(|it| counted(it)).fold(Tokens::UNKNOWN, |sum, it| sum.plus(session.turns[*it].tokens))
+    };
+    let sum = |it: &Total| it.models.iter().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.tokens));
+    // The output on the lines is a stub; the prompts are true.
+    let prompt = |it: Tokens| [it.input, it.cache_read, it.cache_write].map(|it| it.unwrap_or(0));
+    let whole = prompt(sum(total));
+    let holds = |it: Tokens| prompt(it).into_iter().zip(whole).all(|(part, whole)| part <= whole);
+    let before = session.totals.last().map_or(Tokens::UNKNOWN, sum);
+    if holds(before.plus(spent(&turns_of(runs)))) {
+        return BTreeSet::new();
+    }
+    let own = (1..runs.len()).map(|first| turns_of(&runs[first..])).find(|it| !it.is_empty() && holds(spent(it)));
+    own.map_or_else(BTreeSet::new, |own| turns_of(runs).difference(&own).copied().collect())
 }
 
 fn origin<'a>(record: &'a Record<'a>, line: Line<'_>) -> Origin<'a> {
