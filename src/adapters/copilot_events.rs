@@ -395,8 +395,6 @@ struct Session {
     spent: Vec<ModelTotal>,
     requests: Option<i64>,
     has_shutdown: bool,
-    /// Whether a process that answered ended without telling what it spent.
-    has_lost_one: bool,
 }
 
 impl Session {
@@ -413,7 +411,6 @@ impl Session {
             spent: Vec::new(),
             requests: None,
             has_shutdown: false,
-            has_lost_one: false,
         }
     }
 
@@ -759,18 +756,18 @@ impl Session {
         self.process = self.builder.session.turns.len();
     }
 
-    /// The process that is running, if it answered, is gone without an end.
+    /// The process that is running is gone without telling what it spent: no shutdown holds its turns.
     fn leave_process(&mut self) {
-        if self.process < self.builder.session.turns.len() {
-            self.has_lost_one = true;
-            self.close_process(&[]);
-        }
+        let turns = &mut self.builder.session.turns;
+        turns[self.process..].iter_mut().for_each(|it| it.is_of_killed = true);
+        self.process = turns.len();
     }
 
     fn finish(self) -> SessionResult {
         let is_running = self.process < self.builder.session.turns.len();
         let mut session = self.builder.finish();
-        session.under_reports = self.has_lost_one || is_running || !self.has_shutdown;
+        let has_lost_one = session.turns.iter().any(|it| it.is_of_killed);
+        session.under_reports = has_lost_one || is_running || !self.has_shutdown;
         session.model = session.model.or(self.model);
         for call in &mut session.tool_calls {
             call.occurred_at = call.occurred_at.or_else(|| session.turns[call.turn?].occurred_at);
@@ -898,6 +895,11 @@ mod tests {
         );
         let alone = settled(&lines[..1]);
         assert_eq!(counts(&alone), [None, Some(7), None, None]);
+        // A later process that ends well does not tell what the first one spent.
+        let lost = settled(&lines[..4]);
+        assert_eq!(counts(&lost), [Some(85), Some(57), Some(10), Some(5)]);
+        assert_eq!(lost.sessions[0].usage, crate::tables::Usage::LowerBound);
+        assert_eq!(lost.sessions[0].session.status, Status::Success);
     }
 
     /// A shutdown under another name holds the turns; one without numbers does not.
