@@ -279,42 +279,63 @@ struct Stream {
     context: Context,
     session: Option<Session>,
     has_id: bool,
-    /// How much of the recording has been read a second time, while it stands twice in the log.
-    repeated: usize,
+    /// What repeats the recording's first events, one by one, while it may stand twice in the log.
+    repeated: Vec<(i64, Vec<u8>)>,
 }
 
 impl Fold for Stream {
     type Record<'a> = Event<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, session: None, has_id: false, repeated: 0 }
+        Self { context: *context, session: None, has_id: false, repeated: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, event: Event<'_>, damage: &mut Damage) -> Seen {
         if !is_known(event.kind.as_str()) {
             return Seen::Unknown;
         }
-        let session =
-            self.session.get_or_insert_with(|| Session::new(&self.context, hashed_id(line.bytes), line.number));
         // Two copies of a recording in one file, perhaps of different length, are one.
-        let hash = xxh3_64(line.bytes);
-        let may_begin = self.repeated > 0 || event.kind.as_str() == "init";
-        if may_begin && session.recording.get(self.repeated) == Some(&hash) {
-            self.repeated += 1;
+        let known = self.session.as_ref().and_then(|it| it.recording.get(self.repeated.len()));
+        if known == Some(&xxh3_64(line.bytes)) {
+            self.repeated.push((line.number, line.bytes.to_vec()));
             return Seen::Known;
         }
-        self.repeated = 0;
-        session.recording.push(hash);
+        self.end_of_copy(damage);
+        self.event(line, &event, damage)
+    }
+
+    fn finish(mut self) -> Vec<SessionResult> {
+        // Equal events have told of their damage.
+        self.end_of_copy(&mut Damage::default());
+        self.session.into_iter().map(Session::finish_stream).collect()
+    }
+}
+
+impl Stream {
+    fn event(&mut self, line: Line<'_>, event: &Event<'_>, damage: &mut Damage) -> Seen {
+        let session =
+            self.session.get_or_insert_with(|| Session::new(&self.context, hashed_id(line.bytes), line.number));
+        session.recording.push(xxh3_64(line.bytes));
         // An `init` is the same in all sessions of a project.
         if !self.has_id && event.kind.as_str() != "init" {
             self.has_id = true;
             session.builder.session.session_id = hashed_id(line.bytes);
         }
-        session.event(&event, line.number, damage)
+        session.event(event, line.number, damage)
     }
 
-    fn finish(self) -> Vec<SessionResult> {
-        self.session.into_iter().map(Session::finish_stream).collect()
+    /// What came before was a copy if it began anew, with `init`, or repeated all there was. Else it happened again.
+    fn end_of_copy(&mut self, damage: &mut Damage) {
+        let repeated = std::mem::take(&mut self.repeated);
+        let is_whole = self.session.as_ref().is_none_or(|it| it.recording.len() == repeated.len());
+        let events = repeated.iter().map(|(number, bytes)| (Line { number: *number, bytes }, Raw(bytes).read()));
+        let events: Vec<(Line<'_>, Event<'_>)> = events.collect();
+        if is_whole || events.first().is_some_and(|(_, it)| it.kind.as_str() == "init") {
+            return;
+        }
+        for (line, event) in events {
+            self.event(line, &event, damage);
+        }
     }
 }
 
@@ -644,6 +665,27 @@ mod tests {
         let turns = &parsed.sessions[0].turns;
         assert_eq!(turns.len(), 2);
         assert!(turns.iter().all(|it| it.tokens == Tokens::UNKNOWN));
+    }
+
+    /// A stream that lost its `init` has no other sign of where a copy of it begins.
+    #[test]
+    fn a_stream_without_its_beginning_counts_once() {
+        let answer = |text: &str, read: i64| {
+            format!(
+                r#"{{"type":"assistant_message","content":[{{"type":"text","text":"{text}"}}],"usage":{{"input_tokens":3,"output_tokens":1,"cache_read_tokens":{read}}}}}"#
+            )
+        };
+        let (a, b, c) = (answer("a", 100), answer("b", 200), answer("c", 300));
+        let turns = |lines: &[&String]| {
+            let lines: Vec<&str> = lines.iter().map(|it| it.as_str()).collect();
+            read(&lines.join("\n")).sessions[0].turns.len()
+        };
+        assert_eq!(turns(&[&a, &b, &a, &b]), 2);
+        // The copy had grown.
+        assert_eq!(turns(&[&a, &b, &a, &b, &c]), 3);
+        // Events that come again are no copy.
+        assert_eq!(turns(&[&a, &b, &a, &c]), 4);
+        assert_eq!(turns(&[&a, &b, &c, &a, &b]), 5);
     }
 
     #[test]
