@@ -671,8 +671,19 @@ impl Merge {
     /// A response that only its caller tells of is the one with the same prompt, if the subagent's own log shows it.
     fn drop_echoes(&mut self) {
         let prompt = |it: &Turn| [it.tokens.input, it.tokens.cache_read, it.tokens.cache_write];
-        let shown: HashSet<_> =
-            self.turns.iter().filter(|(_, it)| it.is_subagent && !it.is_echo).map(|(_, it)| prompt(it)).collect();
+        let echoes: HashMap<_, (Option<String>, Option<i64>)> = (self.turns.iter().filter(|(_, it)| it.is_echo))
+            .map(|(_, it)| (prompt(it), (it.model.clone(), it.duration_ms)))
+            .collect();
+        let mut shown = HashSet::new();
+        for (_, turn) in self.turns.iter_mut().filter(|(_, it)| it.is_subagent && !it.is_echo) {
+            let prompt = prompt(turn);
+            // What only the caller says of it.
+            if let Some((model, duration_ms)) = echoes.get(&prompt) {
+                turn.model = turn.model.take().or_else(|| model.clone());
+                turn.duration_ms = turn.duration_ms.or(*duration_ms);
+            }
+            shown.insert(prompt);
+        }
         let mut places = Vec::with_capacity(self.turns.len());
         let mut kept = 0;
         self.turns.retain(|(_, it)| {

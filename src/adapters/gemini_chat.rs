@@ -130,11 +130,38 @@ struct ToolCall<'a> {
 /// What people are shown of an edit; of other calls it is text.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Display<'a> {
+pub(super) struct Display<'a> {
     #[serde(borrow)]
     file_diff: Text<'a>,
+    /// Qwen Code puts a remark in the place of a long diff.
+    file_diff_truncated: Flag,
     is_new_file: Flag,
     diff_stat: Maybe<DiffStat>,
+}
+
+impl Display<'_> {
+    /// Whether the file is new, by the flag or by what the model is told.
+    pub(super) fn operation(&self, output: &str) -> Option<Operation> {
+        const CREATED: [&str; 2] = ["Successfully created", "Created new file"];
+        const UPDATED: [&str; 2] = ["Successfully", "The file: "];
+        match self.is_new_file.0 {
+            Some(true) => Some(Operation::Create),
+            Some(false) => Some(Operation::Update),
+            None if CREATED.iter().any(|it| output.starts_with(it)) => Some(Operation::Create),
+            None => UPDATED.iter().any(|it| output.starts_with(it)).then_some(Operation::Update),
+        }
+    }
+
+    /// Lines added and removed.
+    pub(super) fn lines(&self) -> Option<(i64, i64)> {
+        let diff = self.file_diff.some().filter(|_| !self.file_diff_truncated.is_true());
+        let stat = || {
+            let it = self.diff_stat.get()?;
+            let sum = |a: Count, b: Count| Some(a.get()? + b.get().unwrap_or(0));
+            sum(it.model_added_lines, it.user_added_lines).zip(sum(it.model_removed_lines, it.user_removed_lines))
+        };
+        diff.map(|it| tools::diff_lines(it.lines())).or_else(stat)
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -404,26 +431,12 @@ impl Chat {
 
     fn change(&mut self, call: usize, it: &ToolCall<'_>, arguments: &Arguments<'_>, output: &str, line: i64) {
         let Some(file) = arguments.file() else { return };
-        let operation = match it.result_display.is_new_file.0 {
-            Some(true) => Some(Operation::Create),
-            Some(false) => Some(Operation::Update),
-            None if ["Successfully created", "Created new file"].iter().any(|it| output.starts_with(it)) => {
-                Some(Operation::Create)
-            }
-            None if output.starts_with("Successfully") => Some(Operation::Update),
-            None => None,
-        };
-        let diff = it.result_display.file_diff.some().map(|it| tools::diff_lines(it.lines()));
-        let stat = || {
-            let it = it.result_display.diff_stat.get()?;
-            let sum = |a: Count, b: Count| Some(a.get()? + b.get().unwrap_or(0));
-            sum(it.model_added_lines, it.user_added_lines).zip(sum(it.model_removed_lines, it.user_removed_lines))
-        };
+        let operation = it.result_display.operation(output);
         let written = || {
             let text = arguments.written().filter(|_| operation == Some(Operation::Create))?;
             Some((tools::line_count(text), 0))
         };
-        let lines = diff.or_else(stat).or_else(written);
+        let lines = it.result_display.lines().or_else(written);
         self.builder.change(call, file, operation, lines, line, it.timestamp.0);
     }
 
@@ -445,10 +458,10 @@ impl Chat {
 }
 
 /// The words of a refusal, by the user or by a rule. Other calls are cancelled because the user stopped the whole answer.
-const REFUSALS: [&str; 3] = ["User did not allow tool call", "User denied execution", "denied by policy"];
+pub(super) const REFUSALS: [&str; 3] = ["User did not allow tool call", "User denied execution", "denied by policy"];
 
 /// The exit status in what the model is told of a command.
-fn exit_code(output: &str) -> Option<i64> {
+pub(super) fn exit_code(output: &str) -> Option<i64> {
     output.lines().rev().find_map(|it| it.strip_prefix("Exit Code: "))?.trim().parse().ok()
 }
 

@@ -45,6 +45,7 @@ mod pi;
 mod pi_json;
 mod pi_session;
 mod pi_subagent;
+mod qwen_chat;
 mod zag_json;
 mod zag_log;
 
@@ -93,6 +94,7 @@ pub static ADAPTERS: &[Adapter] = &[
     pi_json::ADAPTER,
     pi_session::PI,
     pi_subagent::ADAPTER,
+    qwen_chat::ADAPTER,
     zag_json::JSON,
     zag_json::STREAM,
     zag_log::ADAPTER,
