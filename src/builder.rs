@@ -349,6 +349,7 @@ mod tests {
             content: Content::None,
             file_id: None,
             file_name: None,
+            folder_id: None,
         };
         Builder::new(&context, "s", 1)
     }

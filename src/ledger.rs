@@ -711,9 +711,19 @@ impl Merge {
         }
     }
 
+    /// The model that the session states stands where no response and no total names one.
+    fn name_the_model(&mut self) {
+        let totals = || self.totals.iter().flat_map(|(_, it)| it).flat_map(|it| &it.models);
+        if self.turns.iter().all(|(_, it)| it.model.is_none()) && totals().all(|it| it.model.is_none()) {
+            let model = &self.session.model;
+            self.turns.iter_mut().for_each(|(_, it)| it.model.clone_from(model));
+        }
+    }
+
     fn into_tables(mut self, tables: &mut Tables) {
         self.drop_echoes();
         self.find_turns();
+        self.name_the_model();
         let session_index = tables.sessions.len();
         let order = turn_order(&self.turns);
         let mut numbers = vec![0; order.len()];

@@ -22,6 +22,7 @@ mod atif;
 mod claude;
 mod claude_stream_json;
 mod claude_transcript;
+mod cline_task;
 mod codex;
 mod codex_exec;
 mod codex_exec_legacy;
@@ -72,6 +73,9 @@ pub static ADAPTERS: &[Adapter] = &[
     claude_stream_json::JSON,
     claude_stream_json::STREAM,
     claude_transcript::ADAPTER,
+    cline_task::CLINE,
+    cline_task::ROO,
+    cline_task::KILO,
     codex_exec::ADAPTER,
     codex_exec_legacy::ADAPTER,
     codex_rollout::ADAPTER,
@@ -122,6 +126,8 @@ pub struct Context {
     pub file_id: Option<FileId>,
     /// The name of the file, for runtimes that name a session by it.
     pub file_name: Option<FileName>,
+    /// The session's id in the name of the file's folder, for logs that bear the same name in each session.
+    pub folder_id: Option<FileId>,
 }
 
 /// The name of a file without its endings, if it is no longer than names of sessions are.
@@ -143,9 +149,12 @@ impl FileName {
     }
 }
 
-/// A UUID in the name of a file.
+/// An id in the name of a file or a folder: a UUID, or the milliseconds since 1970. Other names are no ids: they repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileId([u8; 36]);
+pub struct FileId {
+    bytes: [u8; 36],
+    length: usize,
+}
 
 impl FileId {
     /// The last UUID in the name of a file: runtimes put the session's id there.
@@ -157,13 +166,26 @@ impl FileId {
                 _ => byte.is_ascii_hexdigit(),
             })
         };
-        name.as_bytes().windows(36).rfind(is_uuid)?.try_into().ok().map(Self)
+        Self::new(name.as_bytes().windows(36).rfind(is_uuid)?)
+    }
+
+    /// The last UUID in the name of a file's folder, or the milliseconds that are its name.
+    pub fn of_folder(path: &str) -> Option<Self> {
+        let folder = path.rsplit(['/', '\\']).nth(1)?;
+        let is_time = folder.len() == 13 && folder.bytes().all(|it| it.is_ascii_digit());
+        if is_time { Self::new(folder.as_bytes()) } else { Self::of(folder) }
+    }
+
+    fn new(name: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 36];
+        bytes.get_mut(..name.len())?.copy_from_slice(name);
+        Some(Self { bytes, length: name.len() })
     }
 }
 
 impl std::fmt::Display for FileId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.iter().try_for_each(|it| write!(f, "{}", char::from(*it)))
+        self.bytes.iter().take(self.length).try_for_each(|it| write!(f, "{}", char::from(*it)))
     }
 }
 
@@ -364,6 +386,7 @@ pub fn parse(bytes: &[u8], hints: Hints<'_>, content: Content) -> Parsed {
         content,
         file_id: FileId::of(hints.path),
         file_name: FileName::of(hints.path),
+        folder_id: FileId::of_folder(hints.path),
     };
     let (mut sessions, mut unknown) = (adapter.parse)(&context(adapter), &mut Lines::new(bytes), &mut health);
     // Recordings of several runtimes may have been appended to one file: what one format does not know is another's.
@@ -398,6 +421,15 @@ pub fn hashed_id(record: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_is_named_by_a_session_names_it() {
+        let id = |path: &str| FileId::of_folder(path).map(|it| it.to_string());
+        let uuid = "0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f";
+        assert_eq!(id(&format!("/a/session_{uuid}/wire.jsonl")).as_deref(), Some(uuid));
+        assert_eq!(id(r"C:\tasks\1790000000000\ui_messages.json").as_deref(), Some("1790000000000"));
+        assert_eq!((id("/backup/wire.jsonl"), id("wire.jsonl"), id(&format!("/a/{uuid}.jsonl"))), (None, None, None));
+    }
 
     #[test]
     fn the_table_is_in_order() {
