@@ -350,6 +350,7 @@ mod tests {
             file_id: None,
             file_name: None,
             folder_id: None,
+            agent_id: None,
         };
         Builder::new(&context, "s", 1)
     }

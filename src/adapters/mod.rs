@@ -34,6 +34,7 @@ mod drover_events;
 mod gemini_chat;
 mod gemini_json;
 mod goose;
+mod kimi_wire;
 mod mini_swe_agent;
 mod openclaw_events;
 mod openclaw_trajectory;
@@ -87,6 +88,7 @@ pub static ADAPTERS: &[Adapter] = &[
     gemini_json::STREAM,
     goose::DATABASE,
     goose::SESSION,
+    kimi_wire::ADAPTER,
     mini_swe_agent::ADAPTER,
     openclaw_events::ADAPTER,
     pi_session::OPENCLAW,
@@ -128,6 +130,8 @@ pub struct Context {
     pub file_name: Option<FileName>,
     /// The session's id in the name of the file's folder, for logs that bear the same name in each session.
     pub folder_id: Option<FileId>,
+    /// The name of the agent whose folder it is, below that of the session.
+    pub agent_id: Option<FileId>,
 }
 
 /// The name of a file without its endings, if it is no longer than names of sessions are.
@@ -149,7 +153,7 @@ impl FileName {
     }
 }
 
-/// An id in the name of a file or a folder: a UUID, or the milliseconds since 1970. Other names are no ids: they repeat.
+/// An id in the name of a file or a folder. Of a session: a UUID, or the milliseconds since 1970. Other names repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileId {
     bytes: [u8; 36],
@@ -169,11 +173,18 @@ impl FileId {
         Self::new(name.as_bytes().windows(36).rfind(is_uuid)?)
     }
 
-    /// The last UUID in the name of a file's folder, or the milliseconds that are its name.
+    /// The last UUID in the name of a file's folder, or the milliseconds that are its name. The folder of an agent lies in
+    /// that of the session.
     pub fn of_folder(path: &str) -> Option<Self> {
-        let folder = path.rsplit(['/', '\\']).nth(1)?;
+        let mut folders = path.rsplit(['/', '\\']).skip(1);
+        let folder = if agent_folder(path).is_some() { folders.nth(2)? } else { folders.next()? };
         let is_time = folder.len() == 13 && folder.bytes().all(|it| it.is_ascii_digit());
         if is_time { Self::new(folder.as_bytes()) } else { Self::of(folder) }
+    }
+
+    /// The name of an agent's folder.
+    pub fn of_agent(path: &str) -> Option<Self> {
+        Self::new(agent_folder(path)?.as_bytes())
     }
 
     fn new(name: &[u8]) -> Option<Self> {
@@ -181,6 +192,12 @@ impl FileId {
         bytes.get_mut(..name.len())?.copy_from_slice(name);
         Some(Self { bytes, length: name.len() })
     }
+}
+
+fn agent_folder(path: &str) -> Option<&str> {
+    let mut folders = path.rsplit(['/', '\\']).skip(1);
+    let folder = folders.next()?;
+    (folders.next()? == "subagents").then_some(folder)
 }
 
 impl std::fmt::Display for FileId {
@@ -387,6 +404,7 @@ pub fn parse(bytes: &[u8], hints: Hints<'_>, content: Content) -> Parsed {
         file_id: FileId::of(hints.path),
         file_name: FileName::of(hints.path),
         folder_id: FileId::of_folder(hints.path),
+        agent_id: FileId::of_agent(hints.path),
     };
     let (mut sessions, mut unknown) = (adapter.parse)(&context(adapter), &mut Lines::new(bytes), &mut health);
     // Recordings of several runtimes may have been appended to one file: what one format does not know is another's.
@@ -428,6 +446,7 @@ mod tests {
         let uuid = "0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f";
         assert_eq!(id(&format!("/a/session_{uuid}/wire.jsonl")).as_deref(), Some(uuid));
         assert_eq!(id(r"C:\tasks\1790000000000\ui_messages.json").as_deref(), Some("1790000000000"));
+        assert_eq!(id(&format!("/a/{uuid}/subagents/a1/wire.jsonl")).as_deref(), Some(uuid));
         assert_eq!((id("/backup/wire.jsonl"), id("wire.jsonl"), id(&format!("/a/{uuid}.jsonl"))), (None, None, None));
     }
 
