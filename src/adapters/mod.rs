@@ -18,6 +18,7 @@ use crate::lines::{self, Line, Lines};
 use crate::session::{SessionResult, Shows};
 use crate::wire::{Count, Pairs};
 
+mod amp_thread;
 mod atif;
 mod claude;
 mod claude_stream_json;
@@ -30,6 +31,7 @@ mod codex_rollout;
 mod copilot_events;
 mod cursor_stream_json;
 mod document;
+mod droid_session;
 mod drover_events;
 mod gemini_chat;
 mod gemini_json;
@@ -70,6 +72,7 @@ pub struct Adapter {
 
 /// All formats. On equal claims the first wins.
 pub static ADAPTERS: &[Adapter] = &[
+    amp_thread::ADAPTER,
     atif::ADAPTER,
     claude_stream_json::JSON,
     claude_stream_json::STREAM,
@@ -82,6 +85,7 @@ pub static ADAPTERS: &[Adapter] = &[
     codex_rollout::ADAPTER,
     copilot_events::ADAPTER,
     cursor_stream_json::ADAPTER,
+    droid_session::ADAPTER,
     drover_events::ADAPTER,
     gemini_chat::ADAPTER,
     gemini_json::JSON,

@@ -1,0 +1,313 @@
+//! Factory's Droid, `~/.factory/sessions/*/SESSION.jsonl`, and its settings, `SESSION.settings.json` beside it.
+//!
+//! The conversation names no tokens. The settings hold the running total of the session, `tokenUsage`: what was cached
+//! stands beside its input. They name the session only in their file's name. `inclusiveTokenUsage` adds the children's,
+//! which have settings of their own. Whether `thinkingTokens` are a part of the output no public source says: they are
+//! taken for one, unless they are more than it. Credits are no dollars.
+
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use crate::builder::{Builder, brief};
+use crate::errors::ErrorKind;
+use crate::health::Reason;
+use crate::json::Raw;
+use crate::lines::Line;
+use crate::session::{
+    CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Tokens, Total, TotalKind,
+};
+use crate::time::Time;
+use crate::tools;
+use crate::wire::{Content, Count, Flag, Maybe, Text, When};
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    id: "droid-session",
+    runtime: "droid",
+    about: "Factory's Droid, sessions and their .settings.json under ~/.factory/sessions",
+    shows: Shows::TOOL_CALLS
+        .and(Shows::FILE_CHANGES)
+        .and(Shows::SUBAGENTS)
+        .and(Shows::COMPACTIONS)
+        .and(Shows::USER_TURNS)
+        .and(Shows::KEPT_BY_RUNTIME),
+    claims,
+    parse: fold::<Droid>,
+};
+
+/// More than a window of messages, which look like other runtimes'.
+const DECISIVE: u32 = 100;
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    match probe.text("type").as_ref() {
+        "session_start" if probe.has("id") && (probe.has("owner") || probe.has("cwd")) => DECISIVE,
+        "agent_turn_outcome" if probe.has("turnId") => DECISIVE,
+        "message" if probe.has("id") && probe.object("message").has("role") => 1,
+        "todo_state" | "compaction_state" => 1,
+        "" if probe.object("tokenUsage").has_all(&["inputTokens", "cacheReadTokens", "thinkingTokens"]) => 6,
+        _ => 0,
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    timestamp: When,
+    // session_start
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    parent: Text<'a>,
+    // message
+    #[serde(borrow)]
+    message: Message<'a>,
+    // agent_turn_outcome
+    #[serde(borrow)]
+    reason: Text<'a>,
+    // settings
+    #[serde(borrow)]
+    model: Text<'a>,
+    token_usage: Maybe<Usage>,
+    provider_lock_timestamp: When,
+    #[serde(borrow)]
+    tags: Vec<Tag<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    visibility: Text<'a>,
+    #[serde(borrow)]
+    content: Content<'a, Block<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    content: Raw<'a>,
+    is_error: Flag,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Usage {
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_creation_tokens: Count,
+    cache_read_tokens: Count,
+    thinking_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Tag<'a> {
+    #[serde(borrow)]
+    metadata: Caller<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Caller<'a> {
+    #[serde(borrow)]
+    calling_session_id: Text<'a>,
+}
+
+impl Usage {
+    fn tokens(&self, damage: &mut Damage) -> Tokens {
+        let counts = [self.input_tokens, self.output_tokens, self.cache_creation_tokens, self.cache_read_tokens];
+        damage.refuses(&counts);
+        damage.refuses(&[self.thinking_tokens]);
+        let (output, thinking) = (self.output_tokens.get(), self.thinking_tokens.get());
+        Tokens {
+            input: self.input_tokens.get(),
+            output: output.map(|it| it + thinking.filter(|thinking| *thinking > it).unwrap_or(0)),
+            cache_read: self.cache_read_tokens.get(),
+            cache_write: self.cache_creation_tokens.get(),
+            reasoning: thinking.filter(|_| output.is_some()),
+            ..Tokens::UNKNOWN
+        }
+    }
+}
+
+struct Droid {
+    context: Context,
+    builder: Option<Builder>,
+    turns: i64,
+    /// Messages of the assistant so far: a log may have been copied behind itself.
+    answers: HashSet<String>,
+    /// Whether the last answer wanted nothing more, or the runtime said how the prompt ended.
+    ended: Option<Result<(), ()>>,
+}
+
+impl Fold for Droid {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: *context, builder: None, turns: 0, answers: HashSet::new(), ended: None }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+        let is_settings = record.kind.some().is_none() && !matches!(record.token_usage, Maybe::Absent);
+        if !is_settings && !KNOWN.contains(&record.kind.as_str()) {
+            return Seen::Unknown;
+        }
+        let context = self.context;
+        let named = record.id.owned().filter(|_| record.kind.as_str() == "session_start");
+        let name = || context.file_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string());
+        let mut builder =
+            self.builder.take().unwrap_or_else(|| Builder::new(&context, named.unwrap_or_else(name), line.number));
+        builder.saw(record.timestamp.0);
+        match record.kind.as_str() {
+            "session_start" => {
+                let session = &mut builder.session;
+                session.cwd = record.cwd.owned().or(session.cwd.take());
+                session.parent_session_id = record.parent.owned().or(session.parent_session_id.take());
+            }
+            "message" => self.message(&mut builder, &record, line.number),
+            "compaction_state" => {
+                builder.event(EventKind::Compaction, line.number, record.timestamp.0);
+            }
+            "agent_turn_outcome" => {
+                self.ended = Some(if record.reason.as_str() == "completed" { Ok(()) } else { Err(()) });
+                if record.reason.as_str() != "completed" {
+                    let event = builder.event(EventKind::Error, line.number, record.timestamp.0);
+                    event.message = record.reason.some().map(brief);
+                }
+            }
+            "" => settings(&mut builder, &record, line, damage),
+            _ => {}
+        }
+        builder.name_events(record.id.some(), line.bytes);
+        self.builder = Some(builder);
+        Seen::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        let Some(mut builder) = self.builder else { return Vec::new() };
+        builder.session.stated_turns = Some(self.turns).filter(|it| *it > 0);
+        match self.ended {
+            Some(Ok(())) => builder.succeed(),
+            Some(Err(())) => builder.fail_as(ErrorKind::Other, ""),
+            None => {}
+        }
+        vec![builder.finish()]
+    }
+}
+
+const KNOWN: [&str; 6] =
+    ["session_start", "message", "todo_state", "compaction_state", "agent_turn_outcome", "session_end"];
+
+fn settings(builder: &mut Builder, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    builder.saw(record.provider_lock_timestamp.0);
+    let session = &mut builder.session;
+    session.model = record.model.owned();
+    let caller = record.tags.iter().find_map(|it| it.metadata.calling_session_id.owned());
+    session.parent_session_id = session.parent_session_id.take().or(caller);
+    match &record.token_usage {
+        Maybe::Present(usage) => {
+            let tokens = usage.tokens(damage);
+            if tokens.is_all_zero() {
+                return;
+            }
+            session.totals.push(Total {
+                line: line.number,
+                key: hashed_id(line.bytes),
+                kind: TotalKind::Thread,
+                models: vec![ModelTotal { model: record.model.owned(), tokens, ..ModelTotal::default() }],
+                ..Total::default()
+            });
+        }
+        _ => damage.note(Reason::NoUsage),
+    }
+}
+
+impl Droid {
+    fn message(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64) {
+        let (time, content) = (record.timestamp.0, &record.message.content);
+        let texts = content.blocks.iter().filter(|it| it.kind.as_str() == "text").map(|it| it.text.as_str());
+        let is_shown = record.message.visibility.as_str() != "llm_only";
+        let is_typed = |it: &&str| !it.is_empty() && !it.starts_with("<system-reminder>");
+        let text: String = content.text.as_deref().into_iter().chain(texts).filter(is_typed).collect();
+        match record.message.role.as_str() {
+            "user" => {
+                for block in content.blocks.iter().filter(|it| it.kind.as_str() == "tool_result") {
+                    result(builder, block, time);
+                }
+                if is_shown && !text.is_empty() {
+                    self.ended = None;
+                    let identity =
+                        record.id.some().map_or(Identity::Unique, |id| Identity::Global(format!("droid {id}")));
+                    builder.prompt_as(identity, Some(&text));
+                }
+            }
+            "assistant" if record.message.visibility.as_str() != "user_only" => {
+                if record.id.some().is_none_or(|it| self.answers.insert(it.to_owned())) {
+                    self.turns += 1;
+                }
+                builder.say(&text);
+                let calls = content.blocks.iter().filter(|it| it.kind.as_str() == "tool_use");
+                self.ended = Some(Ok(()));
+                for block in calls {
+                    self.ended = None;
+                    call(builder, block, line, time);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn call(builder: &mut Builder, block: &Block<'_>, line: i64, time: Option<Time>) {
+    let call = builder.call(block.id.as_str(), block.name.as_str(), line, time);
+    let arguments = builder.arguments(call, block.input);
+    let category = builder.session.tool_calls[call].category.clone();
+    match (category.as_ref(), arguments.patch(), arguments.file()) {
+        ("edit", Some(patch), None) => builder.patch(call, patch, line, time),
+        ("edit", _, Some(path)) => {
+            builder.change(call, path, Some(Operation::Update), None, line, time);
+        }
+        ("write", _, Some(path)) => {
+            let lines = arguments.written().map(|it| (tools::line_count(it), 0));
+            builder.change(call, path, Some(Operation::Create), lines, line, time);
+        }
+        _ => {}
+    }
+}
+
+fn result(builder: &mut Builder, block: &Block<'_>, time: Option<Time>) {
+    let Some(call) = builder.call_index(block.tool_use_id.as_str()) else { return };
+    let text = if block.content.0.first() == Some(&b'[') {
+        let blocks: Vec<Block<'_>> = block.content.read();
+        blocks.iter().map(|it| it.text.as_str()).collect()
+    } else {
+        block.content.text().into_owned()
+    };
+    let is_error = block.is_error.is_true() || text.starts_with("Error: ");
+    builder.result(call, block.content, time, CallStatus::from_error(is_error));
+    let row = &mut builder.session.tool_calls[call];
+    if row.category == "shell" {
+        let code = text.split_once("(exit code: ").and_then(|(_, rest)| rest.split_once(')'));
+        row.exit_code = code.and_then(|(it, _)| it.parse().ok());
+    }
+}
