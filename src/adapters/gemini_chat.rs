@@ -1,9 +1,9 @@
 //! Gemini CLI's session files, `~/.gemini/tmp/HASH/chats/session-*`: one document, in newer versions JSON Lines of a
-//! header and the same messages.
+//! header and the same messages. Qwen Code wrote the same until 0.1, with its own name for an answer.
 //!
 //! A message is written again under its id as it grows; the last version counts ("What other tools get wrong", 18).
 //! What is cached is part of the input; what tools put into the prompt and the thoughts stand beside input and output
-//! (accounting B25, "Found by checking", 10). `$set` may repeat or replace the history, and `$rewindTo` takes messages
+//! (accounting B25, "Found by checking", 10), unless the total says that the thoughts are in the output. `$set` may repeat or replace the history, and `$rewindTo` takes messages
 //! out of it: neither takes back what was billed.
 
 use std::borrow::Cow;
@@ -34,6 +34,23 @@ pub(super) const ADAPTER: Adapter = Adapter {
     claims,
     parse: fold::<Chats>,
 };
+
+/// Qwen Code is Gemini CLI's fork; until 0.1 its files differ only in the word for an answer.
+pub(super) const QWEN: Adapter = Adapter {
+    id: "qwen-chat-json",
+    runtime: "qwen",
+    about: "Qwen Code until 0.1, session files under ~/.qwen/tmp",
+    shows: ADAPTER.shows,
+    claims: |probe| {
+        let is_answered = ["\"type\":\"qwen\"", "\"type\": \"qwen\""].iter().any(|it| has(probe.raw("messages"), it));
+        2 * claims(probe) * u32::from(is_answered)
+    },
+    parse: fold::<Chats>,
+};
+
+fn has(raw: Raw<'_>, word: &str) -> bool {
+    memchr::memmem::find(raw.0, word.as_bytes()).is_some()
+}
 
 fn claims(probe: &Probe<'_>) -> u32 {
     const SET: [&str; 5] = ["lastUpdated", "messages", "sessionId", "summary", "directories"];
@@ -104,6 +121,7 @@ struct Counts {
     cached: Count,
     thoughts: Count,
     tool: Count,
+    total: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -202,9 +220,12 @@ impl Counts {
     fn tokens(&self, damage: &mut Damage) -> Tokens {
         damage.refuses(&[self.input, self.output, self.cached, self.thoughts, self.tool]);
         let (cached, thoughts) = (self.cached.get(), self.thoughts.get());
+        // Qwen Code passes on what other providers count, whose output has the thoughts in it.
+        let sum = self.input.get().zip(self.output.get()).map(|(input, output)| input + output);
+        let beside = thoughts.filter(|_| sum.is_none() || sum != self.total.get());
         Tokens {
             input: self.input.get().map(|it| (it - cached.unwrap_or(0)).max(0) + self.tool.get().unwrap_or(0)),
-            output: self.output.get().map(|it| it + thoughts.unwrap_or(0)),
+            output: self.output.get().map(|it| it + beside.unwrap_or(0)),
             cache_read: cached,
             reasoning: thoughts,
             ..Tokens::UNKNOWN
@@ -296,7 +317,7 @@ impl Chats {
 }
 
 fn is_message(kind: &str) -> bool {
-    matches!(kind, "user" | "gemini" | "info" | "warning" | "error")
+    matches!(kind, "user" | "gemini" | "qwen" | "info" | "warning" | "error")
 }
 
 /// What a chat ends with, as far as it was read.
@@ -323,7 +344,7 @@ impl Chat {
         self.builder.saw(time);
         let is_new = id.is_empty() || self.ids.insert(id.to_owned());
         match message.kind.as_str() {
-            "gemini" => self.answer(message, line, is_new, damage),
+            "gemini" | "qwen" => self.answer(message, line, is_new, damage),
             _ if !is_new => {}
             "user" => {
                 self.last = Last::Prompt;

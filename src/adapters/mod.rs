@@ -105,6 +105,7 @@ pub static ADAPTERS: &[Adapter] = &[
     pi_session::PI,
     pi_subagent::ADAPTER,
     qwen_chat::ADAPTER,
+    gemini_chat::QWEN,
     zag_json::JSON,
     zag_json::STREAM,
     zag_log::ADAPTER,

@@ -633,3 +633,39 @@ impl Chat {
         self.builder.finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::{Hints, parse};
+    use crate::builder::Content;
+    use crate::session::{Identity, SessionResult};
+
+    fn telling(uuid: &str, prompt: i64, output: i64) -> String {
+        let event = format!(
+            r#"{{"event.name":"qwen-code.api_response","model":"m","input_token_count":{prompt},"output_token_count":{output}}}"#
+        );
+        format!(
+            r#"{{"uuid":"{uuid}","sessionId":"s","timestamp":"2026-10-06T08:00:01Z","type":"system","subtype":"ui_telemetry","systemPayload":{{"uiEvent":{event}}}}}"#
+        )
+    }
+
+    fn read(lines: &[String]) -> SessionResult {
+        parse(lines.join("\n").as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0)
+    }
+
+    /// Of two requests with one prompt the response is the one that it tells the same of; the other was billed as well. A
+    /// log that is cut before the response tells the same two.
+    #[test]
+    fn a_request_that_was_made_again_is_two_responses() {
+        let answer = r#"{"uuid":"a","sessionId":"s","timestamp":"2026-10-06T08:00:02Z","type":"assistant","model":"m","message":{"role":"model","parts":[{"text":"x"}]},"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":5}}"#;
+        let log = [telling("t1", 9, 2), telling("t2", 9, 5), answer.to_owned()];
+        let responses = |log: &[String]| {
+            let mut turns: Vec<_> = read(log).turns.into_iter().map(|it| (it.identity, it.tokens.output)).collect();
+            turns.sort();
+            turns
+        };
+        let global = |id: &str| Identity::Global(id.to_owned());
+        assert_eq!(responses(&log), [(global("t1"), Some(2)), (global("t2"), Some(5))]);
+        assert_eq!(responses(&log[..2]), responses(&log));
+    }
+}
