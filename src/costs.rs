@@ -177,3 +177,11 @@ fn sum(session: &mut SessionRow, rows: &[TurnRow]) {
     let unpriced = rows.iter().filter(|it| it.money.source.is_none());
     session.unpriced_tokens = unpriced.filter_map(|it| it.turn.tokens.total()).sum();
 }
+
+/// The tables of what files tell, with the built-in prices.
+#[cfg(test)]
+pub fn settled(sources: Vec<crate::source::Source>) -> Tables {
+    let mut tables = crate::ledger::settle(sources);
+    price(&mut tables, Catalog::built_in());
+    tables
+}

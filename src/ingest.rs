@@ -237,7 +237,7 @@ fn parse(
     source.status = match parsed.format {
         _ if is_cut => SourceStatus::Truncated,
         Some(_) => SourceStatus::Parsed,
-        None if is_sidecar(&file.path) || adapters::is_auxiliary(&content) => SourceStatus::Auxiliary,
+        None if is_sidecar(&file.path) || adapters::is_auxiliary(content) => SourceStatus::Auxiliary,
         None => SourceStatus::Unrecognised,
     };
     if parsed.format.is_none() {

@@ -21,20 +21,39 @@ pub fn category(tool: &str) -> &'static str {
         | "execute" | "executecommand" | "runcommand" | "runterminalcmd" | "runterminalcommand" => "shell",
         // A command that runs on is written to, read from and stopped by tools of its own.
         "writestdin" | "bashoutput" | "killshell" | "killbash" | "process" => "shell",
-        "read" | "readfile" | "view" | "readmanyfiles" | "fileread" | "notebookread" | "viewimage" => "read",
+        "read" | "readfile" | "view" | "readmanyfiles" | "fileread" | "notebookread" | "viewimage"
+        | "readmediafile" => "read",
         "edit" | "editfile" | "multiedit" | "notebookedit" | "applypatch" | "applydiff" | "filechange" | "replace"
-        | "replaceinfile" | "patch" | "strreplace" | "strreplacefile" | "searchreplace" | "fileedit" => "edit",
-        "write" | "writefile" | "writetofile" | "filewrite" | "createfile" => "write",
-        "grep" | "glob" | "find" | "ls" | "list" | "listdirectory" | "listdir" | "listfiles" | "search"
-        | "searchfiles" | "searchfilecontent" | "grepsearch" | "grepfiles" | "filesearch" | "codesearch"
-        | "codebasesearch" | "toolsearch" => "search",
+        | "replaceinfile" | "patch" | "strreplace" | "strreplacefile" | "searchreplace" | "fileedit"
+        | "insertcontent" | "searchandreplace" => "edit",
+        "write" | "writefile" | "writetofile" | "filewrite" | "createfile" | "create" => "write",
+        "grep"
+        | "glob"
+        | "find"
+        | "ls"
+        | "list"
+        | "listdirectory"
+        | "listdir"
+        | "listfiles"
+        | "search"
+        | "searchfiles"
+        | "searchfilecontent"
+        | "grepsearch"
+        | "grepfiles"
+        | "filesearch"
+        | "codesearch"
+        | "codebasesearch"
+        | "toolsearch"
+        | "listcodedefinitionnames"
+        | "finder" => "search",
         "webfetch" | "websearch" | "websearchcall" | "googlewebsearch" | "searxngsearch" | "searchweb" | "fetch"
         | "fetchurl" | "readwebpage" => "web",
-        "mcptoolcall" | "usemcptool" => "mcp",
+        "mcptoolcall" | "usemcptool" | "accessmcpresource" => "mcp",
         "task" | "agent" | "subagent" | "spawnagent" | "invokeagent" | "delegatetoagent" | "sessionsspawn"
-        | "collabtoolcall" => "subagent",
+        | "collabtoolcall" | "newtask" | "usesubagents" | "oracle" => "subagent",
         "todowrite" | "todoread" | "updateplan" | "writetodos" | "updatetodos" | "todolist" | "settodolist"
-        | "taskcreate" | "taskupdate" | "tasklist" | "taskget" | "enterplanmode" | "exitplanmode" => "plan",
+        | "updatetodolist" | "taskcreate" | "taskupdate" | "tasklist" | "taskget" | "enterplanmode"
+        | "exitplanmode" => "plan",
         _ => "other",
     }
 }

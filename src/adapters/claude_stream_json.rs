@@ -496,7 +496,7 @@ fn model_total(model: &str, usage: &ModelUsage, damage: &mut Damage) -> ModelTot
 mod tests {
     use crate::adapters::{Hints, parse};
     use crate::builder::Content;
-    use crate::ledger::settle;
+    use crate::costs::settled as settle;
     use crate::source::Source;
     use crate::tables::Usage;
 

@@ -470,7 +470,7 @@ fn status(session: &SessionResult, ends_in_error: bool) -> Status {
 mod tests {
     use crate::adapters::{Hints, parse};
     use crate::builder::Content;
-    use crate::ledger::settle;
+    use crate::costs::settled as settle;
     use crate::source::Source;
     use crate::tables::{Tables, Usage};
 

@@ -821,7 +821,7 @@ mod tests {
     use super::*;
     use crate::adapters::{Hints, parse};
     use crate::builder::Content;
-    use crate::ledger::settle;
+    use crate::costs::settled as settle;
     use crate::source::Source;
     use crate::tables::{Grain, Tables};
 

@@ -448,7 +448,7 @@ fn category(key: &str) -> &'static str {
 mod tests {
     use super::*;
     use crate::adapters::{Hints, detect, parse};
-    use crate::ledger::settle;
+    use crate::costs::settled as settle;
     use crate::source::Source;
 
     const INIT: &str = r#"{"type":"system","subtype":"init","apiKeySource":"login","cwd":"/work/shop","session_id":"s","model":"Composer 2","permissionMode":"default"}"#;

@@ -581,7 +581,7 @@ fn return_code(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
     use crate::adapters::{Hints, parse};
-    use crate::ledger::settle;
+    use crate::costs::settled as settle;
     use crate::source::Source;
     use crate::tables::Tables;
 
@@ -590,9 +590,7 @@ mod tests {
     }
 
     fn settled(log: &str) -> Tables {
-        let mut tables = settle(vec![Source { path: "a".into(), sessions: vec![read(log)], ..Source::default() }]);
-        crate::costs::price(&mut tables, crate::prices::Catalog::built_in());
-        tables
+        settle(vec![Source { path: "a".into(), sessions: vec![read(log)], ..Source::default() }])
     }
 
     fn trajectory(info: &str, messages: &str) -> String {

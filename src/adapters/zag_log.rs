@@ -483,7 +483,7 @@ fn category(tool_kind: &str) -> &'static str {
 mod tests {
     use super::*;
     use crate::adapters::parse;
-    use crate::ledger::settle;
+    use crate::costs::settled as settle;
     use crate::source::Source;
 
     fn read(events: &[(&str, &str)]) -> SessionResult {
