@@ -154,7 +154,7 @@ fn a_session_that_is_deleted_of_a_database_stays() {
         let options = Options { roots: vec![path.clone()], ..Options::default() };
         let taken = ingest::read(&options, &known, &Progress::default());
         let facts = archive::join(known, taken.sources);
-        let tables = ledger::settle(facts.clone());
+        let tables = settled(facts.clone());
         archive.write(&facts, &tables).unwrap();
         let tokens: i64 = tables.turns.iter().filter_map(|it| it.turn.tokens.total()).sum();
         (tables.sessions.len(), tokens, facts.len())
