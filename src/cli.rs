@@ -26,6 +26,9 @@ pub enum Command {
     /// What tokens cost: list prices, explain a session's cost, import your own
     #[command(subcommand)]
     Prices(Prices),
+    /// Look after the archive: check it, make it compact, merge others into it, forget
+    #[command(subcommand)]
+    Archive(ArchiveCommand),
     /// Say what a log is, why, and what it tells, as JSON
     Inspect(Inspect),
     /// List the formats that can be read
@@ -293,6 +296,41 @@ pub enum Prices {
         /// Drop all prices that were imported before
         #[arg(long)]
         clear: bool,
+        #[command(flatten)]
+        archive: ArchiveFolder,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ArchiveCommand {
+    /// Verify every file, and that the ledger adds up
+    Check {
+        #[command(flatten)]
+        archive: ArchiveFolder,
+    },
+    /// Settle all of it again, into as few files as it needs
+    Compact {
+        #[command(flatten)]
+        archive: ArchiveFolder,
+    },
+    /// Take in what other archives hold: of several machines, or of one twice
+    Merge {
+        /// The folders of the other archives
+        #[arg(required = true, value_name = "DIR")]
+        others: Vec<PathBuf>,
+        #[command(flatten)]
+        archive: ArchiveFolder,
+    },
+    /// Delete what is known of files, or of sessions that ended before a day
+    ///
+    /// Logs that are still there come back when they change, or are read by a newer version.
+    Forget {
+        /// Paths of files as `sources` has them; * stands for anything
+        #[arg(required_unless_present = "before", value_name = "SOURCE")]
+        sources: Vec<String>,
+        /// Sessions whose last record is of an earlier day in UTC, as 2026-01-01
+        #[arg(long, value_name = "DAY", conflicts_with = "sources")]
+        before: Option<jiff::civil::Date>,
         #[command(flatten)]
         archive: ArchiveFolder,
     },

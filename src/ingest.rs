@@ -5,8 +5,10 @@ use std::ffi::{OsStr, OsString};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::adapters::{self, ADAPTERS, Adapter, Hints};
 use crate::builder::Content;
@@ -59,20 +61,69 @@ pub struct Progress {
     pub bytes_done: AtomicU64,
 }
 
+/// By what a file is known again: whether it is as it was, and whether it grew.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// Its size on disk.
+    pub bytes: i64,
+    /// When it was last written.
+    pub modified_at: Option<Time>,
+    /// Hash of the options that it was read with.
+    pub options: u64,
+    /// What became of it.
+    pub status: SourceStatus,
+    /// Hash of its decompressed bytes.
+    pub content_hash: Option<String>,
+    /// Whether it is compressed.
+    pub is_compressed: bool,
+}
+
+impl Stamp {
+    /// That of a file that was read.
+    pub fn of(source: &Source) -> Self {
+        Self {
+            bytes: source.bytes,
+            modified_at: source.modified_at,
+            options: xxhash_rust::xxh3::xxh3_64(source.options.as_bytes()),
+            status: source.status,
+            content_hash: source.content_hash.clone(),
+            is_compressed: source.compression.is_some(),
+        }
+    }
+}
+
 /// What a run took in.
 #[derive(Debug, Default)]
 pub struct Taken {
-    /// Files that were read in this run.
+    /// Files that were read in this run, unless they went elsewhere: see [`read_into`].
     pub sources: Vec<Source>,
+    /// How many were read.
+    pub read: usize,
     /// Paths of files that are as they were: their facts stand.
     pub unchanged: BTreeSet<String>,
     /// What could not be walked.
     pub errors: Vec<discover::Error>,
 }
 
-/// Reads all logs at and below the roots. `known` are the facts of earlier runs, by path; a file of the same size and
+/// Reads all logs at and below the roots. `known` are the stamps of earlier runs, by path; a file of the same size and
 /// time, read with the same options by the same version, is not read again.
-pub fn read(options: &Options, known: &BTreeMap<String, Source>, progress: &Progress) -> Taken {
+pub fn read(options: &Options, known: &BTreeMap<String, Stamp>, progress: &Progress) -> Taken {
+    let sources = Mutex::new(Vec::new());
+    let mut taken = read_into(options, known, progress, |source| {
+        sources.lock().unwrap_or_else(PoisonError::into_inner).push(source);
+    });
+    taken.sources = sources.into_inner().unwrap_or_else(PoisonError::into_inner);
+    taken.sources.sort_by(|a, b| a.path.cmp(&b.path));
+    taken
+}
+
+/// As [`read`], but hands each file on as soon as it is read, in any order, so that the memory need not hold them all.
+pub fn read_into(
+    options: &Options,
+    known: &BTreeMap<String, Stamp>,
+    progress: &Progress,
+    take: impl Fn(Source) + Sync,
+) -> Taken {
     let (found, mut errors) = discover(&options.roots, options.except.as_deref());
     progress.files.store(found.len() as u64, Ordering::Relaxed);
     progress.bytes.store(found.iter().map(|it| it.bytes).sum(), Ordering::Relaxed);
@@ -85,13 +136,13 @@ pub fn read(options: &Options, known: &BTreeMap<String, Source>, progress: &Prog
     let mut changed = Vec::new();
     for file in found {
         let path = path_text(&file.path);
-        let is_same = |it: &Source| {
+        let is_same = |it: &Stamp| {
             // What could not be read may be readable now.
             it.status != SourceStatus::Unreadable
                 && !file.is_stream
                 && it.bytes == size(&file)
                 && it.modified_at == file.modified_at
-                && it.options == fingerprint_of(&file, &fingerprint)
+                && it.options == xxhash_rust::xxh3::xxh3_64(fingerprint_of(&file, &fingerprint).as_bytes())
         };
         if known.get(&path).is_some_and(is_same) {
             done(&file);
@@ -102,17 +153,19 @@ pub fn read(options: &Options, known: &BTreeMap<String, Source>, progress: &Prog
     }
     // The largest first: a big file that comes last keeps one core busy and the others waiting.
     changed.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
-    let sources: Vec<Source> = changed
+    let unread: Vec<discover::Error> = changed
         .par_iter()
         .with_max_len(1)
-        .map(|file| {
+        .filter_map(|file| {
             let source = read_file(file, options, &fingerprint, known.get(&path_text(&file.path)), |_, _| ());
+            let unread = unread(file, &source);
+            take(source);
             done(file);
-            source
+            unread
         })
         .collect();
-    errors.extend(changed.iter().zip(&sources).filter_map(|(file, source)| unread(file, source)));
-    Taken { sources, unchanged, errors }
+    errors.extend(unread);
+    Taken { sources: Vec::new(), read: changed.len(), unchanged, errors }
 }
 
 /// Formats that claim records of a file, the likeliest first, and how surely.
@@ -159,7 +212,7 @@ fn read_file(
     file: &Found,
     options: &Options,
     fingerprint: &str,
-    known: Option<&Source>,
+    known: Option<&Stamp>,
     see: impl FnOnce(&[u8], Hints<'_>),
 ) -> Source {
     let mut source = Source {
@@ -252,8 +305,8 @@ fn hash(content: &[u8]) -> String {
 }
 
 /// Whether a file begins with all that it held when it was last read. Of compressed files that is not known.
-fn grew(known: &Source, content: &[u8]) -> bool {
-    let length = usize::try_from(known.bytes).ok().filter(|_| known.compression.is_none());
+fn grew(known: &Stamp, content: &[u8]) -> bool {
+    let length = usize::try_from(known.bytes).ok().filter(|_| !known.is_compressed);
     length.and_then(|it| content.get(..it)).is_some_and(|it| known.content_hash == Some(hash(it)))
 }
 
@@ -298,8 +351,8 @@ mod tests {
         Options { roots: vec![root.to_owned()], ..Options::default() }
     }
 
-    fn known(sources: Vec<Source>) -> BTreeMap<String, Source> {
-        sources.into_iter().map(|it| (it.path.clone(), it)).collect()
+    fn known(sources: &[Source]) -> BTreeMap<String, Stamp> {
+        sources.iter().map(|it| (it.path.clone(), Stamp::of(it))).collect()
     }
 
     #[test]
@@ -311,7 +364,7 @@ mod tests {
         let unchanged = |change: fn(&mut Source)| {
             let mut sources = first.clone();
             sources.iter_mut().for_each(change);
-            read(&options, &known(sources), &Progress::default()).unchanged.len()
+            read(&options, &known(&sources), &Progress::default()).unchanged.len()
         };
         assert_eq!(unchanged(|_| ()), 1);
         assert_eq!(unchanged(|it| it.status = SourceStatus::Unreadable), 0);

@@ -35,6 +35,53 @@ pub fn settle(mut sources: Vec<Source>) -> Tables {
     tables
 }
 
+/// Hashed names under which what a file tells can meet what another file tells: sessions, responses, prompts, contents.
+/// Files that share none, also not by way of others, are settled apart with the same result as together: see [`groups`].
+pub fn links(source: &Source) -> Vec<u64> {
+    let name = |kind: &str, name: &str| xxhash_rust::xxh3::xxh3_64(format!("{kind} {name}").as_bytes());
+    let mut links: Vec<u64> = source.content_hash.iter().map(|it| name("content", it)).collect();
+    for session in &source.sessions {
+        let own = [&session.parent_session_id, &session.provider_session_id, &session.continues];
+        let ids = own.into_iter().flatten().chain([&session.session_id]);
+        links.extend(ids.map(|it| name("id", it)));
+        let agents = session.events.iter().filter(|it| it.kind == EventKind::Subagent);
+        links.extend(agents.filter_map(|it| it.code.as_deref()).map(|it| name("id", it)));
+        let identities = session.turns.iter().map(|it| &it.identity).chain(&session.prompts);
+        links.extend(identities.filter_map(|it| match it {
+            Identity::Global(it) => Some(name("response", it)),
+            // Whatever it is called in the end, its threads are sessions.
+            Identity::Thread(thread, _) => Some(name("id", thread)),
+            Identity::Unique | Identity::Session(_) => None,
+        }));
+    }
+    links.sort_unstable();
+    links.dedup();
+    links
+}
+
+/// Which of the files belong together: the number of each one's group, which is that of its first member. `links` are
+/// those of each file.
+pub fn groups<'a>(links: impl Iterator<Item = &'a [u64]>) -> Vec<usize> {
+    fn root(parents: &mut [usize], mut at: usize) -> usize {
+        while parents[at] != at {
+            parents[at] = parents[parents[at]];
+            at = parents[at];
+        }
+        at
+    }
+    let mut parents: Vec<usize> = Vec::new();
+    let mut first: HashMap<u64, usize> = HashMap::new();
+    for (index, links) in links.enumerate() {
+        parents.push(index);
+        for link in links {
+            let other = *first.entry(*link).or_insert(index);
+            let (a, b) = (root(&mut parents, other), root(&mut parents, index));
+            parents[a.max(b)] = a.min(b);
+        }
+    }
+    (0..parents.len()).map(|it| root(&mut parents, it)).collect()
+}
+
 /// What of a file's rows stands in the tables.
 #[derive(Debug, Default)]
 struct Held {

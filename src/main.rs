@@ -34,6 +34,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Report(args) => commands::report::run(*args),
         Command::Query(args) => commands::query::run(args),
         Command::Export(args) => commands::export::run(args),
+        Command::Archive(args) => commands::archive::run(args),
         Command::Prices(args) => commands::prices::run(args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Runtimes(args) => commands::lists::runtimes(args),

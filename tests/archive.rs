@@ -7,8 +7,8 @@ use agentlogs::archive::{self, Archive};
 use agentlogs::builder::Content;
 use agentlogs::frames::{self, TABLES};
 use agentlogs::ingest::{self, Options, Progress};
-use agentlogs::query;
 use agentlogs::render::{self, Format, Look};
+use agentlogs::{ledger, query};
 use polars::prelude::*;
 
 use crate::{facts, root, settled};
@@ -17,6 +17,21 @@ fn shown(frame: &DataFrame) -> String {
     let mut out = Vec::new();
     render::render(frame, Format::Markdown, Look::default(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+/// Rows in an order of their own: parts come in the order in which they were made.
+fn sorted(frame: &DataFrame) -> DataFrame {
+    let by: Vec<_> = frame.columns().iter().filter(|it| !it.dtype().is_list()).map(|it| it.name().clone()).collect();
+    frame.sort(by, SortMultipleOptions::default().with_nulls_last(true)).unwrap()
+}
+
+fn ingest(archive: &Archive, roots: &[std::path::PathBuf]) -> ingest::Taken {
+    let writer = archive.write().unwrap();
+    let options = Options { roots: roots.to_vec(), ..Options::default() };
+    let taken = ingest::read_into(&options, writer.known(), &Progress::default(), |it| writer.add(&it));
+    writer.commit().unwrap();
+    assert_eq!(archive.check().unwrap().problems, []);
+    taken
 }
 
 fn sample_frames() -> Vec<(&'static str, DataFrame)> {
@@ -53,14 +68,18 @@ fn what_goes_into_parquet_comes_out() {
     let archive = Archive::at(folder.path().join("archive"));
     let facts = facts(Content::Full);
     let tables = settled(facts.clone());
-    let _lock = archive.lock().unwrap();
-    archive.write(&facts, &tables).unwrap();
+    let writer = archive.write().unwrap();
+    for source in &facts {
+        writer.add(source);
+    }
+    writer.commit().unwrap();
     let known: Vec<_> = archive.facts().unwrap().into_values().collect();
     assert_eq!(known, facts);
     let read = archive.tables().unwrap();
     assert_eq!(read.iter().map(|it| it.0).collect::<Vec<_>>(), TABLES);
     for ((name, read), (_, written)) in read.into_iter().zip(frames::frames(&tables).unwrap()) {
         let read = read.collect().unwrap();
+        let (read, written) = (sorted(&read), sorted(&written));
         assert!(read.equals_missing(&written), "{name}\n{}\n{}", shown(&read), shown(&written));
     }
 }
@@ -77,16 +96,7 @@ fn any_number_of_ingests_gives_the_same_tables() {
         fs::copy(&path, &to).unwrap();
         parts[index % 3].push(to);
     }
-    let ingest = |archive: &Archive, roots: &[std::path::PathBuf]| {
-        let _lock = archive.lock().unwrap();
-        let known = archive.facts().unwrap();
-        let options = Options { roots: roots.to_vec(), ..Options::default() };
-        let taken = ingest::read(&options, &known, &Progress::default());
-        let unchanged = taken.unchanged.len();
-        let facts = archive::join(known, taken.sources);
-        archive.write(&facts, &settled(facts.clone())).unwrap();
-        unchanged
-    };
+    let ingest = |archive: &Archive, roots: &[std::path::PathBuf]| ingest(archive, roots).unchanged.len();
     let once = Archive::at(folder.path().join("once"));
     assert_eq!(ingest(&once, std::slice::from_ref(&logs)), 0);
     let often = Archive::at(folder.path().join("often"));
@@ -107,7 +117,7 @@ fn any_number_of_ingests_gives_the_same_tables() {
             .unwrap()
             .into_iter()
             .map(|(name, it)| (name, it.collect().unwrap().drop_many(drop)))
-            .map(|(name, it)| (name, shown(&it)))
+            .map(|(name, it)| (name, shown(&sorted(&it))))
             .collect()
     };
     assert_eq!(stable(&once), stable(&often));
@@ -129,14 +139,9 @@ fn a_log_that_is_overwritten_is_set_aside() {
     for (content, sessions, sources) in states {
         fs::write(&log, content).unwrap();
         for _ in 0..2 {
-            let known = archive.facts().unwrap();
-            let _lock = archive.lock().unwrap();
-            let options = Options { roots: vec![logs.clone()], ..Options::default() };
-            let taken = ingest::read(&options, &known, &Progress::default());
-            let facts = archive::join(known, taken.sources);
-            let tables = settled(facts.clone());
-            assert_eq!((tables.sessions.len(), facts.len()), (sessions, sources), "{} bytes", content.len());
-            archive.write(&facts, &tables).unwrap();
+            ingest(&archive, std::slice::from_ref(&logs));
+            let facts = archive.facts().unwrap().len();
+            assert_eq!((archive.sums().unwrap().sessions, facts), (sessions, sources), "{} bytes", content.len());
         }
     }
 }
@@ -149,15 +154,9 @@ fn a_session_that_is_deleted_of_a_database_stays() {
     let path = folder.path().join("opencode.db");
     fs::copy(root().join("sample-logs/opencode-db/child-fork-and-retry.db"), &path).unwrap();
     let tokens_of = || {
-        let known = archive.facts().unwrap();
-        let _lock = archive.lock().unwrap();
-        let options = Options { roots: vec![path.clone()], ..Options::default() };
-        let taken = ingest::read(&options, &known, &Progress::default());
-        let facts = archive::join(known, taken.sources);
-        let tables = settled(facts.clone());
-        archive.write(&facts, &tables).unwrap();
-        let tokens: i64 = tables.turns.iter().filter_map(|it| it.turn.tokens.total()).sum();
-        (tables.sessions.len(), tokens, facts.len())
+        ingest(&archive, std::slice::from_ref(&path));
+        let (sums, facts) = (archive.sums().unwrap(), archive.facts().unwrap().len());
+        (sums.sessions, sums.tokens, facts)
     };
     let (sessions, tokens, _) = tokens_of();
     let agent = rusqlite::Connection::open(&path).unwrap();
@@ -174,14 +173,36 @@ fn a_session_that_is_deleted_of_a_database_stays() {
 fn a_first_ingest_that_was_killed_can_be_done_again() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::at(folder.path());
-    for name in ["lock", "sessions.parquet", "turns.parquet.next"] {
-        fs::write(folder.path().join(name), "").unwrap();
-    }
-    assert!(archive.lock().is_ok());
+    fs::write(folder.path().join("lock"), "").unwrap();
+    drop(archive.write().unwrap());
+    // Now it is known for what it is, whatever else lies there.
     fs::write(folder.path().join("notes.txt"), "").unwrap();
-    assert!(matches!(archive.lock(), Err(archive::Error::Foreign(_))));
-    // What `export` wrote is no archive that was begun.
-    fs::remove_file(folder.path().join("notes.txt")).unwrap();
-    fs::remove_file(folder.path().join("lock")).unwrap();
-    assert!(matches!(archive.lock(), Err(archive::Error::Foreign(_))));
+    drop(archive.write().unwrap());
+    let other = tempfile::tempdir().unwrap();
+    fs::write(other.path().join("sessions.parquet"), "").unwrap();
+    assert!(matches!(Archive::at(other.path()).write(), Err(archive::Error::Foreign(_))));
+}
+
+/// Sources that nothing links are settled apart with the result of all together.
+#[test]
+fn groups_settle_apart_as_together() {
+    let facts = facts(Content::Text);
+    let links: Vec<_> = facts.iter().map(ledger::links).collect();
+    let groups = ledger::groups(links.iter().map(Vec::as_slice));
+    let mut apart: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+    for (group, source) in groups.into_iter().zip(facts.clone()) {
+        apart.entry(group).or_default().push(source);
+    }
+    assert!(apart.len() > 20 && apart.values().any(|it| it.len() > 1));
+    let mut frames: BTreeMap<&str, Vec<LazyFrame>> = BTreeMap::new();
+    for sources in apart.into_values() {
+        for (name, frame) in frames::frames(&settled(sources)).unwrap() {
+            frames.entry(name).or_default().push(frame.lazy());
+        }
+    }
+    for (name, whole) in frames::frames(&settled(facts)).unwrap() {
+        let apart = concat(frames.remove(name).unwrap(), UnionArgs::default()).unwrap().collect().unwrap();
+        let (apart, whole) = (sorted(&apart), sorted(&whole));
+        assert!(apart.equals_missing(&whole), "{name}\n{}\n{}", shown(&apart), shown(&whole));
+    }
 }

@@ -1,5 +1,6 @@
 //! The commands: each makes sense of its arguments, calls the library, and prints.
 
+pub mod archive;
 pub mod export;
 pub mod ingest;
 pub mod inspect;

@@ -36,7 +36,7 @@ pub fn run(args: Prices) -> anyhow::Result<Outcome> {
         Prices::Explain { session, from, printed } => {
             let (tables, catalog) = if from.logs.is_empty() {
                 let archive = Archive::at(from.archive.archive);
-                archive.check()?;
+                archive.sums()?;
                 let catalog = archive.catalog()?;
                 (settled(archive.facts()?.into_values().collect(), &catalog), catalog)
             } else {
@@ -241,8 +241,8 @@ fn terms(terms: &Terms<'_>, pricer: &mut Pricer<'_>, row: &TurnRow) -> String {
 
 /// Takes prices into the archive and computes its costs anew.
 fn import(archive: &Archive, file: Option<&Path>, clear: bool) -> anyhow::Result<()> {
-    archive.check()?;
-    let _lock = archive.lock()?;
+    archive.sums()?;
+    let writer = archive.write()?;
     let mut entries = if clear { Vec::new() } else { archive.own_prices()? };
     if let Some(path) = file {
         let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
@@ -262,11 +262,8 @@ fn import(archive: &Archive, file: Option<&Path>, clear: bool) -> anyhow::Result
         entries.extend(table.entries);
     }
     let catalog = Catalog::built_in().under(entries.clone());
-    let facts: Vec<_> = archive.facts()?.into_values().collect();
-    let tables = settled(facts.clone(), &catalog);
-    archive.write_own_prices(&Table { kind: agentlogs::prices::TableKind::JsonLines, entries, skipped: 0 })?;
-    archive.write(&facts, &tables)?;
-    let cost: f64 = tables.sessions.iter().filter_map(|it| it.money.cost).sum();
+    writer.write_own_prices(&Table { kind: agentlogs::prices::TableKind::JsonLines, entries, skipped: 0 })?;
+    let cost = writer.commit()?.sums.cost_usd.unwrap_or_default();
     say(&format!("{} now costs ${cost:.4}; {}", archive.folder().display(), about(&catalog)));
     Ok(())
 }

@@ -244,10 +244,15 @@ pub static REPORTS: &[Report] = &[
                 measure("worst_session", "The session in which they are farthest apart", || {
                     let is_known = || col("difference_usd").is_not_null();
                     let distance = col("difference_usd").filter(is_known()).abs();
-                    col("session_id").filter(is_known()).sort_by([distance], worst_first()).first()
+                    col("session_id")
+                        .filter(is_known())
+                        .sort_by([distance, col("session_id").filter(is_known())], worst_first())
+                        .first()
                 }),
                 measure("worst_difference_usd", "computed less reported in that session", || {
-                    col("difference_usd").sort_by([col("difference_usd").abs()], worst_first()).first()
+                    col("difference_usd")
+                        .sort_by([col("difference_usd").abs(), col("session_id")], worst_first())
+                        .first()
                 }),
                 measure("reported_only", "Sessions whose tokens have no price", || {
                     distinct_sessions(col("computed_cost_usd").is_null().and(col("reported_cost_usd").gt(lit(0))))
@@ -352,7 +357,7 @@ fn not_zero(value: Expr) -> Expr {
 }
 
 fn worst_first() -> SortMultipleOptions {
-    SortMultipleOptions::default().with_order_descending(true).with_nulls_last(true)
+    SortMultipleOptions::default().with_order_descending_multi([true, false]).with_nulls_last(true)
 }
 
 /// A column of the rows in which both costs are known, and the reported one is one.

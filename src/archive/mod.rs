@@ -1,0 +1,447 @@
+//! The archive: a folder of generations, of which one is current.
+//!
+//! ```text
+//! agentlogs.json     what this folder is, and the version of its layout
+//! lock               held by whoever writes
+//! prices             the user's own prices
+//! current            -> generation-N, replaced by one rename: the only moment in which an archive changes
+//! generation-N/      never written again once it is current
+//!     manifest.json  parts, their checksums and sums
+//!     index          every source: size and time, so that it is read again only if it changed, and its links
+//!     sessions/, turns/, …, one parquet file per part
+//!     facts/         what each source told before the ledger, per part
+//! ```
+//!
+//! Any engine reads `current/turns/*.parquet`. A part holds whole groups of sources, which nothing links to other parts
+//! ([`ledger::groups`]): when sources change, the parts that they belong to are settled again from their facts, the others
+//! are linked into the next generation as they are. Facts of files that are gone stay: the archive outlives the logs.
+//!
+//! A process that dies leaves the current generation and a folder `next`, which the next writer removes. The generation
+//! before the current one stays until the next write, for readers that began with it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use polars::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::frames::{self, TABLES};
+use crate::health::Reason;
+use crate::ingest::Stamp;
+use crate::prices::{Catalog, Day, Entry, ImportError, Table};
+use crate::source::Source;
+use crate::tables::Tables;
+
+mod check;
+mod parts;
+mod writer;
+
+pub use check::{Checked, Problem};
+pub use parts::{Sums, write_parquet};
+pub use writer::{Writer, Written};
+
+use parts::Part;
+
+const MARKER: &str = "agentlogs.json";
+const LOCK: &str = "lock";
+const PRICES: &str = "prices";
+const CURRENT: &str = "current";
+const NEXT: &str = "next";
+const GENERATION: &str = "generation-";
+const MANIFEST: &str = "manifest.json";
+const INDEX: &str = "index";
+/// Raised when the layout changes.
+const VERSION: u32 = 2;
+
+/// A folder that holds an archive, or will.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    folder: PathBuf,
+}
+
+/// What can go wrong with an archive.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is none.
+    #[error("{}: no archive here; make one with `agentlogs ingest PATH --archive {}`", .0.display(), .0.display())]
+    Missing(PathBuf),
+    /// The folder is something else.
+    #[error("{}: holds other files and no archive; name an empty folder", .0.display())]
+    Foreign(PathBuf),
+    /// Another version of this program wrote it.
+    #[error(
+        "{}: an archive of version {found}, this program reads version {VERSION}; {}",
+        .folder.display(),
+        if *found > VERSION { "use a newer agentlogs" } else { "ingest the logs into a new folder" }
+    )]
+    Version {
+        /// The archive.
+        folder: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// A file of it cannot be read or written.
+    #[error("{}: {error}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It is not as it was written.
+    #[error("{}: the archive is damaged: {error}", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: String,
+    },
+    /// A table of prices cannot be used.
+    #[error("{}: {error}", .path.display())]
+    Prices {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: ImportError,
+    },
+    /// Its tables cannot be read or written.
+    #[error(transparent)]
+    Polars(#[from] PolarsError),
+}
+
+impl Error {
+    fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |error| match error.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                Self::Damaged { path, error: error.to_string() }
+            }
+            _ => Self::File { path, error },
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Marker {
+    version: u32,
+}
+
+/// What a generation holds.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Manifest {
+    generation: u64,
+    /// What its tables are settled with: the program's version and the prices. Others settle them again.
+    settled_with: String,
+    /// The day of the built-in prices among them.
+    prices: Option<Day>,
+    /// Hash of the index.
+    index: String,
+    parts: Vec<Part>,
+}
+
+/// One source, as the index knows it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Known {
+    /// Whether its file has to be read again.
+    stamp: Stamp,
+    /// Whether it tells of a session.
+    has_sessions: bool,
+    /// What was lost of it, by reason.
+    pub rejects: Vec<(Reason, i64)>,
+    /// Records of types that no adapter knows.
+    pub unknown_records: i64,
+    /// What became of it, in the ledger's word: parsed, or a copy.
+    pub status: crate::source::SourceStatus,
+    /// Index of its part, and where its facts stand there.
+    part: usize,
+    offset: u64,
+    length: u64,
+    /// See [`crate::ledger::links`].
+    links: Vec<u64>,
+}
+
+/// What the current generation holds.
+#[derive(Debug, Default)]
+struct State {
+    folder: Option<PathBuf>,
+    manifest: Manifest,
+    sources: BTreeMap<String, Known>,
+}
+
+impl State {
+    /// What a source told.
+    fn load(&self, known: &Known) -> Result<(Vec<u8>, Source), Error> {
+        let part = self.manifest.parts.get(known.part);
+        let (Some(folder), Some(part)) = (&self.folder, part) else {
+            return Err(Error::Damaged { path: PathBuf::from(INDEX), error: "a source is in no part".to_owned() });
+        };
+        let path = folder.join(parts::file_of(part, parts::FACTS));
+        let read = || -> io::Result<_> {
+            let bytes = parts::read_at(&mut File::open(&path)?, known.offset, known.length)?;
+            let source = parts::decode(&bytes)?;
+            Ok((bytes, source))
+        };
+        read().map_err(Error::file(&path))
+    }
+}
+
+/// Keeps other processes from writing the archive.
+#[derive(Debug)]
+struct Lock(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] File);
+
+impl Archive {
+    /// The archive in `folder`, which need not exist.
+    pub fn at(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The day of the prices that its tables are computed with.
+    ///
+    /// # Errors
+    /// When there is no archive, or one of another version.
+    pub fn priced_with(&self) -> Result<Option<Day>, Error> {
+        Ok(self.manifest()?.1.prices)
+    }
+
+    /// What it holds, in sum.
+    ///
+    /// # Errors
+    /// When there is no archive, or one of another version.
+    pub fn sums(&self) -> Result<Sums, Error> {
+        Ok(self.manifest()?.1.sums())
+    }
+
+    fn check_version(&self) -> Result<(), Error> {
+        let path = self.folder.join(MARKER);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Error::Missing(self.folder.clone())),
+            Err(error) => return Err(Error::File { path, error }),
+        };
+        let marker: Marker =
+            serde_json::from_slice(&bytes).map_err(|error| Error::Damaged { path, error: error.to_string() })?;
+        let (folder, found) = (self.folder.clone(), marker.version);
+        if found == VERSION { Ok(()) } else { Err(Error::Version { folder, found }) }
+    }
+
+    /// The current generation's folder and manifest.
+    fn manifest(&self) -> Result<(PathBuf, Manifest), Error> {
+        self.check_version()?;
+        let Some(folder) = self.current().map_err(Error::file(self.folder.join(CURRENT)))? else {
+            return Err(Error::Missing(self.folder.clone()));
+        };
+        let path = folder.join(MANIFEST);
+        let bytes = fs::read(&path).map_err(Error::file(&path))?;
+        let manifest: Manifest =
+            serde_json::from_slice(&bytes).map_err(|error| Error::Damaged { path, error: error.to_string() })?;
+        Ok((folder, manifest))
+    }
+
+    /// The folder of the current generation, if there is one.
+    fn current(&self) -> io::Result<Option<PathBuf>> {
+        let path = self.folder.join(CURRENT);
+        #[cfg(unix)]
+        let name = fs::read_link(&path);
+        #[cfg(not(unix))]
+        let name = fs::read_to_string(&path).map(PathBuf::from);
+        match name {
+            Ok(name) => Ok(Some(self.folder.join(name))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes a generation the current one: the moment in which the archive changes.
+    fn make_current(&self, name: &str) -> io::Result<()> {
+        let (path, next) = (self.folder.join(CURRENT), self.folder.join("current.next"));
+        let _ = fs::remove_file(&next);
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(name, &next)?;
+        #[cfg(not(unix))]
+        fs::write(&next, name)?;
+        fs::rename(&next, &path)?;
+        sync_folder(&self.folder)
+    }
+
+    /// The current generation with its index; nothing if there is none yet.
+    fn state(&self) -> Result<State, Error> {
+        let (folder, manifest) = match self.manifest() {
+            Ok(found) => found,
+            Err(Error::Missing(_)) => return Ok(State::default()),
+            Err(error) => return Err(error),
+        };
+        let path = folder.join(INDEX);
+        let read = || -> io::Result<BTreeMap<String, Known>> {
+            let bytes = zstd::stream::decode_all(&fs::read(&path)?[..])?;
+            rmp_serde::from_slice(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+        };
+        let sources = read().map_err(Error::file(&path))?;
+        Ok(State { folder: Some(folder), manifest, sources })
+    }
+
+    /// Makes the folder if there is none, and waits until no other process writes to it.
+    fn lock(&self) -> Result<Lock, Error> {
+        match self.check_version() {
+            Err(Error::Missing(_)) => {
+                let names: Vec<String> = fs::read_dir(&self.folder)
+                    .map(|it| it.flatten().map(|it| it.file_name().to_string_lossy().into_owned()).collect())
+                    .unwrap_or_default();
+                // A first ingest that was killed at once leaves its lock.
+                if names.iter().any(|it| it != LOCK && it != "agentlogs.json.next") {
+                    return Err(Error::Foreign(self.folder.clone()));
+                }
+            }
+            other => other?,
+        }
+        let path = self.folder.join(LOCK);
+        let locked = private_folder(&self.folder).and_then(|()| {
+            let file = private(OpenOptions::new().write(true).create(true).truncate(false)).open(&path)?;
+            file.lock()?;
+            Ok(file)
+        });
+        locked.map(Lock).map_err(|error| Error::File { path, error })
+    }
+
+    /// What each of its sources told, by path; nothing if there is no archive yet.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn facts(&self) -> Result<BTreeMap<String, Source>, Error> {
+        let state = self.state()?;
+        state.sources.iter().map(|(path, known)| Ok((path.clone(), state.load(known)?.1))).collect()
+    }
+
+    /// [`Self::facts`] of an archive that is there.
+    ///
+    /// # Errors
+    /// When there is none, or they cannot be read.
+    pub fn known_facts(&self) -> Result<BTreeMap<String, Source>, Error> {
+        self.manifest()?;
+        self.facts()
+    }
+
+    /// The prices that were imported into it; none if there is no archive yet.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn own_prices(&self) -> Result<Vec<Entry>, Error> {
+        let path = self.folder.join(PRICES);
+        match fs::read(&path) {
+            Ok(bytes) if bytes.is_empty() => Ok(Vec::new()),
+            Ok(bytes) => Table::parse(&bytes).map(|it| it.entries).map_err(|error| Error::Prices { path, error }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(Error::File { path, error }),
+        }
+    }
+
+    /// The built-in prices under its own.
+    ///
+    /// # Errors
+    /// When its own cannot be read.
+    pub fn catalog(&self) -> Result<Cow<'static, Catalog>, Error> {
+        let own = self.own_prices()?;
+        let catalog = Catalog::built_in();
+        Ok(if own.is_empty() { Cow::Borrowed(catalog) } else { Cow::Owned(catalog.under(own)) })
+    }
+
+    /// Waits until no other process writes, and takes the writing over.
+    ///
+    /// # Errors
+    /// When the folder holds something else, or cannot be read or written.
+    pub fn write(&self) -> Result<Writer, Error> {
+        Writer::new(self.clone())
+    }
+
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        let path = self.folder.join(name);
+        let next = self.folder.join(format!("{name}.next"));
+        let written = || -> io::Result<()> {
+            let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&next)?;
+            file.write_all(bytes)?;
+            file.sync_data()?;
+            fs::rename(&next, &path)?;
+            sync_folder(&self.folder)
+        };
+        written().map_err(Error::file(&path))
+    }
+
+    /// The tables, to be read when they are asked for.
+    ///
+    /// # Errors
+    /// When there is no archive, or a table of it cannot be opened.
+    pub fn tables(&self) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
+        let mut result = self.tables_of_current();
+        // A writer may have removed the generation that this reader began with, if it began long ago.
+        for _ in 0..3 {
+            if !matches!(&result, Err(Error::File { error, .. }) if error.kind() == io::ErrorKind::NotFound) {
+                break;
+            }
+            result = self.tables_of_current();
+        }
+        result
+    }
+
+    fn tables_of_current(&self) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
+        let (folder, manifest) = self.manifest()?;
+        if manifest.parts.is_empty() {
+            let empty = frames::frames(&Tables::default())?;
+            return Ok(empty.into_iter().map(|(name, frame)| (name, frame.lazy())).collect());
+        }
+        TABLES
+            .into_iter()
+            .map(|name| {
+                let scans = manifest.parts.iter().filter(|it| it.files.get(name).is_some_and(|it| it.rows > 0));
+                let mut paths: Vec<PathBuf> = scans.map(|it| folder.join(parts::file_of(it, name))).collect();
+                if let (true, Some(part)) = (paths.is_empty(), manifest.parts.first()) {
+                    paths.push(folder.join(parts::file_of(part, name)));
+                }
+                if let Some(missing) = paths.iter().find(|it| !it.is_file()) {
+                    return Err(Error::file(missing)(io::ErrorKind::NotFound.into()));
+                }
+                let paths = paths.iter().map(|it| PlRefPath::try_from_path(it)).collect::<PolarsResult<Vec<_>>>()?;
+                // A path may hold characters that are patterns elsewhere.
+                let options = ScanArgsParquet { glob: false, ..ScanArgsParquet::default() };
+                Ok((name, LazyFrame::scan_parquet_files(paths.into(), options)?))
+            })
+            .collect()
+    }
+}
+
+impl Manifest {
+    fn sums(&self) -> Sums {
+        self.parts.iter().fold(Sums::default(), |sum, it| sum.plus(it.sums))
+    }
+}
+
+/// Files that only their owner reads.
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// A folder that only its owner enters, if it is made.
+fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Names in a folder reach the disk as its content does.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    File::open(path)?.sync_all()?;
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}

@@ -1,0 +1,430 @@
+//! A run that changes an archive: what it takes in, and the next generation that it makes of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::parts::{self, FACTS, New, Part, Sums};
+use super::{
+    Archive, Error, GENERATION, INDEX, Known, Lock, MANIFEST, MARKER, Manifest, Marker, NEXT, PRICES, State, VERSION,
+    private, private_folder, sync_folder,
+};
+use crate::frames::TABLES;
+use crate::ingest::Stamp;
+use crate::ledger;
+use crate::prices::{Catalog, Table};
+use crate::source::{Source, SourceStatus};
+
+/// Raised when the same facts settle to other tables, so that the next run settles them again.
+const LEDGER: u32 = 1;
+
+/// Facts of a part, in bytes as they are kept: about a hundred megabytes of logs. A part that changes is settled whole.
+const PART: u64 = 1 << 20;
+
+/// Parts that are smaller than a quarter are joined once there are more of them.
+const SMALL_PARTS: usize = 8;
+
+/// Writes to an archive, alone.
+#[derive(Debug)]
+pub struct Writer {
+    archive: Archive,
+    state: State,
+    stamps: BTreeMap<String, Stamp>,
+    next: PathBuf,
+    taken: Mutex<Taken>,
+    _lock: Lock,
+}
+
+/// What was taken in.
+#[derive(Debug)]
+struct Taken {
+    /// Its facts, one behind another, on the disk: they may be more than the memory holds.
+    spool: BufWriter<File>,
+    length: u64,
+    /// Their places in the spool.
+    sources: BTreeMap<String, Known>,
+    removed: BTreeSet<String>,
+    /// The first thing that went wrong.
+    error: Option<Error>,
+}
+
+/// A source on its way into a part.
+struct Item {
+    path: String,
+    known: Known,
+    is_new: bool,
+}
+
+/// What a run left in the archive.
+#[derive(Debug)]
+pub struct Written {
+    /// What it holds now.
+    pub sums: Sums,
+    sources: BTreeMap<String, Known>,
+}
+
+impl Written {
+    /// What is known of a source.
+    pub fn source(&self, path: &str) -> Option<&Known> {
+        self.sources.get(path)
+    }
+}
+
+impl Writer {
+    pub(super) fn new(archive: Archive) -> Result<Self, Error> {
+        let lock = archive.lock()?;
+        let state = archive.state()?;
+        if !archive.folder.join(MARKER).exists() {
+            let marker = serde_json::to_vec(&Marker { version: VERSION }).unwrap_or_default();
+            archive.replace(MARKER, &marker)?;
+        }
+        let next = archive.folder.join(NEXT);
+        // What a process that died left behind.
+        remove(&next).map_err(Error::file(&next))?;
+        private_folder(&next).map_err(Error::file(&next))?;
+        let path = next.join("spool");
+        let spool = private(File::options().read(true).write(true).create_new(true)).open(&path);
+        let taken = Taken {
+            spool: BufWriter::new(spool.map_err(Error::file(&path))?),
+            length: 0,
+            sources: BTreeMap::new(),
+            removed: BTreeSet::new(),
+            error: None,
+        };
+        let stamps = state.sources.iter().map(|(path, it)| (path.clone(), it.stamp.clone())).collect();
+        Ok(Self { archive, state, stamps, next, taken: Mutex::new(taken), _lock: lock })
+    }
+
+    /// The sources that are known, by path.
+    pub fn known(&self) -> &BTreeMap<String, Stamp> {
+        &self.stamps
+    }
+
+    /// What a source told when it was last read.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn facts(&self, path: &str) -> Result<Option<Source>, Error> {
+        self.state.sources.get(path).map(|it| Ok(self.state.load(it)?.1)).transpose()
+    }
+
+    /// Takes in what a file tells now, in place of what it told before. What it does not tell any more is set aside: the
+    /// archive outlives the logs. What goes wrong is told by [`Self::commit`].
+    pub fn add(&self, source: &Source) {
+        self.noted(|| {
+            if let Some(known) = self.state.sources.get(&source.path).filter(|it| it.has_sessions) {
+                // What could not be read replaces nothing.
+                if source.status == SourceStatus::Unreadable {
+                    return Ok(());
+                }
+                if let Some(aside) = self.state.load(known)?.1.left_by(source) {
+                    self.spool(&aside)?;
+                }
+            }
+            self.spool(source)
+        });
+    }
+
+    /// Takes in what another archive knows of a file. Of two looks at one file the later stands, whichever comes first.
+    pub fn merge(&self, source: &Source) {
+        self.noted(|| {
+            let Some(known) = self.state.sources.get(&source.path) else { return self.spool(source) };
+            let age = |it: &Stamp| (it.modified_at, it.bytes, it.content_hash.clone());
+            let stamp = Stamp::of(source);
+            if age(&stamp) == age(&known.stamp) {
+                return Ok(());
+            }
+            let old = self.state.load(known)?.1;
+            let is_later = age(&stamp) > age(&known.stamp);
+            let (old, new) = if is_later { (&old, source) } else { (source, &old) };
+            if let Some(aside) = old.left_by(new) {
+                self.spool(&aside)?;
+            }
+            if is_later { self.spool(source) } else { Ok(()) }
+        });
+    }
+
+    /// Forgets a source.
+    pub fn remove(&self, path: &str) {
+        self.noted(|| {
+            self.taken().removed.insert(path.to_owned());
+            Ok(())
+        });
+    }
+
+    /// Puts other facts in place of a source's.
+    pub fn replace(&self, source: &Source) {
+        self.noted(|| self.spool(source));
+    }
+
+    /// Keeps prices as the archive's own, in place of those that it has.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn write_own_prices(&self, entries: &Table) -> Result<(), Error> {
+        self.archive.replace(PRICES, entries.to_json_lines().as_bytes())
+    }
+
+    /// Settles all of it again, into as few parts as it needs.
+    pub fn settle_all(&mut self) {
+        self.state.manifest.settled_with.clear();
+    }
+
+    fn taken(&self) -> std::sync::MutexGuard<'_, Taken> {
+        // A thread that panicked left nothing half done: each entry is made by one call.
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn noted(&self, run: impl FnOnce() -> Result<(), Error>) {
+        if let Err(error) = run() {
+            self.taken().error.get_or_insert(error);
+        }
+    }
+
+    fn spool(&self, source: &Source) -> Result<(), Error> {
+        let path = self.next.join("spool");
+        let bytes = parts::encode(source).map_err(Error::file(&path))?;
+        let known = Known {
+            stamp: Stamp::of(source),
+            has_sessions: !source.sessions.is_empty(),
+            rejects: source.health.rejects.iter().map(|it| (it.reason, it.lines)).collect(),
+            unknown_records: source.health.unknown_records,
+            status: source.status,
+            part: 0,
+            offset: 0,
+            length: bytes.len() as u64,
+            links: ledger::links(source),
+        };
+        let mut taken = self.taken();
+        taken.spool.write_all(&bytes).map_err(Error::file(&path))?;
+        let offset = taken.length;
+        taken.length += bytes.len() as u64;
+        taken.sources.insert(source.path.clone(), Known { offset, ..known });
+        Ok(())
+    }
+
+    /// Makes the next generation of what is known and what was taken in, and makes it the current one. Until then the
+    /// archive is as it was, and stays so if anything goes wrong.
+    ///
+    /// # Errors
+    /// The first thing that went wrong.
+    pub fn commit(self) -> Result<Written, Error> {
+        let catalog = self.archive.catalog()?;
+        let own: String = self.archive.own_prices()?.iter().filter_map(|it| serde_json::to_string(it).ok()).collect();
+        let own = xxhash_rust::xxh3::xxh3_64(own.as_bytes());
+        let settled_with = format!("{} {LEDGER} {} {own:x}", env!("CARGO_PKG_VERSION"), catalog.date);
+        let (taken, removed) = {
+            let mut taken = self.taken();
+            if let Some(error) = taken.error.take() {
+                return Err(error);
+            }
+            taken.spool.flush().map_err(Error::file(self.next.join("spool")))?;
+            (std::mem::take(&mut taken.sources), std::mem::take(&mut taken.removed))
+        };
+        let is_settled = self.state.folder.is_some() && self.state.manifest.settled_with == settled_with;
+        if is_settled && taken.is_empty() && removed.is_empty() {
+            let sums = self.state.manifest.sums();
+            return Ok(Written { sums, sources: self.state.sources.clone() });
+        }
+        let (items, dirty) = self.plan(taken, &removed, is_settled);
+        self.next_generation(items, &dirty, settled_with, &catalog)
+    }
+
+    /// All sources with their groups, and the parts that have to be settled again.
+    fn plan(
+        &self,
+        taken: BTreeMap<String, Known>,
+        removed: &BTreeSet<String>,
+        is_settled: bool,
+    ) -> (Vec<(usize, Item)>, BTreeSet<usize>) {
+        let parts = &self.state.manifest.parts;
+        let mut dirty: BTreeSet<usize> = if is_settled { BTreeSet::new() } else { (0..parts.len()).collect() };
+        let mut items: BTreeMap<String, Item> = BTreeMap::new();
+        for (path, known) in &self.state.sources {
+            if taken.contains_key(path) || removed.contains(path) {
+                dirty.insert(known.part);
+            } else {
+                items.insert(path.clone(), Item { path: path.clone(), known: known.clone(), is_new: false });
+            }
+        }
+        for (path, known) in taken.into_iter().filter(|(path, _)| !removed.contains(path)) {
+            items.insert(path.clone(), Item { path, known, is_new: true });
+        }
+        let items: Vec<Item> = items.into_values().collect();
+        let groups = ledger::groups(items.iter().map(|it| it.known.links.as_slice()));
+        let changed: BTreeSet<usize> = groups.iter().zip(&items).filter(|it| it.1.is_new).map(|it| *it.0).collect();
+        let known = groups.iter().zip(&items).filter(|it| !it.1.is_new);
+        dirty.extend(known.filter(|it| changed.contains(it.0)).map(|it| it.1.known.part));
+        let is_small = |it: &usize| {
+            let facts = parts.get(*it).and_then(|it| it.files.get(FACTS));
+            facts.is_some_and(|it| it.bytes < PART / 4)
+        };
+        let small: Vec<usize> = (0..parts.len()).filter(is_small).collect();
+        if small.len() > SMALL_PARTS {
+            dirty.extend(small);
+        }
+        (groups.into_iter().zip(items).collect(), dirty)
+    }
+
+    fn next_generation(
+        &self,
+        items: Vec<(usize, Item)>,
+        dirty: &BTreeSet<usize>,
+        settled_with: String,
+        catalog: &Catalog,
+    ) -> Result<Written, Error> {
+        let old = &self.state.manifest;
+        let generation = old.generation + 1;
+        for folder in TABLES.iter().chain([&FACTS]) {
+            let path = self.next.join(folder);
+            private_folder(&path).map_err(Error::file(&path))?;
+        }
+        let (mut changed, kept): (Vec<_>, Vec<_>) =
+            items.into_iter().partition(|(_, it)| it.is_new || dirty.contains(&it.known.part));
+        let mut manifest = Manifest { generation, settled_with, prices: Some(catalog.date), ..Manifest::default() };
+        let mut sources = BTreeMap::new();
+        let mut places = BTreeMap::new();
+        for (index, part) in old.parts.iter().enumerate().filter(|(index, _)| !dirty.contains(index)) {
+            self.link(part)?;
+            places.insert(index, manifest.parts.len());
+            manifest.parts.push(part.clone());
+        }
+        for (_, item) in kept {
+            let part = places.get(&item.known.part).copied().unwrap_or_default();
+            sources.insert(item.path, Known { part, ..item.known });
+        }
+        // Groups stay together; both they and their members are in the order of paths.
+        changed.sort_by_key(|(group, _)| *group);
+        let batches = batches(changed);
+        let done: Vec<Result<_, Error>> = batches
+            .into_par_iter()
+            .enumerate()
+            .with_max_len(1)
+            .map(|(index, items)| self.part(format!("{generation}-{index}"), items, catalog))
+            .collect();
+        for part in done {
+            let (part, items) = part?;
+            let index = manifest.parts.len();
+            manifest.parts.push(part);
+            sources.extend(items.into_iter().map(|it| (it.path, Known { part: index, ..it.known })));
+        }
+        self.finish(manifest, sources)
+    }
+
+    /// Settles sources and writes them as a part.
+    fn part(&self, name: String, mut items: Vec<Item>, catalog: &Catalog) -> Result<(Part, Vec<Item>), Error> {
+        let mut encoded = Vec::with_capacity(items.len());
+        let mut sources = Vec::with_capacity(items.len());
+        let spool = self.next.join("spool");
+        let mut file = File::open(&spool).map_err(Error::file(&spool))?;
+        for item in &items {
+            let (bytes, source) = if item.is_new {
+                let mut read = || -> io::Result<_> {
+                    let bytes = parts::read_at(&mut file, item.known.offset, item.known.length)?;
+                    let source = parts::decode(&bytes)?;
+                    Ok((bytes, source))
+                };
+                read().map_err(Error::file(&spool))?
+            } else {
+                self.state.load(&item.known)?
+            };
+            encoded.push(bytes);
+            sources.push(source);
+        }
+        let New { part, places, settled } =
+            parts::write(&self.next, name, sources, &encoded, catalog).map_err(Error::file(&self.next))?;
+        let statuses: BTreeMap<&str, SourceStatus> = settled.iter().map(|it| (it.path.as_str(), it.status)).collect();
+        for (item, (offset, length)) in items.iter_mut().zip(places) {
+            (item.known.offset, item.known.length) = (offset, length);
+            item.known.status = statuses.get(item.path.as_str()).copied().unwrap_or(item.known.status);
+        }
+        Ok((part, items))
+    }
+
+    /// Takes a part over as it is.
+    fn link(&self, part: &Part) -> Result<(), Error> {
+        let Some(folder) = &self.state.folder else { return Ok(()) };
+        for kind in part.files.keys() {
+            let name = parts::file_of(part, kind);
+            let (from, to) = (folder.join(&name), self.next.join(&name));
+            // Not every file system has links.
+            let linked = fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop));
+            linked.map_err(Error::file(&from))?;
+        }
+        Ok(())
+    }
+
+    fn finish(&self, mut manifest: Manifest, sources: BTreeMap<String, Known>) -> Result<Written, Error> {
+        let mut written = || -> io::Result<()> {
+            let index = rmp_serde::to_vec_named(&sources).map_err(io::Error::other)?;
+            let index = zstd::bulk::compress(&index, 1)?;
+            let checksum = parts::write_file(&self.next.join(INDEX), sources.len(), |file| file.write_all(&index))?;
+            manifest.index = checksum.hash;
+            let text = serde_json::to_vec_pretty(&manifest)?;
+            parts::write_file(&self.next.join(MANIFEST), 0, |file| file.write_all(&text))?;
+            fs::remove_file(self.next.join("spool"))?;
+            for folder in TABLES.iter().chain([&FACTS, &""]) {
+                sync_folder(&self.next.join(folder))?;
+            }
+            let name = format!("{GENERATION}{}", manifest.generation);
+            let folder = self.archive.folder.join(&name);
+            // Of a process that died between its two renames.
+            remove(&folder)?;
+            fs::rename(&self.next, &folder)?;
+            sync_folder(&self.archive.folder)?;
+            self.archive.make_current(&name)?;
+            Ok(())
+        };
+        written().map_err(Error::file(&self.next))?;
+        self.clean_up(manifest.generation);
+        Ok(Written { sums: manifest.sums(), sources })
+    }
+
+    /// Removes generations that nobody reads any more: all but the current one and the one before it. What cannot be removed
+    /// is only in the way.
+    fn clean_up(&self, current: u64) {
+        for entry in fs::read_dir(&self.archive.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let number = name.to_str().and_then(|it| it.strip_prefix(GENERATION)?.parse::<u64>().ok());
+            if number.is_some_and(|it| it != current && it + 1 != current) {
+                let _ = remove(&entry.path());
+            }
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let _ = remove(&self.next);
+    }
+}
+
+/// Whole groups, together about as large as a part.
+fn batches(items: Vec<(usize, Item)>) -> Vec<Vec<Item>> {
+    let mut batches: Vec<Vec<Item>> = Vec::new();
+    let mut size = 0;
+    let mut last = None;
+    for (group, item) in items {
+        if batches.is_empty() || (size >= PART && last != Some(group)) {
+            batches.push(Vec::new());
+            size = 0;
+        }
+        size += item.known.length;
+        last = Some(group);
+        if let Some(batch) = batches.last_mut() {
+            batch.push(item);
+        }
+    }
+    batches
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
