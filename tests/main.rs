@@ -6,6 +6,8 @@ mod archive;
 #[cfg(feature = "archive")]
 mod commands;
 mod databases;
+#[cfg(feature = "archive")]
+mod faults;
 mod golden;
 mod invariants;
 mod prices;

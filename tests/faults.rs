@@ -1,0 +1,193 @@
+//! What SQLite promises of its file: whatever happens to an ingest, the archive is as it was before it, or as after it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use agentlogs::archive::{Archive, Sums};
+
+use crate::root;
+
+fn ingest(program: &mut Command, logs: &Path, archive: &Path) -> std::process::Child {
+    let program = program.arg("ingest").arg(logs).arg("--archive").arg(archive);
+    program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_agentlogs"))
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in walkdir::WalkDir::new(from) {
+        let entry = entry.unwrap();
+        let to = to.join(entry.path().strip_prefix(from).unwrap());
+        if entry.file_type().is_symlink() {
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(fs::read_link(entry.path()).unwrap(), to).unwrap();
+        } else if entry.file_type().is_dir() {
+            fs::create_dir_all(to).unwrap();
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+/// What the archive holds, once it was found whole.
+fn held(archive: &Path) -> Option<Sums> {
+    let archive = Archive::at(archive);
+    match archive.check() {
+        Ok(checked) => {
+            assert_eq!(checked.problems, []);
+            Some(archive.sums().unwrap())
+        }
+        Err(agentlogs::archive::Error::Missing(_)) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// An archive of some logs, and the logs with more beside them.
+struct Before {
+    folder: tempfile::TempDir,
+}
+
+impl Before {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let logs = folder.path().join("logs");
+        for format in ["drover-events", "pi-session", "opencode-export"] {
+            copy(&root().join("sample-logs").join(format), &logs.join(format));
+        }
+        assert!(ingest(&mut program(), &logs, &folder.path().join("before")).wait().unwrap().success());
+        for format in ["claude-transcript", "codex-rollout", "opencode-storage"] {
+            copy(&root().join("sample-logs").join(format), &logs.join(format));
+        }
+        Self { folder }
+    }
+
+    /// Runs an ingest that may fail in an archive of its own, from nothing or from the one before. Whatever became of it, the
+    /// archive is whole, and the next ingest ends as if nothing had been. Says whether the first one took effect.
+    fn survives(&self, name: &str, is_first: bool, run: impl FnOnce(&Path, &Path)) -> bool {
+        let logs = self.folder.path().join("logs");
+        let (before, archive) = (self.folder.path().join("before"), self.folder.path().join(name));
+        if !is_first {
+            copy(&before, &archive);
+        }
+        let old = held(&archive);
+        run(&logs, &archive);
+        let now = held(&archive);
+        assert!(ingest(&mut program(), &logs, &archive).wait().unwrap().success());
+        let whole = held(&archive);
+        assert!(now == old || now == whole, "{now:?} is neither {old:?} nor {whole:?}");
+        // Nothing is left behind: a lock, the current generation, perhaps the one before it, no work of who died.
+        let names: BTreeSet<String> =
+            fs::read_dir(&archive).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        let is_own = |it: &String| {
+            ["agentlogs.json", "lock", "current"].contains(&it.as_str()) || it.starts_with("generation-")
+        };
+        assert!(names.iter().all(is_own) && names.len() <= 5, "{names:?}");
+        fs::remove_dir_all(&archive).unwrap();
+        now == whole
+    }
+}
+
+/// How many points are tried; `FAULTS=500 cargo test faults` tries more.
+fn points() -> u32 {
+    std::env::var("FAULTS").ok().and_then(|it| it.parse().ok()).unwrap_or(24)
+}
+
+#[test]
+fn a_process_that_is_killed_leaves_the_archive_before_or_after() {
+    let before = Before::new();
+    let start = Instant::now();
+    let time = || {
+        before.survives("whole", false, |logs, archive| {
+            assert!(ingest(&mut program(), logs, archive).wait().unwrap().success());
+        })
+    };
+    assert!(time());
+    // Two ingests and three checks: an ingest is shorter.
+    let time = start.elapsed() / 2;
+    let mut outcomes = BTreeSet::new();
+    for point in 0..points() {
+        let after = time * point / points();
+        outcomes.insert(before.survives(&format!("killed-{point}"), point % 3 == 0, |logs, archive| {
+            let mut child = ingest(&mut program(), logs, archive);
+            std::thread::sleep(Duration::max(after, Duration::from_micros(1)));
+            let _ = child.kill();
+            child.wait().unwrap();
+        }));
+    }
+    assert!(outcomes.contains(&false), "every ingest ended before it was killed");
+}
+
+/// A full disk: writes beyond a size fail.
+#[cfg(unix)]
+#[test]
+fn a_write_that_fails_changes_nothing() {
+    let before = Before::new();
+    let mut failed = 0;
+    for point in 0..points() {
+        // In blocks of 512 bytes: the files are some kilobytes large.
+        let limit = point * 2;
+        before.survives(&format!("full-{point}"), point % 3 == 0, |logs, archive| {
+            let mut shell = Command::new("sh");
+            let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
+            shell.arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_agentlogs"));
+            let status = ingest(&mut shell, logs, archive).wait().unwrap();
+            // It says so, and does not die of it.
+            assert!(matches!(status.code(), Some(0 | 1)), "{status}");
+            failed += u32::from(!status.success());
+        });
+    }
+    assert!(failed > 0);
+}
+
+/// Two at once: one waits for the other, and both are in.
+#[test]
+fn writers_wait_for_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("archive");
+    let formats = ["drover-events", "pi-session", "claude-transcript", "codex-rollout"];
+    let logs = |format: &str| root().join("sample-logs").join(format);
+    let children: Vec<_> = formats.iter().map(|it| ingest(&mut program(), &logs(it), &archive)).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let at_once = held(&archive).unwrap();
+    let one_by_one = folder.path().join("one-by-one");
+    for format in formats {
+        assert!(ingest(&mut program(), &logs(format), &one_by_one).wait().unwrap().success());
+    }
+    let same = |it: Sums| (it.sessions, it.turns, it.tool_calls, it.tokens, it.unpriced_tokens);
+    assert_eq!(same(at_once), same(held(&one_by_one).unwrap()));
+}
+
+/// Readers need no lock: while an archive is written over and over, every report finds a whole one.
+#[test]
+fn a_reader_never_sees_a_half() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, logs) = (folder.path().join("archive"), folder.path().join("logs"));
+    fs::create_dir_all(&logs).unwrap();
+    let sample = fs::read(root().join("sample-logs/drover-events/quota.jsonl")).unwrap();
+    fs::write(logs.join("0.jsonl"), &sample).unwrap();
+    assert!(ingest(&mut program(), &logs, &archive).wait().unwrap().success());
+    let known = Archive::at(&archive).sums().unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for round in 1..8 {
+                // Copies change `sources` and nothing else.
+                fs::write(logs.join(format!("{round}.jsonl")), &sample).unwrap();
+                assert!(ingest(&mut program(), &logs, &archive).wait().unwrap().success());
+            }
+        });
+        while !writer.is_finished() {
+            let archive = Archive::at(&archive);
+            let sql = "SELECT COUNT(*) AS sessions, SUM(total_tokens) AS tokens FROM sessions";
+            let frame = agentlogs::query::query(archive.tables().unwrap(), sql).unwrap();
+            let value = |it: &str| frame.column(it).unwrap().get(0).unwrap().extract::<i64>();
+            assert_eq!((value("sessions"), value("tokens")), (i64::try_from(known.sessions).ok(), Some(known.tokens)));
+        }
+    });
+}
