@@ -31,6 +31,8 @@ pub enum Command {
     Archive(ArchiveCommand),
     /// Say what a log is, why, and what it tells, as JSON
     Inspect(Inspect),
+    /// Measure how fast these logs are read on this machine, by format and stage
+    Bench(Bench),
     /// List the formats that can be read
     Runtimes(Printed),
     /// List the tables and their columns
@@ -343,6 +345,15 @@ pub struct Inspect {
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// Folders and files to read; nothing is written
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub printed: Printed,
 }
 
 #[derive(Debug, Args)]

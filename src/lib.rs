@@ -15,7 +15,7 @@
 //! ---------- below here only with the feature `archive` (polars)
 //! frames     tables -> polars frames; the only place that spells column names
 //! archive    frames <-> parquet
-//! query, reports, export, render
+//! query, reports, export, render, measure
 //! ```
 //!
 //! What is nowhere: adapters do no I/O and know neither clock nor environment nor polars; no format's name stands outside
@@ -39,6 +39,8 @@ pub mod json;
 pub mod ledger;
 pub mod lines;
 pub mod log;
+#[cfg(feature = "archive")]
+pub mod measure;
 pub mod prices;
 #[cfg(feature = "archive")]
 pub mod query;

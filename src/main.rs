@@ -36,6 +36,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Export(args) => commands::export::run(args),
         Command::Archive(args) => commands::archive::run(args),
         Command::Prices(args) => commands::prices::run(args),
+        Command::Bench(args) => commands::bench::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Runtimes(args) => commands::lists::runtimes(args),
         Command::Schema(args) => commands::lists::schema(args),

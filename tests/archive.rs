@@ -206,3 +206,110 @@ fn groups_settle_apart_as_together() {
         assert!(apart.equals_missing(&whole), "{name}\n{}\n{}", shown(&apart), shown(&whole));
     }
 }
+
+/// Archives of several machines become one: the order does not matter, and twice is once.
+#[test]
+fn archives_merge_in_any_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = |name: &str| Archive::at(folder.path().join(name));
+    let parts = ["a", "b", "c"].map(archive);
+    for (index, source) in facts(Content::None).iter().enumerate() {
+        // Neighbours are often parts of one session. Each third is known to two of the three.
+        for part in [index % 3, (index + 1) % 3] {
+            let writer = parts[part].write().unwrap();
+            writer.add(source);
+            writer.commit().unwrap();
+        }
+    }
+    let merged = |name: &str, order: &[usize]| {
+        let whole = archive(name);
+        for part in order {
+            let writer = whole.write().unwrap();
+            for source in parts[*part].known_facts().unwrap().values() {
+                writer.merge(source);
+            }
+            writer.commit().unwrap();
+        }
+        assert_eq!(whole.check().unwrap().problems, []);
+        let tables = whole.tables().unwrap().into_iter();
+        tables.map(|(name, it)| format!("{name}\n{}", shown(&sorted(&it.collect().unwrap())))).collect::<Vec<_>>()
+    };
+    let expected: Vec<_> = sample_frames().iter().map(|(name, it)| format!("{name}\n{}", shown(&sorted(it)))).collect();
+    assert_eq!(merged("abc", &[0, 1, 2]), expected);
+    assert_eq!(merged("cbacc", &[2, 1, 0, 2, 2]), expected);
+}
+
+/// Of two looks at one file the later stands, whichever comes first.
+#[test]
+fn the_later_look_at_a_file_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("logs");
+    fs::create_dir_all(&logs).unwrap();
+    let sample = fs::read(root().join("sample-logs/drover-events/quota.jsonl")).unwrap();
+    let begun = sample.iter().position(|it| *it == b'\n').unwrap() + 1;
+    let looks = [("early", &sample[..begun]), ("late", &sample[..])].map(|(name, content)| {
+        fs::write(logs.join("a.jsonl"), content).unwrap();
+        let archive = Archive::at(folder.path().join(name));
+        ingest(&archive, std::slice::from_ref(&logs));
+        archive
+    });
+    for (name, order) in [("forth", [0, 1]), ("back", [1, 0])] {
+        let merged = Archive::at(folder.path().join(name));
+        for look in order {
+            let writer = merged.write().unwrap();
+            for source in looks[look].known_facts().unwrap().values() {
+                writer.merge(source);
+            }
+            writer.commit().unwrap();
+        }
+        assert_eq!(merged.sums().unwrap(), looks[1].sums().unwrap(), "{name}");
+        assert_eq!(merged.known_facts().unwrap().len(), 1);
+    }
+}
+
+/// What is forgotten is gone, with its rows; what was linked to it stays whole.
+#[test]
+fn what_is_forgotten_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"));
+    ingest(&archive, &[root().join("sample-logs")]);
+    let all = archive.sums().unwrap();
+    let writer = archive.write().unwrap();
+    let paths: Vec<String> = writer.known().keys().filter(|it| it.contains("/claude-")).cloned().collect();
+    for path in &paths {
+        writer.remove(path);
+    }
+    let left = writer.commit().unwrap().sums;
+    assert_eq!(archive.check().unwrap().problems, []);
+    assert!(left.sessions < all.sessions && left.sessions > 0 && left.tokens < all.tokens);
+    let sql = "SELECT COUNT(*) AS rows FROM sources WHERE source_path LIKE '%/claude-%'";
+    let frame = query::query(archive.tables().unwrap(), sql).unwrap();
+    assert_eq!(frame.column("rows").unwrap().get(0).unwrap().extract::<i64>(), Some(0));
+    // The logs are still there: the next ingest takes them in again.
+    ingest(&archive, &[root().join("sample-logs")]);
+    let again = archive.sums().unwrap();
+    assert_eq!((again.sessions, again.tokens), (all.sessions, all.tokens));
+}
+
+/// A bit that flips on the disk is found.
+#[test]
+fn damage_is_found_in_every_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"));
+    ingest(&archive, &[root().join("sample-logs/drover-events")]);
+    let current = archive.folder().join("current").canonicalize().unwrap();
+    for entry in walkdir::WalkDir::new(&current) {
+        let entry = entry.unwrap();
+        let bytes = fs::read(entry.path()).unwrap_or_default();
+        if bytes.is_empty() || entry.file_name() == "manifest.json" {
+            continue;
+        }
+        let mut broken = bytes.clone();
+        broken[bytes.len() / 2] ^= 1;
+        fs::write(entry.path(), broken).unwrap();
+        let found = archive.check().map(|it| it.problems.len());
+        assert!(found.is_err() || found.is_ok_and(|it| it > 0), "{}", entry.path().display());
+        fs::write(entry.path(), bytes).unwrap();
+    }
+    assert_eq!(archive.check().unwrap().problems, []);
+}

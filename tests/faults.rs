@@ -83,9 +83,8 @@ impl Before {
         // Nothing is left behind: a lock, the current generation, perhaps the one before it, no work of who died.
         let names: BTreeSet<String> =
             fs::read_dir(&archive).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
-        let is_own = |it: &String| {
-            ["agentlogs.json", "lock", "current"].contains(&it.as_str()) || it.starts_with("generation-")
-        };
+        let is_own =
+            |it: &String| ["agentlogs.json", "lock", "current"].contains(&it.as_str()) || it.starts_with("generation-");
         assert!(names.iter().all(is_own) && names.len() <= 5, "{names:?}");
         fs::remove_dir_all(&archive).unwrap();
         now == whole

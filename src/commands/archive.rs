@@ -48,7 +48,7 @@ pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
                         writer.replace(&source);
                     }
                 }
-                say(&format!("{} sessions forgotten", grouped(forgotten)));
+                say(&format!("{} sessions are forgotten", grouped(forgotten)));
             } else {
                 for path in writer.known().keys().filter(|path| patterns.iter().any(|it| fits(path, it))) {
                     writer.remove(path);
@@ -57,7 +57,7 @@ pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
                 if forgotten == 0 {
                     bail!("no source of the archive fits {}", sources.join(", "));
                 }
-                say(&format!("{} files forgotten", grouped(forgotten)));
+                say(&format!("{} files are forgotten", grouped(forgotten)));
             }
             told(&archive, &writer.commit()?.sums);
             Ok(Outcome::Done)
@@ -75,11 +75,12 @@ fn check(archive: &Archive) -> anyhow::Result<Outcome> {
     for problem in &checked.problems {
         complain(format_args!("{problem}"));
     }
+    let count = |count: usize, what: &str| format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" });
     say(&format!(
-        "{} sources in {} parts, {} files, {} bytes: {}",
-        grouped(checked.sources),
-        grouped(checked.parts),
-        grouped(checked.files),
+        "{} in {}, {}, {} bytes: {}",
+        count(checked.sources, "source"),
+        count(checked.parts, "part"),
+        count(checked.files, "file"),
         grouped(checked.bytes),
         if checked.problems.is_empty() { "as written, and it adds up" } else { "damaged" }
     ));

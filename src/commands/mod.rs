@@ -1,6 +1,7 @@
 //! The commands: each makes sense of its arguments, calls the library, and prints.
 
 pub mod archive;
+pub mod bench;
 pub mod export;
 pub mod ingest;
 pub mod inspect;

@@ -1,0 +1,134 @@
+//! How fast this machine reads a user's own logs, stage by stage: what `agentlogs bench` prints.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use crate::adapters::{self, Hints};
+use crate::builder::Content;
+use crate::discover::{self, discover};
+use crate::lines::Lines;
+use crate::source::{Source, SourceStatus, path_text};
+use crate::{costs, database, frames, ledger, log, prices};
+
+/// What was measured of the files of one format, or of all.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Measured {
+    /// Files.
+    pub files: usize,
+    /// Their bytes, decompressed.
+    pub bytes: u64,
+    /// Their lines.
+    pub lines: u64,
+    /// Their sessions.
+    pub sessions: usize,
+    /// Time to map, read or decompress them, in sum over threads, as the following.
+    pub open: Duration,
+    /// Time to find lines and records.
+    pub split: Duration,
+    /// Time to tell their format.
+    pub detect: Duration,
+    /// Time to parse and fold them into sessions.
+    pub parse: Duration,
+}
+
+impl Measured {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            files: self.files + other.files,
+            bytes: self.bytes + other.bytes,
+            lines: self.lines + other.lines,
+            sessions: self.sessions + other.sessions,
+            open: self.open + other.open,
+            split: self.split + other.split,
+            detect: self.detect + other.detect,
+            parse: self.parse + other.parse,
+        }
+    }
+}
+
+/// What was measured of a run.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// By format; without one, what no format claims.
+    pub formats: BTreeMap<Option<&'static str>, Measured>,
+    /// Time of all files, by the clock.
+    pub read: Duration,
+    /// Time to settle the ledger.
+    pub settle: Duration,
+    /// Time to price its rows.
+    pub price: Duration,
+    /// Time to make frames of its tables.
+    pub frames: Duration,
+    /// Time to compress them as parquet, nowhere.
+    pub write: Duration,
+    /// What could not be walked.
+    pub errors: Vec<discover::Error>,
+}
+
+impl Run {
+    /// All formats together.
+    pub fn all(&self) -> Measured {
+        self.formats.values().fold(Measured::default(), |sum, it| sum.plus(*it))
+    }
+}
+
+fn timed<T>(time: &mut Duration, run: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = run();
+    *time += start.elapsed();
+    result
+}
+
+/// Reads all logs at and below the roots as an ingest does, and keeps nothing but the times.
+pub fn run(roots: &[std::path::PathBuf]) -> Run {
+    let (mut found, errors) = discover(roots, None);
+    found.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
+    let mut run = Run { errors, ..Run::default() };
+    let looked: Vec<_> = timed(&mut run.read, || {
+        let files = found.par_iter().with_max_len(1).filter(|it| !it.is_stream);
+        files.filter_map(|it| look(&it.path)).collect()
+    });
+    let mut sources = Vec::new();
+    for (format, measured, source) in looked {
+        let sum = run.formats.entry(format).or_default();
+        *sum = sum.plus(measured);
+        sources.push(source);
+    }
+    let mut tables = timed(&mut run.settle, || ledger::settle(sources));
+    timed(&mut run.price, || costs::price(&mut tables, prices::Catalog::built_in()));
+    let frames = timed(&mut run.frames, || frames::frames(&tables).unwrap_or_default());
+    timed(&mut run.write, || {
+        for (_, mut frame) in frames {
+            // Nothing can fail: it goes nowhere.
+            let _ = crate::archive::write_parquet(std::io::sink(), &mut frame);
+        }
+    });
+    run
+}
+
+fn look(path: &std::path::Path) -> Option<(Option<&'static str>, Measured, Source)> {
+    let mut measured = Measured { files: 1, ..Measured::default() };
+    let content = timed(&mut measured.open, || log::open(path)).ok()?;
+    let mut rows = None;
+    if database::is_database(&content) {
+        rows = timed(&mut measured.open, || database::read(Some(path), &content, adapters::TABLES)).ok();
+    }
+    let bytes = rows.as_ref().map_or(&*content, |it| &*it.text);
+    measured.bytes = bytes.len() as u64;
+    measured.lines = timed(&mut measured.split, || Lines::new(bytes).count()) as u64;
+    let path = path_text(path);
+    let hints = Hints { runtime: None, path: &path };
+    timed(&mut measured.detect, || std::hint::black_box(adapters::detect(bytes, hints)));
+    let parsed = timed(&mut measured.parse, || adapters::parse(bytes, hints, Content::None));
+    measured.sessions = parsed.sessions.len();
+    let source = Source {
+        path: path.clone(),
+        status: SourceStatus::Parsed,
+        health: parsed.health,
+        sessions: parsed.sessions,
+        ..Source::default()
+    };
+    Some((parsed.format, measured, source))
+}
