@@ -6,8 +6,6 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
-
 use super::parts::{self, FACTS, New, Part, Sums};
 use super::{
     Archive, Error, GENERATION, INDEX, Known, Lock, MANIFEST, MARKER, Manifest, Marker, NEXT, PRICES, State, VERSION,
@@ -299,13 +297,7 @@ impl Writer {
         }
         // Groups stay together; both they and their members are in the order of paths.
         changed.sort_by_key(|(group, _)| *group);
-        let batches = batches(changed);
-        let done: Vec<Result<_, Error>> = batches
-            .into_par_iter()
-            .enumerate()
-            .with_max_len(1)
-            .map(|(index, items)| self.part(format!("{generation}-{index}"), items, catalog))
-            .collect();
+        let done = self.parts(batches(changed), generation, catalog);
         for part in done {
             let (part, items) = part?;
             let index = manifest.parts.len();
@@ -313,6 +305,31 @@ impl Writer {
             sources.extend(items.into_iter().map(|it| (it.path, Known { part: index, ..it.known })));
         }
         self.finish(manifest, sources)
+    }
+
+    /// Settles batches of sources and writes each as a part, on all cores. Threads of our own: one of rayon's that waits for
+    /// polars would begin with another batch meanwhile, and hold both.
+    fn parts(
+        &self,
+        batches: Vec<Vec<Item>>,
+        generation: u64,
+        catalog: &Catalog,
+    ) -> Vec<Result<(Part, Vec<Item>), Error>> {
+        let threads = rayon::current_num_threads().min(batches.len());
+        let mut done: Vec<Option<_>> = batches.iter().map(|_| None).collect();
+        let work = Mutex::new(batches.into_iter().zip(&mut done).enumerate());
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    loop {
+                        let next = work.lock().unwrap_or_else(PoisonError::into_inner).next();
+                        let Some((index, (items, place))) = next else { break };
+                        *place = Some(self.part(format!("{generation}-{index}"), items, catalog));
+                    }
+                });
+            }
+        });
+        done.into_iter().flatten().collect()
     }
 
     /// Settles sources and writes them as a part.
