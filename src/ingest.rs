@@ -109,18 +109,23 @@ pub struct Taken {
 /// time, read with the same options by the same version, is not read again.
 pub fn read(options: &Options, known: &BTreeMap<String, Stamp>, progress: &Progress) -> Taken {
     let sources = Mutex::new(Vec::new());
-    let mut taken = read_into(options, known, progress, |source| {
-        sources.lock().unwrap_or_else(PoisonError::into_inner).push(source);
-    });
+    let mut taken = read_into(
+        options,
+        |it| known.get(it),
+        progress,
+        |source| {
+            sources.lock().unwrap_or_else(PoisonError::into_inner).push(source);
+        },
+    );
     taken.sources = sources.into_inner().unwrap_or_else(PoisonError::into_inner);
     taken.sources.sort_by(|a, b| a.path.cmp(&b.path));
     taken
 }
 
 /// As [`read`], but hands each file on as soon as it is read, in any order, so that the memory need not hold them all.
-pub fn read_into(
+pub fn read_into<'a>(
     options: &Options,
-    known: &BTreeMap<String, Stamp>,
+    known: impl Fn(&str) -> Option<&'a Stamp> + Sync,
     progress: &Progress,
     take: impl Fn(Source) + Sync,
 ) -> Taken {
@@ -144,7 +149,7 @@ pub fn read_into(
                 && it.modified_at == file.modified_at
                 && it.options == xxhash_rust::xxh3::xxh3_64(fingerprint_of(&file, &fingerprint).as_bytes())
         };
-        if known.get(&path).is_some_and(is_same) {
+        if known(&path).is_some_and(is_same) {
             done(&file);
             unchanged.insert(path);
         } else {
@@ -157,7 +162,7 @@ pub fn read_into(
         .par_iter()
         .with_max_len(1)
         .filter_map(|file| {
-            let source = read_file(file, options, &fingerprint, known.get(&path_text(&file.path)), |_, _| ());
+            let source = read_file(file, options, &fingerprint, known(&path_text(&file.path)), |_, _| ());
             let unread = unread(file, &source);
             take(source);
             done(file);

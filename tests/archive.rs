@@ -28,7 +28,7 @@ fn sorted(frame: &DataFrame) -> DataFrame {
 fn ingest(archive: &Archive, roots: &[std::path::PathBuf]) -> ingest::Taken {
     let writer = archive.write().unwrap();
     let options = Options { roots: roots.to_vec(), ..Options::default() };
-    let taken = ingest::read_into(&options, writer.known(), &Progress::default(), |it| writer.add(&it));
+    let taken = ingest::read_into(&options, |it| writer.known(it), &Progress::default(), |it| writer.add(&it));
     writer.commit().unwrap();
     assert_eq!(archive.check().unwrap().problems, []);
     taken
@@ -275,7 +275,7 @@ fn what_is_forgotten_is_gone() {
     ingest(&archive, &[root().join("sample-logs")]);
     let all = archive.sums().unwrap();
     let writer = archive.write().unwrap();
-    let paths: Vec<String> = writer.known().keys().filter(|it| it.contains("/claude-")).cloned().collect();
+    let paths: Vec<String> = writer.paths().filter(|it| it.contains("/claude-")).map(str::to_owned).collect();
     for path in &paths {
         writer.remove(path);
     }

@@ -31,7 +31,6 @@ const SMALL_PARTS: usize = 8;
 pub struct Writer {
     archive: Archive,
     state: State,
-    stamps: BTreeMap<String, Stamp>,
     next: PathBuf,
     taken: Mutex<Taken>,
     _lock: Lock,
@@ -93,13 +92,17 @@ impl Writer {
             removed: BTreeSet::new(),
             error: None,
         };
-        let stamps = state.sources.iter().map(|(path, it)| (path.clone(), it.stamp.clone())).collect();
-        Ok(Self { archive, state, stamps, next, taken: Mutex::new(taken), _lock: lock })
+        Ok(Self { archive, state, next, taken: Mutex::new(taken), _lock: lock })
     }
 
-    /// The sources that are known, by path.
-    pub fn known(&self) -> &BTreeMap<String, Stamp> {
-        &self.stamps
+    /// By what a source is known again, if it is known.
+    pub fn known(&self, path: &str) -> Option<&Stamp> {
+        self.state.sources.get(path).map(|it| &it.stamp)
+    }
+
+    /// The paths of all sources that are known.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.state.sources.keys().map(String::as_str)
     }
 
     /// What a source told when it was last read.
@@ -210,7 +213,7 @@ impl Writer {
     ///
     /// # Errors
     /// The first thing that went wrong.
-    pub fn commit(self) -> Result<Written, Error> {
+    pub fn commit(mut self) -> Result<Written, Error> {
         let catalog = self.archive.catalog()?;
         let own: String = self.archive.own_prices()?.iter().filter_map(|it| serde_json::to_string(it).ok()).collect();
         let own = xxhash_rust::xxh3::xxh3_64(own.as_bytes());
@@ -226,7 +229,7 @@ impl Writer {
         let is_settled = self.state.folder.is_some() && self.state.manifest.settled_with == settled_with;
         if is_settled && taken.is_empty() && removed.is_empty() {
             let sums = self.state.manifest.sums();
-            return Ok(Written { sums, sources: self.state.sources.clone() });
+            return Ok(Written { sums, sources: std::mem::take(&mut self.state.sources) });
         }
         let (items, dirty) = self.plan(taken, &removed, is_settled);
         self.next_generation(items, &dirty, settled_with, &catalog)
@@ -234,19 +237,20 @@ impl Writer {
 
     /// All sources with their groups, and the parts that have to be settled again.
     fn plan(
-        &self,
+        &mut self,
         taken: BTreeMap<String, Known>,
         removed: &BTreeSet<String>,
         is_settled: bool,
     ) -> (Vec<(usize, Item)>, BTreeSet<usize>) {
+        let known = std::mem::take(&mut self.state.sources);
         let parts = &self.state.manifest.parts;
         let mut dirty: BTreeSet<usize> = if is_settled { BTreeSet::new() } else { (0..parts.len()).collect() };
         let mut items: BTreeMap<String, Item> = BTreeMap::new();
-        for (path, known) in &self.state.sources {
-            if taken.contains_key(path) || removed.contains(path) {
+        for (path, known) in known {
+            if taken.contains_key(&path) || removed.contains(&path) {
                 dirty.insert(known.part);
             } else {
-                items.insert(path.clone(), Item { path: path.clone(), known: known.clone(), is_new: false });
+                items.insert(path.clone(), Item { path, known, is_new: false });
             }
         }
         for (path, known) in taken.into_iter().filter(|(path, _)| !removed.contains(path)) {

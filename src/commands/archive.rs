@@ -50,7 +50,7 @@ pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
                 }
                 say(&format!("{} sessions are forgotten", grouped(forgotten)));
             } else {
-                for path in writer.known().keys().filter(|path| patterns.iter().any(|it| fits(path, it))) {
+                for path in writer.paths().filter(|path| patterns.iter().any(|it| fits(path, it))) {
                     writer.remove(path);
                     forgotten += 1;
                 }

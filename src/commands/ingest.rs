@@ -24,10 +24,15 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
     let progress = Progress::default();
     let looked_at = Mutex::new(BTreeSet::new());
     let mut taken = watched(&progress, || {
-        ingest::read_into(&options, writer.known(), &progress, |source| {
-            writer.add(&source);
-            looked_at.lock().unwrap_or_else(PoisonError::into_inner).insert(source.path);
-        })
+        ingest::read_into(
+            &options,
+            |it| writer.known(it),
+            &progress,
+            |source| {
+                writer.add(&source);
+                looked_at.lock().unwrap_or_else(PoisonError::into_inner).insert(source.path);
+            },
+        )
     });
     for error in &taken.errors {
         complain(format_args!("{error}"));
