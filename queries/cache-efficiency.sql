@@ -1,12 +1,16 @@
--- How much of each model's prompts came from the cache
+-- How much of each model's prompts came from the cache, and what cached and uncached tokens cost
 SELECT
     runtime,
     model,
+    COUNT(*) AS turns,
     SUM(input_tokens) AS input_tokens,
     SUM(cache_read_tokens) AS cache_read_tokens,
     SUM(cache_write_tokens) AS cache_write_tokens,
-    SUM(cache_read_tokens) * 1.0 / SUM(context_tokens) AS cache_hit_rate
+    CAST(SUM(cache_read_tokens) AS DOUBLE) / NULLIF(SUM(context_tokens), 0) AS cache_hit_rate,
+    SUM(input_cost_usd) AS input_cost_usd,
+    SUM(cache_read_cost_usd) AS cache_read_cost_usd,
+    SUM(cache_write_cost_usd) AS cache_write_cost_usd
 FROM turns
 WHERE grain = 'turn' AND context_tokens > 0
 GROUP BY runtime, model
-ORDER BY runtime, model
+ORDER BY runtime, model NULLS LAST

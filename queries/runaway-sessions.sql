@@ -1,17 +1,24 @@
--- Sessions that cost the most, with what they did and how they ended
+-- Sessions that ran away: the dearest, and how many times the median of their runtime they cost
+WITH medians AS (
+    SELECT runtime, MEDIAN(cost_usd) AS median_cost_usd
+    FROM sessions
+    GROUP BY runtime
+)
 SELECT
-    session_id,
-    runtime,
-    model,
-    project,
-    status,
-    error_kind,
-    turns,
-    tool_calls,
-    tool_errors,
-    compactions,
-    total_tokens,
-    cost_usd
-FROM sessions
-ORDER BY cost_usd DESC NULLS LAST, total_tokens DESC NULLS LAST, session_id, runtime
+    s.session_id,
+    s.runtime,
+    s.model,
+    s.project,
+    s.status,
+    s.error_kind,
+    s.turns,
+    s.tool_calls,
+    s.tool_errors,
+    s.compactions,
+    s.total_tokens,
+    s.cost_usd,
+    s.cost_usd / NULLIF(m.median_cost_usd, 0) AS times_median
+FROM sessions s
+JOIN medians m ON s.runtime = m.runtime
+ORDER BY s.cost_usd DESC NULLS LAST, s.total_tokens DESC NULLS LAST, s.session_id, s.runtime
 LIMIT 20

@@ -7,4 +7,4 @@ SELECT
     SUM(cost_usd) AS cost_usd
 FROM turns
 GROUP BY week, model
-ORDER BY week, model
+ORDER BY week NULLS LAST, model NULLS LAST

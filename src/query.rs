@@ -123,15 +123,19 @@ fn explained(error: &PolarsError) -> String {
 fn nearest(name: &str, mut names: Vec<&str>) -> String {
     names.sort_unstable();
     names.dedup();
-    let near = names
-        .iter()
-        .map(|it| (strsim::jaro_winkler(&name.to_lowercase(), it), it))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|it| it.0 > 0.75);
-    match near {
-        Some((_, near)) => format!("; did you mean {near:?}?"),
+    match near(name, names.iter().copied()) {
+        Some(near) => format!("; did you mean {near:?}?"),
         None => format!("; there are: {}", names.join(", ")),
     }
+}
+
+/// The name among these that was nearly meant.
+pub fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    names
+        .map(|it| (strsim::jaro_winkler(&name.to_lowercase(), it), it))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|it| it.0 > 0.75)
+        .map(|it| it.1)
 }
 
 #[cfg(test)]

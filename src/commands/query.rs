@@ -14,20 +14,7 @@ struct Named {
     sql: &'static str,
 }
 
-macro_rules! named {
-    ($($name:literal),* $(,)?) => {
-        &[$(Named { name: $name, sql: include_str!(concat!("../../queries/", $name, ".sql")) }),*]
-    };
-}
-
-static QUERIES: &[Named] = named![
-    "cache-efficiency",
-    "failing-tools",
-    "runaway-sessions",
-    "subagent-share",
-    "weekly-cost-by-model",
-    "what-was-lost",
-];
+static QUERIES: &[Named] = include!(concat!(env!("OUT_DIR"), "/queries.rs"));
 
 impl Named {
     fn about(&self) -> &'static str {
@@ -42,12 +29,28 @@ pub fn run(args: Query) -> anyhow::Result<Outcome> {
     let sql = match (args.sql.as_deref(), &args.file) {
         (_, Some(path)) => std::fs::read_to_string(path).with_context(|| path.display().to_string())?,
         (Some("-"), None) => std::io::read_to_string(std::io::stdin().take(1 << 24)).context("stdin")?,
-        (Some(sql), None) => QUERIES.iter().find(|it| it.name == sql).map_or(sql, |it| it.sql).to_owned(),
+        (Some(sql), None) => match QUERIES.iter().find(|it| it.name == sql) {
+            Some(named) => named.sql.to_owned(),
+            None if is_name(sql) => anyhow::bail!(unknown(sql)),
+            None => sql.to_owned(),
+        },
         (None, None) => String::new(),
     };
     let frame = agentlogs::query::query(tables(args.from)?, &sql)?;
     print(&frame, args.printed, None)?;
     Ok(Outcome::Done)
+}
+
+/// No SQL is one word, except for one that asks nothing.
+fn is_name(sql: &str) -> bool {
+    !sql.is_empty() && sql.chars().all(|it| it.is_ascii_alphanumeric() || it == '-' || it == '_')
+}
+
+fn unknown(name: &str) -> String {
+    let near = agentlogs::query::near(name, QUERIES.iter().map(|it| it.name));
+    let near =
+        near.map_or_else(|| "`agentlogs query --list` lists them".to_owned(), |it| format!("did you mean {it:?}?"));
+    format!("no query {name:?}; {near}")
 }
 
 fn list(printed: cli::Printed) -> anyhow::Result<Outcome> {

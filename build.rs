@@ -1,0 +1,21 @@
+//! Lists the files of `queries/`, so that the program knows each query that lies there, and no other.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=queries");
+    let variable = |name| env::var_os(name).map(PathBuf::from).ok_or_else(|| io::Error::other(name));
+    let folder = variable("CARGO_MANIFEST_DIR")?.join("queries");
+    let mut files = fs::read_dir(folder)?.map(|it| Ok(it?.path())).collect::<io::Result<Vec<_>>>()?;
+    files.retain(|it| it.extension().is_some_and(|it| it == "sql"));
+    files.sort();
+    let mut list = String::from("&[\n");
+    for path in files.iter().map(|it| it.to_string_lossy()) {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or_default().trim_end_matches(".sql");
+        let _ = writeln!(list, "    Named {{ name: {name:?}, sql: include_str!({path:?}) }},");
+    }
+    list.push_str("]\n");
+    fs::write(variable("OUT_DIR")?.join(Path::new("queries.rs")), list)
+}

@@ -1,0 +1,14 @@
+-- What a changed line costs, by runtime and model; of sessions whose log shows the lines
+SELECT
+    runtime,
+    model,
+    COUNT(*) AS sessions,
+    SUM(lines_added) AS lines_added,
+    SUM(lines_removed) AS lines_removed,
+    SUM(cost_usd) AS cost_usd,
+    SUM(cost_usd) / NULLIF(SUM(lines_added + lines_removed), 0) AS cost_per_line_usd,
+    CAST(SUM(output_tokens) AS DOUBLE) / NULLIF(SUM(lines_added + lines_removed), 0) AS output_tokens_per_line
+FROM sessions
+WHERE lines_added + lines_removed > 0
+GROUP BY runtime, model
+ORDER BY cost_per_line_usd DESC NULLS LAST, runtime, model NULLS LAST

@@ -1,0 +1,18 @@
+-- The dearest single responses, and where they stand in their logs
+SELECT
+    session_id,
+    runtime,
+    turn,
+    model,
+    is_subagent,
+    context_tokens,
+    output_tokens,
+    reasoning_tokens,
+    cache_read_tokens,
+    cost_usd,
+    source_path,
+    line
+FROM turns
+WHERE grain = 'turn' AND cost_usd > 0
+ORDER BY cost_usd DESC, runtime, session_id, turn
+LIMIT 20

@@ -1,0 +1,11 @@
+-- What agents were not permitted to do: candidates for an allow list
+SELECT
+    runtime,
+    tool,
+    target,
+    COUNT(*) AS denied,
+    COUNT(DISTINCT session_id) AS sessions
+FROM tool_calls
+WHERE status = 'denied'
+GROUP BY runtime, tool, target
+ORDER BY denied DESC, runtime, tool, target NULLS LAST

@@ -1,0 +1,23 @@
+-- Models side by side on projects where several worked: success, cost, turns and tool errors
+WITH several AS (
+    SELECT project
+    FROM sessions
+    WHERE project IS NOT NULL AND model IS NOT NULL
+    GROUP BY project
+    HAVING COUNT(DISTINCT model) > 1
+)
+SELECT
+    s.project,
+    s.model,
+    COUNT(*) AS sessions,
+    CAST(SUM(CASE WHEN s.status = 'success' THEN 1 ELSE 0 END) AS DOUBLE)
+        / NULLIF(SUM(CASE WHEN s.status <> 'unknown' THEN 1 ELSE 0 END), 0) AS success_rate,
+    AVG(s.cost_usd) AS cost_per_session_usd,
+    MEDIAN(s.turns) AS median_turns,
+    MEDIAN(s.duration_ms) AS median_duration_ms,
+    CAST(SUM(s.tool_errors) AS DOUBLE) / NULLIF(SUM(s.tool_calls), 0) AS tool_error_rate
+FROM sessions s
+JOIN several p ON s.project = p.project
+WHERE s.model IS NOT NULL
+GROUP BY s.project, s.model
+ORDER BY s.project, s.model

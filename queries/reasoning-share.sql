@@ -1,0 +1,13 @@
+-- How much of the output was reasoning, by model and effort
+SELECT
+    model,
+    effort,
+    COUNT(*) AS turns,
+    SUM(output_tokens) AS output_tokens,
+    SUM(reasoning_tokens) AS reasoning_tokens,
+    CAST(SUM(reasoning_tokens) AS DOUBLE) / NULLIF(SUM(output_tokens), 0) AS reasoning_share,
+    SUM(output_cost_usd) AS output_cost_usd
+FROM turns
+WHERE reasoning_tokens IS NOT NULL
+GROUP BY model, effort
+ORDER BY reasoning_tokens DESC, model NULLS LAST, effort NULLS LAST

@@ -1,0 +1,14 @@
+-- What retries cost: sessions in which requests were made again beside those of the same runtime without
+SELECT
+    runtime,
+    CASE WHEN retries > 0 THEN 'with retries' ELSE 'without' END AS cohort,
+    COUNT(*) AS sessions,
+    SUM(retries) AS retries,
+    SUM(CASE WHEN status = 'success' THEN 1 ELSE 0 END) AS successes,
+    MEDIAN(duration_ms) AS median_duration_ms,
+    MEDIAN(cost_usd) AS median_cost_usd,
+    SUM(cost_usd) AS cost_usd
+FROM sessions
+WHERE retries IS NOT NULL
+GROUP BY runtime, CASE WHEN retries > 0 THEN 'with retries' ELSE 'without' END
+ORDER BY runtime, cohort

@@ -1,0 +1,13 @@
+-- Which programs agents run in the shell, and which of them fail
+SELECT
+    target AS program,
+    COUNT(*) AS calls,
+    COUNT(DISTINCT session_id) AS sessions,
+    SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END) AS errors,
+    SUM(CASE WHEN status = 'denied' THEN 1 ELSE 0 END) AS denied,
+    CAST(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END) AS DOUBLE) / COUNT(*) AS error_rate,
+    MEDIAN(duration_ms) AS median_duration_ms
+FROM tool_calls
+WHERE category = 'shell'
+GROUP BY target
+ORDER BY calls DESC, program NULLS LAST
