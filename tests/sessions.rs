@@ -267,3 +267,19 @@ mod claude {
         assert_eq!(told(&settled(&[("twice.jsonl", &(log.clone() + &log))])), rows);
     }
 }
+
+mod atif {
+    use super::{settled, told};
+
+    /// The sum of a document is that of its steps, one line or many: it is not added to them.
+    #[test]
+    fn the_sum_of_a_document_holds_its_steps() {
+        let path = crate::root().join("sample-logs/atif/claude-code-with-a-subagent.json");
+        let lines = std::fs::read_to_string(path).unwrap();
+        let line = serde_json::from_str::<serde_json::Value>(&lines).unwrap().to_string();
+        for text in [lines, line] {
+            let rows = ["0f6c1d5e-8b1a-4c55-9a34-5d2f1c7b9e10: Some(47993) Some(5) exact success"];
+            assert_eq!(told(&settled(&[("trajectory.json", &text)])), rows);
+        }
+    }
+}

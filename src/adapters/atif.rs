@@ -64,6 +64,16 @@ struct Document<'a> {
     continued_trajectory_ref: Text<'a>,
     #[serde(borrow)]
     subagent_trajectories: Raw<'a>,
+    #[serde(borrow)]
+    extra: DocumentExtra<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct DocumentExtra<'a> {
+    /// `agentlogs export --as atif` counts as the schema says, whatever the agent.
+    #[serde(borrow)]
+    exported_by: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -153,12 +163,16 @@ struct Outcome<'a> {
     content: Raw<'a>,
     #[serde(borrow)]
     subagent_trajectory_ref: Content<'a, Reference<'a>>,
-    extra: OutcomeExtra,
+    #[serde(borrow)]
+    extra: OutcomeExtra<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct OutcomeExtra {
+struct OutcomeExtra<'a> {
+    /// The contract's word, as agentlogs exports it.
+    #[serde(borrow)]
+    status: Text<'a>,
     is_error: Flag,
     tool_result_is_error: Flag,
     exit_code: Number,
@@ -293,8 +307,11 @@ struct Counting {
 }
 
 impl Counting {
-    fn of(agent: &Agent<'_>) -> Self {
-        let (name, version) = (agent.name.as_str(), agent.version.as_str());
+    fn of(document: &Document<'_>) -> Self {
+        if document.extra.exported_by.as_str().starts_with("agentlogs") {
+            return Self { prompt_holds_cache_writes: true, completion_holds_reasoning: true };
+        }
+        let (name, version) = (document.agent.name.as_str(), document.agent.version.as_str());
         Self {
             prompt_holds_cache_writes: !PROMPT_WITHOUT_CACHE_WRITES.contains(&name),
             completion_holds_reasoning: !COMPLETION_WITHOUT_REASONING.contains(&name) || reasoning_is_inside(version),
@@ -382,7 +399,9 @@ impl Fold for Trajectories {
             read.push(trajectory);
             documents.extend(inner.into_iter().rev().map(|it| (it, Some(own))));
         }
-        let totals: Vec<_> = (0..read.len()).map(|index| total(&read, index, line.number)).collect();
+        // The sum is that of all steps, on whatever lines of the document they stand.
+        let last_line = line.number + i64::try_from(memchr::memchr_iter(b'\n', line.bytes).count()).unwrap_or(0);
+        let totals: Vec<_> = (0..read.len()).map(|index| total(&read, index, last_line)).collect();
         for (trajectory, total) in read.iter_mut().zip(totals) {
             trajectory.builder.session.totals.extend(total);
         }
@@ -503,7 +522,7 @@ impl Trajectory {
             trajectory_id: document.trajectory_id.owned(),
             agent: agent.name.owned().filter(|_| is_inner),
             model: agent.model_name.owned(),
-            counting: Counting::of(agent),
+            counting: Counting::of(document),
             spent: Tokens::UNKNOWN,
             stated: None,
             has_agents_elsewhere: false,
@@ -644,7 +663,12 @@ impl Trajectory {
                 row.exit_code = exit_code;
                 row.duration_ms = extra.duration_ms.rounded();
                 let content = if named.is_some() || calls.len() == 1 { outcome.content } else { Raw::default() };
-                self.builder.result(call, content, None, CallStatus::from_error(is_error));
+                let status = match extra.status.as_str() {
+                    "ok" => CallStatus::Ok,
+                    "denied" => CallStatus::Denied,
+                    _ => CallStatus::from_error(is_error),
+                };
+                self.builder.result(call, content, None, status);
             }
         }
         let rows = &self.builder.session.tool_calls;
