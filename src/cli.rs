@@ -2,12 +2,26 @@
 
 use std::path::PathBuf;
 
+use agentlogs::labels::PathPattern;
 use agentlogs::reports::Bound;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Offline log analytics for AI coding agents: cost, tokens, tools and turns from recorded session logs
 #[derive(Debug, Parser)]
-#[command(name = "agentlogs", version, max_term_width = 100)]
+#[command(
+    name = "agentlogs",
+    version,
+    max_term_width = 100,
+    after_help = "\
+First steps:
+  agentlogs ingest ~/.claude/projects ~/.codex/sessions   read logs into ./agentlogs-archive
+  agentlogs report cost --by week,model                   what it cost
+  agentlogs query --list                                  questions that have their SQL already
+  agentlogs COMMAND --help                                more, with examples
+
+Nothing leaves this machine. Exit status: 0 done, 1 it could not be done, 2 the command line is
+wrong, 3 with ingest --strict: something was lost."
+)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -15,33 +29,50 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Read logs into the archive
     Ingest(Ingest),
-    /// Answer a question: cost, tokens, tools, turns, sessions, models, files, errors, health, reconcile
     Report(Box<Report>),
-    /// Ask the archive in SQL
     Query(Query),
-    /// Write tables to files
-    Export(Export),
+    Compare(Compare),
+    Export(Box<Export>),
     /// What tokens cost: list prices, explain a session's cost, import your own
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  agentlogs prices list sonnet
+  agentlogs prices show us.anthropic.claude-sonnet-4-5-20250929-v1:0
+  agentlogs prices explain 0f6c1d5e
+  agentlogs prices import contract.toml"
+    )]
     Prices(Prices),
     /// Look after the archive: check it, make it compact, merge others into it, forget
     #[command(subcommand)]
     Archive(ArchiveCommand),
-    /// Say what a log is, why, and what it tells, as JSON
     Inspect(Inspect),
-    /// Measure how fast these logs are read on this machine, by format and stage
     Bench(Bench),
     /// List the formats that can be read
     Runtimes(Printed),
     /// List the tables and their columns
     Schema(Printed),
-    /// Print a completion script
     Completions(Completions),
+    Man(Man),
 }
 
+/// Read logs into the archive
+///
+/// Formats are known by their content, whatever the names of the files; agentlogs runtimes lists them. Files that have not
+/// changed are not read again, and what was read stays when a runtime deletes its logs.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agentlogs ingest ~/.claude/projects ~/.codex/sessions
+  agentlogs ingest runs --archive evals --label suite=nightly --strict
+  agentlogs ingest runs --archive evals --label-from-path '{experiment}/{task}/{trial}.jsonl'
+  agentlogs report sessions --archive evals --by label:experiment
+
+--label-from-path looks at the end of each path. A part between slashes is text, {name} or *: {name}
+becomes a label and stands for one character or more, * for anything; neither holds a slash. The
+name of a compressed log may be written without .gz or .zst.")]
 pub struct Ingest {
     /// Folders and files to read, of any name
     #[arg(required = true, value_name = "PATH")]
@@ -70,6 +101,9 @@ pub struct Reading {
     /// A label for every session, can be repeated
     #[arg(long = "label", value_name = "K=V", value_parser = label)]
     pub labels: Vec<String>,
+    /// Labels from the ends of paths, as '{experiment}/{task}/{trial}.jsonl', can be repeated; * stands for anything
+    #[arg(long = "label-from-path", value_name = "PATTERN")]
+    pub path_labels: Vec<PathPattern>,
     /// Threads that read [default: one per core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
@@ -127,14 +161,21 @@ pub enum Format {
     Markdown,
 }
 
+/// Answer a question: cost, tokens, tools, turns, sessions, models, files, errors, health, reconcile
+///
+/// A report groups the rows of the archive by any dimensions. Without --by it has some of its own.
 #[derive(Debug, Args)]
 #[command(after_help = reports())]
 pub struct Report {
     /// Its name: see below
     pub name: String,
-    /// Dimensions: day, week, month, hour, runtime, format, model, provider, project, session, agent, status, label:KEY;
-    /// of tools also tool, category, `mcp_server`, target; of files path, operation; of errors kind, code
-    #[arg(long, value_name = "DIM,DIM", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "DIM,DIM",
+        value_delimiter = ',',
+        help = "Dimensions: day, week, month, hour, runtime, format, model, provider, project, session, agent, status, \
+                label:KEY; of tools also tool, category, mcp_server, target; of files path, operation; of errors kind, code"
+    )]
     pub by: Vec<String>,
     #[command(flatten)]
     pub filters: Filters,
@@ -213,7 +254,19 @@ pub enum Cost {
     Computed,
 }
 
+/// Ask the archive in SQL
+///
+/// The tables are sessions, turns (the ledger: every billed token in exactly one row), tool_calls, file_changes, events,
+/// sources and rejects; agentlogs schema lists their columns. The SQL is that of polars; it reads these tables and
+/// nothing else, and changes nothing.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agentlogs query --list
+  agentlogs query weekly-cost-by-model
+  agentlogs query 'SELECT model, SUM(cost_usd) AS cost_usd FROM turns GROUP BY model ORDER BY model'
+  agentlogs query -f mine.sql --format csv > answer.csv
+  echo 'SELECT COUNT(*) AS n FROM sessions' | agentlogs query - --logs ~/.codex/sessions")]
 pub struct Query {
     /// SQL, the name of a query from --list, or - for SQL from stdin
     #[arg(required_unless_present_any = ["file", "list"], value_name = "SQL|NAME")]
@@ -230,7 +283,48 @@ pub struct Query {
     pub printed: Printed,
 }
 
+/// Compare two cohorts of sessions: models, experiments, weeks
+///
+/// Each line is a number of both cohorts, the difference from A to B, and the interval in which it lies with a confidence of
+/// 95 %, found by drawing sessions anew. The verdict says whether B is higher, lower, not told apart from A by more than
+/// chance, or whether there are too few sessions to say.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+FILTERS are NAME=VALUE between commas. Names are since and until, by the start of the session;
+runtime, model, project, session, status, format, label:KEY and the other dimensions of sessions.
+* in a value stands for anything.
+
+Examples:
+  agentlogs compare --a 'model=claude-opus-*' --b 'model=gpt-5*'
+  agentlogs compare --a label:experiment=base --b label:experiment=new-prompt --format json
+  agentlogs compare --a since=2026-10-01,until=2026-10-07 --b since=2026-10-08,until=2026-10-14
+  agentlogs compare --a 'runtime=codex,project=*/shop' --b 'runtime=claude,project=*/shop'")]
+pub struct Compare {
+    /// The first cohort, can be repeated for more filters
+    #[arg(long, value_name = "FILTERS", required = true)]
+    pub a: Vec<String>,
+    /// The second cohort
+    #[arg(long, value_name = "FILTERS", required = true)]
+    pub b: Vec<String>,
+    /// Time zone of days, as Europe/Berlin [default: the system's]
+    #[arg(long, value_name = "TZ")]
+    pub timezone: Option<String>,
+    #[command(flatten)]
+    pub from: From,
+    #[command(flatten)]
+    pub printed: Printed,
+}
+
+/// Write tables, or sessions as trajectories, to files
+///
+/// Filters choose sessions, by their start, model, project and so on; of each, all rows of all tables are written.
+/// docs/archive.md shows how DuckDB, polars, pandas and Spark open them.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agentlogs export tables
+  agentlogs export tables --as csv --table sessions --since 30d
+  agentlogs export trajectories --as atif --label experiment=base")]
 pub struct Export {
     /// The folder to write to; it is made if it is not there
     #[arg(value_name = "DIR")]
@@ -242,15 +336,22 @@ pub struct Export {
     #[arg(long = "as", value_enum, default_value_t, value_name = "KIND")]
     pub kind: Kind,
     #[command(flatten)]
+    pub filters: Filters,
+    #[command(flatten)]
     pub from: From,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
+    /// A typed file a table, for DuckDB, polars, pandas, Spark
     #[default]
     Parquet,
+    /// A file a table for spreadsheets; nothing in it is a formula
     Csv,
+    /// A file a table, one JSON object a line
     Jsonl,
+    /// A trajectory a session, in the Agent Trajectory Interchange Format
+    Atif,
 }
 
 #[derive(Debug, Subcommand)]
@@ -338,7 +439,16 @@ pub enum ArchiveCommand {
     },
 }
 
+/// Say what a log is, why, and what it tells, as JSON
+///
+/// For each file: the formats that claim it and how surely, its sessions with all their turns, calls and events, and what
+/// was lost. Nothing is written.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agentlogs inspect run.jsonl
+  agentlogs inspect run.jsonl --content full | jq '.[].sessions[].tool_calls'
+  agentlogs inspect ~/.codex/sessions | jq -r '.[] | select(.status == \"unrecognised\") | .path'")]
 pub struct Inspect {
     /// The files to look at; of a folder, all below it
     #[arg(required = true, value_name = "FILE")]
@@ -347,18 +457,43 @@ pub struct Inspect {
     pub reading: Reading,
 }
 
+/// Measure how fast these logs are read on this machine, by format and stage
+///
+/// Nothing is written. Speeds are those of one thread.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agentlogs bench ~/.claude/projects
+  agentlogs bench logs --format json")]
 pub struct Bench {
-    /// Folders and files to read; nothing is written
+    /// Folders and files to read
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub printed: Printed,
 }
 
+/// Print a completion script
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agentlogs completions bash > ~/.local/share/bash-completion/completions/agentlogs
+  agentlogs completions zsh > ~/.zfunc/_agentlogs
+  agentlogs completions fish > ~/.config/fish/completions/agentlogs.fish")]
 pub struct Completions {
     /// The shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
+}
+
+/// Print the manual page, or write those of all commands
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agentlogs man | man -l -
+  agentlogs man ~/.local/share/man/man1")]
+pub struct Man {
+    /// The folder to write a page of each command to
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
 }

@@ -14,6 +14,7 @@ use crate::adapters::{self, ADAPTERS, Adapter, Hints};
 use crate::builder::Content;
 use crate::database;
 use crate::discover::{self, Found, discover};
+use crate::labels::PathPattern;
 use crate::log;
 use crate::source::{Sidecar, Source, SourceStatus, path_text};
 use crate::time::Time;
@@ -32,6 +33,8 @@ pub struct Options {
     pub content: Content,
     /// What is true of all logs of this run, where they do not say otherwise.
     pub sidecar: Sidecar,
+    /// What the paths of logs say of their sessions.
+    pub path_labels: Vec<PathPattern>,
     /// Name of this machine, for `sources`.
     pub host: Option<String>,
     /// The time of this run.
@@ -44,7 +47,8 @@ impl Options {
         let formats: Vec<&str> = ADAPTERS.iter().map(|it| it.id).collect();
         let formats = xxhash_rust::xxh3::xxh3_64(formats.join(" ").as_bytes());
         let version = env!("CARGO_PKG_VERSION");
-        format!("{PARSER} {version} {formats:x} {:?} {:?}", self.content, self.sidecar)
+        let patterns: Vec<&str> = self.path_labels.iter().map(PathPattern::as_str).collect();
+        format!("{PARSER} {version} {formats:x} {:?} {:?} {patterns:?}", self.content, self.sidecar)
     }
 }
 
@@ -275,7 +279,8 @@ fn parse(
     }
     source.content_hash = Some(hash(content));
     let sidecar = if is_sidecar(&file.path) { Sidecar::default() } else { read_sidecars(&file.path) };
-    let sidecar = sidecar.or(options.sidecar.clone());
+    let mut sidecar = sidecar.or(options.sidecar.clone());
+    sidecar.labels.extend(options.path_labels.iter().flat_map(|it| it.labels(&source.path)));
     let hints = Hints { runtime: sidecar.runtime.as_deref(), path: &source.path };
     // A bug in an adapter costs its file, not the run.
     let parse = || {

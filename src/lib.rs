@@ -11,11 +11,11 @@
 //! prices     a model's name and a time -> what its tokens cost
 //! ledger     SessionResults of all files -> tables: copies removed, counters derived
 //! costs      what the tables' rows cost: reported, or tokens times prices
-//! ingest     the pipeline itself
+//! ingest     the pipeline itself                                (labels: what a path says)
 //! ---------- below here only with the feature `archive` (polars)
 //! frames     tables -> polars frames; the only place that spells column names
-//! archive    frames <-> parquet
-//! query, reports, export, render, measure
+//! archive    frames <-> parquet                                  (parquet: files that every engine reads)
+//! query, reports, compare, export, render, measure
 //! ```
 //!
 //! What is nowhere: adapters do no I/O and know neither clock nor environment nor polars; no format's name stands outside
@@ -25,6 +25,8 @@ pub mod adapters;
 #[cfg(feature = "archive")]
 pub mod archive;
 pub mod builder;
+#[cfg(feature = "archive")]
+pub mod compare;
 pub mod costs;
 pub mod database;
 pub mod discover;
@@ -36,11 +38,14 @@ pub mod frames;
 pub mod health;
 pub mod ingest;
 pub mod json;
+pub mod labels;
 pub mod ledger;
 pub mod lines;
 pub mod log;
 #[cfg(feature = "archive")]
 pub mod measure;
+#[cfg(feature = "archive")]
+pub mod parquet;
 pub mod prices;
 #[cfg(feature = "archive")]
 pub mod query;

@@ -33,13 +33,15 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Ingest(args) => commands::ingest::run(args),
         Command::Report(args) => commands::report::run(*args),
         Command::Query(args) => commands::query::run(args),
-        Command::Export(args) => commands::export::run(args),
+        Command::Compare(args) => commands::compare::run(args),
+        Command::Export(args) => commands::export::run(*args),
         Command::Archive(args) => commands::archive::run(args),
         Command::Prices(args) => commands::prices::run(args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Runtimes(args) => commands::lists::runtimes(args),
         Command::Schema(args) => commands::lists::schema(args),
+        Command::Man(args) => commands::lists::man(&args),
         Command::Completions(args) => commands::lists::completions(&args),
     }
 }

@@ -140,6 +140,14 @@ impl Value {
     }
 }
 
+/// A number as reports show it, by the name of what it measures.
+pub fn measured(name: &str, value: f64) -> String {
+    let is_whole = name.ends_with("_ms") || name == "sessions" || name.starts_with("tokens");
+    #[expect(clippy::cast_possible_truncation, reason = "for people")]
+    let value = if is_whole { Value::Int(value.round() as i128) } else { Value::Float(value) };
+    value.display_in_report(name, false)
+}
+
 /// A number in short: `3.1M`.
 fn short(number: i128) -> String {
     scaled(number, &["", "k", "M", "G", "T"])

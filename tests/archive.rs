@@ -313,3 +313,89 @@ fn damage_is_found_in_every_file() {
     }
     assert_eq!(archive.check().unwrap().problems, []);
 }
+
+/// The named queries are the SQL that all engines have: functions that mean the same everywhere, a place for NULL in every
+/// order, and syntax that Spark and DuckDB read as well.
+#[test]
+fn named_queries_are_sql_for_every_engine() {
+    use sqlparser::ast::{Expr, Statement, visit_expressions};
+    use sqlparser::dialect::{DatabricksDialect, Dialect, DuckDbDialect};
+    const FUNCTIONS: [&str; 8] = ["AVG", "COUNT", "LAG", "MAX", "MEDIAN", "MIN", "NULLIF", "SUM"];
+    let queries: Vec<_> = fs::read_dir(root().join("queries")).unwrap().map(|it| it.unwrap().path()).collect();
+    assert!(queries.len() >= 15);
+    for path in queries {
+        let text = fs::read_to_string(&path).unwrap();
+        for dialect in [&DatabricksDialect {} as &dyn Dialect, &DuckDbDialect {}] {
+            let statements = sqlparser::parser::Parser::parse_sql(dialect, &text).unwrap();
+            let [Statement::Query(_)] = &statements[..] else { panic!("{}", path.display()) };
+            let _: std::ops::ControlFlow<()> = visit_expressions(&statements, |expression| {
+                if let Expr::Function(function) = expression {
+                    let name = function.name.to_string();
+                    assert!(FUNCTIONS.contains(&name.as_str()), "{}: {name}", path.display());
+                }
+                std::ops::ControlFlow::Continue(())
+            });
+        }
+        for list in ["models", "labels"] {
+            assert!(!text.contains(&format!("{list},")) && !text.contains(&format!(".{list}")), "{}", path.display());
+        }
+    }
+}
+
+/// Sessions that are written as trajectories and read again have the tokens and calls that they had.
+#[test]
+fn a_trajectory_read_again_tells_the_same() {
+    use agentlogs::export::trajectories;
+    let folder = tempfile::tempdir().unwrap();
+    let told = |tables: &agentlogs::tables::Tables| {
+        let mut all = BTreeMap::new();
+        for session in &tables.sessions {
+            let key = (session.session.runtime.to_string(), session.session.session_id.clone());
+            all.insert(key, (session.tokens.kinds(), Vec::new()));
+        }
+        for call in &tables.tool_calls {
+            let session = &tables.sessions[call.session].session;
+            let calls = all.get_mut(&(session.runtime.to_string(), session.session_id.clone()));
+            let call = &call.call;
+            // An id that came twice in one step has got a number.
+            let id = call.call_id.split('#').next().unwrap().to_owned();
+            calls.unwrap().1.push((id, call.tool.clone(), call.status, call.is_subagent));
+        }
+        all.values_mut().for_each(|it| it.1.sort_by_key(|it| format!("{it:?}")));
+        all
+    };
+    for content in [Content::None, Content::Full] {
+        let tables = settled(facts(content));
+        let frames = frames::frames(&tables).unwrap().into_iter().map(|(name, it)| (name, it.lazy())).collect();
+        for trajectory in trajectories(&frames).unwrap() {
+            fs::write(folder.path().join(&trajectory.file_name), trajectory.to_json().unwrap()).unwrap();
+        }
+        let options = Options { roots: vec![folder.path().to_owned()], ..Options::default() };
+        let again = settled(ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources);
+        let (before, after) = (told(&tables), told(&again));
+        assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
+        for (key, before) in before {
+            assert_eq!(before, after[&key], "{key:?}");
+        }
+    }
+}
+
+/// Filters choose sessions; all tables have the rows of these.
+#[test]
+fn an_export_holds_the_sessions_in_scope_and_what_belongs_to_them() {
+    use agentlogs::export::in_scope;
+    use agentlogs::reports::Scope;
+    let tables: Vec<_> = sample_frames().into_iter().map(|(name, it)| (name, it.lazy())).collect();
+    let rows = |only: &[(&str, &str)], since: Option<&str>| -> Vec<usize> {
+        let only = only.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let scope = Scope { only, since: since.map(|it| it.parse().unwrap()), ..Scope::default() };
+        let kept = in_scope(&tables, &scope).unwrap();
+        kept.into_iter().map(|(_, it)| it.collect().unwrap().height()).collect()
+    };
+    assert_eq!(rows(&[("runtime", "drover")], None), [4, 9, 6, 1, 9, 4, 0]);
+    assert_eq!(rows(&[("runtime", "drover"), ("status", "in*")], Some("2026-10-01"))[..3], [1, 1, 1]);
+    assert_eq!(rows(&[("runtime", "drover"), ("status", "success")], Some("2026-10-01")), [0; 7]);
+    // A rejected line belongs to its file.
+    assert_eq!(rows(&[("runtime", "terminus-2")], None)[5..], [1, 1]);
+    assert_eq!(rows(&[("project", "/nowhere")], None), [0; 7]);
+}

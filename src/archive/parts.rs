@@ -203,8 +203,7 @@ pub fn write(
 /// # Errors
 /// When the file cannot be written.
 pub fn write_parquet(file: impl Write, frame: &mut DataFrame) -> io::Result<()> {
-    let writer = ParquetWriter::new(file).with_compression(ParquetCompression::Zstd(None));
-    writer.finish(frame).map(drop).map_err(io::Error::other)
+    crate::parquet::write(file, frame, Vec::new())
 }
 
 /// Where a file of a part stands below its generation.

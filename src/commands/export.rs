@@ -1,11 +1,12 @@
-//! `agentlogs export`: tables to files.
+//! `agentlogs export`: tables to files, or each session as a trajectory.
 
 use std::fs;
 
-use agentlogs::export::{As, write};
+use agentlogs::export::{As, in_scope, trajectories, write};
 use agentlogs::frames::TABLES;
 use anyhow::Context;
 
+use super::report::{scope, wrong};
 use super::{Outcome, WrongCommandLine, tables};
 use crate::cli::{Export, Kind};
 
@@ -14,16 +15,31 @@ pub fn run(args: Export) -> anyhow::Result<Outcome> {
         return Err(WrongCommandLine(format!("no table {name:?}; there are: {}", TABLES.join(", "))).into());
     }
     let kind = match args.kind {
-        Kind::Parquet => As::Parquet,
-        Kind::Csv => As::Csv,
-        Kind::Jsonl => As::Jsonl,
+        Kind::Parquet => Some(As::Parquet),
+        Kind::Csv => Some(As::Csv),
+        Kind::Jsonl => Some(As::Jsonl),
+        Kind::Atif => None,
     };
-    let tables = tables(args.from)?;
+    if kind.is_none() && !args.tables.is_empty() {
+        return Err(WrongCommandLine("--table is for tables; --as atif writes sessions".to_owned()).into());
+    }
+    let scope = scope(args.filters);
+    let mut tables = tables(args.from)?;
+    if !scope.is_everything() {
+        tables = in_scope(&tables, &scope).map_err(wrong)?;
+    }
     fs::create_dir_all(&args.folder).with_context(|| args.folder.display().to_string())?;
+    let Some(kind) = kind else {
+        for trajectory in trajectories(&tables)? {
+            let path = args.folder.join(&trajectory.file_name);
+            fs::write(&path, trajectory.to_json()?).with_context(|| path.display().to_string())?;
+        }
+        return Ok(Outcome::Done);
+    };
     for (name, frame) in tables {
         if args.tables.is_empty() || args.tables.iter().any(|it| it == name) {
             let path = args.folder.join(format!("{name}.{}", kind.extension()));
-            write(&mut frame.collect()?, kind, &path).with_context(|| path.display().to_string())?;
+            write(name, &mut frame.collect()?, kind, &path).with_context(|| path.display().to_string())?;
         }
     }
     Ok(Outcome::Done)

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use agentlogs::{adapters, frames};
+use anyhow::Context;
 use clap::CommandFactory;
 use polars::prelude::*;
 
 use super::{Outcome, print};
-use crate::cli::{Cli, Completions, Printed};
+use crate::cli::{Cli, Completions, Man, Printed};
 
 pub fn runtimes(printed: Printed) -> anyhow::Result<Outcome> {
     let column = |of: fn(&adapters::Adapter) -> &'static str| adapters::ADAPTERS.iter().map(of).collect::<Vec<_>>();
@@ -36,5 +37,21 @@ pub fn completions(args: &Completions) -> anyhow::Result<Outcome> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "agentlogs", &mut script);
     io::stdout().lock().write_all(&script)?;
+    Ok(Outcome::Done)
+}
+
+pub fn man(args: &Man) -> anyhow::Result<Outcome> {
+    let command = Cli::command();
+    match &args.folder {
+        Some(folder) => {
+            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            clap_mangen::generate_to(command, folder).with_context(|| folder.display().to_string())?;
+        }
+        None => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(command).render(&mut page)?;
+            io::stdout().lock().write_all(&page)?;
+        }
+    }
     Ok(Outcome::Done)
 }

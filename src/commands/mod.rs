@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod bench;
+pub mod compare;
 pub mod export;
 pub mod ingest;
 pub mod inspect;
@@ -74,6 +75,7 @@ fn options(paths: Vec<PathBuf>, except: Option<PathBuf>, reading: &cli::Reading)
             labels: reading.labels.iter().cloned().collect(),
             ..Sidecar::default()
         },
+        path_labels: reading.path_labels.clone(),
         host: gethostname::gethostname().into_string().ok(),
         now: Some(Time(jiff::Timestamp::now().as_microsecond())),
     })

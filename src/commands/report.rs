@@ -99,7 +99,7 @@ fn with_total(rows: &DataFrame, total: &DataFrame) -> PolarsResult<DataFrame> {
 }
 
 /// All but what polars says is the fault of the command line.
-fn wrong(error: Error) -> anyhow::Error {
+pub fn wrong(error: Error) -> anyhow::Error {
     match error {
         Error::Polars(error) => error.into(),
         Error::Query(error) => error.into(),

@@ -1,4 +1,4 @@
-//! Tables to files.
+//! Tables to files: as they are, or each session as a trajectory.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -6,9 +6,15 @@ use std::path::Path;
 
 use polars::prelude::*;
 
-use crate::{archive, render};
+use crate::frames::schema;
+use crate::reports::{self, Frames, Scope};
+use crate::{parquet, render};
 
-/// A kind of file.
+mod trajectory;
+
+pub use trajectory::{Trajectory, trajectories};
+
+/// A kind of file that holds a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum As {
     /// Apache Parquet.
@@ -31,16 +37,58 @@ impl As {
     }
 }
 
+/// The rows of the sessions in scope, of every table: of `sources` and `rejects` those of the files that such rows were
+/// read from. A session is in scope as a whole or not at all: by its start, its model, its labels.
+///
+/// # Errors
+/// When something is asked for that is not there.
+pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<Frames, reports::Error> {
+    // Small, and needed by every table.
+    let sessions = reports::sessions(tables, scope)?.select([col("runtime"), col("session_id")]).collect()?;
+    let key = [col("runtime"), col("session_id")];
+    let semi = || JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Semi) };
+    let mut kept: Frames = Vec::with_capacity(tables.len());
+    let mut paths = Vec::new();
+    for (name, frame) in tables {
+        let frame = match *name {
+            "sources" | "rejects" => frame.clone(),
+            _ => {
+                let frame = frame.clone().join(sessions.clone().lazy(), key.clone(), key.clone(), semi());
+                paths.push(frame.clone().select([col("source_path")]));
+                frame
+            }
+        };
+        kept.push((name, frame));
+    }
+    let paths = concat(paths, UnionArgs::default())?.unique(None, UniqueKeepStrategy::Any).collect()?;
+    for (_, frame) in kept.iter_mut().filter(|it| matches!(it.0, "sources" | "rejects")) {
+        let path = [col("source_path")];
+        *frame = std::mem::take(frame).join(paths.clone().lazy(), path.clone(), path, semi());
+    }
+    Ok(kept)
+}
+
 /// Writes a table to `path`.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(frame: &mut DataFrame, kind: As, path: &Path) -> io::Result<()> {
+pub fn write(table: &str, frame: &mut DataFrame, kind: As, path: &Path) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     match kind {
-        As::Parquet => archive::write_parquet(&mut file, frame)?,
+        As::Parquet => parquet::write(&mut file, frame, metadata(table))?,
         As::Csv => render::csv(frame, &mut file)?,
         As::Jsonl => render::jsonl(frame, &mut file)?,
     }
     file.flush()
+}
+
+/// What a parquet file says of itself: who wrote it, which table it is, and what its columns mean.
+fn metadata(table: &str) -> Vec<(String, String)> {
+    let columns: serde_json::Map<String, serde_json::Value> =
+        schema().into_iter().filter(|it| it.table == table).map(|it| (it.column.to_owned(), it.about.into())).collect();
+    vec![
+        ("agentlogs.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        ("agentlogs.table".to_owned(), table.to_owned()),
+        ("agentlogs.columns".to_owned(), serde_json::Value::Object(columns).to_string()),
+    ]
 }

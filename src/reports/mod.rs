@@ -365,7 +365,20 @@ pub fn find(name: &str) -> Result<&'static Report, Error> {
     REPORTS.iter().find(|it| it.name == name).ok_or_else(|| Error::Report(name.to_owned()))
 }
 
+/// The sessions in scope: the columns of `sessions`, with `cost_usd` as it stands there.
+///
+/// # Errors
+/// When something is asked for that is not there.
+pub fn sessions(tables: &Frames, scope: &Scope) -> Result<LazyFrame, Error> {
+    Ok(Grouping::new("sessions", &Rows::Sessions, tables.clone(), scope, Cost::Auto)?.rows)
+}
+
 impl Scope {
+    /// Whether it holds everything.
+    pub fn is_everything(&self) -> bool {
+        self.since.is_none() && self.until.is_none() && self.only.is_empty()
+    }
+
     fn zone(&self) -> Result<(TimeZone, Zoned), Error> {
         let unknown = || Error::Timezone(self.timezone.clone());
         let zone = TimeZone::opt_try_new(Some(self.timezone.as_str())).ok().flatten().ok_or_else(unknown)?;
