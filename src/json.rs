@@ -17,6 +17,8 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use crate::scan::{self, Level};
+
 /// Nesting beyond this is rejected as [`Error::TooDeep`]. Real records stay under 40.
 pub const MAX_DEPTH: usize = 1024;
 
@@ -60,7 +62,7 @@ pub fn from_slice<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Error> {
     let value = match T::deserialize(&mut reader) {
         Err(Error::Repeated) => {
             // Rare enough that only these records pay for remembering keys.
-            reader = Reader { bytes, at: 0, drops_repeated_keys: true };
+            reader = Reader { drops_repeated_keys: true, ..Reader::new(bytes) };
             T::deserialize(&mut reader)?
         }
         other => other?,
@@ -109,7 +111,17 @@ impl<'a> Raw<'a> {
         {
             return text;
         }
-        String::from_utf8_lossy(self.0)
+        text_of(self.0)
+    }
+
+    /// The beginning of [`Self::text`]: all of it, or at least `length` bytes. What follows is not looked at.
+    pub fn head(self, length: usize) -> Cow<'a, str> {
+        if self.0.len() <= length {
+            return self.text();
+        }
+        let [b'"', inside @ .., b'"'] = self.0 else { return self.text() };
+        let mut out = Vec::with_capacity(length + 64);
+        unescape_into(inside, &mut out, length).map_or_else(|| self.text(), |()| Cow::Owned(owned_text_of(out)))
     }
 }
 
@@ -133,14 +145,16 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    level: Level,
     drops_repeated_keys: bool,
 }
 
 impl<'a> Reader<'a> {
-    const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, drops_repeated_keys: false }
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, level: Level::best(), drops_repeated_keys: false }
     }
 
+    #[inline]
     fn space(&mut self) {
         while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.bytes.get(self.at) {
             self.at += 1;
@@ -162,78 +176,32 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes behind the closing quote of the string whose opening quote is at the current position.
-    fn skip_string(&mut self) -> Result<(), Error> {
-        self.at += 1;
-        loop {
-            let rest = self.bytes.get(self.at..).unwrap_or_default();
-            match memchr::memchr2(b'"', b'\\', rest) {
-                None => return Err(Error::CutShort),
-                Some(i) if rest[i] == b'"' => {
-                    self.at += i + 1;
-                    return Ok(());
-                }
-                Some(i) => self.at += i + 2,
-            }
-        }
+    /// Goes behind the closing quote of the string whose opening quote is at the current position. Gives what stands
+    /// between them, and whether it holds escapes.
+    #[inline]
+    fn string_bytes(&mut self) -> Result<(&'a [u8], bool), Error> {
+        let start = self.at + 1;
+        let quote = scan::string_end(self.level, self.bytes, start).ok_or(Error::CutShort)?;
+        self.at = quote.at + 1;
+        Ok((&self.bytes[start..quote.at], quote.has_escapes))
     }
 
     fn string(&mut self) -> Result<Cow<'a, str>, Error> {
         self.space();
         let start = self.at + 1;
-        self.skip_string()?;
-        let inside = &self.bytes[start..self.at - 1];
-        if memchr::memchr(b'\\', inside).is_none() {
-            return Ok(String::from_utf8_lossy(inside));
-        }
-        unescape(inside).map(Cow::Owned).ok_or(Error::NotJson(start))
+        let (inside, has_escapes) = self.string_bytes()?;
+        if has_escapes { unescape(inside).map(Cow::Owned).ok_or(Error::NotJson(start)) } else { Ok(text_of(inside)) }
     }
 
-    /// Hops over one value. Brackets are counted, not recursed into.
+    /// Hops over one value.
     fn skip(&mut self) -> Result<(), Error> {
         match self.peek()? {
-            b'"' => self.skip_string(),
-            b'{' | b'[' => self.skip_nested(),
-            _ => self.skip_scalar(),
-        }
-    }
-
-    fn skip_nested(&mut self) -> Result<(), Error> {
-        // One bit a level: set for an object, so that a `]` never closes a `{`.
-        let mut kinds = [0_u64; MAX_DEPTH / 64];
-        let mut depth = 0;
-        loop {
-            match *self.bytes.get(self.at).ok_or(Error::CutShort)? {
-                b'"' => {
-                    self.skip_string()?;
-                    continue;
-                }
-                open @ (b'{' | b'[') => {
-                    if depth == MAX_DEPTH {
-                        return Err(Error::TooDeep);
-                    }
-                    let bit = 1 << (depth % 64);
-                    if open == b'{' {
-                        kinds[depth / 64] |= bit;
-                    } else {
-                        kinds[depth / 64] &= !bit;
-                    }
-                    depth += 1;
-                }
-                close @ (b'}' | b']') => {
-                    depth -= 1;
-                    let object = kinds[depth / 64] >> (depth % 64) & 1 == 1;
-                    if object != (close == b'}') {
-                        return Err(Error::NotJson(self.at));
-                    }
-                    if depth == 0 {
-                        self.at += 1;
-                        return Ok(());
-                    }
-                }
-                _ => {}
+            b'"' => self.string_bytes().map(|_| ()),
+            b'{' | b'[' => {
+                self.at = scan::nested_end(self.level, self.bytes, self.at)?;
+                Ok(())
             }
-            self.at += 1;
+            _ => self.skip_scalar(),
         }
     }
 
@@ -273,16 +241,41 @@ enum Number {
     Float(f64),
 }
 
+/// The text of these bytes; what is no valid Unicode becomes U+FFFD.
+fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    // Validating is several times faster than replacing.
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
+/// [`text_of`] of bytes that are to be kept.
+fn owned_text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|it| String::from_utf8_lossy(it.as_bytes()).into_owned())
+}
+
 /// The text behind escapes; a lone surrogate becomes U+FFFD. `None` for an escape that JSON does not know.
 fn unescape(bytes: &[u8]) -> Option<String> {
     let mut out = Vec::with_capacity(bytes.len());
+    unescape_into(bytes, &mut out, usize::MAX)?;
+    Some(owned_text_of(out))
+}
+
+/// Stops behind `length` bytes, at the end of a character or an escape.
+fn unescape_into(bytes: &[u8], out: &mut Vec<u8>, length: usize) -> Option<()> {
     let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        at += 1;
-        if byte != b'\\' {
-            out.push(byte);
-            continue;
+    while at < bytes.len() && out.len() < length {
+        let rest = &bytes[at..];
+        // A stretch beyond the length ends where a character does.
+        let mut most = rest.len().min(length - out.len());
+        while rest.get(most).is_some_and(|it| it & 0xC0 == 0x80) {
+            most += 1;
         }
+        let Some(plain) = memchr::memchr(b'\\', &rest[..most]) else {
+            out.extend_from_slice(&rest[..most]);
+            at += most;
+            continue;
+        };
+        out.extend_from_slice(&rest[..plain]);
+        at += plain + 1;
         let escape = *bytes.get(at)?;
         at += 1;
         let plain = match escape {
@@ -312,7 +305,7 @@ fn unescape(bytes: &[u8]) -> Option<String> {
         };
         out.push(plain);
     }
-    Some(String::from_utf8(out).unwrap_or_else(|it| String::from_utf8_lossy(it.as_bytes()).into_owned()))
+    Some(())
 }
 
 fn hex4(digits: &[u8]) -> Option<u16> {
@@ -361,7 +354,7 @@ impl<'de> Reader<'de> {
 
     fn visit_object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
         self.at += 1;
-        let mut items = Items { reader: self, keys: HashSet::new(), close: b'}', first: true, done: false };
+        let mut items = Items { reader: self, keys: None, close: b'}', first: true, done: false };
         let value = visitor.visit_map(&mut items)?;
         items.finish()?;
         Ok(value)
@@ -369,7 +362,7 @@ impl<'de> Reader<'de> {
 
     fn visit_array<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
         self.at += 1;
-        let mut items = Items { reader: self, keys: HashSet::new(), close: b']', first: true, done: false };
+        let mut items = Items { reader: self, keys: None, close: b']', first: true, done: false };
         let value = visitor.visit_seq(&mut items)?;
         items.finish()?;
         Ok(value)
@@ -494,12 +487,11 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
             return Err(Error::NotJson(self.at));
         }
         let start = self.at + 1;
-        self.skip_string()?;
-        let inside = &self.bytes[start..self.at - 1];
-        if memchr::memchr(b'\\', inside).is_none() {
-            return visitor.visit_borrowed_bytes(inside);
+        let (inside, has_escapes) = self.string_bytes()?;
+        if has_escapes {
+            return visitor.visit_string(unescape(inside).ok_or(Error::NotJson(start))?);
         }
-        visitor.visit_string(unescape(inside).ok_or(Error::NotJson(start))?)
+        visitor.visit_borrowed_bytes(inside)
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -512,7 +504,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 struct Items<'r, 'a> {
     reader: &'r mut Reader<'a>,
     /// The keys so far, kept only where repeated ones are dropped.
-    keys: HashSet<&'a [u8]>,
+    keys: Option<HashSet<&'a [u8]>>,
     close: u8,
     first: bool,
     done: bool,
@@ -526,9 +518,8 @@ impl Items<'_, '_> {
                 return Ok(true);
             }
             let start = self.reader.at;
-            self.reader.skip_string()?;
-            let key = &self.reader.bytes[start..self.reader.at];
-            if self.keys.insert(key) {
+            let (key, _) = self.reader.string_bytes()?;
+            if self.keys.get_or_insert_default().insert(key) {
                 self.reader.at = start;
                 return Ok(true);
             }
@@ -623,6 +614,21 @@ mod tests {
         assert_eq!(text(r#""\ud83d\ude80 \ud83d x \udc00\ud800""#), "🚀 \u{fffd} x \u{fffd}\u{fffd}");
         assert!(matches!(Raw(br#""plain""#).text(), Cow::Borrowed("plain")));
         assert_eq!(Raw(b"\"caf\xe9\"").text(), "caf\u{fffd}");
+    }
+
+    #[test]
+    fn a_head_is_how_the_text_begins() {
+        for json in [r#""é\n\u00e9🚀\ud83d\ude80 \"x\\""#, r#""plain""#, r#"{"a":1}"#, "null", r#""""#, ""] {
+            let (raw, whole) = (Raw(json.as_bytes()), text(json));
+            for length in 0..40 {
+                let head = raw.head(length);
+                assert!(
+                    whole.starts_with(&*head) && head.len() >= length.min(whole.len()),
+                    "{length}: {head} of {whole}"
+                );
+            }
+        }
+        assert_eq!(Raw(br#""abcdef\q""#).head(3), "abc");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! A file to bytes: mapped, read, or decompressed. The only `unsafe` of the project.
-#![expect(unsafe_code, reason = "mapping a file is unsafe, and nowhere else is")]
+//! A file to bytes: mapped, read, or decompressed.
+#![expect(unsafe_code, reason = "mapping a file is unsafe")]
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,0 +1,492 @@
+//! The end of a string or of a nested value, 64 bytes at a step.
+//!
+//! What no field asks for is most of a log: file contents, outputs, long texts. Going over it is what reading costs, so it
+//! is done with the widest registers that the processor has, found out as the program runs. Every way gives the same
+//! answers: they share the code, which asks a [`Block`] only which of its bytes are equal to one.
+#![expect(unsafe_code, reason = "vector instructions that not every processor has are unsafe to call")]
+#![expect(clippy::inline_always, reason = "what is not inlined into a function of a level has not its instructions")]
+
+use crate::json::{Error, MAX_DEPTH};
+
+/// How to look at 64 bytes at once. One is only made where the processor has its instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level(Kind);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Eight words of eight bytes, on any processor.
+    Portable,
+    /// Two registers of 32 bytes.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// One register of 64 bytes.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Level {
+    /// All that this processor has, the widest last.
+    pub fn all() -> Vec<Self> {
+        let mut all = vec![Self(Kind::Portable)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            all.extend(has_avx2().then_some(Self(Kind::Avx2)));
+            all.extend(has_avx512().then_some(Self(Kind::Avx512)));
+        }
+        all
+    }
+
+    /// The widest that this processor has.
+    #[inline]
+    pub fn best() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if has_avx512() {
+                return Self(Kind::Avx512);
+            }
+            if has_avx2() {
+                return Self(Kind::Avx2);
+            }
+        }
+        Self(Kind::Portable)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("pclmulqdq")
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    has_avx2() && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw")
+}
+
+/// The closing quote of a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quote {
+    /// Where it stands.
+    pub at: usize,
+    /// Whether a backslash stands before it in the string.
+    pub has_escapes: bool,
+}
+
+/// Declares a function that runs `$generic` with the instructions of a level.
+macro_rules! at_level {
+    ($(#[$doc:meta])* $name:ident, $generic:ident -> $result:ty) => {
+        $(#[$doc])*
+        #[inline]
+        pub fn $name(level: Level, bytes: &[u8], at: usize) -> $result {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,bmi1,pclmulqdq")]
+                fn avx2(bytes: &[u8], at: usize) -> $result {
+                    $generic::<x86::Avx2>(bytes, at)
+                }
+                #[target_feature(enable = "avx2,bmi1,pclmulqdq,avx512f,avx512bw")]
+                fn avx512(bytes: &[u8], at: usize) -> $result {
+                    $generic::<x86::Avx512>(bytes, at)
+                }
+                match level.0 {
+                    Kind::Portable => {}
+                    // SAFETY: A level is only made where the processor has it.
+                    Kind::Avx2 => return unsafe { avx2(bytes, at) },
+                    // SAFETY: As above.
+                    Kind::Avx512 => return unsafe { avx512(bytes, at) },
+                }
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            let Level(Kind::Portable) = level;
+            $generic::<Words>(bytes, at)
+        }
+    };
+}
+
+at_level! {
+    /// The closing quote of the string whose text begins at `at`, behind the opening one.
+    string_end, string_end_of -> Option<Quote>
+}
+
+at_level! {
+    /// The byte behind the object or array whose bracket stands at `at`. Brackets are counted, not recursed into.
+    ///
+    /// # Errors
+    /// When brackets do not match, nest too deep, or the input ends before.
+    nested_end, nested_end_of -> Result<usize, Error>
+}
+
+/// 64 bytes. A set bit stands for a byte, the first for the lowest.
+trait Block: Copy {
+    /// The bytes of a whole block.
+    fn new(bytes: &[u8; 64]) -> Self;
+
+    /// The bytes which are this one.
+    fn equal(self, byte: u8) -> u64;
+
+    /// The brackets of objects and arrays, whose codes differ by `0x20` only.
+    fn brackets(self) -> u64;
+
+    /// Each bit with all before it, added without carry.
+    #[inline(always)]
+    fn prefix_xor(bits: u64) -> u64 {
+        [1, 2, 4, 8, 16, 32].into_iter().fold(bits, |bits, by| bits ^ bits << by)
+    }
+
+    /// The block that begins at `at`, with zeros behind the end. `None` at the end.
+    #[inline(always)]
+    fn at(bytes: &[u8], at: usize) -> Option<Self> {
+        let rest = bytes.get(at..)?;
+        if let Some(whole) = rest.first_chunk() {
+            return Some(Self::new(whole));
+        }
+        if rest.is_empty() {
+            return None;
+        }
+        let mut last = [0; 64];
+        last[..rest.len()].copy_from_slice(rest);
+        Some(Self::new(&last))
+    }
+}
+
+/// Which bytes of a block stand behind a backslash that is not itself behind one, and whether the next block's first does.
+/// The arithmetic is simdjson's (`json_escape_scanner`): a carry runs through every row of backslashes.
+#[inline(always)]
+fn escaped_by(backslashes: u64, is_first_escaped: &mut bool) -> u64 {
+    const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
+    let first = u64::from(*is_first_escaped);
+    if backslashes == 0 {
+        *is_first_escaped = false;
+        return first;
+    }
+    let potential = backslashes & !first;
+    let escapes_and_ends = (potential << 1 | ODD).wrapping_sub(potential) ^ ODD;
+    *is_first_escaped = (escapes_and_ends & backslashes) >> 63 == 1;
+    escapes_and_ends ^ (backslashes | first)
+}
+
+#[inline(always)]
+fn string_end_of<B: Block>(bytes: &[u8], mut at: usize) -> Option<Quote> {
+    let mut has_escapes = false;
+    let mut is_first_escaped = false;
+    loop {
+        let block = B::at(bytes, at)?;
+        let backslashes = block.equal(b'\\');
+        let quotes = block.equal(b'"') & !escaped_by(backslashes, &mut is_first_escaped);
+        if quotes != 0 {
+            let before = (quotes & quotes.wrapping_neg()) - 1;
+            has_escapes |= backslashes & before != 0;
+            return Some(Quote { at: at + quotes.trailing_zeros() as usize, has_escapes });
+        }
+        has_escapes |= backslashes != 0;
+        at += 64;
+    }
+}
+
+/// The brackets that are open. One bit a level: set for an object, so that a `]` never closes a `{`.
+struct Open {
+    kinds: [u64; MAX_DEPTH / 64],
+    depth: usize,
+}
+
+impl Open {
+    /// Takes in a bracket. `true` if it closes the first one.
+    #[inline(always)]
+    fn take(&mut self, byte: u8, at: usize) -> Result<bool, Error> {
+        let is_object = byte & 0x20 != 0;
+        // `{` and `[` have this bit clear, `}` and `]` have it set.
+        if byte & 0x04 == 0 {
+            if self.depth == MAX_DEPTH {
+                return Err(Error::TooDeep);
+            }
+            let kinds = &mut self.kinds[self.depth / 64];
+            let bit = 1 << (self.depth % 64);
+            *kinds = if is_object { *kinds | bit } else { *kinds & !bit };
+            self.depth += 1;
+            return Ok(false);
+        }
+        // The first byte is an opening bracket: there is one to close.
+        self.depth = self.depth.saturating_sub(1);
+        let opened_object = self.kinds[self.depth / 64] >> (self.depth % 64) & 1 == 1;
+        if opened_object == is_object { Ok(self.depth == 0) } else { Err(Error::NotJson(at)) }
+    }
+}
+
+#[inline(always)]
+fn nested_end_of<B: Block>(bytes: &[u8], mut at: usize) -> Result<usize, Error> {
+    let mut open = Open { kinds: [0; MAX_DEPTH / 64], depth: 0 };
+    let mut is_in_string = false;
+    let mut is_first_escaped = false;
+    while let Some(block) = B::at(bytes, at) {
+        let backslashes = block.equal(b'\\');
+        let was_first_escaped = is_first_escaped;
+        let quotes = block.equal(b'"') & !escaped_by(backslashes, &mut is_first_escaped);
+        // From each opening quote up to the closing one.
+        let strings = B::prefix_xor(quotes) ^ if is_in_string { u64::MAX } else { 0 };
+        if backslashes & !strings != 0 {
+            // Outside of a string it is no JSON, and escapes nothing.
+            return nested_end_bytewise(bytes, at, open, is_in_string, was_first_escaped);
+        }
+        is_in_string = strings >> 63 == 1;
+        let mut brackets = block.brackets() & !strings;
+        while brackets != 0 {
+            let place = at + brackets.trailing_zeros() as usize;
+            if open.take(bytes[place], place)? {
+                return Ok(place + 1);
+            }
+            brackets &= brackets - 1;
+        }
+        at += 64;
+    }
+    Err(Error::CutShort)
+}
+
+#[cold]
+fn nested_end_bytewise(
+    bytes: &[u8],
+    start: usize,
+    mut open: Open,
+    mut is_in_string: bool,
+    mut is_escaped: bool,
+) -> Result<usize, Error> {
+    for (at, byte) in bytes.iter().enumerate().skip(start) {
+        if is_escaped {
+            is_escaped = false;
+        } else if is_in_string {
+            is_escaped = *byte == b'\\';
+            is_in_string = *byte != b'"';
+        } else if *byte == b'"' {
+            is_in_string = true;
+        } else if matches!(byte, b'{' | b'[' | b'}' | b']') && open.take(*byte, at)? {
+            return Ok(at + 1);
+        }
+    }
+    Err(Error::CutShort)
+}
+
+/// A block on any processor.
+#[derive(Clone, Copy)]
+struct Words([u64; 8]);
+
+impl Words {
+    #[inline(always)]
+    fn equal_with(self, or: u8, byte: u8) -> u64 {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        const LOW_BITS: u64 = 0x7f * ONES;
+        self.0.iter().rev().fold(0, |bits, word| {
+            let differs = (word | (u64::from(or) * ONES)) ^ (u64::from(byte) * ONES);
+            // The high bit of each byte that is zero, and of no other.
+            let zeros = !((differs & LOW_BITS).wrapping_add(LOW_BITS) | differs | LOW_BITS);
+            bits << 8 | (zeros >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+        })
+    }
+}
+
+impl Block for Words {
+    #[inline(always)]
+    fn new(bytes: &[u8; 64]) -> Self {
+        let mut words = [0; 8];
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        Self(words)
+    }
+
+    #[inline(always)]
+    fn equal(self, byte: u8) -> u64 {
+        self.equal_with(0, byte)
+    }
+
+    #[inline(always)]
+    fn brackets(self) -> u64 {
+        self.equal_with(0x20, b'{') | self.equal_with(0x20, b'}')
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    //! The blocks of `x86_64`. They are only used in functions that have their instructions, into which they are inlined.
+    #![expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all: see above")]
+
+    use std::arch::x86_64::{
+        __m256i, __m512i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_set_epi64x, _mm_set1_epi8, _mm256_cmpeq_epi8,
+        _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm512_cmpeq_epi8_mask,
+        _mm512_loadu_si512, _mm512_maskz_loadu_epi8, _mm512_or_si512, _mm512_set1_epi8,
+    };
+
+    use super::Block;
+
+    /// Multiplication without carry by all ones.
+    #[inline(always)]
+    fn prefix_xor(bits: u64) -> u64 {
+        unsafe {
+            let product = _mm_clmulepi64_si128::<0>(_mm_set_epi64x(0, bits.cast_signed()), _mm_set1_epi8(-1));
+            _mm_cvtsi128_si64(product).cast_unsigned()
+        }
+    }
+
+    #[derive(Clone, Copy)]
+    pub(super) struct Avx2(__m256i, __m256i);
+
+    impl Avx2 {
+        #[inline(always)]
+        fn or(self, byte: u8) -> Self {
+            unsafe {
+                let all = _mm256_set1_epi8(byte.cast_signed());
+                Self(_mm256_or_si256(self.0, all), _mm256_or_si256(self.1, all))
+            }
+        }
+    }
+
+    impl Block for Avx2 {
+        #[inline(always)]
+        fn new(bytes: &[u8; 64]) -> Self {
+            let (low, high) = bytes.split_at(32);
+            unsafe { Self(_mm256_loadu_si256(low.as_ptr().cast()), _mm256_loadu_si256(high.as_ptr().cast())) }
+        }
+
+        #[inline(always)]
+        fn equal(self, byte: u8) -> u64 {
+            unsafe {
+                let all = _mm256_set1_epi8(byte.cast_signed());
+                let low = _mm256_movemask_epi8(_mm256_cmpeq_epi8(self.0, all)).cast_unsigned();
+                let high = _mm256_movemask_epi8(_mm256_cmpeq_epi8(self.1, all)).cast_unsigned();
+                u64::from(high) << 32 | u64::from(low)
+            }
+        }
+
+        #[inline(always)]
+        fn brackets(self) -> u64 {
+            let lower = self.or(0x20);
+            lower.equal(b'{') | lower.equal(b'}')
+        }
+
+        #[inline(always)]
+        fn prefix_xor(bits: u64) -> u64 {
+            prefix_xor(bits)
+        }
+    }
+
+    #[derive(Clone, Copy)]
+    pub(super) struct Avx512(__m512i);
+
+    impl Block for Avx512 {
+        #[inline(always)]
+        fn new(bytes: &[u8; 64]) -> Self {
+            unsafe { Self(_mm512_loadu_si512(bytes.as_ptr().cast())) }
+        }
+
+        #[inline(always)]
+        fn equal(self, byte: u8) -> u64 {
+            unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_set1_epi8(byte.cast_signed())) }
+        }
+
+        #[inline(always)]
+        fn brackets(self) -> u64 {
+            let lower = unsafe { Self(_mm512_or_si512(self.0, _mm512_set1_epi8(0x20))) };
+            lower.equal(b'{') | lower.equal(b'}')
+        }
+
+        #[inline(always)]
+        fn prefix_xor(bits: u64) -> u64 {
+            prefix_xor(bits)
+        }
+
+        #[inline(always)]
+        fn at(bytes: &[u8], at: usize) -> Option<Self> {
+            let rest = bytes.get(at..)?;
+            if let Some(whole) = rest.first_chunk() {
+                return Some(Self::new(whole));
+            }
+            if rest.is_empty() {
+                return None;
+            }
+            // Bytes that the mask leaves out are not touched.
+            let mask = u64::MAX >> (64 - rest.len());
+            unsafe { Some(Self(_mm512_maskz_loadu_epi8(mask, rest.as_ptr().cast()))) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What every level has to agree with: one byte after the other.
+    fn slowly(bytes: &[u8], at: usize) -> (Option<Quote>, Result<usize, Error>) {
+        let mut quote = None;
+        let mut has_escapes = false;
+        let mut next = at;
+        while let Some(byte) = bytes.get(next) {
+            match byte {
+                b'"' => {
+                    quote = Some(Quote { at: next, has_escapes });
+                    break;
+                }
+                b'\\' => {
+                    has_escapes = true;
+                    next += 2;
+                }
+                _ => next += 1,
+            }
+        }
+        let open = Open { kinds: [0; MAX_DEPTH / 64], depth: 0 };
+        (quote, nested_end_bytewise(bytes, at, open, false, false))
+    }
+
+    fn check(bytes: &[u8], at: usize) {
+        let expected = slowly(bytes, at);
+        let levels = Level::all();
+        assert!(levels.contains(&Level::best()));
+        for level in levels {
+            let found = (string_end(level, bytes, at), nested_end(level, bytes, at));
+            assert_eq!(found, expected, "{level:?} at {at} of {:?}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn escapes_and_brackets_are_told_at_every_place_in_a_block() {
+        for before in 0..130 {
+            for backslashes in 0..6 {
+                let text = format!("[\"{}{}\"]]\",{{]", "x".repeat(before), "\\".repeat(backslashes));
+                check(text.as_bytes(), 0);
+                check(text.as_bytes(), 2);
+            }
+            check(format!("{}{}", "[".repeat(before), "]".repeat(before)).as_bytes(), 0);
+            check(format!("{}\\\"}}\"", "{".repeat(before)).as_bytes(), 0);
+        }
+        for depth in [MAX_DEPTH, MAX_DEPTH + 1] {
+            check(format!("{}{}", "[".repeat(depth), "]".repeat(depth)).as_bytes(), 0);
+        }
+    }
+
+    #[test]
+    fn every_level_reads_the_samples_alike() {
+        let samples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-logs");
+        let files = walkdir::WalkDir::new(samples).into_iter().filter_map(Result::ok);
+        let mut brackets = 0;
+        for file in files.filter(|it| it.file_type().is_file()) {
+            let bytes = std::fs::read(file.path()).unwrap();
+            for line in bytes.split(|it| *it == b'\n') {
+                for (at, byte) in line.iter().enumerate().filter(|(_, it)| matches!(it, b'{' | b'[' | b'"')).take(50) {
+                    brackets += usize::from(*byte != b'"');
+                    check(line, at);
+                }
+            }
+        }
+        assert!(brackets > 1000, "{brackets}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_level_reads_any_bytes_alike(text in "[\\[\\]{}\"\\\\a \u{0}é]{0,200}", garbage in proptest::collection::vec(any::<u8>(), 0..80), at in 0_usize..4) {
+            for bytes in [text.as_bytes(), &[b"{", text.as_bytes(), &garbage].concat(), &[b"[\"", &garbage[..], text.as_bytes()].concat()] {
+                check(bytes, at);
+                check(bytes, 0);
+            }
+        }
+    }
+}
