@@ -280,6 +280,11 @@ impl Builder {
         }
     }
 
+    /// Whether what was said is kept at all.
+    pub fn keeps_text(&self) -> bool {
+        self.content >= Content::Text
+    }
+
     /// What the assistant said; the last stands.
     pub fn say(&mut self, text: &str) {
         if self.content >= Content::Text && !text.is_empty() {

@@ -40,6 +40,13 @@ impl<'a> Lines<'a> {
         Self { bytes, at, number: 1, framing: framing(&bytes[at..]), array_end: 0 }
     }
 
+    /// [`count`] of all the bytes, of which only those that were not yet read are looked at.
+    pub fn count_all(&self) -> i64 {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let is_cut = self.bytes.last().is_some_and(|it| *it != b'\n');
+        self.number - 1 + count_newlines(rest) + i64::from(is_cut)
+    }
+
     fn next_line(&mut self) -> Option<Line<'a>> {
         while self.at < self.bytes.len() {
             if self.at < self.array_end {
@@ -63,7 +70,7 @@ impl<'a> Lines<'a> {
                 return Some(Line { number: line.number, bytes: trim(&self.bytes[start..self.at]) });
             }
             self.at += end + 1;
-            self.number += 1;
+            self.number += i64::from(end < rest.len());
             if !line.bytes.is_empty() {
                 return Some(line);
             }
@@ -185,9 +192,11 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[(i64, &str)]) {
-        let found: Vec<_> =
-            Lines::new(text.as_bytes()).map(|it| (it.number, std::str::from_utf8(it.bytes).unwrap())).collect();
+        let mut lines = Lines::new(text.as_bytes());
+        assert_eq!(lines.count_all(), count(text.as_bytes()), "{text:?}");
+        let found: Vec<_> = lines.by_ref().map(|it| (it.number, std::str::from_utf8(it.bytes).unwrap())).collect();
         assert_eq!(found, expected, "{text:?}");
+        assert_eq!(lines.count_all(), count(text.as_bytes()), "{text:?}");
     }
 
     #[test]

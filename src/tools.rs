@@ -7,15 +7,16 @@ use serde::Deserialize;
 
 use crate::json::Raw;
 use crate::session::Operation;
-use crate::wire::Text;
+use crate::wire::{LateText, Text};
 
 /// The word for a tool's job, the same in every runtime: `web_search`, `webSearch` and `WebSearch` are one name.
 pub fn category(tool: &str) -> &'static str {
     if mcp_server(tool).is_some() {
         return "mcp";
     }
-    let name: String = tool.chars().filter(|it| !matches!(it, '_' | '-')).collect();
-    match name.to_ascii_lowercase().as_str() {
+    let letters = tool.chars().filter(|it| !matches!(it, '_' | '-'));
+    let name: String = letters.map(|it| it.to_ascii_lowercase()).collect();
+    match name.as_str() {
         "bash" | "exec" | "execcommand" | "shell" | "localshell" | "localshellcall" | "shellcommand"
         | "container.exec" | "commandexecution" | "runshellcommand" | "powershell" | "bashcommand" | "executebash"
         | "execute" | "executecommand" | "runcommand" | "runterminalcmd" | "runterminalcommand" => "shell",
@@ -89,11 +90,11 @@ pub struct Arguments<'a> {
     #[serde(borrow)]
     url: Text<'a>,
     #[serde(borrow)]
-    input: Text<'a>,
+    input: LateText<'a>,
     #[serde(borrow, rename = "patchText")]
-    patch_text: Text<'a>,
+    patch_text: LateText<'a>,
     #[serde(borrow)]
-    content: Text<'a>,
+    content: LateText<'a>,
     #[serde(borrow)]
     subagent_type: Text<'a>,
 }
@@ -113,7 +114,7 @@ impl Arguments<'_> {
 
     /// The content of a file that the call writes.
     pub fn written(&self) -> Option<&str> {
-        self.content.0.as_deref()
+        self.content.is_some().then(|| self.content.as_str())
     }
 
     /// The type of the agent that the call starts.

@@ -4,6 +4,7 @@
 //! new field makes a record unreadable. See [`crate::json`].
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -11,6 +12,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use crate::json::Raw;
 use crate::time::Time;
 
 /// Counts beyond this are no token counts, sizes or durations of one session but a broken writer.
@@ -47,6 +49,54 @@ impl<'a> Text<'a> {
     /// The text as the input holds it.
     pub fn into_inner(self) -> Option<Cow<'a, str>> {
         self.0
+    }
+}
+
+/// A long string, taken out of the record when it is first asked for: of most, nothing is.
+#[derive(Debug, Clone, Default)]
+pub struct LateText<'a> {
+    raw: Raw<'a>,
+    /// The text, where it does not stand in the record as it is.
+    unescaped: OnceCell<String>,
+}
+
+impl<'a> LateText<'a> {
+    /// The text of a value: of a string what it says, of anything else as it stands.
+    pub const fn of(raw: Raw<'a>) -> Self {
+        Self { raw, unescaped: OnceCell::new() }
+    }
+
+    /// The text; `""` where there is none.
+    pub fn as_str(&self) -> &str {
+        if let Some(text) = self.unescaped.get() {
+            return text;
+        }
+        match self.raw.text() {
+            Cow::Borrowed(text) => text,
+            Cow::Owned(text) => self.unescaped.get_or_init(|| text),
+        }
+    }
+
+    /// The text if it is there and not empty.
+    pub fn some(&self) -> Option<&str> {
+        Some(self.as_str()).filter(|it| !it.is_empty())
+    }
+
+    /// Whether a string stands there, even an empty one.
+    pub const fn is_some(&self) -> bool {
+        !self.raw.0.is_empty()
+    }
+
+    /// The beginning of the text: all of it, or at least `length` bytes.
+    pub fn head(&self, length: usize) -> Cow<'a, str> {
+        self.raw.head(length)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for LateText<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Raw::deserialize(deserializer)?;
+        Ok(Self::of(if raw.0.first() == Some(&b'"') { raw } else { Raw::default() }))
     }
 }
 

@@ -1,7 +1,6 @@
 //! What Claude Code's messages and tools say, wherever they are logged: in its streams, in its transcripts, and in the logs
 //! of programs that run it.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::Deserialize;
@@ -13,7 +12,7 @@ use crate::json::Raw;
 use crate::session::{CallStatus, EventKind, Identity, Operation, Tokens};
 use crate::time::Time;
 use crate::tools;
-use crate::wire::{Content, Count, Flag, Maybe, Number, Text};
+use crate::wire::{Content, Count, Flag, LateText, Maybe, Number, Text};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -36,7 +35,7 @@ pub(super) struct Block<'a> {
     #[serde(borrow, rename = "type")]
     pub(super) kind: Text<'a>,
     #[serde(borrow)]
-    pub(super) text: Text<'a>,
+    pub(super) text: LateText<'a>,
     #[serde(borrow)]
     pub(super) id: Text<'a>,
     #[serde(borrow)]
@@ -157,6 +156,9 @@ const DENIALS: [&str; 4] = [
     "Permission to use",
 ];
 
+/// As much of a result's text says how the call ended.
+const HEAD: usize = 256;
+
 /// What of a call's result stands in the log.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallResult<'a> {
@@ -177,6 +179,7 @@ impl CallResult<'_> {
     pub(super) fn apply(&self, builder: &mut Builder, call: usize) {
         let rich: ToolUseResult<'_> = self.rich.read();
         let text = first_text(self.content);
+        let head = text.head(HEAD);
         // `returnCodeInterpretation` says that an exit status was no failure: grep found nothing.
         let is_error =
             (self.is_error && rich.return_code_interpretation.some().is_none()) || rich.interrupted.is_true();
@@ -186,17 +189,17 @@ impl CallResult<'_> {
         let row = &mut builder.session.tool_calls[call];
         row.duration_ms = rich.duration_ms.rounded().or(rich.total_duration_ms.rounded()).or(row.duration_ms);
         if row.category == "shell" && is_error {
-            row.exit_code = text.strip_prefix("Exit code ").and_then(|it| it.split_whitespace().next()?.parse().ok());
+            row.exit_code = head.strip_prefix("Exit code ").and_then(|it| it.split_whitespace().next()?.parse().ok());
         }
-        if DENIALS.iter().any(|it| text.starts_with(it)) {
-            builder.deny(call, self.line, self.time, Some(&text));
+        if DENIALS.iter().any(|it| head.starts_with(it)) {
+            builder.deny(call, self.line, self.time, Some(text.as_str()));
         } else if row.status == CallStatus::Ok && matches!(row.category.as_ref(), "edit" | "write") {
             self.file_change(builder, call, &rich, &text);
         }
     }
 
     /// What the result of an edit or a write says of the file.
-    fn file_change(&self, builder: &mut Builder, call: usize, rich: &ToolUseResult<'_>, text: &str) {
+    fn file_change(&self, builder: &mut Builder, call: usize, rich: &ToolUseResult<'_>, text: &LateText<'_>) {
         let target = builder.session.tool_calls[call].target.clone();
         let Some(path) = rich.file_path.owned().or(target) else { return };
         let hunks = rich.structured_patch.as_deref();
@@ -205,8 +208,8 @@ impl CallResult<'_> {
             "update" => Some(Operation::Update),
             // An edit of a file that was not there creates it.
             _ if hunks.is_some() && rich.original_file.0 == b"\"\"" => Some(Operation::Create),
-            _ if hunks.is_some() || text.contains("has been updated") => Some(Operation::Update),
-            _ if text.starts_with("File created") => Some(Operation::Create),
+            _ if hunks.is_some() || text.as_str().contains("has been updated") => Some(Operation::Update),
+            _ if text.as_str().starts_with("File created") => Some(Operation::Create),
             _ => None,
         };
         let lines = match hunks {
@@ -256,12 +259,6 @@ impl Conversation {
         damage: &mut Damage,
     ) -> usize {
         let (line, time) = (origin.line, origin.time);
-        let text = message
-            .content
-            .text
-            .as_deref()
-            .into_iter()
-            .chain(message.content.blocks.iter().filter_map(|it| it.text.some()));
         let known = self.builder.session.turns.len();
         let index = self.builder.turn(identity(message.id.some().or(origin.uuid)), line);
         let turn = &mut self.builder.session.turns[index];
@@ -325,7 +322,10 @@ impl Conversation {
             }
         }
         if !is_subagent {
-            text.for_each(|it| self.builder.say(it));
+            if self.builder.keeps_text() {
+                let texts = message.content.blocks.iter().filter_map(|it| it.text.some());
+                message.content.text.as_deref().into_iter().chain(texts).for_each(|it| self.builder.say(it));
+            }
             self.builder.session.stop_reason =
                 message.stop_reason.owned().or_else(|| self.builder.session.stop_reason.take());
         }
@@ -398,12 +398,12 @@ fn identity(id: Option<&str>) -> Identity {
 }
 
 /// The text of a result: a string, or the first text among its blocks.
-fn first_text(content: Raw<'_>) -> Cow<'_, str> {
+fn first_text(content: Raw<'_>) -> LateText<'_> {
     if content.0.first() == Some(&b'[') {
         let blocks: Vec<Block<'_>> = content.read();
-        return blocks.into_iter().find_map(|it| it.text.into_inner()).unwrap_or_default();
+        return blocks.into_iter().map(|it| it.text).find(LateText::is_some).unwrap_or_default();
     }
-    content.text()
+    LateText::of(content)
 }
 
 /// Whether a human typed a text. Slash commands, their output, notifications of tasks and interruptions are written as if

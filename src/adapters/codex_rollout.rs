@@ -19,7 +19,7 @@ use crate::json::{self, Raw};
 use crate::lines::Line;
 use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
 use crate::time::Time;
-use crate::wire::{Content, Count, Flag, Maybe, Number, Pairs, Text, When};
+use crate::wire::{Content, Count, Flag, LateText, Maybe, Number, Pairs, Text, When};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "codex-rollout",
@@ -107,9 +107,9 @@ struct Payload<'a> {
     #[serde(borrow)]
     content: Raw<'a>,
     #[serde(borrow)]
-    message: Text<'a>,
+    message: LateText<'a>,
     #[serde(borrow)]
-    last_agent_message: Text<'a>,
+    last_agent_message: LateText<'a>,
     #[serde(borrow)]
     reason: Text<'a>,
     #[serde(borrow)]
@@ -190,7 +190,7 @@ struct Spawn<'a> {
 #[serde(default)]
 struct Block<'a> {
     #[serde(borrow)]
-    text: Text<'a>,
+    text: LateText<'a>,
 }
 
 /// The arguments that only Codex's own tools have.
@@ -378,7 +378,8 @@ impl Thread {
                 let identity = self.prompt_identity(event.message.as_str());
                 self.builder.prompt_as(identity, event.message.some());
             }
-            "agent_message" => self.builder.say(event.message.as_str()),
+            "agent_message" if self.builder.keeps_text() => self.builder.say(event.message.as_str()),
+            "agent_message" => {}
             "task_started" | "turn_started" => {
                 self.has_ends = true;
                 self.so_far.is_failed = false;
@@ -391,7 +392,9 @@ impl Thread {
                 if !self.so_far.is_failed || event.last_agent_message.is_some() {
                     self.builder.succeed();
                 }
-                self.builder.say(event.last_agent_message.as_str());
+                if self.builder.keeps_text() {
+                    self.builder.say(event.last_agent_message.as_str());
+                }
             }
             "turn_aborted" => {
                 self.has_ends = true;
@@ -569,12 +572,20 @@ impl Thread {
     }
 
     fn message(&mut self, item: &Payload<'_>) {
+        let is_read = match item.role.as_str() {
+            "assistant" => self.builder.keeps_text(),
+            "user" => !self.has_events,
+            _ => false,
+        };
+        if !is_read {
+            return;
+        }
         let content: Content<'_, Block<'_>> = item.content.read();
         let text = || content.blocks.iter().find_map(|it| it.text.some()).unwrap_or_default();
         match item.role.as_str() {
             "assistant" => self.builder.say(text()),
             // Instructions and surroundings are told in the user's name.
-            "user" if !self.has_events && !text().trim_start().starts_with(['<', '#']) => {
+            "user" if !text().trim_start().starts_with(['<', '#']) => {
                 let identity = self.prompt_identity(text());
                 self.typed.push((identity, text().to_owned()));
             }
@@ -628,7 +639,7 @@ impl Thread {
         let Some(call) = self.builder.call_index(item.call_id.as_str()) else { return };
         // Images and other parts: what comes as a list has worked.
         let is_list = item.output.0.first() == Some(&b'[');
-        let text = if is_list { Cow::Borrowed("") } else { item.output.text() };
+        let text = if is_list { Cow::Borrowed("") } else { head_of_output(item.output) };
         let own: Output = if text.starts_with('{') { Raw(text.as_bytes()).read() } else { Output::default() };
         let end = end_of_shell(&text).or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
         let known = self.builder.session.tool_calls[call].status;
@@ -738,9 +749,20 @@ enum ShellEnd {
     Runs(String),
 }
 
+/// Lines that a client puts before the output of a command.
+const HEAD: usize = 8;
+
+/// What a client says before the output of a command, or all of a text that may say it anywhere.
+fn head_of_output(output: Raw<'_>) -> Cow<'_, str> {
+    let head = output.head(LONGEST_REFUSAL);
+    let is_head = head.len() >= LONGEST_REFUSAL && !head.starts_with('{');
+    // The last line that was taken may be cut.
+    let has_all = head.lines().nth(HEAD).is_some() || head.lines().any(|it| it.starts_with("Output:"));
+    if is_head && has_all { head } else { output.text() }
+}
+
 /// The head of a shell call's result, before the command's own output.
 fn end_of_shell(text: &str) -> Option<ShellEnd> {
-    const HEAD: usize = 8;
     let head = text.lines().take(HEAD).take_while(|it| !it.starts_with("Output:"));
     head.into_iter().find_map(|line| {
         let code = line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "));
@@ -753,8 +775,12 @@ fn end_of_shell(text: &str) -> Option<ShellEnd> {
     })
 }
 
+/// Longer texts only quote one.
+const LONGEST_REFUSAL: usize = 1000;
+
 fn is_refusal(text: &str) -> bool {
-    ["rejected by user", "denied by user", "blocked by policy"].iter().any(|it| text.contains(it)) && text.len() < 1000
+    text.len() < LONGEST_REFUSAL
+        && ["rejected by user", "denied by user", "blocked by policy"].iter().any(|it| text.contains(it))
 }
 
 /// What the client answers in place of a tool that could not run.

@@ -321,14 +321,25 @@ pub fn fold<'a, F: Fold>(
 #[derive(Debug)]
 pub struct Probe<'a> {
     fields: Vec<(Cow<'a, str>, Raw<'a>)>,
+    /// A bit for each key. Formats ask for many keys that are not there.
+    bits: u64,
     path: &'a str,
+}
+
+/// The bit of a key.
+#[inline]
+fn bit(key: &str) -> u64 {
+    let key = key.as_bytes();
+    let ends = key.first().zip(key.last()).map_or(0, |(first, last)| usize::from(*first) * 5 + usize::from(*last));
+    1 << ((ends + key.len() * 11) % 64)
 }
 
 impl<'a> Probe<'a> {
     fn new(bytes: &'a [u8], path: &'a str) -> Option<Self> {
         let pairs: Pairs<'a, Raw<'a>> =
             if bytes.first() == Some(&b'{') { json::from_slice(bytes).ok()? } else { return None };
-        Some(Self { fields: pairs.0, path })
+        let bits = pairs.0.iter().fold(0, |bits, (key, _)| bits | bit(key));
+        Some(Self { fields: pairs.0, bits, path })
     }
 
     /// The path of the log: a hint where runtimes write the same records to their own places.
@@ -342,13 +353,18 @@ impl<'a> Probe<'a> {
     }
 
     /// The value of a key, absent or not.
+    #[inline]
     pub fn raw(&self, key: &str) -> Raw<'a> {
+        if self.bits & bit(key) == 0 {
+            return Raw::default();
+        }
         self.fields.iter().find(|(it, _)| it == key).map_or(Raw::default(), |(_, raw)| *raw)
     }
 
     /// Whether a key is there, whatever its value.
+    #[inline]
     pub fn has(&self, key: &str) -> bool {
-        self.fields.iter().any(|(it, _)| it == key)
+        self.bits & bit(key) != 0 && self.fields.iter().any(|(it, _)| it == key)
     }
 
     /// Whether all of the keys are there.
@@ -365,7 +381,7 @@ impl<'a> Probe<'a> {
     /// The object of a key; one without keys if there is none.
     #[must_use]
     pub fn object(&self, key: &str) -> Probe<'a> {
-        Probe::new(self.raw(key).0, self.path).unwrap_or(Probe { fields: Vec::new(), path: self.path })
+        Probe::new(self.raw(key).0, self.path).unwrap_or(Probe { fields: Vec::new(), bits: 0, path: self.path })
     }
 }
 
@@ -397,8 +413,9 @@ fn detect_among(probes: &[Probe<'_>], runtime: Option<&str>) -> Vec<(&'static Ad
 
 /// Reads a log: the likeliest format, then its records.
 pub fn parse(bytes: &[u8], hints: Hints<'_>, content: Content) -> Parsed {
-    let mut health = Health { lines: lines::count(bytes), ..Health::default() };
+    let mut health = Health::default();
     let Some((adapter, _)) = detect(bytes, hints).into_iter().next() else {
+        health.lines = lines::count(bytes);
         return Parsed { health, ..Parsed::default() };
     };
     let context = |adapter: &Adapter| Context {
@@ -411,7 +428,9 @@ pub fn parse(bytes: &[u8], hints: Hints<'_>, content: Content) -> Parsed {
         folder_id: FileId::of_folder(hints.path),
         agent_id: FileId::of_agent(hints.path),
     };
-    let (mut sessions, mut unknown) = (adapter.parse)(&context(adapter), &mut Lines::new(bytes), &mut health);
+    let mut lines = Lines::new(bytes);
+    let (mut sessions, mut unknown) = (adapter.parse)(&context(adapter), &mut lines, &mut health);
+    health.lines = lines.count_all();
     // Recordings of several runtimes may have been appended to one file: what one format does not know is another's.
     let mut formats = vec![adapter];
     while let Some(other) = another(&unknown, &formats) {

@@ -17,7 +17,7 @@ use crate::session::{
 };
 use crate::time::Time;
 use crate::tools;
-use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
+use crate::wire::{Content, Count, Flag, LateText, Maybe, Number, Text, When};
 
 /// What a log of pi's messages can show. Only the events tell of retries.
 pub(super) const SHOWS: Shows =
@@ -57,7 +57,7 @@ struct Block<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
     #[serde(borrow)]
-    text: Text<'a>,
+    text: LateText<'a>,
     #[serde(borrow)]
     id: Text<'a>,
     #[serde(borrow)]
@@ -242,7 +242,10 @@ impl Agent {
                 self.builder.change(call, file, operation, None, line, time);
             }
         }
-        if is_turn && let Some(text) = said(&content) {
+        if is_turn
+            && self.builder.keeps_text()
+            && let Some(text) = said(&content)
+        {
             self.builder.say(&text);
         }
     }
@@ -326,7 +329,7 @@ impl Agent {
     fn user(&mut self, message: &Message<'_>) {
         let time = message.timestamp.0;
         self.builder.saw(time);
-        let text = said(&message.content.read());
+        let text = if self.builder.keeps_text() { said(&message.content.read()) } else { None };
         let identity = time.map_or(Identity::Unique, |time| Identity::Global(format!("pi user {}", time.0)));
         self.builder.prompt_as(identity, text.as_deref());
     }
