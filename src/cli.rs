@@ -92,6 +92,10 @@ pub struct Reading {
     /// How much of the conversations to keep
     #[arg(long, value_enum, default_value_t)]
     pub content: Content,
+    /// How much a compressed file may give, such as 500M or 20G [default: 8G, and beyond 256M no more than 200 times its
+    /// size]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_decompressed: Option<u64>,
     /// The runtime of logs that could be of several
     #[arg(long, value_name = "R")]
     pub runtime: Option<String>,
@@ -107,6 +111,21 @@ pub struct Reading {
     /// Threads that read [default: one per core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
+}
+
+/// Bytes, or so many of 1024, and so on.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|it: char| !it.is_ascii_digit());
+    let shift = match text.strip_prefix(digits) {
+        Some("") => Some(0),
+        Some("K" | "k") => Some(10),
+        Some("M" | "m") => Some(20),
+        Some("G" | "g") => Some(30),
+        Some("T" | "t") => Some(40),
+        _ => None,
+    };
+    let bytes = shift.and_then(|it| digits.parse::<u64>().ok()?.checked_mul(1 << it));
+    bytes.ok_or_else(|| "a size is a number, with K, M, G or T behind it".to_owned())
 }
 
 fn label(text: &str) -> Result<String, String> {

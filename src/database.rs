@@ -15,7 +15,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OpenFlags, Statement};
 
-use crate::json;
+use crate::{json, log};
 
 /// How each SQLite file begins.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -82,7 +82,7 @@ pub fn is_companion(path: &Path) -> bool {
 
 fn head(path: &Path) -> Option<[u8; 16]> {
     let mut head = [0; 16];
-    std::io::Read::read_exact(&mut fs::File::open(path).ok()?, &mut head).ok()?;
+    std::io::Read::read_exact(&mut log::open_file(path).ok()?, &mut head).ok()?;
     Some(head)
 }
 
@@ -126,6 +126,13 @@ fn stamp(path: &Path) -> [Option<(u64, Option<SystemTime>)>; 3] {
 fn read_once(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
     let holds_rows = |ending: &str| beside(path, ending).metadata().is_ok_and(|it| it.len() > 0);
     let (has_wal, has_journal) = (holds_rows("-wal"), holds_rows("-journal"));
+    let is_odd = |ending: &&str| beside(path, ending).metadata().is_ok_and(|it| !it.is_file());
+    if ["-wal", "-shm", "-journal"].iter().any(is_odd) {
+        // One would wait for whoever writes to a pipe.
+        let mut rows = read_as(path, "immutable=1", tables).map_err(|it| it.to_string())?;
+        note(&mut rows.lost, "its journal is no regular file");
+        return Ok(rows);
+    }
     if !has_wal && !has_journal {
         // Nobody writes, or only what is not committed: without locks SQLite makes no file of its own.
         return read_as(path, "immutable=1", tables).map_err(|it| it.to_string());

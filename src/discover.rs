@@ -103,7 +103,8 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
     (found.into_values().collect(), errors)
 }
 
-fn micros(time: SystemTime) -> Option<Time> {
+/// A file's time.
+pub fn micros(time: SystemTime) -> Option<Time> {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     i64::try_from(since.as_micros()).ok().map(Time)
 }

@@ -15,7 +15,7 @@ use crate::builder::Content;
 use crate::database;
 use crate::discover::{self, Found, discover};
 use crate::labels::PathPattern;
-use crate::log;
+use crate::log::{self, Limit};
 use crate::source::{Sidecar, Source, SourceStatus, path_text};
 use crate::time::Time;
 
@@ -31,6 +31,8 @@ pub struct Options {
     pub except: Option<PathBuf>,
     /// How much of the conversations is kept.
     pub content: Content,
+    /// How much a compressed file may give.
+    pub limit: Limit,
     /// What is true of all logs of this run, where they do not say otherwise.
     pub sidecar: Sidecar,
     /// What the paths of logs say of their sessions.
@@ -189,7 +191,8 @@ pub fn look(path: &Path, options: &Options) -> (Vec<(Source, Claims)>, Vec<disco
         .map(|file| {
             let mut claims = Claims::new();
             let see = |content: &[u8], hints: Hints<'_>| claims = adapters::detect(content, hints);
-            (read_file(file, options, &fingerprint, None, see), claims)
+            let source = read_file(file, options, &fingerprint, None, see);
+            (source, claims)
         })
         .collect();
     errors.extend(found.iter().zip(&looked).filter_map(|(file, (source, _))| unread(file, source)));
@@ -216,13 +219,16 @@ fn fingerprint_of(file: &Found, options: &str) -> String {
     stamps.fold(options.to_owned(), |all, it| all + &it)
 }
 
+/// How often a file is read that is cut short meanwhile.
+const TRIES: usize = 3;
+
 /// Reads one file; `see` is shown what the formats are told of it.
 fn read_file(
     file: &Found,
     options: &Options,
     fingerprint: &str,
     known: Option<&Stamp>,
-    see: impl FnOnce(&[u8], Hints<'_>),
+    mut see: impl FnMut(&[u8], Hints<'_>),
 ) -> Source {
     let mut source = Source {
         path: path_text(&file.path),
@@ -237,31 +243,47 @@ fn read_file(
         source.status = SourceStatus::Auxiliary;
         return source;
     }
-    let unreadable =
-        |source: Source, error: String| Source { status: SourceStatus::Unreadable, message: Some(error), ..source };
-    let content = match log::open(&file.path) {
-        Ok(content) => content,
-        Err(error) => return unreadable(source, error.to_string()),
-    };
-    if file.is_stream {
-        source.bytes = i64::try_from(content.len()).unwrap_or(i64::MAX);
+    for _ in 0..TRIES {
+        match read_once(source.clone(), file, options, known, &mut see) {
+            Ok(Some(source)) => return source,
+            Ok(None) => {}
+            Err(error) => return unreadable(source, error),
+        }
     }
+    unreadable(source, log::CUT.to_owned())
+}
+
+fn unreadable(source: Source, error: String) -> Source {
+    Source { status: SourceStatus::Unreadable, message: Some(error), ..source }
+}
+
+/// Reads one file; nothing if it was cut short meanwhile.
+fn read_once(
+    mut source: Source,
+    file: &Found,
+    options: &Options,
+    known: Option<&Source>,
+    see: &mut impl FnMut(&[u8], Hints<'_>),
+) -> Result<Option<Source>, String> {
+    let open = if file.is_stream { log::open_stream } else { log::open };
+    let content = open(&file.path, options.limit).map_err(|it| it.to_string())?;
+    // It may have grown since it was found.
+    source.bytes = i64::try_from(content.stored).unwrap_or(i64::MAX);
+    source.modified_at = content.modified.and_then(discover::micros).or(source.modified_at);
     source.compression = content.compression.map(|it| it.as_str().to_owned());
     source.message.clone_from(&content.truncated);
     if database::is_database(&content) {
         let path = (!file.is_stream && content.compression.is_none()).then_some(&*file.path);
-        let rows = match database::read(path, &content, adapters::TABLES) {
-            Ok(rows) => rows,
-            Err(error) => return unreadable(source, error),
-        };
+        let rows = database::read(path, &content, adapters::TABLES)?;
         source.forgets = true;
         if rows.is_known {
             source.message = source.message.or(rows.lost);
-            return parse(source, file, &rows.text, options, see);
+            return Ok(Some(parse(source, file, &rows.text, options, see)));
         }
     }
     source.grew = known.is_some_and(|it| grew(it, &content));
-    parse(source, file, &content, options, see)
+    let source = parse(source, file, &content, options, see);
+    Ok((!content.is_damaged()).then_some(source))
 }
 
 /// Reads the lines of a file. A message says what of it is missing.
@@ -270,7 +292,7 @@ fn parse(
     file: &Found,
     content: &[u8],
     options: &Options,
-    see: impl FnOnce(&[u8], Hints<'_>),
+    see: &mut impl FnMut(&[u8], Hints<'_>),
 ) -> Source {
     let is_cut = source.message.is_some();
     if content.iter().all(|it| it.is_ascii_whitespace() || *it == 0) {
@@ -342,7 +364,7 @@ fn without_ending<'a>(name: &'a OsStr, endings: &[&str]) -> &'a OsStr {
 
 fn read_sidecars(path: &Path) -> Sidecar {
     sidecars(path)
-        .filter_map(|it| log::open(&it).ok())
+        .filter_map(|it| log::open(&it, Limit::Usual).ok())
         .fold(Sidecar::default(), |nearer, it| nearer.or(Sidecar::parse(&it)))
 }
 

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! discover   paths -> files, each once
-//! log        file -> bytes: mapped, read or decompressed
+//! log        file -> bytes: mapped, read or decompressed   (mapped)
 //! database   SQLite file -> lines: the rows of the tables that formats know
 //! lines      bytes -> numbered records
 //! adapters   records -> SessionResult, one file a format   (scan, json, wire, builder, tools, errors, time)
@@ -19,8 +19,7 @@
 //! ```
 //!
 //! What is nowhere: adapters do no I/O and know neither clock nor environment nor polars; no format's name stands outside
-//! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `log` and
-//! `scan` only.
+//! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `mapped` and `scan` only.
 
 pub mod adapters;
 #[cfg(feature = "archive")]
@@ -43,6 +42,7 @@ pub mod labels;
 pub mod ledger;
 pub mod lines;
 pub mod log;
+pub mod mapped;
 #[cfg(feature = "archive")]
 pub mod measure;
 #[cfg(feature = "archive")]

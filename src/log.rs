@@ -1,16 +1,20 @@
 //! A file to bytes: mapped, read, or decompressed.
-#![expect(unsafe_code, reason = "mapping a file is unsafe")]
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::cell::Cell;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Deref;
 use std::path::Path;
+use std::time::SystemTime;
 
-/// Smaller files are read: a mapping costs more than the copy.
-const MAP_FROM: u64 = 64 * 1024;
+use crate::mapped::Mapped;
 
-/// A compressed file that grows beyond this is no log but a bomb.
-const MAX_DECOMPRESSED: u64 = 8 << 30;
+/// Smaller files are read, into a buffer that the thread keeps: that takes as long as a map, and nothing that is done to
+/// the file matters then.
+const MAP_FROM: u64 = 1 << 20;
+
+/// What is decompressed beyond this goes to a temporary file, which needs no memory.
+const IN_MEMORY: usize = 32 << 20;
 
 /// How a file was compressed, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,26 @@ impl Compression {
     }
 }
 
+/// How much a compressed file or a pipe may give before it is no log but a bomb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Limit {
+    /// 8 GiB, and beyond 256 MiB no more than 200 times what the file holds. Real logs reach some 30 times, streams that
+    /// repeat each message as it grows 100 times.
+    #[default]
+    Usual,
+    /// So many bytes, whatever the file holds.
+    Bytes(u64),
+}
+
+impl Limit {
+    fn of(self, compressed: u64) -> u64 {
+        match self {
+            Self::Usual => compressed.saturating_mul(200).clamp(256 << 20, 8 << 30),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
 /// The content of a file.
 #[derive(Debug)]
 pub struct Content {
@@ -47,12 +71,23 @@ pub struct Content {
     pub compression: Option<Compression>,
     /// Why decompression stopped before the end, if it did; what came before stands.
     pub truncated: Option<String>,
+    /// Its size on disk when it was opened.
+    pub stored: u64,
+    /// When it was last written, as it was opened.
+    pub modified: Option<SystemTime>,
 }
 
 #[derive(Debug)]
 enum Bytes {
-    Mapped(memmap2::Mmap),
+    Mapped(Mapped),
     Owned(Vec<u8>),
+}
+
+impl Content {
+    /// Whether a part of the file was gone when it was read, so that what was read never stood there. To be asked last.
+    pub fn is_damaged(&self) -> bool {
+        matches!(&self.bytes, Bytes::Mapped(map) if map.is_damaged())
+    }
 }
 
 impl Deref for Content {
@@ -66,80 +101,245 @@ impl Deref for Content {
     }
 }
 
-/// Opens a file and decompresses it if its first bytes say so, whatever its name says.
-///
-/// # Errors
-/// When the file cannot be opened or read, or decompresses to more than 8 GiB. A compressed file that is cut is no error:
-/// see [`Content::truncated`].
-pub fn open(path: &Path) -> io::Result<Content> {
-    let mut file = File::open(path)?;
-    let metadata = file.metadata()?;
-    let length = metadata.len();
-    let bytes = if metadata.is_file() && length >= MAP_FROM {
-        // SAFETY: The map is read-only and private. If another process cuts the file short while it is read, the kernel
-        // ends this process with SIGBUS; agents append to their logs and do not cut them. Bytes that change under the map
-        // are only ever read as bytes: text is validated when it is taken out. This reasoning holds for local files; over
-        // a network file system it should be treated as suspect.
-        Bytes::Mapped(unsafe { memmap2::Mmap::map(&file)? })
-    } else {
-        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
-        // A pipe or a device may have no end.
-        (&mut file).take(MAX_DECOMPRESSED + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_DECOMPRESSED {
-            return Err(io::Error::other("gives more than 8 GiB"));
+thread_local! {
+    /// What the last file of the thread was read into: fresh memory costs as much as the reading.
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+impl Drop for Content {
+    fn drop(&mut self) {
+        if let Bytes::Owned(bytes) = &mut self.bytes
+            && bytes.capacity() as u64 <= 2 * MAP_FROM
+        {
+            BUFFER.set(std::mem::take(bytes));
         }
-        Bytes::Owned(bytes)
-    };
-    let content = Content { bytes, compression: None, truncated: None };
-    match Compression::of(&content) {
-        None => Ok(content),
-        Some(compression) => decompress(&content, compression),
     }
 }
 
-fn decompress(compressed: &[u8], compression: Compression) -> io::Result<Content> {
-    let mut bytes = Vec::new();
-    let end = match compression {
-        Compression::Gzip => {
-            flate2::read::MultiGzDecoder::new(compressed).take(MAX_DECOMPRESSED + 1).read_to_end(&mut bytes)
-        }
-        Compression::Zstd => {
-            zstd::stream::read::Decoder::with_buffer(compressed)?.take(MAX_DECOMPRESSED + 1).read_to_end(&mut bytes)
-        }
+fn buffer() -> Vec<u8> {
+    let mut buffer = BUFFER.take();
+    buffer.clear();
+    buffer
+}
+
+/// Opens a regular file and decompresses it if its first bytes say so, whatever its name says.
+///
+/// # Errors
+/// When it is no regular file, cannot be opened or read, or decompresses to more than the limit. A compressed file that
+/// is cut is no error: see [`Content::truncated`].
+pub fn open(path: &Path, limit: Limit) -> io::Result<Content> {
+    let mut file = open_file(path)?;
+    let metadata = file.metadata()?;
+    let stored = metadata.len();
+    let map = match usize::try_from(stored) {
+        Ok(length) if stored >= MAP_FROM => Mapped::new(&file, length)?,
+        _ => None,
     };
-    if bytes.len() as u64 > MAX_DECOMPRESSED {
-        return Err(io::Error::other("decompresses to more than 8 GiB"));
+    let bytes = if let Some(map) = map {
+        Bytes::Mapped(map)
+    } else {
+        let mut bytes = buffer();
+        bytes.reserve(usize::try_from(stored.min(MAP_FROM)).unwrap_or(0) + 1);
+        // What is appended meanwhile is for the next time. The size of a file of the kernel's own says nothing.
+        (&mut file).take(if stored > 0 { stored } else { u64::MAX }).read_to_end(&mut bytes)?;
+        Bytes::Owned(bytes)
+    };
+    let content = Content { bytes, compression: None, truncated: None, stored, modified: metadata.modified().ok() };
+    decompressed(content, limit)
+}
+
+/// Reads a pipe or a device to its end, and decompresses it.
+///
+/// # Errors
+/// When it cannot be read, or gives more than the limit.
+pub fn open_stream(path: &Path, limit: Limit) -> io::Result<Content> {
+    let mut bytes = buffer();
+    // It may have no end.
+    let most = limit.of(u64::MAX);
+    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    let stored = bytes.len() as u64;
+    if stored > most {
+        return Err(too_much("gives", most));
     }
-    let truncated = end.err().map(|it| it.to_string());
-    Ok(Content { bytes: Bytes::Owned(bytes), compression: Some(compression), truncated })
+    decompressed(
+        Content { bytes: Bytes::Owned(bytes), compression: None, truncated: None, stored, modified: None },
+        limit,
+    )
+}
+
+/// Opens a regular file. What looked like one may be a pipe by now, for whose writer one would wait.
+///
+/// # Errors
+/// When it is something else, or cannot be opened.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("no regular file")) }
+}
+
+fn too_much(what: &str, most: u64) -> io::Error {
+    let size = if most >> 20 > 0 { format!("{} MiB", most >> 20) } else { format!("{most} bytes") };
+    io::Error::other(format!("{what} more than {size}; --max-decompressed SIZE allows more"))
+}
+
+fn decompressed(content: Content, limit: Limit) -> io::Result<Content> {
+    let Some(compression) = Compression::of(&content) else { return Ok(content) };
+    let most = limit.of(content.len() as u64);
+    let mut out = Spill::default();
+    let end = match compression {
+        Compression::Gzip => out.fill(flate2::read::MultiGzDecoder::new(&*content), most),
+        Compression::Zstd => out.fill(zstd::stream::read::Decoder::with_buffer(&*content)?, most),
+    };
+    let truncated = match end {
+        Ok(()) => None,
+        Err(Stop::Damaged(error)) => Some(error.to_string()),
+        Err(Stop::TooMuch) => return Err(too_much("decompresses to", most)),
+        Err(Stop::Unwritten(error)) => return Err(error),
+    };
+    if content.is_damaged() {
+        return Err(io::Error::other(CUT));
+    }
+    let bytes = out.finish()?;
+    Ok(Content { bytes, compression: Some(compression), truncated, stored: content.stored, modified: content.modified })
+}
+
+/// Why a file that was cut while it was read tells nothing.
+pub const CUT: &str = "it was cut short while it was read";
+
+/// Where decompressed bytes go: memory, and behind its bound an unnamed file.
+#[derive(Default)]
+struct Spill {
+    memory: Vec<u8>,
+    file: Option<File>,
+}
+
+/// Why decompression stopped.
+enum Stop {
+    Damaged(io::Error),
+    TooMuch,
+    Unwritten(io::Error),
+}
+
+impl Spill {
+    fn fill(&mut self, mut from: impl Read, most: u64) -> Result<(), Stop> {
+        let mut total = 0_u64;
+        loop {
+            let before = self.memory.len();
+            let end = (&mut from).take(1 << 20).read_to_end(&mut self.memory);
+            let more = self.memory.len() - before;
+            total += more as u64;
+            if total > most {
+                return Err(Stop::TooMuch);
+            }
+            end.map_err(Stop::Damaged)?;
+            if more == 0 {
+                return Ok(());
+            }
+            if self.memory.len() >= IN_MEMORY {
+                self.spill().map_err(Stop::Unwritten)?;
+            }
+        }
+    }
+
+    fn spill(&mut self) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile()?),
+        };
+        file.write_all(&self.memory)?;
+        self.memory.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<Bytes> {
+        if self.file.is_none() {
+            return Ok(Bytes::Owned(self.memory));
+        }
+        self.spill()?;
+        let Some(mut file) = self.file else { return Ok(Bytes::Owned(self.memory)) };
+        let length = file.metadata()?.len();
+        if let Ok(length) = usize::try_from(length)
+            && let Some(map) = Mapped::new(&file, length)?
+        {
+            return Ok(Bytes::Mapped(map));
+        }
+        file.seek(SeekFrom::Start(0))?;
+        file.read_to_end(&mut self.memory)?;
+        Ok(Bytes::Owned(self.memory))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
 
-    fn written(bytes: &[u8]) -> Content {
+    fn stored(bytes: &[u8]) -> tempfile::NamedTempFile {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
-        open(file.path()).unwrap()
+        file
+    }
+
+    fn written(bytes: &[u8]) -> Content {
+        open(stored(bytes).path(), Limit::Usual).unwrap()
+    }
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(text).unwrap();
+        gzip.finish().unwrap()
     }
 
     #[test]
     fn every_way_to_store_a_log_gives_its_bytes() {
-        let text = b"{\"type\":\"x\"}\n".repeat(10_000); // more than MAP_FROM
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(&text).unwrap();
-        let gzip = gzip.finish().unwrap();
-        let zstd = zstd::encode_all(&text[..], 1).unwrap();
+        let text = b"{\"type\":\"x\"}\n".repeat(100_000); // more than MAP_FROM
+        assert!(text.len() as u64 > MAP_FROM);
+        let (gzip, zstd) = (gzip(&text), zstd::encode_all(&text[..], 1).unwrap());
         assert_eq!(*written(&text), *text);
         assert_eq!(*written(&text[..100]), text[..100]);
         for (bytes, compression) in [(gzip, Compression::Gzip), (zstd, Compression::Zstd)] {
             let whole = written(&bytes);
-            assert_eq!((whole.compression, &whole.truncated, &*whole), (Some(compression), &None, &*text));
+            assert!((whole.compression, &whole.truncated, &*whole) == (Some(compression), &None, &*text));
             let cut = written(&bytes[..bytes.len() - 5]);
             assert!(cut.truncated.is_some() && text.starts_with(&cut), "{compression:?}");
         }
+    }
+
+    /// What is too large for memory goes through a file, with the same bytes.
+    #[test]
+    fn a_large_log_is_decompressed_to_a_file() {
+        let line = b"{\"type\":\"x\"}\n";
+        let text = line.repeat(IN_MEMORY / line.len() + 100_000);
+        let content = written(&zstd::encode_all(&text[..], 1).unwrap());
+        assert!(matches!(content.bytes, Bytes::Mapped(_)));
+        assert!(*content == *text);
+    }
+
+    #[test]
+    fn a_bomb_is_no_log() {
+        // Each 100 MB of zeros are 100 kB in gzip and 10 kB in zstd; twice is a gzip of several members.
+        let zeros = vec![0; 100 << 20];
+        let bombs = [gzip(&zeros).repeat(3), zstd::encode_all(&zeros[..], 1).unwrap().repeat(3)];
+        for bomb in bombs {
+            let file = stored(&bomb);
+            let error = open(file.path(), Limit::Usual).unwrap_err().to_string();
+            assert_eq!(error, "decompresses to more than 256 MiB; --max-decompressed SIZE allows more");
+            let error = open(file.path(), Limit::Bytes(1000)).unwrap_err().to_string();
+            assert_eq!(error, "decompresses to more than 1000 bytes; --max-decompressed SIZE allows more");
+            assert_eq!(open(file.path(), Limit::Bytes(300 << 20)).unwrap().len(), 300 << 20);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("meta.json");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert_eq!(open(&pipe, Limit::Usual).unwrap_err().to_string(), "no regular file");
+        let endless = open_stream(Path::new("/dev/zero"), Limit::Bytes(1 << 20)).unwrap_err().to_string();
+        assert_eq!(endless, "gives more than 1 MiB; --max-decompressed SIZE allows more");
     }
 }

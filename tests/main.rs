@@ -10,6 +10,7 @@ mod databases;
 mod faults;
 mod golden;
 mod invariants;
+mod moving;
 mod prices;
 mod sessions;
 mod tidy;

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use agentlogs::archive::Archive;
 use agentlogs::builder::Content;
 use agentlogs::ingest::{Options, Progress};
+use agentlogs::log::Limit;
 use agentlogs::prices::Catalog;
 use agentlogs::render::{self, Look};
 use agentlogs::source::{Sidecar, Source};
@@ -69,6 +70,7 @@ fn options(paths: Vec<PathBuf>, except: Option<PathBuf>, reading: &cli::Reading)
             cli::Content::Text => Content::Text,
             cli::Content::Full => Content::Full,
         },
+        limit: reading.max_decompressed.map_or(Limit::Usual, Limit::Bytes),
         sidecar: Sidecar {
             runtime: reading.runtime.clone(),
             model: reading.model.clone(),
