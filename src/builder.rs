@@ -243,6 +243,8 @@ impl Builder {
 
     /// A refused call: its status, and an event once.
     pub fn deny(&mut self, call: usize, line: i64, time: Option<Time>, message: Option<&str>) {
+        // What the user said instead may stand behind the first sentence.
+        let message = message.map(|it| brief(if self.content == Content::None { first_sentence(it) } else { it }));
         let call = &mut self.session.tool_calls[call];
         let (code, call_id) = (call.tool.clone(), call.call_id.clone());
         let (agent, is_subagent) = (call.agent.clone(), call.is_subagent);
@@ -258,7 +260,7 @@ impl Builder {
         let event = self.event(EventKind::PermissionDenial, line, time);
         event.code = Some(code);
         event.call_id = Some(call_id);
-        event.message = message.map(brief);
+        event.message = message;
         (event.agent, event.is_subagent) = (agent, is_subagent);
     }
 
@@ -333,6 +335,11 @@ pub fn money(number: Number, damage: &mut Damage) -> Option<f64> {
         damage.note(Reason::BadNumber);
     }
     number.money()
+}
+
+fn first_sentence(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    line.split_once(". ").map_or(line, |(sentence, _)| sentence)
 }
 
 /// A message of bounded length: what a provider answers may be a whole page.

@@ -92,6 +92,9 @@ pub struct Reading {
     /// How much of the conversations to keep
     #[arg(long, value_enum, default_value_t)]
     pub content: Content,
+    /// Remove what looks like a secret or a mail address from all that is kept
+    #[arg(long)]
+    pub redact: bool,
     /// How much a compressed file may give, such as 500M or 20G [default: 8G, and beyond 256M no more than 200 times its
     /// size]
     #[arg(long, value_name = "SIZE", value_parser = size)]

@@ -16,6 +16,7 @@ use crate::database;
 use crate::discover::{self, Found, discover};
 use crate::labels::PathPattern;
 use crate::log::{self, Limit};
+use crate::privacy;
 use crate::source::{Sidecar, Source, SourceStatus, path_text};
 use crate::time::Time;
 
@@ -31,6 +32,8 @@ pub struct Options {
     pub except: Option<PathBuf>,
     /// How much of the conversations is kept.
     pub content: Content,
+    /// Whether what looks like a secret is removed from what is kept.
+    pub redact: bool,
     /// How much a compressed file may give.
     pub limit: Limit,
     /// What is true of all logs of this run, where they do not say otherwise.
@@ -50,7 +53,8 @@ impl Options {
         let formats = xxhash_rust::xxh3::xxh3_64(formats.join(" ").as_bytes());
         let version = env!("CARGO_PKG_VERSION");
         let patterns: Vec<&str> = self.path_labels.iter().map(PathPattern::as_str).collect();
-        format!("{PARSER} {version} {formats:x} {:?} {:?} {patterns:?}", self.content, self.sidecar)
+        let (content, redact, sidecar) = (self.content, self.redact, &self.sidecar);
+        format!("{PARSER} {version} {formats:x} {content:?} {redact} {sidecar:?} {patterns:?}")
     }
 }
 
@@ -262,7 +266,7 @@ fn read_once(
     mut source: Source,
     file: &Found,
     options: &Options,
-    known: Option<&Source>,
+    known: Option<&Stamp>,
     see: &mut impl FnMut(&[u8], Hints<'_>),
 ) -> Result<Option<Source>, String> {
     let open = if file.is_stream { log::open_stream } else { log::open };
@@ -328,6 +332,13 @@ fn parse(
     if parsed.format.is_none() {
         // What no format claims has no records to lose.
         source.health.rejects.clear();
+    }
+    if options.content == Content::None {
+        // A line that cannot be read may hold what was said.
+        source.health.rejects.iter_mut().for_each(|it| it.example = privacy::shape(&it.example));
+    }
+    if options.redact {
+        privacy::redact(&mut source);
     }
     source
 }

@@ -11,7 +11,7 @@
 //! prices     a model's name and a time -> what its tokens cost
 //! ledger     SessionResults of all files -> tables: copies removed, counters derived
 //! costs      what the tables' rows cost: reported, or tokens times prices
-//! ingest     the pipeline itself                                (labels: what a path says)
+//! ingest     the pipeline itself                                (labels: what a path says; privacy)
 //! ---------- below here only with the feature `archive` (polars)
 //! frames     tables -> polars frames; the only place that spells column names
 //! archive    frames <-> parquet                                  (parquet: files that every engine reads)
@@ -48,6 +48,7 @@ pub mod measure;
 #[cfg(feature = "archive")]
 pub mod parquet;
 pub mod prices;
+pub mod privacy;
 #[cfg(feature = "archive")]
 pub mod query;
 #[cfg(feature = "archive")]

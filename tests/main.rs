@@ -12,6 +12,7 @@ mod golden;
 mod invariants;
 mod moving;
 mod prices;
+mod privacy;
 mod sessions;
 mod tidy;
 

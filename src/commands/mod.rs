@@ -70,6 +70,7 @@ fn options(paths: Vec<PathBuf>, except: Option<PathBuf>, reading: &cli::Reading)
             cli::Content::Text => Content::Text,
             cli::Content::Full => Content::Full,
         },
+        redact: reading.redact,
         limit: reading.max_decompressed.map_or(Limit::Usual, Limit::Bytes),
         sidecar: Sidecar {
             runtime: reading.runtime.clone(),

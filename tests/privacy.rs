@@ -1,0 +1,198 @@
+//! What an archive holds of what was said: by default nothing, and with `--redact` no secret.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use agentlogs::builder::Content;
+use agentlogs::database;
+use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::lines::Lines;
+use agentlogs::source::Source;
+use serde_json::Value;
+
+use crate::{root, samples};
+
+/// Stands in the place of the words of prompts, answers, arguments and results.
+const MARK: &str = "Qx7marker";
+
+/// Fields whose text was said, in any format.
+const SAID: &[&str] = &[
+    "text",
+    "content",
+    "thinking",
+    "prompt",
+    "output",
+    "stdout",
+    "stderr",
+    "aggregated_output",
+    "result",
+    "reasoning",
+    "summary",
+    "partialJson",
+    "delta",
+    "body",
+    "response",
+    "old_string",
+    "new_string",
+    "newString",
+    "oldString",
+    "diff",
+    "patch",
+    "structuredPatch",
+    "unified_diff",
+    "lastPrompt",
+    "title",
+    "display",
+    "last_agent_message",
+    "llmContent",
+    "resultDisplay",
+    "command",
+    "cmd",
+    "arguments",
+    "input",
+    "query",
+    "description",
+    "observation",
+    "answer",
+    "instructions",
+];
+
+/// Writes the mark into all that was said. What names a program, a path or an error is kept by design, so the mark stands
+/// behind the first word of a command, and not where a runtime reports an error.
+fn marked(value: &mut Value, is_said: bool) {
+    match value {
+        Value::String(text) if is_said => {
+            // JSON in a string, and a patch that names files, are what they are.
+            if let Ok(mut inner @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
+                marked(&mut inner, false);
+                *text = inner.to_string();
+            } else if text.contains(char::is_whitespace) && !text.starts_with("***") {
+                text.push_str(". ");
+                text.push_str(MARK);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|it| marked(it, is_said)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                marked(value, SAID.contains(&name.as_str()));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The sample logs with marks, in a folder of their own. Databases stay as they are.
+fn marked_samples(folder: &Path) -> usize {
+    let mut count = 0;
+    for (index, path) in samples().into_iter().enumerate() {
+        let bytes = fs::read(&path).unwrap();
+        if database::is_database(&bytes) {
+            continue;
+        }
+        let lines = Lines::new(&bytes).map(|it| {
+            let Ok(mut record) = serde_json::from_slice::<Value>(it.bytes) else {
+                // A line that cannot be read: noise, or cut.
+                return [b"noise ", MARK.as_bytes(), b" ", it.bytes].concat();
+            };
+            let is_error = ["error", "api_error", "warning"].contains(&record["type"].as_str().unwrap_or_default());
+            if !is_error {
+                marked(&mut record, false);
+            }
+            record.to_string().into_bytes()
+        });
+        let text = lines.collect::<Vec<_>>().join(&b'\n');
+        count += text.windows(MARK.len()).filter(|it| *it == MARK.as_bytes()).count();
+        // A line that is cut inside of what was said.
+        let cut = format!("\n{{\"type\":\"user\",\"message\":{{\"content\":\"{MARK}");
+        let below = path.strip_prefix(root().join("sample-logs")).unwrap();
+        let to = folder.join(format!("{index}")).join(below);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::write(to, [text, cut.into_bytes()].concat()).unwrap();
+    }
+    count
+}
+
+fn read(folder: &Path, content: Content, redact: bool) -> Vec<Source> {
+    let options = Options { roots: vec![folder.to_owned()], content, redact, ..Options::default() };
+    let taken = ingest::read(&options, &BTreeMap::new(), &Progress::default());
+    assert!(taken.errors.is_empty());
+    taken.sources
+}
+
+/// Where marks stand in the facts, which are all that the tables are made of.
+fn marks(sources: &[Source]) -> Vec<String> {
+    fn walk(value: &Value, at: &str, found: &mut Vec<String>) {
+        match value {
+            Value::String(text) if text.contains(MARK) => found.push(format!("{at}: {text}")),
+            Value::Array(items) => items.iter().for_each(|it| walk(it, at, found)),
+            Value::Object(fields) => {
+                // Of an event the kind, as it decides.
+                let kind = fields.get("kind").and_then(Value::as_str).unwrap_or_default();
+                for (name, value) in fields {
+                    assert!(!name.contains(MARK), "{name}");
+                    walk(value, &format!("{at}.{name} {kind}"), found);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for source in sources {
+        walk(&serde_json::to_value(source).unwrap(), source.format.as_deref().unwrap_or_default(), &mut found);
+    }
+    found
+}
+
+/// The words of an error are kept, whoever said them.
+fn is_of_error(mark: &str) -> bool {
+    [".error_message ", ".message error:", ".message retry:"].iter().any(|it| mark.contains(it))
+}
+
+#[test]
+fn nothing_that_was_said_is_kept_by_default() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = marked_samples(folder.path());
+    assert!(count > 600, "{count} marks");
+    let mut kept = marks(&read(folder.path(), Content::None, false));
+    kept.retain(|it| !is_of_error(it));
+    assert!(kept.is_empty(), "{}\n{} of {count} marks", kept.join("\n"), kept.len());
+}
+
+/// More is kept when it is asked for.
+#[test]
+fn what_was_said_is_kept_as_far_as_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    marked_samples(folder.path());
+    let of = |content| read(folder.path(), content, false);
+    let (text, full) = (of(Content::Text), of(Content::Full));
+    let sessions = |it: &[Source]| it.iter().flat_map(|it| it.sessions.clone()).collect::<Vec<_>>();
+    assert!(sessions(&text).iter().any(|it| it.prompt.as_ref().is_some_and(|it| it.contains(MARK))));
+    assert!(sessions(&text).iter().all(|it| it.tool_calls.iter().all(|it| it.args.is_none() && it.result.is_none())));
+    assert!(sessions(&full).iter().any(|it| it.tool_calls.iter().any(|it| it.args.is_some() && it.result.is_some())));
+    assert!(marks(&text).len() < marks(&full).len());
+}
+
+/// A key in a prompt, a command, a result, an error, a path and a broken line.
+#[test]
+fn a_secret_is_in_nothing_that_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    // Put together here, so that no scanner takes this file for a leak.
+    let key = ["sk-ant-", "api03-", &"aB3_".repeat(12)].concat();
+    let log = format!(
+        r#"{{"type":"session","version":3,"id":"s1","timestamp":"2026-10-05T10:00:00Z","cwd":"/work/{key}"}}
+{{"type":"message","id":"1","parentId":null,"timestamp":"2026-10-05T10:00:01Z","message":{{"role":"user","content":"use {key} and write to anna@example.com"}}}}
+{{"type":"message","id":"2","parentId":"1","timestamp":"2026-10-05T10:00:02Z","message":{{"role":"assistant","provider":"anthropic","model":"claude-sonnet-4-5","content":[{{"type":"toolCall","id":"c1","name":"bash","arguments":{{"command":"export A=1\n{key} x"}}}}],"usage":{{"input":3,"output":5,"cacheRead":0,"cacheWrite":0}},"stopReason":"toolUse"}}}}
+{{"type":"message","id":"3","parentId":"2","timestamp":"2026-10-05T10:00:03Z","message":{{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{{"type":"text","text":"the key is {key}\n"}}],"isError":false}}}}
+{{"type":"message","id":"4","parentId":"3","timestamp":"2026-10-05T10:00:04Z","message":{{"role":"assistant","provider":"anthropic","model":"claude-sonnet-4-5","content":[],"usage":{{"input":0,"output":0,"cacheRead":0,"cacheWrite":0}},"stopReason":"error","errorMessage":"401 invalid x-api-key {key}"}}}}
+noise with {key}
+{{"type":"message","key":"{key}"#
+    );
+    fs::write(folder.path().join("a.jsonl"), log).unwrap();
+    let shown = |redact| serde_json::to_string(&read(folder.path(), Content::Full, redact)).unwrap();
+    let (kept, redacted) = (shown(false), shown(true));
+    let count = kept.matches(&key).count();
+    assert!(count >= 8, "{count}: {kept}");
+    assert!(!redacted.contains("aB3_") && !redacted.contains("anna@"), "{redacted}");
+    assert!(redacted.matches("[redacted]").count() >= count);
+}
