@@ -1,7 +1,7 @@
 //! Frames to text: a table for people, JSON, CSV and Markdown for programs.
 //!
 //! Text that comes from logs reaches no terminal with its control characters in a table, and no spreadsheet as a formula.
-//! JSON and CSV are for programs: JSON escapes control characters, CSV holds the text as it is.
+//! JSON and CSV are for programs: JSON escapes control characters, CSV holds the text as it is, but not on a terminal.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -30,6 +30,8 @@ pub enum Format {
 pub struct Look {
     /// Columns of the terminal; no limit without one.
     pub width: Option<u16>,
+    /// Whether somebody looks at it on a terminal.
+    pub is_terminal: bool,
     /// Whether it may be emphasised.
     pub color: bool,
     /// Whether the rows are a report: thousands are set apart, money has cents, the last row may be a sum.
@@ -79,7 +81,7 @@ impl Value {
             Self::Bool(it) => write!(out, "{it}"),
             Self::Int(it) => write!(out, "{it}"),
             Self::Float(it) => Ok(serde_json::to_writer(out, it)?),
-            Self::Text(it) => Ok(serde_json::to_writer(out, it)?),
+            Self::Text(it) => out.write_all(harmless_json(&serde_json::to_string(it)?).as_bytes()),
             Self::List(values) => {
                 out.write_all(b"[")?;
                 for (index, value) in values.iter().enumerate() {
@@ -220,12 +222,30 @@ fn instant(value: i64, unit: TimeUnit) -> String {
     Time(micros).to_string()
 }
 
+/// What acts on a terminal: control characters, and the marks that turn the direction of text around.
+fn is_harmful(it: char) -> bool {
+    it.is_control() || matches!(it, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// JSON that means the same and acts on no terminal. JSON itself escapes the control characters of ASCII only.
+pub fn harmless_json(json: &str) -> Cow<'_, str> {
+    let is_left = |it: char| is_harmful(it) && !it.is_ascii_whitespace();
+    if !json.contains(is_left) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 8);
+    for it in json.chars() {
+        if is_left(it) {
+            let _ = std::fmt::Write::write_fmt(&mut out, format_args!("\\u{:04x}", u32::from(it)));
+        } else {
+            out.push(it);
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// Text with its control characters shown as escapes.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    // Also the marks that turn the direction of text around.
-    let is_harmful = |it: char| {
-        it.is_control() || matches!(it, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     if !text.contains(is_harmful) {
         return Cow::Borrowed(text);
     }
@@ -254,6 +274,15 @@ fn harmless(text: &str) -> Cow<'_, str> {
 pub fn render(frame: &DataFrame, format: Format, look: Look, out: &mut impl Write) -> io::Result<Vec<String>> {
     match format {
         Format::Json => json(frame, out)?,
+        // Programs get the text as it is, whoever looks at a terminal does not.
+        Format::Csv if look.is_terminal => {
+            let mut text = Vec::new();
+            csv(frame, &mut text)?;
+            for line in String::from_utf8_lossy(&text).split_inclusive('\n') {
+                let end = if line.ends_with('\n') { "\n" } else { "" };
+                write!(out, "{}{end}", visible(line.trim_end_matches(['\r', '\n'])))?;
+            }
+        }
         Format::Csv => csv(frame, out)?,
         Format::Table => return table(frame, look, out),
         Format::Markdown => markdown(frame, look, out)?,
@@ -448,6 +477,15 @@ mod tests {
         assert!(printed(Format::Markdown).contains("b\\|c"));
         for harmful in ['\u{7f}', '\u{80}', '\u{9f}', '\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}'] {
             assert!(!visible(&format!("a{harmful}b")).contains(harmful), "{harmful:?}");
+            let json = serde_json::to_string_pretty(&[format!("a{harmful}b")]).unwrap();
+            let safe = harmless_json(&json);
+            assert!(!safe.contains(harmful) && safe.contains('\n'), "{safe}");
+            assert_eq!(serde_json::from_str::<Vec<String>>(&safe).unwrap(), [format!("a{harmful}b")]);
         }
+        let frame = df!("name" => ["a\u{1b}[31m\nb\u{9b}c"]).unwrap();
+        let mut out = Vec::new();
+        let look = Look { is_terminal: true, ..Look::default() };
+        render(&frame, Format::Csv, look, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "name\n\"a\\u{1b}[31m\nb\\u{9b}c\"\n");
     }
 }

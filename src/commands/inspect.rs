@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use agentlogs::ingest;
 use agentlogs::source::Source;
+use agentlogs::{ingest, render};
 use serde::Serialize;
 
 use super::{Outcome, complain, options};
@@ -47,8 +47,7 @@ pub fn run(args: &Inspect) -> anyhow::Result<Outcome> {
             }
         }));
     }
-    let mut text = serde_json::to_vec_pretty(&all)?;
-    text.push(b'\n');
-    io::stdout().lock().write_all(&text)?;
+    let text = serde_json::to_string_pretty(&all)?;
+    writeln!(io::stdout().lock(), "{}", render::harmless_json(&text))?;
     Ok(outcome)
 }

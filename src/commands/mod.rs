@@ -123,6 +123,7 @@ fn print(frame: &DataFrame, printed: cli::Printed, report: Option<render::Report
     let look = Look {
         // A terminal that says it is as good as not there is none.
         width: if is_terminal { Table::new().width().filter(|it| *it >= 40) } else { None },
+        is_terminal,
         color: is_terminal && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty()),
         report,
     };
