@@ -9,6 +9,7 @@ use agentlogs::tables::{CostSource, SessionRow};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
+use crate::rules::{self, without_lines};
 use crate::{facts, lines_of, samples, settled};
 
 fn texts() -> Vec<Vec<u8>> {
@@ -24,23 +25,6 @@ fn line_texts() -> Vec<Vec<u8>> {
 
 fn parse(bytes: &[u8]) -> Parsed {
     adapters::parse(bytes, Hints::default(), Content::Full)
-}
-
-/// The sessions without the numbers of their lines.
-fn without_lines(parsed: &Parsed) -> String {
-    fn strip(value: &mut serde_json::Value) {
-        match value {
-            serde_json::Value::Object(fields) => {
-                fields.remove("line");
-                fields.values_mut().for_each(strip);
-            }
-            serde_json::Value::Array(items) => items.iter_mut().for_each(strip),
-            _ => {}
-        }
-    }
-    let mut value = serde_json::to_value(&parsed.sessions).unwrap();
-    strip(&mut value);
-    value.to_string()
 }
 
 fn rejected(parsed: &Parsed, reason: Reason) -> i64 {
@@ -188,5 +172,22 @@ fn the_ledger_adds_up() {
         // Every dollar says where it is from; a price is no report.
         assert!(money.source.is_some() || money.cost.is_none(), "{money:?}");
         assert!(money.source != Some(CostSource::Computed) || money.cost == money.computed, "{money:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What holds for every log holds for bytes of any kind.
+    #[test]
+    fn the_rules_hold_for_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        rules::check(&bytes);
+    }
+
+    /// It holds for samples whose records are dropped, repeated, mixed, cut and given other values.
+    #[test]
+    fn the_rules_hold_for_mixed_samples(plan in proptest::collection::vec(any::<u8>(), 2..60)) {
+        static SAMPLES: std::sync::LazyLock<Vec<Vec<u8>>> = std::sync::LazyLock::new(texts);
+        rules::check(&rules::mutated(&SAMPLES, &plan));
     }
 }

@@ -9,10 +9,13 @@ mod databases;
 #[cfg(feature = "archive")]
 mod faults;
 mod golden;
+#[cfg(unix)]
+mod hostile;
 mod invariants;
 mod moving;
 mod prices;
 mod privacy;
+mod rules;
 mod sessions;
 mod tidy;
 

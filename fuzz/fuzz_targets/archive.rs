@@ -1,0 +1,50 @@
+//! An archive with damaged files: it is read, or refused with an error.
+#![no_main]
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use agentlogs::archive::Archive;
+use agentlogs_fuzz::{SAMPLES, rules};
+use libfuzzer_sys::fuzz_target;
+
+/// The files of an archive of some samples.
+static FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path());
+    let _lock = archive.lock().unwrap();
+    let tables = rules::tables(SAMPLES.iter().take(8).map(|it| rules::parse(it)).collect());
+    archive.write(&tables.sources, &tables).unwrap();
+    let files = walkdir::WalkDir::new(folder.path()).sort_by_file_name().into_iter().filter_map(Result::ok);
+    let files = files.filter(|it| it.file_type().is_file());
+    files.map(|it| (it.path().strip_prefix(folder.path()).unwrap().to_owned(), fs::read(it.path()).unwrap())).collect()
+});
+
+fuzz_target!(|damage: (u8, Vec<(u16, u8)>, Option<u16>)| {
+    let (file, bytes, cut) = damage;
+    let (name, whole) = &FILES[usize::from(file) % FILES.len()];
+    let mut broken = whole.clone();
+    for (at, byte) in bytes {
+        let length = broken.len().max(1);
+        if let Some(it) = broken.get_mut(usize::from(at) % length) {
+            *it = byte;
+        }
+    }
+    if let Some(cut) = cut {
+        broken.truncate(usize::from(cut));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (path, bytes) in FILES.iter() {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    fs::write(folder.path().join(name), broken).unwrap();
+    let archive = Archive::at(folder.path());
+    let _ = archive.facts();
+    let _ = archive.catalog();
+    for (_, table) in archive.tables().into_iter().flatten() {
+        let _ = table.collect();
+    }
+});

@@ -1,0 +1,22 @@
+//! What the targets share: the rules, and the samples that they begin from.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use agentlogs::adapters::TABLES;
+use agentlogs::database;
+
+#[path = "../../tests/rules.rs"]
+pub mod rules;
+
+/// All sample logs as adapters see them, in a fixed order.
+pub static SAMPLES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sample-logs");
+    let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(Result::ok);
+    let logs = files.filter(|it| it.file_type().is_file() && !it.path().to_string_lossy().ends_with(".meta.json"));
+    logs.map(|it| {
+        let bytes = std::fs::read(it.path()).unwrap();
+        if database::is_database(&bytes) { database::read(Some(it.path()), &bytes, TABLES).unwrap().text } else { bytes }
+    })
+    .collect()
+});

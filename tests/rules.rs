@@ -1,0 +1,279 @@
+//! What holds for every log whatever stands in it. The fuzz targets and the property tests check the same.
+
+use agentlogs::adapters::{self, Hints, Parsed};
+use agentlogs::builder::Content;
+use agentlogs::lines::Lines;
+use agentlogs::prices::Catalog;
+use agentlogs::source::{Source, SourceStatus};
+use agentlogs::tables::Tables;
+use agentlogs::{costs, ledger, lines};
+
+/// Reads bytes as a log.
+pub fn parse(bytes: &[u8]) -> Parsed {
+    adapters::parse(bytes, Hints::default(), Content::Full)
+}
+
+/// The tables of logs, each in a file of its own.
+pub fn tables(logs: Vec<Parsed>) -> Tables {
+    let source = |(index, parsed): (usize, Parsed)| Source {
+        path: index.to_string(),
+        status: SourceStatus::Parsed,
+        health: parsed.health,
+        sessions: parsed.sessions,
+        ..Source::default()
+    };
+    let mut tables = ledger::settle(logs.into_iter().enumerate().map(source).collect());
+    costs::price(&mut tables, Catalog::built_in());
+    tables
+}
+
+/// Every rule that one log can show.
+pub fn check(bytes: &[u8]) {
+    lines_are_in_order(bytes);
+    let parsed = parse(bytes);
+    every_line_is_accounted_for(bytes, &parsed);
+    rows_point_at_rows(&parsed);
+    let rows = tables(vec![parsed]);
+    the_ledger_adds_up(&rows);
+    no_token_comes_from_nowhere(bytes, &rows);
+    a_line_of_noise_costs_itself(bytes);
+}
+
+/// Records lie in the log, one behind the other, with growing numbers.
+pub fn lines_are_in_order(bytes: &[u8]) {
+    let (mut number, mut end) = (1, 0);
+    for line in Lines::new(bytes) {
+        let start = line.bytes.as_ptr().addr() - bytes.as_ptr().addr();
+        assert!(!line.bytes.is_empty() && start >= end);
+        let next = start + line.bytes.len();
+        number += newlines(&bytes[end..start]);
+        assert_eq!(line.number, number);
+        number += newlines(line.bytes);
+        end = next;
+    }
+    assert!(end <= bytes.len());
+}
+
+fn newlines(bytes: &[u8]) -> i64 {
+    i64::try_from(bytes.split(|it| *it == b'\n').count()).unwrap() - 1
+}
+
+/// A record is taken in, or it is a reject; nothing else becomes of it.
+fn every_line_is_accounted_for(bytes: &[u8], parsed: &Parsed) {
+    let health = &parsed.health;
+    assert_eq!(health.lines, lines::count(bytes));
+    assert!((0..=health.records).contains(&health.unknown_records), "{health:?}");
+    if parsed.format.is_some() {
+        let all = i64::try_from(Lines::new(bytes).count()).unwrap();
+        assert!(health.records <= all && all <= health.records + health.rejected_lines(), "{all} {health:?}");
+    }
+    for reject in &health.rejects {
+        assert!((1..=health.lines).contains(&reject.first_line) && reject.lines > 0, "{health:?}");
+        assert!(!reject.example.chars().any(char::is_control) && reject.example.chars().count() <= 120);
+    }
+}
+
+/// Rows name others by their index, and lines by their number.
+fn rows_point_at_rows(parsed: &Parsed) {
+    for session in &parsed.sessions {
+        let is_line = |it: i64| (0..=parsed.health.lines).contains(&it);
+        let (turns, calls) = (session.turns.len(), session.tool_calls.len());
+        assert!(is_line(session.line) && session.turns.iter().all(|it| is_line(it.line)));
+        assert!(session.turns.iter().all(|it| it.tokens.kinds().into_iter().flatten().all(|it| it >= 0)));
+        assert!(session.tool_calls.iter().all(|it| is_line(it.line) && it.turn.is_none_or(|it| it < turns)));
+        assert!(session.file_changes.iter().all(|it| is_line(it.line) && it.call.is_none_or(|it| it < calls)));
+        assert!(session.events.iter().all(|it| is_line(it.line) && it.turn.is_none_or(|it| it < turns)));
+        assert!(session.totals.iter().all(|it| is_line(it.line)));
+    }
+}
+
+/// Every token and every dollar of the ledger stands in its session, and no part of a row is larger than the row.
+pub fn the_ledger_adds_up(tables: &Tables) {
+    for (index, row) in tables.sessions.iter().enumerate() {
+        let of_session = || tables.turns.iter().filter(|it| it.session == index);
+        let sum: i64 = of_session().filter_map(|it| it.turn.tokens.total()).sum();
+        assert_eq!(sum, row.tokens.total().unwrap_or(0), "{}", row.session.session_id);
+        let cost: f64 = of_session().filter_map(|it| it.money.cost).sum();
+        let of_row = row.money.cost.unwrap_or(0.0);
+        assert!((cost - of_row).abs() <= 1e-9 * of_row.abs().max(1.0), "{cost} {:?}", row.money);
+    }
+    for row in &tables.turns {
+        let tokens = row.turn.tokens;
+        assert!(tokens.kinds().into_iter().flatten().all(|it| it >= 0), "{:?}", row.turn);
+        let money = row.money;
+        let all = [money.cost, money.reported, money.computed];
+        assert!(all.into_iter().flatten().all(|it| it >= 0.0 && it.is_finite()), "{money:?}");
+        assert!(money.source.is_some() || money.cost.is_none(), "{money:?}");
+    }
+    let is_session = |it: usize| it < tables.sessions.len();
+    assert!(tables.turns.iter().all(|it| is_session(it.session)));
+    assert!(tables.tool_calls.iter().all(|it| is_session(it.session)));
+}
+
+/// The sum of all tokens is no more than the sum of all numbers that stand in the log.
+fn no_token_comes_from_nowhere(bytes: &[u8], tables: &Tables) {
+    let tokens: i64 = tables.sessions.iter().filter_map(|it| it.tokens.total()).sum();
+    // A digit may be written as an escape in a string that holds JSON.
+    if bytes.windows(2).any(|it| it == b"\\u") {
+        return;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "counts are below a trillion each")]
+    let tokens = tokens as f64;
+    let carried = numbers(bytes);
+    assert!(tokens <= carried, "{tokens} tokens are counted, the log holds {carried}");
+}
+
+/// The sum of all numbers in a text that can count something.
+fn numbers(bytes: &[u8]) -> f64 {
+    let is_of_number = |it: &u8| it.is_ascii_digit() || matches!(it, b'.' | b'e' | b'E' | b'+' | b'-');
+    let words = bytes.split(|it| !is_of_number(it)).filter_map(|it| std::str::from_utf8(it).ok());
+    let value = |word: &str| -> f64 {
+        // What is no number as a whole, a time, counts by its digits.
+        let whole = word.trim_start_matches(['-', '+']).parse::<f64>().ok();
+        let parts = || word.split(|it: char| !it.is_ascii_digit()).filter_map(|it| it.parse::<f64>().ok()).sum();
+        whole.map_or_else(parts, |it| it.max(0.0).ceil())
+    };
+    words.map(value).filter(|it| *it <= 2e12).sum()
+}
+
+/// A line that is no JSON costs itself and nothing else, wherever it stands.
+fn a_line_of_noise_costs_itself(bytes: &[u8]) {
+    const NOISE: &[u8] = b"npm warn deprecated left-pad\n";
+    let is_by_line = |it: &[u8]| Lines::new(it).all(|line| !line.bytes.contains(&b'\n') && line.bytes[0] == b'{');
+    let middle = bytes.iter().take(bytes.len() / 2).rposition(|it| *it == b'\n').map(|it| it + 1);
+    let Some(at) = middle.filter(|_| is_by_line(bytes)) else { return };
+    let broken = [&bytes[..at], NOISE, &bytes[at..]].concat();
+    if Lines::new(&broken).count() != Lines::new(bytes).count() + 1 {
+        return;
+    }
+    let (whole, broken) = (parse(bytes), parse(&broken));
+    assert_eq!(whole.format, broken.format);
+    if whole.format.is_some() {
+        assert_eq!(without_lines(&whole), without_lines(&broken));
+        assert_eq!(whole.health.records, broken.health.records);
+        assert_eq!(whole.health.rejected_lines() + 1, broken.health.rejected_lines());
+    }
+}
+
+/// The sessions without the numbers of their lines.
+pub fn without_lines(parsed: &Parsed) -> String {
+    fn strip(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                fields.remove("line");
+                fields.values_mut().for_each(strip);
+            }
+            serde_json::Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::to_value(&parsed.sessions).unwrap();
+    strip(&mut value);
+    value.to_string()
+}
+
+/// A log that is almost one of `samples`: `plan` says which, and what is done to its records.
+pub fn mutated(samples: &[Vec<u8>], plan: &[u8]) -> Vec<u8> {
+    let mut plan = plan.iter().copied();
+    let mut pick = |below: usize| {
+        let (high, low) = (plan.next(), plan.next());
+        high.map(|it| (usize::from(it) << 8 | usize::from(low.unwrap_or(0))) % below.max(1))
+    };
+    let Some(sample) = pick(samples.len()) else { return Vec::new() };
+    let mut lines: Vec<Vec<u8>> = Lines::new(&samples[sample]).map(|it| it.bytes.to_vec()).collect();
+    while let (Some(what), Some(at)) = (pick(8), pick(lines.len())) {
+        if lines.is_empty() {
+            break;
+        }
+        match what {
+            0 => drop(lines.remove(at)),
+            1 => lines.insert(at, lines[at].clone()),
+            2 => {
+                let to = pick(lines.len()).unwrap_or(0);
+                lines.swap(at, to);
+            }
+            3 => {
+                // A record of another log.
+                let other = &samples[pick(samples.len()).unwrap_or(0)];
+                let records: Vec<_> = Lines::new(other).collect();
+                if let Some(record) = records.get(pick(records.len()).unwrap_or(0)) {
+                    lines.insert(at, record.bytes.to_vec());
+                }
+            }
+            4 => {
+                let length = pick(lines[at].len()).unwrap_or(0);
+                lines[at].truncate(length);
+            }
+            _ => {
+                let (leaf, value) = (pick(4096).unwrap_or(0), pick(VALUES.len()).unwrap_or(0));
+                replace_leaf(&mut lines[at], leaf, VALUES[value]);
+            }
+        }
+    }
+    lines.join(&b'\n')
+}
+
+/// What stands in logs in the place of what should.
+const VALUES: &[&str] = &[
+    "null",
+    "0",
+    "1",
+    "-1",
+    "-0.0",
+    "1e400",
+    "1e12",
+    "1000000000001",
+    "9223372036854775807",
+    "18446744073709551616",
+    "0.5",
+    "true",
+    "\"\"",
+    "\"x\"",
+    "\"7\"",
+    "\"\\ud800\"",
+    "\"\\u0000\"",
+    "\"2026-10-05T10:00:00Z\"",
+    "\"user\"",
+    "\"assistant\"",
+    "\"tool_result\"",
+    "\"error\"",
+    "\"result\"",
+    "\"claude-sonnet-4-5\"",
+    "[]",
+    "{}",
+    "[null]",
+    "[{}]",
+    "{\"type\":\"text\"}",
+    "{\"input_tokens\":5,\"output_tokens\":7}",
+    "[[[[[[[[1]]]]]]]]",
+    "\"../../etc/passwd\"",
+];
+
+/// Puts `value` in the place of the `leaf`th value of a record that is no object or array.
+fn replace_leaf(line: &mut Vec<u8>, leaf: usize, value: &str) {
+    fn leaves(value: &serde_json::Value) -> usize {
+        match value {
+            serde_json::Value::Array(items) if !items.is_empty() => items.iter().map(leaves).sum(),
+            serde_json::Value::Object(fields) if !fields.is_empty() => fields.values().map(leaves).sum(),
+            _ => 1,
+        }
+    }
+    fn replace(value: &mut serde_json::Value, leaf: &mut usize) {
+        match value {
+            serde_json::Value::Array(items) if !items.is_empty() => items.iter_mut().for_each(|it| replace(it, leaf)),
+            serde_json::Value::Object(fields) if !fields.is_empty() => {
+                fields.values_mut().for_each(|it| replace(it, leaf));
+            }
+            _ => {
+                if *leaf == 0 {
+                    *value = serde_json::Value::from("~~~");
+                }
+                *leaf = leaf.wrapping_sub(1);
+            }
+        }
+    }
+    let Ok(mut record) = serde_json::from_slice::<serde_json::Value>(line) else { return };
+    let mut leaf = leaf % leaves(&record);
+    replace(&mut record, &mut leaf);
+    *line = record.to_string().replacen("\"~~~\"", value, 1).into_bytes();
+}
