@@ -278,7 +278,7 @@ pub enum Cost {
 
 /// Ask the archive in SQL
 ///
-/// The tables are sessions, turns (the ledger: every billed token in exactly one row), tool_calls, file_changes, events,
+/// The tables are sessions, turns (the ledger: every billed token in exactly one row), `tool_calls`, `file_changes`, events,
 /// sources and rejects; agentlogs schema lists their columns. The SQL is that of polars; it reads these tables and
 /// nothing else, and changes nothing.
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use crate::reports::{self, Error, Frames, Scope};
 
 /// What a cohort needs at least for its interval to mean something.
 const FEWEST: usize = 10;
-const SEED: u128 = 0x6167_656e_746c_6f67_73;
+const SEED: u128 = 0x0061_6765_6e74_6c6f_6773;
 /// How often cohorts are drawn from: seldom enough that large ones take seconds at most.
 const DRAWS: usize = 2000;
 const FEWEST_DRAWS: usize = 400;

@@ -110,7 +110,7 @@ pub fn run(roots: &[std::path::PathBuf]) -> Run {
 
 fn look(path: &std::path::Path) -> Option<(Option<&'static str>, Measured, Source)> {
     let mut measured = Measured { files: 1, ..Measured::default() };
-    let content = timed(&mut measured.open, || log::open(path)).ok()?;
+    let content = timed(&mut measured.open, || log::open(path, log::Limit::default())).ok()?;
     let mut rows = None;
     if database::is_database(&content) {
         rows = timed(&mut measured.open, || database::read(Some(path), &content, adapters::TABLES)).ok();

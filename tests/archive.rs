@@ -361,7 +361,9 @@ fn a_trajectory_read_again_tells_the_same() {
             let id = call.call_id.split('#').next().unwrap().to_owned();
             calls.unwrap().1.push((id, call.tool.clone(), call.status, call.is_subagent));
         }
-        all.values_mut().for_each(|it| it.1.sort_by_key(|it| format!("{it:?}")));
+        for it in all.values_mut() {
+            it.1.sort_by_key(|it| format!("{it:?}"));
+        }
         all
     };
     for content in [Content::None, Content::Full] {

@@ -13,8 +13,8 @@ pub fn parse(bytes: &[u8]) -> Parsed {
     adapters::parse(bytes, Hints::default(), Content::Full)
 }
 
-/// The tables of logs, each in a file of its own.
-pub fn tables(logs: Vec<Parsed>) -> Tables {
+/// Logs, each in a file of its own.
+pub fn sources(logs: Vec<Parsed>) -> Vec<Source> {
     let source = |(index, parsed): (usize, Parsed)| Source {
         path: index.to_string(),
         status: SourceStatus::Parsed,
@@ -22,7 +22,12 @@ pub fn tables(logs: Vec<Parsed>) -> Tables {
         sessions: parsed.sessions,
         ..Source::default()
     };
-    let mut tables = ledger::settle(logs.into_iter().enumerate().map(source).collect());
+    logs.into_iter().enumerate().map(source).collect()
+}
+
+/// Their tables.
+pub fn tables(logs: Vec<Parsed>) -> Tables {
+    let mut tables = ledger::settle(sources(logs));
     costs::price(&mut tables, Catalog::built_in());
     tables
 }

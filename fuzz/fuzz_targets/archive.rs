@@ -13,9 +13,11 @@ use libfuzzer_sys::fuzz_target;
 static FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::at(folder.path());
-    let _lock = archive.lock().unwrap();
-    let tables = rules::tables(SAMPLES.iter().take(8).map(|it| rules::parse(it)).collect());
-    archive.write(&tables.sources, &tables).unwrap();
+    let writer = archive.write().unwrap();
+    for source in rules::sources(SAMPLES.iter().take(8).map(|it| rules::parse(it)).collect()) {
+        writer.add(&source);
+    }
+    writer.commit().unwrap();
     let files = walkdir::WalkDir::new(folder.path()).sort_by_file_name().into_iter().filter_map(Result::ok);
     let files = files.filter(|it| it.file_type().is_file());
     files.map(|it| (it.path().strip_prefix(folder.path()).unwrap().to_owned(), fs::read(it.path()).unwrap())).collect()
@@ -41,7 +43,11 @@ fuzz_target!(|damage: (u8, Vec<(u16, u8)>, Option<u16>)| {
         fs::write(path, bytes).unwrap();
     }
     fs::write(folder.path().join(name), broken).unwrap();
+    std::os::unix::fs::symlink("generation-1", folder.path().join("current")).unwrap();
     let archive = Archive::at(folder.path());
+    // Also writing to it does no harm.
+    let _ = archive.check();
+    let _ = archive.write().and_then(agentlogs::archive::Writer::commit);
     let _ = archive.facts();
     let _ = archive.catalog();
     for (_, table) in archive.tables().into_iter().flatten() {

@@ -34,7 +34,7 @@ pub fn run(args: Compare) -> anyhow::Result<Outcome> {
         column
     };
     let counts = |of: fn(&agentlogs::compare::Compared) -> usize, name: &'static str| {
-        Column::new(name.into(), lines.iter().map(|it| of(it) as i64).collect::<Vec<_>>())
+        Column::new(name.into(), lines.iter().map(|it| i64::try_from(of(it)).unwrap_or(i64::MAX)).collect::<Vec<_>>())
     };
     let columns = vec![
         Column::new("measure".into(), lines.iter().map(|it| it.measure).collect::<Vec<_>>()),

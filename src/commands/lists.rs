@@ -42,16 +42,13 @@ pub fn completions(args: &Completions) -> anyhow::Result<Outcome> {
 
 pub fn man(args: &Man) -> anyhow::Result<Outcome> {
     let command = Cli::command();
-    match &args.folder {
-        Some(folder) => {
-            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-            clap_mangen::generate_to(command, folder).with_context(|| folder.display().to_string())?;
-        }
-        None => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(command).render(&mut page)?;
-            io::stdout().lock().write_all(&page)?;
-        }
+    if let Some(folder) = &args.folder {
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        clap_mangen::generate_to(command, folder).with_context(|| folder.display().to_string())?;
+    } else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command).render(&mut page)?;
+        io::stdout().lock().write_all(&page)?;
     }
     Ok(Outcome::Done)
 }
