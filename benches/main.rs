@@ -1,4 +1,5 @@
-//! Speed, as bytes per second: splitting lines, each adapter over its own samples, and the whole pipeline.
+//! Speed, as bytes per second: splitting lines, hopping over values, each adapter over its own samples, and the whole
+//! pipeline.
 //!
 //! `cargo bench -- lines`, `cargo bench -- fold/pi-json`. New adapters join by themselves: the benches loop over the table.
 
@@ -10,9 +11,11 @@ use agentlogs::adapters::{self, ADAPTERS, Hints};
 use agentlogs::builder::Content;
 use agentlogs::database;
 use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::json;
 use agentlogs::ledger;
 use agentlogs::lines::Lines;
 use agentlogs::prices::{Catalog, Pricer, Request};
+use agentlogs::scan::{self, Level};
 use agentlogs::session::Tokens;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -42,6 +45,30 @@ fn lines(criterion: &mut Criterion) {
     group.throughput(Throughput::Bytes(bytes.len() as u64));
     group.bench_function("newlines", |it| it.iter(|| memchr::memchr_iter(b'\n', black_box(&bytes)).count()));
     group.bench_function("lines", |it| it.iter(|| Lines::new(black_box(&bytes)).count()));
+    group.finish();
+}
+
+/// Hopping over what no field asks for: the records of a log, and the outputs that most of it are, at each level that this
+/// processor has.
+fn skip(criterion: &mut Criterion) {
+    let bytes = samples("claude-transcript");
+    let mut group = criterion.benchmark_group("skip");
+    group.throughput(Throughput::Bytes(bytes.len() as u64));
+    group.bench_function("records", |it| {
+        it.iter(|| Lines::new(black_box(&bytes)).filter(|it| json::value_end(it.bytes, 0).is_ok()).count());
+    });
+    let output = format!(r#""{}""#, r#"    let text = \"a\";\n    println!(\"{text}\");\n"#.repeat(1 << 14));
+    let nested = format!("[{}0]", r#"{"file_path":"/work/a.rs","lines":[1,2]},"#.repeat(1 << 14));
+    for level in Level::all() {
+        group.throughput(Throughput::Bytes(output.len() as u64));
+        group.bench_function(format!("output/{level}"), |it| {
+            it.iter(|| scan::string_end(level, black_box(output.as_bytes()), 1));
+        });
+        group.throughput(Throughput::Bytes(nested.len() as u64));
+        group.bench_function(format!("nested/{level}"), |it| {
+            it.iter(|| scan::nested_end(level, black_box(nested.as_bytes()), 0));
+        });
+    }
     group.finish();
 }
 
@@ -89,5 +116,5 @@ fn pipeline(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, lines, fold, price, pipeline);
+criterion_group!(benches, lines, skip, fold, price, pipeline);
 criterion_main!(benches);

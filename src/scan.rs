@@ -6,6 +6,8 @@
 #![expect(unsafe_code, reason = "vector instructions that not every processor has are unsafe to call")]
 #![expect(clippy::inline_always, reason = "what is not inlined into a function of a level has not its instructions")]
 
+use std::fmt;
+
 use crate::json::{Error, MAX_DEPTH};
 
 /// How to look at 64 bytes at once. One is only made where the processor has its instructions.
@@ -49,6 +51,18 @@ impl Level {
             }
         }
         Self(Kind::Portable)
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Kind::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => "avx512",
+        })
     }
 }
 
