@@ -7,6 +7,8 @@
 //! To add a format: write its file, add its line to the table, a sample under `sample-logs/`, and accept the snapshot.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use serde::Deserialize;
 
@@ -321,6 +323,8 @@ pub fn fold<'a, F: Fold>(
 #[derive(Debug)]
 pub struct Probe<'a> {
     fields: Vec<(Cow<'a, str>, Raw<'a>)>,
+    /// The objects among them that were asked for, by the index of their key: many formats ask for the same.
+    objects: RefCell<Vec<(usize, Rc<Probe<'a>>)>>,
     /// A bit for each key. Formats ask for many keys that are not there.
     bits: u64,
     path: &'a str,
@@ -339,7 +343,7 @@ impl<'a> Probe<'a> {
         let pairs: Pairs<'a, Raw<'a>> =
             if bytes.first() == Some(&b'{') { json::from_slice(bytes).ok()? } else { return None };
         let bits = pairs.0.iter().fold(0, |bits, (key, _)| bits | bit(key));
-        Some(Self { fields: pairs.0, bits, path })
+        Some(Self { fields: pairs.0, objects: RefCell::default(), bits, path })
     }
 
     /// The path of the log: a hint where runtimes write the same records to their own places.
@@ -380,8 +384,16 @@ impl<'a> Probe<'a> {
 
     /// The object of a key; one without keys if there is none.
     #[must_use]
-    pub fn object(&self, key: &str) -> Probe<'a> {
-        Probe::new(self.raw(key).0, self.path).unwrap_or(Probe { fields: Vec::new(), bits: 0, path: self.path })
+    pub fn object(&self, key: &str) -> Rc<Probe<'a>> {
+        let index = self.fields.iter().position(|(it, _)| it == key).unwrap_or(usize::MAX);
+        let mut objects = self.objects.borrow_mut();
+        if let Some((_, known)) = objects.iter().find(|(it, _)| *it == index) {
+            return Rc::clone(known);
+        }
+        let empty = || Probe { fields: Vec::new(), objects: RefCell::default(), bits: 0, path: self.path };
+        let object = Rc::new(Probe::new(self.raw(key).0, self.path).unwrap_or_else(empty));
+        objects.push((index, Rc::clone(&object)));
+        object
     }
 }
 
