@@ -6,7 +6,9 @@ use polars::prelude::*;
 use polars::sql::SQLContext;
 use sqlparser::ast::{Query, Statement, TableFactor, Visit, Visitor};
 use sqlparser::dialect::GenericDialect;
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::frames::{TABLES, schema};
 
@@ -30,20 +32,50 @@ pub enum Error {
 /// When the SQL cannot be read, asks for what is not there, or would read or write anything but the tables.
 pub fn query(tables: Vec<(&'static str, LazyFrame)>, sql: &str) -> Result<DataFrame, Error> {
     let sql = sql.trim().trim_end_matches(';');
-    harmless(sql)?;
-    let mut context = SQLContext::new();
-    for (name, frame) in tables {
-        context.register(name, frame);
+    // Parser, plan and optimizer go down a tree by recursion, in frames of some kilobytes.
+    let answer = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || {
+            harmless(sql)?;
+            let mut context = SQLContext::new();
+            for (name, frame) in tables {
+                context.register(name, frame);
+            }
+            context.execute(sql).and_then(LazyFrame::collect).map_err(|it| Error::Wrong(explained(&it)))
+        });
+        thread.map(std::thread::ScopedJoinHandle::join)
+    });
+    match answer {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => Err(Error::Wrong("the SQL engine failed on this query".to_owned())),
+        Err(error) => Err(Error::Wrong(format!("no thread for the query: {error}"))),
     }
-    context.execute(sql).and_then(LazyFrame::collect).map_err(|it| Error::Wrong(explained(&it)))
 }
+
+/// Memory that is only used as far as a query needs it.
+const STACK: usize = 256 << 20;
+
+/// A chain of operators is a tree as deep as it is long, which the parser builds without a limit and polars, in threads
+/// with little stack, walks down by recursion: 20,000 of them end the program.
+const MAX_OPERATORS: usize = 200;
 
 /// Refuses what reads files (`read_parquet('…')`), and statements that are no question.
 fn harmless(sql: &str) -> Result<(), Error> {
-    let statements = Parser::parse_sql(&GenericDialect, sql).map_err(|it| {
-        let text = it.to_string();
-        Error::Syntax(text.strip_prefix("sql parser error: ").unwrap_or(&text).to_owned())
-    })?;
+    let syntax = |text: String| Error::Syntax(text.strip_prefix("sql parser error: ").unwrap_or(&text).to_owned());
+    let tokens = Tokenizer::new(&GenericDialect, sql).tokenize().map_err(|it| syntax(it.to_string()))?;
+    let is_operator = |it: &&Token| match it {
+        Token::Word(word) => OPERATORS.contains(&word.keyword),
+        Token::Whitespace(_) | Token::Number(..) | Token::Comma | Token::Period | Token::LParen | Token::RParen => {
+            false
+        }
+        Token::SingleQuotedString(_) | Token::DoubleQuotedString(_) => false,
+        _ => true,
+    };
+    let operators = tokens.iter().filter(is_operator).count();
+    if operators > MAX_OPERATORS {
+        return Err(Error::Refused(format!("{operators} operators are too many; {MAX_OPERATORS} are allowed")));
+    }
+    let mut parser = Parser::new(&GenericDialect).with_tokens(tokens);
+    let statements = parser.parse_statements().map_err(|it| syntax(it.to_string()))?;
     let [statement] = &statements[..] else {
         return Err(Error::Syntax(format!("one statement at a time, not {}", statements.len())));
     };
@@ -61,6 +93,29 @@ fn harmless(sql: &str) -> Result<(), Error> {
         }
     }
 }
+
+/// Words that join two expressions or queries to one.
+const OPERATORS: &[Keyword] = &[
+    Keyword::AND,
+    Keyword::OR,
+    Keyword::NOT,
+    Keyword::XOR,
+    Keyword::IS,
+    Keyword::LIKE,
+    Keyword::ILIKE,
+    Keyword::RLIKE,
+    Keyword::REGEXP,
+    Keyword::BETWEEN,
+    Keyword::COLLATE,
+    Keyword::AT,
+    Keyword::DIV,
+    Keyword::IN,
+    Keyword::UNION,
+    Keyword::INTERSECT,
+    Keyword::EXCEPT,
+    Keyword::MINUS,
+    Keyword::JOIN,
+];
 
 /// Looks for tables that are none of the archive's.
 struct Tables;

@@ -5,6 +5,8 @@
 mod archive;
 #[cfg(feature = "archive")]
 mod commands;
+#[cfg(feature = "archive")]
+mod damage;
 mod databases;
 #[cfg(feature = "archive")]
 mod faults;

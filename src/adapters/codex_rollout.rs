@@ -560,7 +560,9 @@ impl Thread {
             "web_search_call" => {
                 self.so_far.searches -= 1;
                 if self.so_far.searches < 0 {
-                    let id = item.id.owned().unwrap_or_else(|| format!("web_search_{}", line.number));
+                    // Not by its line: noise before it would make it another call.
+                    let calls = self.builder.session.tool_calls.len();
+                    let id = item.id.owned().unwrap_or_else(|| format!("web_search_{}", calls + 1));
                     self.search(&id, item.action, line, time);
                 }
             }
