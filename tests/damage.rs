@@ -24,10 +24,11 @@ fn asked(sql: &str) -> Result<DataFrame, query::Error> {
 static FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::at(folder.path());
-    let lock = archive.lock().unwrap();
-    let facts = facts(Content::None);
-    archive.write(&facts, &settled(facts.clone())).unwrap();
-    drop(lock);
+    let writer = archive.write().unwrap();
+    for source in facts(Content::None) {
+        writer.add(&source);
+    }
+    writer.commit().unwrap();
     let files = walkdir::WalkDir::new(folder.path()).sort_by_file_name().into_iter().filter_map(Result::ok);
     let files = files.filter(|it| it.file_type().is_file());
     files.map(|it| (it.path().strip_prefix(folder.path()).unwrap().to_owned(), fs::read(it.path()).unwrap())).collect()
@@ -209,7 +210,12 @@ proptest! {
             fs::write(path, bytes).unwrap();
         }
         fs::write(folder.path().join(name), broken).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("generation-1", folder.path().join("current")).unwrap();
+        #[cfg(not(unix))]
+        fs::write(folder.path().join("current"), "generation-1").unwrap();
         let archive = Archive::at(folder.path());
+        let _ = archive.check();
         let _ = archive.facts();
         let _ = archive.catalog();
         for (_, table) in archive.tables().into_iter().flatten() {
