@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Any engine reads `current/turns/*.parquet`. A part holds whole groups of sources, which nothing links to other parts
-//! ([`ledger::groups`]): when sources change, the parts that they belong to are settled again from their facts, the others
+//! ([`crate::ledger::groups`]): when sources change, the parts that they belong to are settled again from their facts, the others
 //! are linked into the next generation as they are. Facts of files that are gone stay: the archive outlives the logs.
 //!
 //! A process that dies leaves the current generation and a folder `next`, which the next writer removes. The generation
