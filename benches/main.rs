@@ -51,7 +51,7 @@ fn lines(criterion: &mut Criterion) {
 /// Hopping over what no field asks for: the records of a log, and the outputs that most of it are, at each level that this
 /// processor has.
 fn skip(criterion: &mut Criterion) {
-    let bytes = samples("claude-transcript");
+    let bytes = samples("claude-stream-json");
     let mut group = criterion.benchmark_group("skip");
     group.throughput(Throughput::Bytes(bytes.len() as u64));
     group.bench_function("records", |it| {
