@@ -250,9 +250,9 @@ impl Session {
                 self.builder.say(record.result.as_str());
             }
             "tool_call" => {
-                self.call(record, line.number, time);
+                self.call(record, line, time);
             }
-            "tool_result" => self.call_result(record, line.number, time),
+            "tool_result" => self.call_result(record, line, time),
             "permission" => {
                 if record.granted.0 == Some(false) {
                     self.refusals.name(&mut self.builder, record.tool_name.as_str(), line.number, time);
@@ -310,10 +310,10 @@ impl Session {
         }
     }
 
-    fn call(&mut self, record: &Record<'_>, line: i64, time: Option<Time>) -> usize {
+    fn call(&mut self, record: &Record<'_>, Line { bytes, number: line }: Line<'_>, time: Option<Time>) -> usize {
         self.has_calls = true;
         // Of codex only the call is heard, without its id; the number of the event stands in its place.
-        let number = || format!("#{}", record.seq.get().unwrap_or(line));
+        let number = || record.seq.get().map_or_else(|| hashed_id(bytes), |it| format!("#{it}"));
         let call =
             self.builder.call(&record.tool_id.owned().unwrap_or_else(number), record.tool_name.as_str(), line, time);
         let row = &mut self.builder.session.tool_calls[call];
@@ -329,7 +329,7 @@ impl Session {
         call
     }
 
-    fn call_result(&mut self, record: &Record<'_>, line: i64, time: Option<Time>) {
+    fn call_result(&mut self, record: &Record<'_>, line: Line<'_>, time: Option<Time>) {
         let known = self.builder.call_index(record.tool_id.as_str());
         // The provider's file names no tool in its results; the wrapper does.
         let call = match known {
@@ -341,7 +341,7 @@ impl Session {
         };
         let result =
             ToolResult { success: record.success, output: record.output, error: record.error, data: record.data };
-        result.apply(&mut self.builder, call, line, time);
+        result.apply(&mut self.builder, call, line.number, time);
     }
 
     /// The wrapper writes the start, the turns and the result of a run as a status. Others' statuses are their own.
