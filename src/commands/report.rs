@@ -23,6 +23,7 @@ pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
         sort: args.sort,
         limit: args.limit,
         total: is_for_people,
+        wide: args.wide || !is_for_people,
     };
     let has_cost = report.measures().iter().any(|it| it.name.ends_with("cost_usd"));
     let prices = if is_for_people && has_cost { Some(priced_with(&args.from)?) } else { None };
@@ -33,7 +34,6 @@ pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
         Some(total) => with_total(&answer.rows, &total)?,
         None => answer.rows,
     };
-    let rows = if is_for_people && !args.wide { rows.drop_many(answer.wide.iter().copied()) } else { rows };
     let hidden = print(&rows, args.printed, Some(render::Report { has_total, human: args.human }))?;
     if !hidden.is_empty() {
         complain(format_args!("too narrow for {}; --format csv has all columns", hidden.join(", ")));

@@ -65,5 +65,5 @@ pub fn run(report: &Report, tables: super::Frames, options: &Options) -> Result<
     if let Some(limit) = options.limit {
         rows = rows.limit(limit);
     }
-    Ok(Answer { rows: rows.collect()?, total: None, wide: Vec::new() })
+    Ok(Answer { rows: rows.collect()?, total: None })
 }

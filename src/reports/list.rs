@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use super::{Body, Measure, Of, Report, Rows};
+use super::{Body, Measure, Of, Report, Rows, SESSION_KEY};
 
 /// All reports, in the order of the contract.
 pub static REPORTS: &[Report] = &[
@@ -32,6 +32,7 @@ pub static REPORTS: &[Report] = &[
                     "cost_usd / successful_sessions: failures are paid for as well",
                     || ratio("cost_usd", "successful_sessions"),
                 )
+                .of_session()
                 .wide(),
                 part("input_cost_usd"),
                 part("output_cost_usd"),
@@ -267,9 +268,8 @@ pub static REPORTS: &[Report] = &[
     },
 ];
 
-const SESSIONS: Measure = measure("sessions", "Distinct sessions", || {
-    as_struct(vec![col("runtime"), col("session_id")]).n_unique().cast(DataType::Int64)
-});
+const SESSIONS: Measure =
+    measure("sessions", "Distinct sessions", || col(SESSION_KEY).n_unique().cast(DataType::Int64));
 const TURNS: Measure = measure("turns", "Responses", || col("grain").eq(lit("turn")).sum().cast(DataType::Int64));
 const SUCCESSES: Measure = measure("successful_sessions", "Distinct sessions that succeeded", || {
     distinct_sessions(col("session_status").eq(lit("success")))
@@ -336,8 +336,7 @@ const fn part(name: &'static str) -> Measure {
 }
 
 fn distinct_sessions(which: Expr) -> Expr {
-    let session = as_struct(vec![col("runtime"), col("session_id")]);
-    session.filter(which).n_unique().cast(DataType::Int64)
+    col(SESSION_KEY).filter(which).n_unique().cast(DataType::Int64)
 }
 
 fn float(column: &str) -> Expr {

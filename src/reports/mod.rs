@@ -103,6 +103,9 @@ const OF_SESSION: &[&str] = &[
     "status",
 ];
 
+/// The column of the rows that tells sessions apart.
+const SESSION_KEY: &str = "session_key";
+
 /// How a dimension's value comes about.
 #[derive(Debug, Clone, Copy)]
 pub enum Dimension {
@@ -126,7 +129,7 @@ pub struct Measure {
     /// What it says.
     pub about: &'static str,
     of: Of,
-    /// Whether tables show it only when all columns are asked for.
+    /// Whether it is left out unless all columns are asked for, or it is sorted by.
     is_wide: bool,
     /// Whether it needs columns of the session.
     needs_session: bool,
@@ -198,6 +201,8 @@ pub struct Options {
     pub limit: Option<u32>,
     /// Whether the sums over all rows are asked for as well.
     pub total: bool,
+    /// Whether columns are asked for that tables leave out.
+    pub wide: bool,
 }
 
 /// Which rows are asked for: those that fit all of it.
@@ -310,8 +315,6 @@ pub struct Answer {
     pub rows: DataFrame,
     /// The measures over all rows, where asked for.
     pub total: Option<DataFrame>,
-    /// Columns that tables leave out unless all are asked for.
-    pub wide: Vec<&'static str>,
 }
 
 /// What is wrong with what is asked for.
@@ -370,7 +373,8 @@ pub fn find(name: &str) -> Result<&'static Report, Error> {
 /// # Errors
 /// When something is asked for that is not there.
 pub fn sessions(tables: &Frames, scope: &Scope) -> Result<LazyFrame, Error> {
-    Ok(Grouping::new("sessions", &Rows::Sessions, tables.clone(), scope, Cost::Auto)?.rows)
+    let rows = Grouping::new("sessions", &Rows::Sessions, tables.clone(), scope, Cost::Auto)?.rows;
+    Ok(rows.drop(by_name([SESSION_KEY], true, false)))
 }
 
 impl Scope {
@@ -379,11 +383,9 @@ impl Scope {
         self.since.is_none() && self.until.is_none() && self.only.is_empty()
     }
 
-    fn zone(&self) -> Result<(TimeZone, Zoned), Error> {
-        let unknown = || Error::Timezone(self.timezone.clone());
-        let zone = TimeZone::opt_try_new(Some(self.timezone.as_str())).ok().flatten().ok_or_else(unknown)?;
-        let now = self.now.in_tz(&self.timezone).map_err(|_| unknown())?;
-        Ok((zone, now))
+    /// Now, in the time zone asked for.
+    fn now(&self) -> Result<Zoned, Error> {
+        self.now.in_tz(&self.timezone).map_err(|_| Error::Timezone(self.timezone.clone()))
     }
 }
 
@@ -392,32 +394,37 @@ struct Grouping {
     report: &'static str,
     rows: LazyFrame,
     schema: SchemaRef,
-    /// `occurred_at` in the time zone asked for.
-    local: Expr,
+    /// The time zone asked for.
+    zone: jiff::tz::TimeZone,
     /// The sessions, until the rows are joined with them.
     sessions: Option<LazyFrame>,
+    /// The first and the last time of the rows, once they are asked for.
+    times: Option<[Option<Timestamp>; 2]>,
+    /// `occurred_at` as the clocks on the wall showed it, once it is asked for.
+    local: Option<Expr>,
 }
 
 impl Grouping {
     /// The rows of a report that are in scope.
     fn new(report: &'static str, rows: &Rows, tables: Frames, scope: &Scope, cost: Cost) -> Result<Self, Error> {
-        let (zone, now) = scope.zone()?;
-        let local = col("occurred_at").dt().convert_time_zone(zone);
+        let now = scope.now()?;
         let tables: BTreeMap<&str, LazyFrame> = tables.into_iter().collect();
         let sessions = tables.get("sessions").cloned().unwrap_or_default();
         let mut rows = rows.frame(&tables)?;
+        rows = rows.with_column(session_key(&sessions)?.alias(SESSION_KEY));
         if rows.collect_schema()?.contains("cost_source") {
             rows = rows.with_columns(cost.columns());
         }
         let schema = rows.collect_schema()?;
-        let mut it = Self { report, rows, schema, local, sessions: Some(sessions) };
+        let zone = now.time_zone().clone();
+        let mut it = Self { report, rows, schema, zone, sessions: Some(sessions), times: None, local: None };
         let edge = |bound: Option<Bound>, is_end| bound.map(|it| it.edge(&now, is_end)).transpose();
         let time = |it: Timestamp| {
             let utc = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
             lit(it.as_microsecond()).cast(utc)
         };
         if scope.since.is_some() || scope.until.is_some() {
-            it.join_sessions()?;
+            it.times()?;
         }
         if let Some(since) = edge(scope.since, false)? {
             it.rows = it.rows.filter(col("occurred_at").gt_eq(time(since)));
@@ -446,6 +453,54 @@ impl Grouping {
         Ok(())
     }
 
+    /// The first and the last time of the rows. Those without one take the start of their session; where there are none,
+    /// that costs a look at one column, and not a join.
+    fn times(&mut self) -> PolarsResult<[Option<Timestamp>; 2]> {
+        if let Some(times) = self.times {
+            return Ok(times);
+        }
+        let time = || col("occurred_at").to_physical();
+        let all = [time().min().alias("first"), time().max().alias("last"), time().null_count().alias("missing")];
+        let found = self.rows.clone().select(all).collect()?;
+        if self.sessions.is_some() && found.column("missing")?.idx()?.get(0) > Some(0) {
+            self.join_sessions()?;
+            return self.times();
+        }
+        let end = |name: &str| -> PolarsResult<Option<Timestamp>> {
+            Ok(found.column(name)?.i64()?.get(0).and_then(|it| Timestamp::from_microsecond(it).ok()))
+        };
+        Ok(*self.times.insert([end("first")?, end("last")?]))
+    }
+
+    /// `occurred_at` as the clocks showed it there. Their changes are looked up once for all the time there is: few, where a
+    /// look-up for each row would be most of a report's time.
+    fn local_time(&mut self) -> Result<Expr, Error> {
+        if let Some(local) = &self.local {
+            return Ok(local.clone());
+        }
+        let mut offsets = Vec::new();
+        if let [Some(first), Some(last)] = self.times()? {
+            let micros = |it: jiff::tz::Offset| i64::from(it.seconds()) * 1_000_000;
+            offsets.push((i64::MIN, micros(self.zone.to_offset(first))));
+            let changes = self.zone.following(first).take_while(|it| it.timestamp() <= last);
+            offsets.extend(changes.map(|it| (it.timestamp().as_microsecond(), micros(it.offset()))));
+        }
+        let shown = move |time: i64| {
+            let next = offsets.partition_point(|(from, _)| *from <= time);
+            time.saturating_add(next.checked_sub(1).and_then(|it| offsets.get(it)).map_or(0, |it| it.1))
+        };
+        let local_type = DataType::Datetime(TimeUnit::Microseconds, None);
+        let local = col("occurred_at").map(
+            move |times| {
+                let local = times.as_materialized_series().to_physical_repr().i64()?.apply_values(&shown);
+                Ok(local.into_series().cast(&DataType::Datetime(TimeUnit::Microseconds, None))?.into())
+            },
+            move |_, field| Ok(Field::new(field.name().clone(), local_type.clone())),
+        );
+        self.local = Some(local.clone());
+        Ok(local)
+    }
+
     fn dimension(&mut self, name: &str) -> Result<Expr, Error> {
         if let Some(key) = name.strip_prefix(LABEL) {
             self.join_sessions()?;
@@ -466,17 +521,29 @@ impl Grouping {
                 col(format!("session_{column}"))
             }
             Dimension::Day | Dimension::Week | Dimension::Formatted(_) => {
-                self.join_sessions()?;
-                let local = self.local.clone().dt();
+                let local = self.local_time()?;
+                let date = || local.clone().dt().date();
                 match *dimension {
-                    Dimension::Week => local.truncate(lit("1w")).dt().date(),
-                    Dimension::Formatted(form) => local.to_string(form),
-                    _ => local.date(),
+                    // Day 0 was a Thursday.
+                    Dimension::Week => {
+                        let days = date().to_physical();
+                        (days.clone() - (days + lit(3)) % lit(7)).cast(DataType::Date)
+                    }
+                    Dimension::Formatted(form) => local.dt().to_string(form),
+                    _ => date(),
                 }
             }
         };
         Ok(expression.alias(*name))
     }
+}
+
+/// What tells sessions apart: their id, or where two runtimes have the same, both. One text is much faster to count.
+fn session_key(sessions: &LazyFrame) -> PolarsResult<Expr> {
+    let id = || col("session_id");
+    let ids = sessions.clone().select([id().n_unique().eq(len()).alias("are_unique")]).collect()?;
+    let are_unique = ids.column("are_unique")?.bool()?.all();
+    Ok(if are_unique { id() } else { as_struct(vec![col("runtime"), id()]) })
 }
 
 impl Rows {
@@ -558,11 +625,22 @@ impl Report {
         }
         let mut seen = BTreeSet::new();
         by.retain(|it| seen.insert(*it));
-        let measures: Vec<&Measure> = measures.iter().filter(|it| options.cost == Cost::Auto || !it.is_part).collect();
+        let mut measures: Vec<&Measure> =
+            measures.iter().filter(|it| options.cost == Cost::Auto || !it.is_part).collect();
+        let is_shown = |it: &&&Measure| !it.is_wide || options.wide || options.sort.as_deref() == Some(it.name);
+        let shown: Vec<&Measure> = measures.iter().filter(is_shown).copied().collect();
+        if let Some(column) = &options.sort
+            && !by.iter().copied().chain(measures.iter().map(|it| it.name)).any(|it| it == column)
+        {
+            let names = by.iter().copied().chain(measures.iter().map(|it| it.name));
+            return Err(Error::Sort { column: column.clone(), list: self::names(names) });
+        }
         let mut grouping = Grouping::new(self.name, rows, tables, &options.scope, options.cost)?;
         let keys = by.iter().map(|it| grouping.dimension(it)).collect::<Result<Vec<_>, _>>()?;
-        if measures.iter().any(|it| it.needs_session) {
+        if shown.iter().any(|it| it.needs_session) {
             grouping.join_sessions()?;
+        } else {
+            measures.retain(|it| !it.needs_session);
         }
         let of_rows: Vec<Expr> = measures.iter().filter_map(|it| it.of_rows()).collect();
         // The order of a sum is no part of the answer, and so its last digits are none. One measure may be made of another
@@ -578,10 +656,10 @@ impl Report {
             }
             digits(frame)
         };
-        let names =
-            |by: &[&str]| by.iter().copied().chain(measures.iter().map(|it| it.name)).map(col).collect::<Vec<_>>();
+        // What is not shown is not computed, unless something shown is made of it.
+        let names = |by: &[&str]| by.iter().copied().chain(shown.iter().map(|it| it.name)).map(col).collect::<Vec<_>>();
         let groups = derive(grouping.rows.clone().group_by_stable(keys).agg(of_rows.clone())).select(names(&by));
-        let groups = sorted(groups, &by, &measures, options)?;
+        let groups = sorted(groups, &by, shown.first().map(|it| it.name), options);
         let mut frames = vec![groups];
         if options.total {
             frames.push(derive(grouping.rows.select(of_rows)).select(names(&[])));
@@ -590,25 +668,16 @@ impl Report {
         // Both read the rows, which are read once.
         let frames = LazyFrame::collect_all_with_engine(plans, Engine::InMemory, OptFlags::default())?;
         let mut frames = frames.into_iter();
-        Ok(Answer {
-            rows: frames.next().unwrap_or_default(),
-            total: frames.next(),
-            wide: measures.iter().filter(|it| it.is_wide).map(|it| it.name).collect(),
-        })
+        Ok(Answer { rows: frames.next().unwrap_or_default(), total: frames.next() })
     }
 }
 
 /// In the order of time where time is a dimension, else the largest first.
-fn sorted(groups: LazyFrame, by: &[&str], measures: &[&Measure], options: &Options) -> Result<LazyFrame, Error> {
+fn sorted(groups: LazyFrame, by: &[&str], first: Option<&str>, options: &Options) -> LazyFrame {
     let is_time = |name: &&str| matches!(*name, "day" | "week" | "month" | "hour");
-    let first = measures.first().map(|it| it.name);
     let largest = options.sort.as_deref().or_else(|| first.filter(|_| !by.iter().any(is_time)));
     let mut columns: Vec<&str> = by.to_vec();
     if let Some(largest) = largest {
-        let names = || by.iter().copied().chain(measures.iter().map(|it| it.name));
-        if !names().any(|it| it == largest) {
-            return Err(Error::Sort { column: largest.to_owned(), list: self::names(names()) });
-        }
         columns.retain(|it| *it != largest);
         columns.insert(0, largest);
     }
@@ -618,10 +687,10 @@ fn sorted(groups: LazyFrame, by: &[&str], measures: &[&Measure], options: &Optio
     }
     let order = SortMultipleOptions::default().with_order_descending_multi(order).with_nulls_last(true);
     let sorted = groups.sort(columns, order);
-    Ok(match options.limit {
+    match options.limit {
         Some(limit) => sorted.limit(limit),
         None => sorted,
-    })
+    }
 }
 
 /// Whether a text fits a pattern in which `*` stands for anything.
@@ -658,6 +727,41 @@ mod tests {
             frame.height()
         };
         assert_eq!(["*–*", "*<a>.b*", "*\\b*", "*b*", "/<a>.b", "*a?*"].map(fit), [1, 1, 0, 3, 1, 0]);
+    }
+
+    /// Days and weeks are those of the calendar there, over all changes of the clocks, before 1970, and in years that no
+    /// log should have.
+    #[test]
+    fn local_days_and_weeks_are_those_of_the_calendar() {
+        let text = |it: Option<AnyValue>| it.map(|it| it.to_string()).unwrap_or_default();
+        for zone in ["UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Apia", "Australia/Lord_Howe"] {
+            for (from, step, count) in
+                [(-86_400 * 900, 12_345_679, 60), (1_700_000_000, 1_801_803, 50), (0, 3_000_000_000, 60)]
+            {
+                let moments: Vec<Timestamp> =
+                    (0..count).map(|it| Timestamp::from_second(from + it * step).unwrap()).collect();
+                let micros: Vec<i64> = moments.iter().map(|it| it.as_microsecond()).collect();
+                let utc = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
+                let turns = df!("runtime" => vec!["x"; micros.len()], "session_id" => vec!["y"; micros.len()],
+                    "occurred_at" => Series::new("".into(), micros).cast(&utc).unwrap());
+                let tables =
+                    vec![("turns", turns.unwrap().lazy()), ("sessions", df!("session_id" => ["y"]).unwrap().lazy())];
+                let scope = Scope { timezone: zone.to_owned(), ..Scope::default() };
+                let rows = Rows::Table("turns");
+                let mut grouping = Grouping::new("turns", &rows, tables, &scope, Cost::Auto).unwrap();
+                let columns = ["day", "week", "hour"].map(|it| grouping.dimension(it).unwrap());
+                let found = grouping.rows.select(columns).collect().unwrap();
+                for (index, moment) in moments.iter().enumerate() {
+                    let there = moment.in_tz(zone).unwrap();
+                    let date = there.date();
+                    let monday = date.checked_sub(Span::new().days(date.weekday().to_monday_zero_offset())).unwrap();
+                    let hour = format!("\"{}\"", there.strftime("%Y-%m-%d %H:00"));
+                    let row = found.get(index).unwrap();
+                    let row: Vec<String> = row.into_iter().map(|it| text(Some(it))).collect();
+                    assert_eq!(row, [date.to_string(), monday.to_string(), hour], "{zone} {moment}");
+                }
+            }
+        }
     }
 
     #[test]
