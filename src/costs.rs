@@ -4,6 +4,8 @@
 //! A pass of its own behind the ledger: it reads rows and changes nothing of them but [`Money`], so that new prices need
 //! no log to be read again.
 
+use std::collections::BTreeMap;
+
 use crate::prices::{Catalog, Pricer, Request};
 use crate::session::{CostParts, Tokens, Turn, add};
 use crate::tables::{CostSource, Grain, Money, SessionRow, Tables, TurnRow};
@@ -19,7 +21,13 @@ pub fn price(tables: &mut Tables, catalog: &Catalog) {
         let count = rows.iter().take_while(|it| it.session == index).count();
         let (own, others) = rows.split_at_mut(count);
         rows = others;
-        Costs { rows: own, first, start: session.session.started_at }.settle(&mut pricer);
+        let mut covered: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (place, row) in own.iter().enumerate() {
+            if let Some(holder) = row.covered_by.and_then(|it| it.checked_sub(first)) {
+                covered.entry(holder).or_default().push(place);
+            }
+        }
+        Costs { rows: own, covered, start: session.session.started_at }.settle(&mut pricer);
         sum(session, own);
         first += count;
     }
@@ -44,8 +52,8 @@ pub fn request(row: &TurnRow, start: Option<Time>) -> Request<'_> {
 /// The rows of one session.
 struct Costs<'a> {
     rows: &'a mut [TurnRow],
-    /// Index of the first in the ledger.
-    first: usize,
+    /// The rows that hold a total, with the rows that it covers.
+    covered: BTreeMap<usize, Vec<usize>>,
     /// When the session began.
     start: Option<Time>,
 }
@@ -55,7 +63,7 @@ impl Costs<'_> {
         let mut parts: Vec<Option<CostParts>> =
             self.rows.iter().map(|it| Some(pricer.price(&request(it, self.start)).ok()?.parts)).collect();
         // Rows that hold a total come behind the rows that it covers.
-        let holders: Vec<usize> = (0..self.rows.len()).filter(|it| self.covered_by(*it).next().is_some()).collect();
+        let holders: Vec<usize> = self.covered.keys().copied().collect();
         for holder in &holders {
             let rest = self.rest(*holder, &parts, pricer);
             if let Some(place) = parts.get_mut(*holder) {
@@ -72,8 +80,8 @@ impl Costs<'_> {
 
     /// The rows that the total of a row covers.
     fn covered_by(&self, holder: usize) -> impl Iterator<Item = (usize, &TurnRow)> {
-        let holder = self.first + holder;
-        self.rows.iter().enumerate().filter(move |(_, it)| it.covered_by == Some(holder))
+        let places = self.covered.get(&holder).into_iter().flatten();
+        places.filter_map(|it| Some((*it, self.rows.get(*it)?)))
     }
 
     fn whole(&self, holder: usize) -> Tokens {
