@@ -4,14 +4,20 @@ use std::io::{self, Write};
 
 use polars::io::parquet::write::KeyValueMetadata;
 use polars::prelude::*;
-use polars_parquet::write::schema_to_metadata_key;
+use polars_parquet::write::{ZstdLevel, schema_to_metadata_key};
 
-/// Writes a frame, compressed with zstd, with key-value metadata.
+/// zstd's levels: for files that are written often, and for those that are kept.
+pub const FAST: i32 = 1;
+/// See [`FAST`].
+pub const SMALL: i32 = 3;
+
+/// Writes a frame, compressed with zstd at a level, with key-value metadata.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(file: impl Write, frame: &mut DataFrame, metadata: Vec<(String, String)>) -> io::Result<()> {
-    let writer = ParquetWriter::new(file).with_compression(ParquetCompression::Zstd(None));
+pub fn write(file: impl Write, frame: &mut DataFrame, level: i32, metadata: Vec<(String, String)>) -> io::Result<()> {
+    let level = ZstdLevel::try_new(level).map_err(io::Error::other)?;
+    let writer = ParquetWriter::new(file).with_compression(ParquetCompression::Zstd(Some(level)));
     // polars would say that texts are views, of which pandas knows no lists.
     let schema = frame.schema().iter().map(|(name, dtype)| {
         let field = dtype.to_arrow_field(name.clone(), CompatLevel::oldest());

@@ -42,13 +42,11 @@ pub struct Source {
     /// When it was looked at.
     pub ingested_at: Option<Time>,
     /// The options that it was read with: other options read it again.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub options: String,
     /// Whether it begins with all that was known of it before: it grew.
     #[serde(skip)]
     pub grew: bool,
     /// Whether it is a database, of which the runtime deletes sessions: those that it no longer tells of are known still.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub forgets: bool,
     /// What was taken in and what was lost.
     pub health: Health,

@@ -1,5 +1,6 @@
 //! The files of a generation: facts one by one, tables as parquet, each with its checksum.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -84,16 +85,23 @@ impl Sums {
     }
 }
 
-/// The facts of a source as they are kept.
+/// The facts of a source as they are kept: its values in the order of the fields, without their names. Facts that were kept
+/// with names, as earlier versions did, are read as well, and so are those of structures that had fewer fields at their end.
 pub fn encode(source: &Source) -> io::Result<Vec<u8>> {
-    let bytes = rmp_serde::to_vec_named(source).map_err(io::Error::other)?;
-    zstd::bulk::compress(&bytes, 1)
+    thread_local! {
+        static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+    }
+    let bytes = rmp_serde::to_vec(source).map_err(io::Error::other)?;
+    COMPRESSOR.with_borrow_mut(|it| match it {
+        Some(compressor) => compressor.compress(&bytes),
+        None => it.insert(zstd::bulk::Compressor::new(1)?).compress(&bytes),
+    })
 }
 
 /// Facts as [`encode`] wrote them.
 pub fn decode(bytes: &[u8]) -> io::Result<Source> {
-    let reader = zstd::stream::read::Decoder::with_buffer(bytes)?;
-    rmp_serde::from_read(io::BufReader::new(reader)).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    let bytes = zstd::stream::decode_all(bytes)?;
+    rmp_serde::from_slice(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// A stretch of a file.
@@ -198,15 +206,60 @@ pub fn write(
     Ok(New { part: Part { name, files, sums: Sums::of(&tables) }, places, settled: tables.sources })
 }
 
-/// Writes one frame as parquet, compressed with zstd.
+/// Writes one frame as parquet, compressed fast.
 ///
 /// # Errors
 /// When the file cannot be written.
 pub fn write_parquet(file: impl Write, frame: &mut DataFrame) -> io::Result<()> {
-    crate::parquet::write(file, frame, Vec::new())
+    crate::parquet::write(file, frame, crate::parquet::FAST, Vec::new())
 }
 
 /// Where a file of a part stands below its generation.
 pub fn file_of(part: &Part, kind: &str) -> String {
     if TABLES.contains(&kind) { format!("{kind}/{}.parquet", part.name) } else { format!("{kind}/{}", part.name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::{Hints, parse};
+    use crate::builder::Content;
+
+    fn source() -> Source {
+        let log = include_bytes!("../../sample-logs/claude-transcript/with-a-subagent.jsonl");
+        let parsed = parse(log, Hints::default(), Content::Full);
+        assert!(!parsed.sessions.is_empty());
+        Source {
+            path: "a".to_owned(),
+            forgets: true,
+            sessions: parsed.sessions,
+            health: parsed.health,
+            ..Source::default()
+        }
+    }
+
+    #[test]
+    fn facts_are_read_as_they_were_kept() {
+        let source = source();
+        assert_eq!(decode(&encode(&source).unwrap()).unwrap(), source);
+        // By their names, as before.
+        let named = zstd::bulk::compress(&rmp_serde::to_vec_named(&source).unwrap(), 1).unwrap();
+        assert_eq!(decode(&named).unwrap(), source);
+    }
+
+    /// A field that came to the end of a structure has its default in facts that were kept before.
+    #[test]
+    fn facts_may_have_fewer_fields() {
+        let turn = &source().sessions[0].turns[0];
+        let bytes = rmp_serde::to_vec(turn).unwrap();
+        let mut values: Vec<serde::de::IgnoredAny> = rmp_serde::from_slice(&bytes).unwrap();
+        let count = values.len();
+        values.clear();
+        // The last value is a flag of one byte; an array of more than 15 has its length in the two bytes behind the first.
+        let mut short = bytes[..bytes.len() - 1].to_vec();
+        assert_eq!((short[0], usize::from(u16::from_be_bytes([short[1], short[2]]))), (0xdc, count));
+        short[2] -= 1;
+        let read: crate::session::Turn = rmp_serde::from_slice(&short).unwrap();
+        assert_eq!(read, crate::session::Turn { is_of_killed: false, ..turn.clone() });
+    }
 }
