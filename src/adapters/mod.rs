@@ -400,11 +400,22 @@ impl<'a> Probe<'a> {
 /// Records that decide on the format. The header of a pi log decides nothing, and a stream may begin with hooks.
 const DECIDING: usize = 40;
 
+/// So many are enough where they are long: what lies behind these bytes is not read twice.
+const FEW_DECIDING: usize = 12;
+const DECIDING_BYTES: usize = 1 << 16;
+
 /// How surely a log is of each format: the sum of [`Adapter::claims`] over its first records. Ordered by weight, the
 /// likeliest first; formats that claim nothing are left out. A runtime among the hints decides among those that claim.
 pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Vec<(&'static Adapter, u32)> {
-    let records = Lines::new(bytes).filter_map(|it| Probe::new(it.bytes, hints.path)).take(DECIDING);
-    detect_among(&records.collect::<Vec<_>>(), hints.runtime)
+    let mut probes = Vec::with_capacity(DECIDING);
+    for line in Lines::new(bytes) {
+        let offset = line.bytes.as_ptr().addr() - bytes.as_ptr().addr();
+        if probes.len() == DECIDING || (probes.len() >= FEW_DECIDING && offset >= DECIDING_BYTES) {
+            break;
+        }
+        probes.extend(Probe::new(line.bytes, hints.path));
+    }
+    detect_among(&probes, hints.runtime)
 }
 
 /// Whether a file that no format claims belongs to logs and is none: an index, a pointer.
