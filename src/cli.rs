@@ -46,13 +46,29 @@ Examples:
     )]
     Prices(Prices),
     /// Look after the archive: check it, make it compact, merge others into it, forget
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  agentlogs archive check
+  agentlogs archive compact --archive evals
+  agentlogs archive merge laptop-archive server-archive --archive all
+  agentlogs archive forget --before 2025-01-01"
+    )]
     Archive(ArchiveCommand),
     Inspect(Inspect),
     Bench(Bench),
     /// List the formats that can be read
+    #[command(after_help = "\
+Examples:
+  agentlogs runtimes
+  agentlogs runtimes --format json | jq -r '.[].runtime' | sort -u")]
     Runtimes(Printed),
     /// List the tables and their columns
+    #[command(after_help = "\
+Examples:
+  agentlogs schema
+  agentlogs schema --format json | jq '.[] | select(.table == \"turns\")'")]
     Schema(Printed),
     Completions(Completions),
     Man(Man),

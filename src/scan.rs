@@ -7,6 +7,7 @@
 #![expect(clippy::inline_always, reason = "what is not inlined into a function of a level has not its instructions")]
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use crate::json::{Error, MAX_DEPTH};
 
@@ -38,19 +39,17 @@ impl Level {
         all
     }
 
-    /// The widest that this processor has.
+    /// The one that the environment's `AGENTLOGS_SIMD` names, if the processor has it: `portable`, `avx2` or `avx512`; else
+    /// the widest.
     #[inline]
     pub fn best() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if has_avx512() {
-                return Self(Kind::Avx512);
-            }
-            if has_avx2() {
-                return Self(Kind::Avx2);
-            }
-        }
-        Self(Kind::Portable)
+        static BEST: OnceLock<Level> = OnceLock::new();
+        *BEST.get_or_init(|| {
+            let all = Self::all();
+            let named = std::env::var("AGENTLOGS_SIMD").ok();
+            let named = all.iter().find(|it| named.as_deref().is_some_and(|name| it.to_string() == name));
+            *named.or(all.last()).unwrap_or(&Self(Kind::Portable))
+        })
     }
 }
 

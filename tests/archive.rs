@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::Command;
 
 use agentlogs::archive::{self, Archive};
 use agentlogs::builder::Content;
@@ -36,6 +37,31 @@ fn ingest(archive: &Archive, roots: &[std::path::PathBuf]) -> ingest::Taken {
 
 fn sample_frames() -> Vec<(&'static str, DataFrame)> {
     frames::frames(&settled(facts(Content::None))).unwrap()
+}
+
+/// An archive is the same to the byte, however many threads made it and whichever instructions they had.
+#[test]
+fn threads_and_vectors_change_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = |name: &str, jobs: &str, level: &str| -> BTreeMap<String, Vec<u8>> {
+        let archive = folder.path().join(name);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        command.arg("ingest").arg(root().join("sample-logs")).arg("--archive").arg(&archive).args(["--jobs", jobs]);
+        assert!(command.env("AGENTLOGS_SIMD", level).output().unwrap().status.success());
+        // The sources say when they were looked at.
+        let tables = TABLES.iter().filter(|it| **it != "sources");
+        let parts = tables.flat_map(|it| fs::read_dir(archive.join("current").join(it)).unwrap().map(Result::unwrap));
+        parts
+            .map(|it| (it.path().strip_prefix(&archive).unwrap().display().to_string(), fs::read(it.path()).unwrap()))
+            .collect()
+    };
+    let expected = files("one", "1", "portable");
+    assert!(expected.len() >= TABLES.len() - 1);
+    for (name, jobs, level) in [("two", "2", "avx2"), ("eight", "8", "avx512"), ("many", "8", "portable")] {
+        let found = files(name, jobs, level);
+        assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+        assert!(found == expected, "{jobs} threads, {level}");
+    }
 }
 
 #[test]
