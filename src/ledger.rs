@@ -978,6 +978,8 @@ struct Totals {
     turns: Option<i64>,
     /// Sums of processes, by the model's canonical name.
     models: BTreeMap<Option<String>, ModelSum>,
+    /// The models that the totals of each file name, by those names.
+    named: HashMap<usize, BTreeSet<Option<String>>>,
     /// Steps of running thread totals, as differences, and what runs spent.
     steps: Vec<(usize, Total)>,
     /// Cost that a total states beyond that of its models.
@@ -1050,6 +1052,8 @@ impl Totals {
                     }
                 }
                 it.ends.note(source, &total);
+                let models = total.models.iter().map(|it| it.model.as_deref().map(canonical));
+                it.named.entry(source).or_default().extend(models);
                 if keys.insert(total.key.clone()) {
                     it.duration_ms = add(it.duration_ms, total.duration_ms);
                     it.api_duration_ms = add(it.api_duration_ms, total.api_duration_ms);
@@ -1215,15 +1219,24 @@ impl Totals {
                 keys.iter().copied().position(holds).filter(|_| self.ends.cover(row))
             })
             .collect();
-        // Other names for one model, an alias for one: if they are the only ones left, they mean each other.
-        let mut unnamed = (0..keys.len()).filter(|it| !places.contains(&Some(*it)));
-        let rest = unnamed.next().filter(|_| unnamed.next().is_none());
+        // Other names for one model, an alias for one: if they are the only ones left, they mean each other. In the file
+        // first, for another recording of the session may know the model by its own name.
+        let only = |mut left: Vec<usize>| left.pop().filter(|_| left.is_empty());
+        let all = only((0..keys.len()).filter(|it| !places.contains(&Some(*it))).collect());
+        let taken: HashSet<(usize, usize)> =
+            rows.iter().zip(&places).filter_map(|(row, place)| Some((row.source, (*place)?))).collect();
+        let of_file = |(source, named): (&usize, &BTreeSet<Option<String>>)| {
+            let left =
+                self.models.keys().enumerate().filter(|it| named.contains(it.1) && !taken.contains(&(*source, it.0)));
+            Some((*source, only(left.map(|it| it.0).collect())?))
+        };
+        let of_files: HashMap<usize, usize> = self.named.iter().filter_map(of_file).collect();
         let mut is_conflict = false;
         for (place, row) in places.iter_mut().zip(rows) {
             let is_spent = row.turn.tokens.total().unwrap_or(0) > 0;
             if place.is_none() && is_spent && is_of_agents(row) && self.ends.cover(row) {
-                *place = rest;
-                is_conflict |= rest.is_none();
+                *place = of_files.get(&row.source).copied().or(all);
+                is_conflict |= place.is_none();
             }
         }
         Names { places, is_conflict }

@@ -1,5 +1,7 @@
 //! What holds for every log, tried on the samples broken in random ways.
 
+use std::sync::LazyLock;
+
 use agentlogs::adapters::{self, Hints, Parsed};
 use agentlogs::builder::Content;
 use agentlogs::health::Reason;
@@ -175,6 +177,8 @@ fn the_ledger_adds_up() {
     }
 }
 
+static SAMPLES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(texts);
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -187,7 +191,13 @@ proptest! {
     /// It holds for samples whose records are dropped, repeated, mixed, cut and given other values.
     #[test]
     fn the_rules_hold_for_mixed_samples(plan in proptest::collection::vec(any::<u8>(), 2..60)) {
-        static SAMPLES: std::sync::LazyLock<Vec<Vec<u8>>> = std::sync::LazyLock::new(texts);
         rules::check(&rules::mutated(&SAMPLES, &plan));
+    }
+
+    /// Two such logs, of one sample, tell together no more than each alone.
+    #[test]
+    fn logs_that_are_almost_the_same_add_nothing(sample in any::<u8>(), one in proptest::collection::vec(any::<u8>(), 0..30), other in proptest::collection::vec(any::<u8>(), 0..30)) {
+        let log = |plan: &[u8]| rules::mutated(&SAMPLES, &[&[0, sample], plan].concat());
+        rules::check_two(&log(&one), &log(&other));
     }
 }

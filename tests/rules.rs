@@ -160,6 +160,21 @@ fn a_line_of_noise_costs_itself(bytes: &[u8]) {
     }
 }
 
+/// Two logs that are almost the same count no more than both alone, whichever of them comes first, and a copy nothing.
+pub fn check_two(one: &[u8], other: &[u8]) {
+    let total = |logs: &[&[u8]]| {
+        let rows = tables(logs.iter().map(|it| parse(it)).collect());
+        the_ledger_adds_up(&rows);
+        rows.sessions.iter().filter_map(|it| it.tokens.total()).sum::<i64>()
+    };
+    let (alone, beside) = (total(&[one]), total(&[other]));
+    // Copies are removed, nothing is added.
+    let both = total(&[one, other]);
+    let logs = || format!("{}\n-- beside\n{}", String::from_utf8_lossy(one), String::from_utf8_lossy(other));
+    assert!(both <= alone + beside, "{both} of {alone} and {beside}:\n{}", logs());
+    assert_eq!(total(&[one, one]), alone, "{}", logs());
+}
+
 /// The sessions without the numbers of their lines.
 pub fn without_lines(parsed: &Parsed) -> String {
     fn strip(value: &mut serde_json::Value) {

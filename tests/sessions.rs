@@ -268,6 +268,31 @@ mod claude {
     }
 }
 
+mod zag {
+    use super::{settled, told};
+
+    fn recording(model: &str, output: i64) -> String {
+        let usage = |output: i64| {
+            format!(
+                r#""usage":{{"input_tokens":3,"output_tokens":{output},"cache_read_tokens":0,"cache_creation_tokens":18770}}"#
+            )
+        };
+        format!(
+            r#"{{"agent":"claude","session_id":"s1","events":[{{"type":"init","model":"{model}","tools":[],"metadata":{{}}}},{{"type":"assistant_message","content":[{{"type":"text","text":"Done."}}],{}}}],"is_error":false,{},"model":"claude-opus-4-7"}}"#,
+            usage(2),
+            usage(output)
+        )
+    }
+
+    /// A resumed session may be started with an alias. What its total names is what its responses mean, though another
+    /// recording names the model by its own name.
+    #[test]
+    fn an_alias_means_the_model_of_its_own_recording() {
+        let tables = settled(&[("a.json", &recording("claude-opus-4-7", 268)), ("b.json", &recording("opus", 300))]);
+        assert_eq!(told(&tables), [format!("s1: Some({}) Some(2) exact success", 2 * 18773 + 268 + 300)]);
+    }
+}
+
 mod atif {
     use super::{settled, told};
 
