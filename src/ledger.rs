@@ -571,10 +571,10 @@ impl Merge {
 
     fn add(&mut self, part: Part, seen: &mut Seen) {
         let Part { source, mut session, .. } = part;
-        let turns: Vec<usize> =
-            mem::take(&mut session.turns).into_iter().map(|turn| self.add_turn(source, turn, seen)).collect();
-        let mut occurrences: HashMap<String, usize> = HashMap::new();
         let is_recording = session.recording.is_some();
+        let turns = mem::take(&mut session.turns).into_iter();
+        let turns: Vec<usize> = turns.map(|turn| self.add_turn(source, turn, is_recording, seen)).collect();
+        let mut occurrences: HashMap<String, usize> = HashMap::new();
         let calls: Vec<usize> = mem::take(&mut session.tool_calls)
             .into_iter()
             .map(|mut call| {
@@ -606,33 +606,36 @@ impl Merge {
     }
 
     /// Copies of one response are one row, with the largest of each count.
-    fn add_turn(&mut self, source: usize, turn: Turn, seen: &mut Seen) -> usize {
-        if turn.identity != Identity::Unique
-            && let Some(index) = seen.turns.get(&turn.identity)
-        {
-            let known = &mut self.turns[*index].1;
-            known.tokens = known.tokens.max(turn.tokens);
-            known.occurred_at = known.occurred_at.or(turn.occurred_at);
-            known.stop_reason = known.stop_reason.take().or(turn.stop_reason);
-            known.model = known.model.take().or(turn.model);
-            known.cost = known.cost.or(turn.cost);
-            known.web_searches = known.web_searches.max(turn.web_searches);
-            known.duration_ms = known.duration_ms.or(turn.duration_ms);
-            known.provider = known.provider.take().or(turn.provider);
-            known.effort = known.effort.take().or(turn.effort);
-            known.service_tier = known.service_tier.take().or(turn.service_tier);
-            known.speed = known.speed.take().or(turn.speed);
-            known.inference_geo = known.inference_geo.take().or(turn.inference_geo);
-            known.is_of_killed |= turn.is_of_killed;
-            if known.is_subagent && !turn.is_subagent {
-                // A side question replays the main agent's response: it stays the main agent's.
-                (known.is_subagent, known.agent_id, known.agent) = (false, None, None);
-            }
-            return *index;
+    fn add_turn(&mut self, source: usize, turn: Turn, is_recording: bool, seen: &mut Seen) -> usize {
+        let new = self.turns.len();
+        let index = match &turn.identity {
+            // Recordings are known as a whole.
+            Identity::Unique if is_recording => new,
+            Identity::Unique => *seen.unnamed.entry(seen.occurrences.name(source, &turn)).or_insert(new),
+            named => *seen.turns.entry(named.clone()).or_insert(new),
+        };
+        let Some((_, known)) = self.turns.get_mut(index) else {
+            self.turns.push((source, turn));
+            return new;
+        };
+        known.tokens = known.tokens.max(turn.tokens);
+        known.occurred_at = known.occurred_at.or(turn.occurred_at);
+        known.stop_reason = known.stop_reason.take().or(turn.stop_reason);
+        known.model = known.model.take().or(turn.model);
+        known.cost = known.cost.or(turn.cost);
+        known.web_searches = known.web_searches.max(turn.web_searches);
+        known.duration_ms = known.duration_ms.or(turn.duration_ms);
+        known.provider = known.provider.take().or(turn.provider);
+        known.effort = known.effort.take().or(turn.effort);
+        known.service_tier = known.service_tier.take().or(turn.service_tier);
+        known.speed = known.speed.take().or(turn.speed);
+        known.inference_geo = known.inference_geo.take().or(turn.inference_geo);
+        known.is_of_killed |= turn.is_of_killed;
+        if known.is_subagent && !turn.is_subagent {
+            // A side question replays the main agent's response: it stays the main agent's.
+            (known.is_subagent, known.agent_id, known.agent) = (false, None, None);
         }
-        seen.turns.insert(turn.identity.clone(), self.turns.len());
-        self.turns.push((source, turn));
-        self.turns.len() - 1
+        index
     }
 
     /// Copies of one call are one row: the one that knows its end.
@@ -888,9 +891,30 @@ impl Merge {
 #[derive(Default)]
 struct Seen {
     turns: HashMap<Identity, usize>,
+    /// Responses without a name, by what they say.
+    unnamed: HashMap<Unnamed, usize>,
+    occurrences: Occurrences,
     /// A call's id, and the how many-th call of that id in its log it is: masked ids repeat.
     calls: HashMap<(String, usize), usize>,
     events: HashSet<EventId>,
+}
+
+/// What a response without a name is known by: time, model, agent and counts, and the how many-th of these in its file it
+/// is. The file that tells it again is a copy, while a response like another one stands behind that in the same file.
+type Unnamed = (Option<Time>, Option<String>, Option<String>, Tokens, usize);
+
+/// How many responses that say the same each file has told so far.
+#[derive(Default)]
+struct Occurrences(HashMap<(usize, Unnamed), usize>);
+
+impl Occurrences {
+    fn name(&mut self, source: usize, turn: &Turn) -> Unnamed {
+        let mut name = (turn.occurred_at, turn.model.clone(), turn.agent_id.clone(), turn.tokens, 0);
+        let count = self.0.entry((source, name.clone())).or_default();
+        *count += 1;
+        name.4 = *count;
+        name
+    }
 }
 
 type EventId = (EventKind, Option<String>, Option<Time>, Option<String>, Option<String>, Option<String>);

@@ -207,7 +207,7 @@ impl Shows {
 }
 
 /// Token counts, disjoint: see the contract. `None` is unknown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tokens {
     /// Prompt tokens that no cache gave and none took.

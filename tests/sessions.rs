@@ -268,6 +268,33 @@ mod claude {
     }
 }
 
+mod gemini {
+    use super::{settled, told};
+
+    fn chat(answers: &[(u32, i64)], last_updated: u32) -> String {
+        let answer = |(second, input): &(u32, i64)| {
+            format!(
+                r#"{{"id":null,"timestamp":"2026-09-28T11:00:{second:02}Z","type":"gemini","content":"Done.","tokens":{{"input":{input},"output":5,"total":{}}},"model":"gemini-3-pro-preview"}}"#,
+                input + 5
+            )
+        };
+        let answers: Vec<String> = answers.iter().map(answer).collect();
+        format!(
+            r#"{{"sessionId":"s1","projectHash":"5f2e0c","startTime":"2026-09-28T11:00:00Z","lastUpdated":"2026-09-28T11:00:{last_updated:02}Z","messages":[{}]}}"#,
+            answers.join(",")
+        )
+    }
+
+    /// A response without an id that a copy of the chat tells, made while it grew, is known by its time and counts. One
+    /// that says the same stands behind it in the same file.
+    #[test]
+    fn a_response_without_a_name_counts_once_in_copies() {
+        let (grown, copy) = (chat(&[(1, 10), (1, 10), (2, 20), (3, 30)], 30), chat(&[(1, 10), (1, 10), (2, 20)], 20));
+        let tables = settled(&[("a.json", &grown), ("b.json", &copy)]);
+        assert_eq!(told(&tables), ["s1: Some(90) Some(4) exact success"]);
+    }
+}
+
 mod zag {
     use super::{settled, told};
 
