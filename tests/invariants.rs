@@ -1,5 +1,6 @@
 //! What holds for every log, tried on the samples broken in random ways.
 
+use std::io::Write;
 use std::sync::LazyLock;
 
 use agentlogs::adapters::{self, Hints, Parsed};
@@ -11,7 +12,7 @@ use agentlogs::tables::{CostSource, SessionRow};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use crate::rules::{self, without_lines};
+use crate::rules::{self, Priced, without_lines};
 use crate::{facts, lines_of, samples, settled};
 
 fn texts() -> Vec<Vec<u8>> {
@@ -124,6 +125,17 @@ fn counted(texts: &[Vec<u8>]) -> Vec<String> {
     tables.sessions.iter().map(count).collect()
 }
 
+/// What holds for logs that are broken holds for those that are not.
+#[test]
+fn the_rules_hold_for_every_sample() {
+    for sample in samples() {
+        rules::check_file(&std::fs::read(&sample).unwrap());
+        let text = lines_of(&sample);
+        rules::check(&text);
+        rules::check_two(&text, &text);
+    }
+}
+
 /// A log that was copied behind itself, by a script that appends, tells nothing twice.
 #[test]
 fn a_log_twice_in_one_file_counts_once() {
@@ -200,4 +212,92 @@ proptest! {
         let log = |plan: &[u8]| rules::mutated(&SAMPLES, &[&[0, sample], plan].concat());
         rules::check_two(&log(&one), &log(&other));
     }
+
+    /// Compressed logs and databases with other bytes, or cut.
+    #[test]
+    fn the_rules_hold_for_any_file(file in any::<Index>(), bytes in proptest::collection::vec((any::<Index>(), any::<u8>()), 0..6), cut in proptest::option::of(any::<Index>())) {
+        let mut broken = FILES[file.index(FILES.len())].clone();
+        let length = broken.len();
+        for (at, byte) in bytes {
+            broken[at.index(length)] = byte;
+        }
+        broken.truncate(cut.map_or(length, |it| it.index(length)));
+        rules::check_file(&broken);
+    }
+
+    /// Names that are made of names.
+    #[test]
+    fn a_price_is_never_negative(provider in proptest::option::of(select(PIECES)), model in proptest::collection::vec(select(PIECES), 0..5), at in proptest::option::of(any::<i64>()), tokens in any::<[Option<u32>; 4]>(), tier in select(PIECES), table in proptest::collection::vec(select(TABLE), 0..6)) {
+        let (model, table) = (model.concat(), table.concat());
+        rules::check_prices(&Priced { provider, model: &model, at, tokens, tier, table: table.as_bytes() });
+    }
 }
+
+/// Some samples as files: as they are, and compressed.
+static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let files = samples().into_iter().map(|it| std::fs::read(it).unwrap());
+    let (databases, logs): (Vec<_>, Vec<_>) = files.partition(|it| agentlogs::database::is_database(it));
+    let gzip = |it: &Vec<u8>| {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(it).unwrap();
+        gzip.finish().unwrap()
+    };
+    let compressed = logs.iter().take(4).flat_map(|it| [gzip(it), zstd::encode_all(&it[..], 1).unwrap()]);
+    compressed.chain(databases).collect()
+});
+
+/// What names of models, providers and tiers are made of.
+const PIECES: &[&str] = &[
+    "claude-",
+    "sonnet-4-5",
+    "opus-4-7",
+    "haiku",
+    "-20250929",
+    "@20250929",
+    "-v1:0",
+    "[1m]",
+    "anthropic.",
+    "us.",
+    "anthropic/",
+    "openrouter/",
+    "bedrock",
+    "gpt-5",
+    "-codex",
+    "-mini",
+    "gemini-3-pro-preview",
+    "qwen3-coder-plus",
+    "models/",
+    "-latest",
+    ":free",
+    "priority",
+    "batch",
+    "fast",
+    "us",
+    "not_available",
+    "/",
+    ":",
+    "@",
+    "-",
+    "",
+    " ",
+    "\u{e9}",
+];
+
+/// What tables of prices are made of.
+const TABLE: &[&str] = &[
+    "[[models]]\n",
+    "provider = \"openai\"\n",
+    "model = \"gpt-5\"\n",
+    "model = \"claude-sonnet-4-5\"\n",
+    "prices = [{ input = 1.0, output = 2.5 }]\n",
+    "prices = [{ input = -1.0, output = 2.5 }]\n",
+    "prices = [{ from = \"2026-01-01\", input = 1e308, output = 1e308 }]\n",
+    "prices = [{ until = \"2026-01-01\", input = nan, output = 0 }]\n",
+    r#"{"gpt-5":{"litellm_provider":"openai","input_cost_per_token":1e-6,"output_cost_per_token":1e-5}}"#,
+    r#"{"gpt-5":{"litellm_provider":"openai","input_cost_per_token":-1,"output_cost_per_token":1e300}}"#,
+    "[",
+    "]",
+    "{",
+    "}",
+    "null",
+];

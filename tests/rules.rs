@@ -1,12 +1,17 @@
-//! What holds for every log whatever stands in it. The fuzz targets and the property tests check the same.
+//! What holds for every input whatever stands in it. The fuzz targets and the property tests check the same.
 
-use agentlogs::adapters::{self, Hints, Parsed};
+use std::io::Write;
+
+use agentlogs::adapters::{self, Hints, Parsed, TABLES};
 use agentlogs::builder::Content;
 use agentlogs::lines::Lines;
-use agentlogs::prices::Catalog;
-use agentlogs::source::{Source, SourceStatus};
+use agentlogs::log::{self, Limit};
+use agentlogs::prices::{Catalog, Pricer, Request, Table};
+use agentlogs::session::Tokens;
+use agentlogs::source::{Sidecar, Source, SourceStatus};
 use agentlogs::tables::Tables;
-use agentlogs::{costs, ledger, lines};
+use agentlogs::time::Time;
+use agentlogs::{costs, database, ledger, lines};
 
 /// Reads bytes as a log.
 pub fn parse(bytes: &[u8]) -> Parsed {
@@ -173,6 +178,64 @@ pub fn check_two(one: &[u8], other: &[u8]) {
     let logs = || format!("{}\n-- beside\n{}", String::from_utf8_lossy(one), String::from_utf8_lossy(other));
     assert!(both <= alone + beside, "{both} of {alone} and {beside}:\n{}", logs());
     assert_eq!(total(&[one, one]), alone, "{}", logs());
+}
+
+/// Bytes as a file: gzip, zstd, a database, a sidecar. It is read within its limit, or refused.
+pub fn check_file(bytes: &[u8]) {
+    const LIMIT: u64 = 1 << 22;
+    let _ = Sidecar::parse(bytes);
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    let Ok(content) = log::open(file.path(), Limit::Bytes(LIMIT)) else { return };
+    assert!(content.compression.is_none() || content.len() as u64 <= LIMIT);
+    if database::is_database(&content)
+        && let Ok(rows) = database::read(None, &content, TABLES)
+    {
+        lines_are_in_order(&rows.text);
+    }
+}
+
+/// A request, and a user's table of prices.
+#[derive(Debug)]
+pub struct Priced<'a> {
+    pub provider: Option<&'a str>,
+    pub model: &'a str,
+    pub at: Option<i64>,
+    /// Input, output, cache read, cache write.
+    pub tokens: [Option<u32>; 4],
+    /// Service tier, speed and region.
+    pub tier: &'a str,
+    pub table: &'a [u8],
+}
+
+/// A price is never negative, a name means the same each time, and no table breaks another.
+pub fn check_prices(it: &Priced<'_>) {
+    let [input, output, cache_read, cache_write] = it.tokens.map(|it| it.map(i64::from));
+    let request = Request {
+        provider: it.provider,
+        model: Some(it.model),
+        at: it.at.map(Time),
+        tokens: Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN },
+        service_tier: Some(it.tier),
+        speed: Some(it.tier),
+        inference_geo: Some(it.tier),
+        ..Request::default()
+    };
+    let check = |catalog: &Catalog| {
+        if let Ok(priced) = Pricer::new(catalog).price(&request) {
+            assert!(priced.total() >= 0.0 && priced.total().is_finite(), "{request:?} {priced:?}");
+            assert!(input.is_some() && output.is_some());
+        }
+        let found =
+            || catalog.find(it.provider, it.model).map(|it| it.entries.into_iter().cloned().collect::<Vec<_>>());
+        assert_eq!(found(), found());
+    };
+    check(Catalog::built_in());
+    if let Ok(table) = Table::parse(it.table) {
+        let again = Table::parse(table.to_json_lines().as_bytes());
+        assert!(table.entries.is_empty() || again.is_ok_and(|it| it.entries == table.entries));
+        check(&Catalog::built_in().under(table.entries));
+    }
 }
 
 /// The sessions without the numbers of their lines.

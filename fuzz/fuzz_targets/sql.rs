@@ -16,9 +16,12 @@ fuzz_target!(|sql: &str| {
     let tables = FRAMES.iter().map(|(name, it)| (*name, it.clone().lazy())).collect();
     if let Ok(answer) = query::query(tables, sql) {
         let text = sql.to_lowercase();
-        assert!(!["read_csv", "read_parquet", "read_ipc", "read_json"].iter().any(|it| {
-            text.split_whitespace().collect::<String>().contains(&format!("from{it}("))
-        }), "{sql}");
+        assert!(
+            !["read_csv", "read_parquet", "read_ipc", "read_json"]
+                .iter()
+                .any(|it| { text.split_whitespace().collect::<String>().contains(&format!("from{it}(")) }),
+            "{sql}"
+        );
         assert!(answer.width() > 0 || answer.height() == 0);
     }
 });
