@@ -1229,38 +1229,47 @@ impl Totals {
         if self.models.is_empty() {
             return Names { places: Vec::new(), is_conflict: false };
         }
-        let keys: Vec<Option<&str>> = self.models.keys().map(Option::as_deref).collect();
         let is_of_agents = |row: &TurnRow| self.covers_subagents || !row.turn.is_subagent;
-        let mut places: Vec<Option<usize>> = rows
-            .iter()
-            .map(|row| {
-                let name = row.turn.model.as_deref().map(canonical);
+        let find = |row: &TurnRow, named: Option<&BTreeSet<Option<String>>>| {
+            let name = row.turn.model.as_deref().map(canonical);
+            let is_it = |key: &Option<String>| match key {
                 // A total without a model is that of all the agents that it covers.
-                let holds = |key: Option<&str>| match key {
-                    None => is_of_agents(row),
-                    Some(key) => name.as_deref() == Some(key),
-                };
-                keys.iter().copied().position(holds).filter(|_| self.ends.cover(row))
-            })
-            .collect();
-        // Other names for one model, an alias for one: if they are the only ones left, they mean each other. In the file
-        // first, for another recording of the session may know the model by its own name.
+                None => is_of_agents(row),
+                Some(_) => name == *key,
+            };
+            let is_named = |key: &Option<String>| named.is_none_or(|it| it.contains(key));
+            self.models.keys().position(|it| is_it(it) && is_named(it)).filter(|_| self.ends.cover(row))
+        };
+        let is_open = |row: &TurnRow, place: Option<usize>| {
+            let is_spent = row.turn.tokens.total().unwrap_or(0) > 0;
+            place.is_none() && is_spent && is_of_agents(row) && self.ends.cover(row)
+        };
+        // Other names for one model, an alias for one: if they are the only ones left, they mean each other.
         let only = |mut left: Vec<usize>| left.pop().filter(|_| left.is_empty());
-        let all = only((0..keys.len()).filter(|it| !places.contains(&Some(*it))).collect());
+        // In the file first, for another recording of the session may know the model by its own name.
+        let mut places: Vec<Option<usize>> =
+            rows.iter().map(|row| find(row, Some(self.named.get(&row.source)?))).collect();
         let taken: HashSet<(usize, usize)> =
             rows.iter().zip(&places).filter_map(|(row, place)| Some((row.source, (*place)?))).collect();
         let of_file = |(source, named): (&usize, &BTreeSet<Option<String>>)| {
-            let left =
-                self.models.keys().enumerate().filter(|it| named.contains(it.1) && !taken.contains(&(*source, it.0)));
+            let is_left = |it: &(usize, &Option<String>)| named.contains(it.1) && !taken.contains(&(*source, it.0));
+            let left = self.models.keys().enumerate().filter(is_left);
             Some((*source, only(left.map(|it| it.0).collect())?))
         };
         let of_files: HashMap<usize, usize> = self.named.iter().filter_map(of_file).collect();
+        for (place, row) in places.iter_mut().zip(rows) {
+            if is_open(row, *place) {
+                *place = of_files.get(&row.source).copied();
+            }
+            *place = place.or_else(|| find(row, None));
+        }
+        let taken: HashSet<usize> = places.iter().copied().flatten().collect();
+        let rest = only((0..self.models.len()).filter(|it| !taken.contains(it)).collect());
         let mut is_conflict = false;
         for (place, row) in places.iter_mut().zip(rows) {
-            let is_spent = row.turn.tokens.total().unwrap_or(0) > 0;
-            if place.is_none() && is_spent && is_of_agents(row) && self.ends.cover(row) {
-                *place = of_files.get(&row.source).copied().or(all);
-                is_conflict |= place.is_none();
+            if is_open(row, *place) {
+                *place = rest;
+                is_conflict |= rest.is_none();
             }
         }
         Names { places, is_conflict }

@@ -317,6 +317,11 @@ mod zag {
     fn an_alias_means_the_model_of_its_own_recording() {
         let tables = settled(&[("a.json", &recording("claude-opus-4-7", 268)), ("b.json", &recording("opus", 300))]);
         assert_eq!(told(&tables), [format!("s1: Some({}) Some(2) exact success", 2 * 18773 + 268 + 300)]);
+        // So does the name of a total that no other recording has.
+        let renamed =
+            recording("opus", 300).replace("claude-opus-4-7", "opusplan").replace("opus\"", "claude-opus-4-7\"");
+        let tables = settled(&[("a.json", &recording("claude-opus-4-7", 268)), ("b.json", &renamed)]);
+        assert_eq!(told(&tables), [format!("s1: Some({}) Some(2) exact success", 2 * 18773 + 268 + 300)]);
     }
 }
 
