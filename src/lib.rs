@@ -21,6 +21,12 @@
 //! What is nowhere: adapters do no I/O and know neither clock nor environment nor polars; no format's name stands outside
 //! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `mapped` and `scan` only.
 
+// What input can reach must not end the program; tests may.
+#![cfg_attr(
+    not(test),
+    warn(clippy::expect_used, clippy::panic, clippy::string_slice, clippy::unreachable, clippy::unwrap_used)
+)]
+
 pub mod adapters;
 #[cfg(feature = "archive")]
 pub mod archive;

@@ -74,7 +74,7 @@ impl Source {
     #[must_use]
     pub fn set_aside(self) -> Self {
         let hash = self.content_hash.as_deref().unwrap_or_default();
-        Self { path: format!("{}#{}", self.path, &hash[..hash.len().min(8)]), ..self }
+        Self { path: format!("{}#{}", self.path, hash.get(..8).unwrap_or(hash)), ..self }
     }
 }
 

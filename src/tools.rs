@@ -253,7 +253,7 @@ fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty()
             && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_')
-            && !name.as_bytes()[0].is_ascii_digit()
+            && !name.starts_with(|it: char| it.is_ascii_digit())
     })
 }
 
@@ -276,7 +276,7 @@ impl<'a> Iterator for Tokens<'a> {
     fn next(&mut self) -> Option<Token<'a>> {
         self.rest = self.rest.trim_start_matches([' ', '\t', '\r']);
         if self.rest.starts_with('#') {
-            self.rest = self.rest.find('\n').map_or("", |end| &self.rest[end..]);
+            self.rest = self.rest.find('\n').and_then(|end| self.rest.get(end..)).unwrap_or_default();
         }
         let first = self.rest.chars().next()?;
         if matches!(first, ';' | '&' | '|' | '\n') && !self.rest.starts_with("&>") {
@@ -307,7 +307,7 @@ impl<'a> Iterator for Tokens<'a> {
                 (None, _) => word.push(character),
             }
         }
-        self.rest = &self.rest[end..];
+        self.rest = self.rest.get(end..).unwrap_or_default();
         Some(Token::Word(Cow::Owned(word)))
     }
 }
@@ -328,8 +328,8 @@ pub struct PatchedFile {
 /// The files of a patch in the form `*** Begin Patch`, wherever in `text` it stands.
 pub fn patched_files(text: &str) -> Vec<PatchedFile> {
     let mut files: Vec<PatchedFile> = Vec::new();
-    let Some(start) = text.find("*** Begin Patch") else { return files };
-    for line in text[start..].lines().skip(1) {
+    let Some((_, patch)) = text.split_once("*** Begin Patch") else { return files };
+    for line in patch.lines().skip(1) {
         let line = line.trim_end_matches('\r');
         if line.starts_with("*** End Patch") {
             break;
