@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -14,9 +15,15 @@ use clap::Parser;
 use crate::cli::{Cli, Command};
 use crate::commands::{Outcome, WrongCommandLine};
 
+/// What is said of a panic.
+const FAILED: &str =
+    "the program failed, see above; whether an archive that it read is damaged, `agentlogs archive check` tells";
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    match run(cli) {
+    // Below the rows of a damaged table polars may panic, and so may we: the message stands on stderr already.
+    let done = panic::catch_unwind(AssertUnwindSafe(|| run(cli)));
+    match done.unwrap_or_else(|_| Err(anyhow::anyhow!(FAILED))) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NotAllDone) => ExitCode::from(1),
         Ok(Outcome::Lost) => ExitCode::from(3),

@@ -113,3 +113,27 @@ fn every_query_has_its_help_and_an_order() {
         assert!(text.contains("\nORDER BY "), "{}", path.display());
     }
 }
+
+/// What the archive does to the disk stands in one file, whose every step a power cut is tried after.
+#[test]
+fn the_archive_writes_by_its_own_functions_only() {
+    let folder = root().join("src/archive");
+    let writes = [
+        "OpenOptions",
+        "File::create",
+        "File::options",
+        "DirBuilder",
+        "fs::write",
+        "fs::rename",
+        "fs::remove",
+        "fs::copy",
+        "fs::create",
+        "hard_link",
+        "symlink(",
+    ];
+    for name in ["mod.rs", "parts.rs", "writer.rs", "check.rs"] {
+        let text = fs::read_to_string(folder.join(name)).unwrap();
+        let found: Vec<_> = writes.iter().filter(|it| text.contains(**it)).collect();
+        assert!(found.is_empty(), "{name}: {found:?}");
+    }
+}

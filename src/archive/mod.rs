@@ -21,7 +21,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -36,6 +36,7 @@ use crate::source::Source;
 use crate::tables::Tables;
 
 mod check;
+mod disk;
 mod parts;
 mod writer;
 
@@ -43,7 +44,7 @@ pub use check::{Checked, Problem};
 pub use parts::{Sums, write_parquet};
 pub use writer::{Writer, Written};
 
-use parts::Part;
+use parts::{Checksum, Part};
 
 const MARKER: &str = "agentlogs.json";
 const LOCK: &str = "lock";
@@ -262,13 +263,10 @@ impl Archive {
     /// Makes a generation the current one: the moment in which the archive changes.
     fn make_current(&self, name: &str) -> io::Result<()> {
         let (path, next) = (self.folder.join(CURRENT), self.folder.join("current.next"));
-        let _ = fs::remove_file(&next);
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(name, &next)?;
-        #[cfg(not(unix))]
-        fs::write(&next, name)?;
-        fs::rename(&next, &path)?;
-        sync_folder(&self.folder)
+        let _ = disk::remove_file(&next);
+        disk::point(&next, name)?;
+        disk::rename(&next, &path)?;
+        disk::sync_folder(&self.folder)
     }
 
     /// The current generation with its index; nothing if there is none yet.
@@ -302,8 +300,8 @@ impl Archive {
             other => other?,
         }
         let path = self.folder.join(LOCK);
-        let locked = private_folder(&self.folder).and_then(|()| {
-            let file = private(OpenOptions::new().write(true).create(true).truncate(false)).open(&path)?;
+        let locked = disk::create_folder(&self.folder).and_then(|()| {
+            let file = disk::open_lock(&path)?;
             file.lock()?;
             Ok(file)
         });
@@ -364,11 +362,11 @@ impl Archive {
         let path = self.folder.join(name);
         let next = self.folder.join(format!("{name}.next"));
         let written = || -> io::Result<()> {
-            let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&next)?;
+            let mut file = disk::create_or_empty(&next)?;
             file.write_all(bytes)?;
-            file.sync_data()?;
-            fs::rename(&next, &path)?;
-            sync_folder(&self.folder)
+            disk::sync(&file, &next)?;
+            disk::rename(&next, &path)?;
+            disk::sync_folder(&self.folder)
         };
         written().map_err(Error::file(&path))
     }
@@ -399,13 +397,12 @@ impl Archive {
             .into_iter()
             .map(|name| {
                 let scans = manifest.parts.iter().filter(|it| it.files.get(name).is_some_and(|it| it.rows > 0));
-                let mut paths: Vec<PathBuf> = scans.map(|it| folder.join(parts::file_of(it, name))).collect();
-                if let (true, Some(part)) = (paths.is_empty(), manifest.parts.first()) {
-                    paths.push(folder.join(parts::file_of(part, name)));
+                let mut parts: Vec<&Part> = scans.collect();
+                if parts.is_empty() {
+                    parts.extend(manifest.parts.first());
                 }
-                if let Some(missing) = paths.iter().find(|it| !it.is_file()) {
-                    return Err(Error::file(missing)(io::ErrorKind::NotFound.into()));
-                }
+                let paths = parts.into_iter().map(|it| whole_file(&folder, it, name));
+                let paths = paths.collect::<Result<Vec<_>, _>>()?;
                 let paths = paths.iter().map(|it| PlRefPath::try_from_path(it)).collect::<PolarsResult<Vec<_>>>()?;
                 // A path may hold characters that are patterns elsewhere.
                 let options = ScanArgsParquet { glob: false, ..ScanArgsParquet::default() };
@@ -415,33 +412,27 @@ impl Archive {
     }
 }
 
+/// A table of a part, of the size and with the footer that were written: polars panics at some broken ones.
+fn whole_file(folder: &Path, part: &Part, table: &str) -> Result<PathBuf, Error> {
+    let path = folder.join(parts::file_of(part, table));
+    let is_whole = match part.files.get(table) {
+        Some(Checksum { bytes, footer: Some(footer), .. }) => {
+            let length = path.metadata().map_err(Error::file(&path))?.len();
+            match parts::footer(&path) {
+                Ok(found) => length == *bytes && found == *footer,
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
+                Err(error) => return Err(Error::File { path, error }),
+            }
+        }
+        // Of an archive that noted none.
+        _ => path.metadata().map_err(Error::file(&path))?.is_file(),
+    };
+    let error = "it is not what was written; `agentlogs archive check` tells what else is damaged".to_owned();
+    if is_whole { Ok(path) } else { Err(Error::Damaged { path, error }) }
+}
+
 impl Manifest {
     fn sums(&self) -> Sums {
         self.parts.iter().fold(Sums::default(), |sum, it| sum.plus(it.sums))
     }
-}
-
-/// Files that only their owner reads.
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
-}
-
-/// A folder that only its owner enters, if it is made.
-fn private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
-/// Names in a folder reach the disk as its content does.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    File::open(path)?.sync_all()?;
-    #[cfg(not(unix))]
-    let _ = path;
-    Ok(())
 }

@@ -10,6 +10,7 @@ use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3Default;
 
+use super::disk;
 use crate::frames::{self, TABLES};
 use crate::prices::Catalog;
 use crate::source::Source;
@@ -39,6 +40,9 @@ pub struct Checksum {
     pub hash: String,
     /// Its rows; of facts, the sources.
     pub rows: usize,
+    /// Of parquet, the hash of [`footer`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub footer: Option<String>,
 }
 
 /// What parts hold, in sum.
@@ -140,12 +144,12 @@ pub fn write_file(
     rows: usize,
     write: impl FnOnce(&mut Hashed<BufWriter<File>>) -> io::Result<()>,
 ) -> io::Result<Checksum> {
-    let file = super::private(File::options().write(true).create_new(true)).open(path)?;
+    let file = disk::create(path)?;
     let mut out = Hashed { inner: BufWriter::new(file), hash: Xxh3Default::new(), bytes: 0 };
     write(&mut out)?;
     let Hashed { inner, hash, bytes } = out;
-    inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
-    Ok(Checksum { bytes, hash: format!("{:032x}", hash.digest128()), rows })
+    disk::sync(&inner.into_inner().map_err(io::IntoInnerError::into_error)?, path)?;
+    Ok(Checksum { bytes, hash: format!("{:032x}", hash.digest128()), rows, footer: None })
 }
 
 /// The checksum of a file as it is.
@@ -162,6 +166,18 @@ pub fn checksum(path: &Path) -> io::Result<(u64, String)> {
         bytes += read as u64;
         hash.update(buffer.get(..read).unwrap_or_default());
     }
+}
+
+/// The hash of what ends a parquet file, which says where all the rest of it stands: readers trust it.
+pub fn footer(path: &Path) -> io::Result<String> {
+    const END: u64 = 8;
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let start = |of: u64| length.checked_sub(of).ok_or(io::ErrorKind::UnexpectedEof);
+    let end = read_at(&mut file, start(END)?, END)?;
+    let size = end.first_chunk().map_or(0, |it| u64::from(u32::from_le_bytes(*it)));
+    let bytes = read_at(&mut file, start(END + size)?, END + size)?;
+    Ok(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&bytes)))
 }
 
 /// A part that was written.
@@ -189,7 +205,8 @@ pub fn write(
     let mut files = BTreeMap::new();
     for (table, mut frame) in frames {
         let path = folder.join(table).join(format!("{name}.parquet"));
-        let checksum = write_file(&path, frame.height(), |file| write_parquet(file, &mut frame))?;
+        let mut checksum = write_file(&path, frame.height(), |file| write_parquet(file, &mut frame))?;
+        checksum.footer = Some(footer(&path)?);
         files.insert(table.to_owned(), checksum);
     }
     let mut places = Vec::with_capacity(encoded.len());

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use super::parts::{self, FACTS, New, Part, Sums};
 use super::{
     Archive, Error, GENERATION, INDEX, Known, Lock, MANIFEST, MARKER, Manifest, Marker, NEXT, PRICES, State, VERSION,
-    private, private_folder, sync_folder,
+    disk,
 };
 use crate::frames::TABLES;
 use crate::ingest::Stamp;
@@ -81,10 +81,10 @@ impl Writer {
         }
         let next = archive.folder.join(NEXT);
         // What a process that died left behind.
-        remove(&next).map_err(Error::file(&next))?;
-        private_folder(&next).map_err(Error::file(&next))?;
+        disk::remove_folder(&next).map_err(Error::file(&next))?;
+        disk::create_folder(&next).map_err(Error::file(&next))?;
         let path = next.join("spool");
-        let spool = private(File::options().read(true).write(true).create_new(true)).open(&path);
+        let spool = disk::create(&path);
         let taken = Taken {
             spool: BufWriter::new(spool.map_err(Error::file(&path))?),
             length: 0,
@@ -283,7 +283,7 @@ impl Writer {
         let generation = old.generation + 1;
         for folder in TABLES.iter().chain([&FACTS]) {
             let path = self.next.join(folder);
-            private_folder(&path).map_err(Error::file(&path))?;
+            disk::create_folder(&path).map_err(Error::file(&path))?;
         }
         let (mut changed, kept): (Vec<_>, Vec<_>) =
             items.into_iter().partition(|(_, it)| it.is_new || dirty.contains(&it.known.part));
@@ -372,9 +372,7 @@ impl Writer {
         for kind in part.files.keys() {
             let name = parts::file_of(part, kind);
             let (from, to) = (folder.join(&name), self.next.join(&name));
-            // Not every file system has links.
-            let linked = fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop));
-            linked.map_err(Error::file(&from))?;
+            disk::link(&from, &to).map_err(Error::file(&from))?;
         }
         Ok(())
     }
@@ -387,16 +385,16 @@ impl Writer {
             manifest.index = checksum.hash;
             let text = serde_json::to_vec_pretty(&manifest)?;
             parts::write_file(&self.next.join(MANIFEST), 0, |file| file.write_all(&text))?;
-            fs::remove_file(self.next.join("spool"))?;
+            disk::remove_file(&self.next.join("spool"))?;
             for folder in TABLES.iter().chain([&FACTS, &""]) {
-                sync_folder(&self.next.join(folder))?;
+                disk::sync_folder(&self.next.join(folder))?;
             }
             let name = format!("{GENERATION}{}", manifest.generation);
             let folder = self.archive.folder.join(&name);
             // Of a process that died between its two renames.
-            remove(&folder)?;
-            fs::rename(&self.next, &folder)?;
-            sync_folder(&self.archive.folder)?;
+            disk::remove_folder(&folder)?;
+            disk::rename(&self.next, &folder)?;
+            disk::sync_folder(&self.archive.folder)?;
             self.archive.make_current(&name)?;
             Ok(())
         };
@@ -412,7 +410,7 @@ impl Writer {
             let name = entry.file_name();
             let number = name.to_str().and_then(|it| it.strip_prefix(GENERATION)?.parse::<u64>().ok());
             if number.is_some_and(|it| it != current && it + 1 != current) {
-                let _ = remove(&entry.path());
+                let _ = disk::remove_folder(&entry.path());
             }
         }
     }
@@ -420,7 +418,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        let _ = remove(&self.next);
+        let _ = disk::remove_folder(&self.next);
     }
 }
 
@@ -441,11 +439,4 @@ fn batches(items: Vec<(usize, Item)>) -> Vec<Vec<Item>> {
         }
     }
     batches
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }

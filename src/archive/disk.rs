@@ -1,0 +1,121 @@
+//! All that the archive does to files and folders: each step is one function here, so that a test can tell what a power cut
+//! between two of them would leave.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+#[cfg(test)]
+mod cut;
+
+#[cfg(test)]
+use cut::note;
+
+/// Options for files that only their owner reads.
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// Makes a file that must not be there.
+pub fn create(path: &Path) -> io::Result<File> {
+    let file = private(File::options().read(true).write(true).create_new(true)).open(path)?;
+    #[cfg(test)]
+    note(&cut::Step::Create(path.to_owned()));
+    Ok(file)
+}
+
+/// Makes a file, or empties the one that is there.
+pub fn create_or_empty(path: &Path) -> io::Result<File> {
+    let file = private(File::options().write(true).create(true).truncate(true)).open(path)?;
+    #[cfg(test)]
+    note(&cut::Step::Create(path.to_owned()));
+    Ok(file)
+}
+
+/// Opens a file that means nothing by its content.
+pub fn open_lock(path: &Path) -> io::Result<File> {
+    private(OpenOptions::new().write(true).create(true).truncate(false)).open(path)
+}
+
+/// What was written to a file reaches the disk.
+pub fn sync(file: &File, path: &Path) -> io::Result<()> {
+    file.sync_data()?;
+    let _ = path;
+    #[cfg(test)]
+    note(&cut::Step::Sync(path.to_owned(), fs::read(path)?));
+    Ok(())
+}
+
+/// Names in a folder reach the disk as the content of files does.
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    File::open(path)?.sync_all()?;
+    let _ = path;
+    #[cfg(test)]
+    note(&cut::Step::SyncFolder(path.to_owned()));
+    Ok(())
+}
+
+/// A folder that only its owner enters, with those above it, if it is made.
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)?;
+    #[cfg(test)]
+    note(&cut::Step::CreateFolder(path.to_owned()));
+    Ok(())
+}
+
+/// Gives a file or folder another name in its folder.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)?;
+    #[cfg(test)]
+    note(&cut::Step::Rename(from.to_owned(), to.to_owned()));
+    Ok(())
+}
+
+/// Gives a file a second name. Not every file system has links.
+pub fn link(from: &Path, to: &Path) -> io::Result<()> {
+    if fs::hard_link(from, to).is_ok() {
+        #[cfg(test)]
+        note(&cut::Step::Link(from.to_owned(), to.to_owned()));
+        return Ok(());
+    }
+    io::copy(&mut File::open(from)?, &mut create(to)?)?;
+    sync(&File::open(to)?, to)
+}
+
+/// A name for `target`, which stands beside it.
+pub fn point(path: &Path, target: &str) -> io::Result<()> {
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(target, path)?;
+    #[cfg(not(unix))]
+    fs::write(path, target)?;
+    #[cfg(test)]
+    note(&cut::Step::Point(path.to_owned(), target.to_owned()));
+    Ok(())
+}
+
+/// Removes a file.
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)?;
+    #[cfg(test)]
+    note(&cut::Step::Remove(path.to_owned()));
+    Ok(())
+}
+
+/// Removes a folder with all that is in it, if it is there.
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(_) => return Ok(()),
+        Ok(()) => {}
+    }
+    #[cfg(test)]
+    note(&cut::Step::Remove(path.to_owned()));
+    Ok(())
+}
