@@ -354,7 +354,8 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
             let prompts = part.session.prompts.iter().map(|it| (it, None));
             for (identity, time) in turns.chain(prompts).filter(|(it, _)| matches!(it, Identity::Global(_))) {
                 let claims = claims.entry(identity).or_default();
-                match claims.iter_mut().find(|it| it.key == *key) {
+                // The recordings of a session come one behind the other.
+                match claims.last_mut().filter(|it| it.key == *key) {
                     Some(claim) => {
                         claim.time = earlier(claim.time, time);
                         claim.is_kept |= is_kept;
@@ -365,18 +366,34 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
         }
     }
     claims.retain(|_, it| it.len() > 1);
-    let parent_of = |key: &Key| groups[key].iter().find_map(|it| it.session.parent_session_id.clone());
-    let last_record = |key: &Key| groups[key].iter().filter_map(|it| it.session.ended_at).max();
+    let parent_of = |parts: &[Part]| parts.iter().find_map(|it| it.session.parent_session_id.clone());
+    let last_record = |parts: &[Part]| parts.iter().filter_map(|it| it.session.ended_at).max();
+    let of_claims: HashSet<&Key> = claims.values().flatten().map(|it| &it.key).collect();
+    let of_claims = groups.iter().filter(|(key, _)| of_claims.contains(key));
+    // Looked up once for each session: thousands may have copies of one response.
+    let known: HashMap<Key, _> =
+        of_claims.map(|(key, parts)| (key.clone(), (parent_of(parts), last_record(parts)))).collect();
     let owners: HashMap<Identity, (Key, usize)> = claims
         .into_iter()
         .filter_map(|(identity, claims)| {
-            let is_child = |key: &Key| {
-                let parent = parent_of(key);
-                claims.iter().any(|it| it.key != *key && Some(&it.key.1) == parent.as_ref())
-            };
+            let mut ids: HashMap<&str, usize> = HashMap::new();
+            for claim in &claims {
+                *ids.entry(&claim.key.1).or_default() += 1;
+            }
+            let is_child =
+                |key: &Key, parent: &str| ids.get(parent).is_some_and(|it| *it > usize::from(key.1 == parent));
             let rank = |it: &&Claim| {
-                let (time, last) = (it.time, last_record(&it.key));
-                (is_child(&it.key), time.is_none(), time, !it.is_kept, last.is_none(), last, it.key.clone())
+                let (parent, last) = known.get(&it.key).cloned().unwrap_or_default();
+                let time = it.time;
+                (
+                    parent.is_some_and(|parent| is_child(&it.key, &parent)),
+                    time.is_none(),
+                    time,
+                    !it.is_kept,
+                    last.is_none(),
+                    last,
+                    it.key.clone(),
+                )
             };
             let owner = claims.iter().min_by_key(rank)?;
             Some((identity.clone(), (owner.key.clone(), owner.source)))
