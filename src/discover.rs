@@ -1,6 +1,6 @@
 //! Paths to files: each file once, in a fixed order, whatever links and overlapping paths lead to it.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -23,7 +23,13 @@ pub struct Found {
     pub is_stream: bool,
     /// Whether it is itself a path of the command line, not one below it.
     pub is_named: bool,
+    /// Whether its folder has files that belong to logs, by their names: sidecars, journals of databases. Also where the
+    /// folder was not looked through.
+    pub has_companions: bool,
 }
+
+/// Ends of the names of files that belong to a log beside them.
+const COMPANIONS: [&str; 2] = ["meta.json", "-wal"];
 
 /// What could not be walked.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +57,10 @@ pub enum Error {
 /// The folder `except`, an archive, is left out.
 pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Error>) {
     let except = except.and_then(|it| it.canonicalize().ok());
-    let mut found: BTreeMap<PathBuf, Found> = BTreeMap::new();
+    let mut found: Vec<Found> = Vec::new();
+    let mut with_companions: HashSet<PathBuf> = HashSet::new();
+    // The folder of the last file, and its real path: of many files in it only their own names have to be looked at.
+    let mut folder = (PathBuf::new(), PathBuf::new());
     let mut errors = Vec::new();
     for root in roots {
         if !root.exists() {
@@ -72,6 +81,16 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
                     continue;
                 }
             };
+            let is_named = entry.depth() == 0;
+            let parent = entry.path().parent().unwrap_or(Path::new(""));
+            if !is_named && folder.0 != parent {
+                let Ok(real) = parent.canonicalize() else { continue };
+                folder = (parent.to_owned(), real);
+            }
+            let name = entry.file_name().as_encoded_bytes();
+            if !is_named && COMPANIONS.iter().any(|it| name.ends_with(it.as_bytes())) {
+                with_companions.insert(folder.1.clone());
+            }
             let is_stream = !entry.file_type().is_file();
             if is_stream && (entry.depth() > 0 || entry.file_type().is_dir()) {
                 continue;
@@ -83,24 +102,44 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
                     continue;
                 }
             };
-            // The real path of a pipe leads nowhere.
-            let real = if is_stream { std::path::absolute(root) } else { entry.path().canonicalize() };
+            let is_link = entry.path_is_symlink();
+            let real = if is_stream {
+                // The real path of a pipe leads nowhere.
+                std::path::absolute(root)
+            } else if is_named || is_link {
+                entry.path().canonicalize()
+            } else {
+                Ok(folder.1.join(entry.file_name()))
+            };
             let Ok(path) = real else { continue };
             let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
             let relative = if relative.as_os_str().is_empty() { Path::new(entry.file_name()) } else { relative };
-            let is_named = entry.depth() == 0;
-            let file = found.entry(path.clone()).or_insert_with(|| Found {
+            found.push(Found {
                 path,
                 relative: relative.to_owned(),
                 bytes: metadata.len(),
                 modified_at: metadata.modified().ok().filter(|_| !is_stream).and_then(micros),
                 is_stream,
                 is_named,
+                has_companions: is_named || is_link,
             });
-            file.is_named |= is_named;
         }
     }
-    (found.into_values().collect(), errors)
+    // Stable, and nearly sorted already: of a file that is found again the first look stands.
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found.dedup_by(|again, first| {
+        let is_same = again.path == first.path;
+        first.is_named |= is_same && again.is_named;
+        first.has_companions |= is_same && again.has_companions;
+        is_same
+    });
+    // A folder that was not read to its end may hold more.
+    let is_complete = errors.is_empty();
+    for file in &mut found {
+        let folder = file.path.parent().unwrap_or(Path::new(""));
+        file.has_companions |= !is_complete || with_companions.contains(folder);
+    }
+    (found, errors)
 }
 
 /// A file's time.

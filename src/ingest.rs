@@ -216,6 +216,9 @@ fn size(file: &Found) -> i64 {
 
 /// The options and the files that a file is read with: sidecars, and the last rows of a database.
 fn fingerprint_of(file: &Found, options: &str) -> String {
+    if !file.has_companions {
+        return options.to_owned();
+    }
     let stamps = sidecars(&file.path).chain([database::wal(&file.path)]).filter_map(|it| {
         let metadata = it.metadata().ok()?;
         Some(format!(" {} {:?}", metadata.len(), metadata.modified().ok()))
@@ -304,7 +307,8 @@ fn parse(
         return source;
     }
     source.content_hash = Some(hash(content));
-    let sidecar = if is_sidecar(&file.path) { Sidecar::default() } else { read_sidecars(&file.path) };
+    let has_sidecars = file.has_companions && !is_sidecar(&file.path);
+    let sidecar = if has_sidecars { read_sidecars(&file.path) } else { Sidecar::default() };
     let mut sidecar = sidecar.or(options.sidecar.clone());
     sidecar.labels.extend(options.path_labels.iter().flat_map(|it| it.labels(&source.path)));
     let hints = Hints { runtime: sidecar.runtime.as_deref(), path: &source.path };
