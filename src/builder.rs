@@ -219,14 +219,14 @@ impl Builder {
         let first = self.named;
         self.named = self.session.events.len();
         for index in first..self.named {
-            let (before, rest) = self.session.events.split_at_mut(index);
-            let event = &mut rest[0];
+            let event = &self.session.events[index];
             if event.key.is_some() {
                 continue;
             }
-            event.key = match id {
+            let told = self.session.events.iter().take(index).skip(first).filter(|it| it.kind == event.kind);
+            let key = match id {
                 // Usually a record tells one event of a kind, and the runtime's other logs have it under the same id.
-                Some(id) => match before[first..].iter().filter(|it| it.kind == event.kind).count() {
+                Some(id) => match told.count() {
                     0 => Some(id.to_owned()),
                     told => Some(format!("{id} {told}")),
                 },
@@ -238,6 +238,7 @@ impl Builder {
                     Some(format!("{hash} {:?} {telling}", self.clock.map(|it| it.0)))
                 }
             };
+            self.session.events[index].key = key;
         }
     }
 

@@ -189,7 +189,8 @@ impl Measure {
             Of::Ratio(of, by) => (of, by),
             Of::Median(of) => (of, Column::One),
         };
-        let pair = |row: &Row| (row[of as usize], row[by as usize]);
+        let number = |row: &Row, it: Column| row.get(it as usize).copied().unwrap_or(f64::NAN);
+        let pair = |row: &Row| (number(row, of), number(row, by));
         rows.iter().map(pair).filter(|(of, by)| !of.is_nan() && !by.is_nan()).collect()
     }
 
@@ -199,7 +200,8 @@ impl Measure {
         let mut scratch = Vec::new();
         let mut draw = |from: &[(f64, f64)]| {
             let count = from.len() as u64;
-            let drawn = (0..count).map(|_| from[usize::try_from(random.rand_range(0..count)).unwrap_or(0)]);
+            let drawn =
+                (0..count).filter_map(|_| from.get(usize::try_from(random.rand_range(0..count)).ok()?).copied());
             self.of.value(drawn, &mut scratch)
         };
         // A draw in which nothing succeeded has no cost of a success; it says nothing of the difference.

@@ -148,7 +148,7 @@ fn spoken_statuses(words: &str) -> Vec<i64> {
             statuses.push(status);
         }
         // The version in `HTTP/1.1 429`.
-        let is_version = word.len() == 1 && word.as_bytes()[0].is_ascii_digit();
+        let is_version = word.len() == 1 && word.starts_with(|it: char| it.is_ascii_digit());
         if !is_version {
             before = Some(word);
         }

@@ -387,6 +387,7 @@ fn rejects<'a>() -> Vec<Field<Lost<'a>>> {
 ///
 /// # Errors
 /// When polars refuses a column, which is a bug.
+#[expect(clippy::indexing_slicing, reason = "rows name session and source by the places that the ledger gave them")]
 pub fn frames(tables: &Tables) -> PolarsResult<Vec<(&'static str, DataFrame)>> {
     fn of<'a, R>(rows: &'a [R], tables: &'a Tables, place: fn(&R) -> (usize, usize)) -> Vec<In<'a, R>> {
         rows.iter()

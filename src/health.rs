@@ -101,7 +101,7 @@ impl Health {
 /// The beginning of a line, fit for a terminal.
 fn example(bytes: &[u8]) -> String {
     // Four bytes a character at most, and some for control characters that are dropped.
-    let head = &bytes[..bytes.len().min(EXAMPLE * 8)];
+    let head = bytes.get(..EXAMPLE * 8).unwrap_or(bytes);
     String::from_utf8_lossy(head).chars().filter(|it| !it.is_control()).take(EXAMPLE).collect()
 }
 

@@ -10,6 +10,14 @@
 //!
 //! Strings are borrowed from the input where they hold no escape.
 
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::indexing_slicing,
+        reason = "positions are found in these bytes, and every byte of a log passes here"
+    )
+)]
+
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::mem;
 
+use crate::rows::Rows;
 use crate::session::{
     CallStatus, Cost, Event, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, ToolCall, Total,
     TotalKind, Turn, add, add_money,
@@ -25,7 +26,7 @@ pub fn settle(mut sources: Vec<Source>) -> Tables {
     leave_to_providers(&mut groups);
     name_by_first_threads(&mut groups);
     let copies = give_each_response_its_session(&mut groups);
-    let mut held: Vec<Held> = sources.iter().map(|_| Held::default()).collect();
+    let mut held: Rows<Held> = sources.iter().map(|_| Held::default()).collect();
     for (_, parts) in groups {
         Merge::new(parts, &mut held).into_tables(&mut tables);
     }
@@ -62,14 +63,14 @@ pub fn links(source: &Source) -> Vec<u64> {
 /// Which of the files belong together: the number of each one's group, which is that of its first member. `links` are
 /// those of each file.
 pub fn groups<'a>(links: impl Iterator<Item = &'a [u64]>) -> Vec<usize> {
-    fn root(parents: &mut [usize], mut at: usize) -> usize {
+    fn root(parents: &mut Rows<usize>, mut at: usize) -> usize {
         while parents[at] != at {
             parents[at] = parents[parents[at]];
             at = parents[at];
         }
         at
     }
-    let mut parents: Vec<usize> = Vec::new();
+    let mut parents: Rows<usize> = Rows::default();
     let mut first: HashMap<u64, usize> = HashMap::new();
     for (index, links) in links.enumerate() {
         parents.push(index);
@@ -94,13 +95,14 @@ struct Held {
 }
 
 /// A file whose every row stands in another one is a copy.
-fn mark_sources_without_rows(sources: &mut [Source], held: &[Held]) {
-    for index in 0..sources.len() {
-        if let Held { rows: 1.., own: 0, other: Some(other) } = held[index]
-            && sources[index].status == SourceStatus::Parsed
+fn mark_sources_without_rows(sources: &mut [Source], held: &Rows<Held>) {
+    for (index, held) in held.iter().enumerate() {
+        let Held { rows: 1.., own: 0, other: Some(other) } = held else { continue };
+        let other = sources.get(*other).map(|it| it.path.clone());
+        if let Some(source) = sources.get_mut(index)
+            && source.status == SourceStatus::Parsed
         {
-            sources[index].status = SourceStatus::Duplicate;
-            sources[index].duplicate_of = Some(sources[other].path.clone());
+            (source.status, source.duplicate_of) = (SourceStatus::Duplicate, other);
         }
     }
 }
@@ -236,9 +238,9 @@ fn leave_to_providers(groups: &mut BTreeMap<Key, Vec<Part>>) {
                 stated_lines: None,
                 subagents: BTreeSet::new(),
                 recording: None,
-                turns: Vec::new(),
-                tool_calls: Vec::new(),
-                file_changes: Vec::new(),
+                turns: Rows::default(),
+                tool_calls: Rows::default(),
+                file_changes: Rows::default(),
                 totals: Vec::new(),
                 events: session.events.into_iter().filter(|it| it.kind == EventKind::Error).collect(),
                 ..session
@@ -285,10 +287,10 @@ fn facts_only(session: SessionResult) -> SessionResult {
         prompts: BTreeSet::new(),
         asked: BTreeMap::new(),
         said: BTreeSet::new(),
-        turns: Vec::new(),
-        tool_calls: Vec::new(),
-        file_changes: Vec::new(),
-        events: Vec::new(),
+        turns: Rows::default(),
+        tool_calls: Rows::default(),
+        file_changes: Rows::default(),
+        events: Rows::default(),
         totals: Vec::new(),
         ..session
     }
@@ -309,7 +311,7 @@ fn name_by_first_threads(groups: &mut BTreeMap<Key, Vec<Part>>) {
         while let Some(it) = way.last().and_then(|it| before.get(*it)) {
             if let Some(circle) = way.iter().position(|known| *known == it) {
                 // Logs that name each other have no first one.
-                return way[circle..].iter().min().map_or_else(String::new, |it| it.1.clone());
+                return way.iter().skip(circle).min().map_or_else(String::new, |it| it.1.clone());
             }
             way.push(it);
         }
@@ -423,7 +425,9 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
             let given: HashSet<&Key> =
                 part.session.turns.iter().filter_map(|it| owners.get(&it.identity)).map(|(key, _)| key).collect();
             let is_told = |it: &Event| {
-                event_id(it).is_some_and(|id| given.iter().any(|other| *other != key && told[*other].contains(&id)))
+                event_id(it).is_some_and(|id| {
+                    given.iter().any(|it| *it != key && told.get(*it).is_some_and(|it| it.contains(&id)))
+                })
             };
             part.session.events.retain(|it| !is_told(it));
             give_away(part, elsewhere, &messages);
@@ -449,7 +453,7 @@ fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>, me
     let session = &mut part.session;
     let mut given_to = None;
     let mut kept = Vec::with_capacity(session.turns.len());
-    let mut places = Vec::with_capacity(session.turns.len());
+    let mut places = Rows::default();
     for turn in mem::take(&mut session.turns) {
         if let Some(source) = elsewhere(&turn.identity) {
             given_to = Some(source);
@@ -459,7 +463,7 @@ fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>, me
             kept.push(turn);
         }
     }
-    session.turns = kept;
+    session.turns = kept.into();
     session.prompts.retain(|it| {
         let owner = elsewhere(it);
         given_to = given_to.or(owner);
@@ -473,7 +477,7 @@ fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>, me
     part.given_to = given_to;
     let moved = |turn: Option<usize>| turn.map_or(Some(None), |it| places[it].map(Some));
     let mut calls = Vec::with_capacity(session.tool_calls.len());
-    let mut call_places = Vec::with_capacity(session.tool_calls.len());
+    let mut call_places = Rows::default();
     for mut call in mem::take(&mut session.tool_calls) {
         call_places.push(moved(call.turn).filter(|_| owner_of(&call).is_none()).map(|turn| {
             call.turn = turn;
@@ -481,7 +485,7 @@ fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>, me
             calls.len() - 1
         }));
     }
-    session.tool_calls = calls;
+    session.tool_calls = calls.into();
     session.file_changes.retain_mut(|it| match it.call.map(|it| call_places[it]) {
         Some(Some(place)) => {
             it.call = Some(place);
@@ -527,7 +531,7 @@ fn drop_copied_recordings(parts: &mut Vec<Part>) {
 fn link_children(tables: &mut Tables, copies: &HashMap<Key, Key>) {
     let mut parents: HashMap<(String, String), String> = HashMap::new();
     for row in tables.events.iter().filter(|it| it.event.kind == EventKind::Subagent) {
-        let parent = &tables.sessions[row.session].session;
+        let Some(SessionRow { session: parent, .. }) = tables.sessions.get(row.session) else { continue };
         if let Some(child) = &row.event.code {
             let child = (parent.runtime.clone().into_owned(), child.clone());
             let child = copies.get(&child).cloned().unwrap_or(child);
@@ -546,8 +550,8 @@ fn link_children(tables: &mut Tables, copies: &HashMap<Key, Key>) {
 struct Merge {
     source: usize,
     session: SessionResult,
-    turns: Vec<(usize, Turn)>,
-    calls: Vec<(usize, ToolCall)>,
+    turns: Rows<(usize, Turn)>,
+    calls: Rows<(usize, ToolCall)>,
     changes: Vec<(usize, crate::session::FileChange)>,
     events: Vec<(usize, Event)>,
     totals: Vec<(usize, Vec<Total>)>,
@@ -557,12 +561,12 @@ struct Merge {
 }
 
 impl Merge {
-    fn new(parts: Vec<Part>, held: &mut [Held]) -> Self {
+    fn new(parts: Vec<Part>, held: &mut Rows<Held>) -> Self {
         let mut it = Self {
             source: parts.first().map_or(0, |it| it.source),
             session: SessionResult::default(),
-            turns: Vec::new(),
-            calls: Vec::new(),
+            turns: Rows::default(),
+            calls: Rows::default(),
             changes: Vec::new(),
             events: Vec::new(),
             totals: Vec::new(),
@@ -631,10 +635,11 @@ impl Merge {
             Identity::Unique => *seen.unnamed.entry(seen.occurrences.name(source, &turn)).or_insert(new),
             named => *seen.turns.entry(named.clone()).or_insert(new),
         };
-        let Some((_, known)) = self.turns.get_mut(index) else {
+        if index == new {
             self.turns.push((source, turn));
             return new;
-        };
+        }
+        let known = &mut self.turns[index].1;
         known.tokens = known.tokens.max(turn.tokens);
         known.occurred_at = known.occurred_at.or(turn.occurred_at);
         known.stop_reason = known.stop_reason.take().or(turn.stop_reason);
@@ -751,7 +756,7 @@ impl Merge {
             }
             shown.insert(prompt);
         }
-        let mut places = Vec::with_capacity(self.turns.len());
+        let mut places = Rows::default();
         let mut kept = 0;
         self.turns.retain(|(_, it)| {
             let stays = !(it.is_echo && shown.contains(&prompt(it)));
@@ -793,12 +798,12 @@ impl Merge {
         self.name_the_model();
         let session_index = tables.sessions.len();
         let order = turn_order(&self.turns);
-        let mut numbers = vec![0; order.len()];
+        let mut numbers = Rows::from(vec![0; order.len()]);
         for (number, index) in order.iter().enumerate() {
             numbers[*index] = i64::try_from(number + 1).unwrap_or(i64::MAX);
         }
         let shows = self.session.shows;
-        let mut calls_of_turn = vec![0; self.turns.len()];
+        let mut calls_of_turn = Rows::from(vec![0; self.turns.len()]);
         for (_, call) in &self.calls {
             if let Some(turn) = call.turn {
                 calls_of_turn[turn] += 1;
@@ -953,9 +958,9 @@ fn event_id(event: &Event) -> Option<EventId> {
 }
 
 /// By time, then by the order in the log; what has no time follows what stands before it.
-fn turn_order(turns: &[(usize, Turn)]) -> Vec<usize> {
+fn turn_order(turns: &Rows<(usize, Turn)>) -> Vec<usize> {
     let mut time = None;
-    let times: Vec<_> = turns
+    let times: Rows<_> = turns
         .iter()
         .map(|(_, turn)| {
             time = turn.occurred_at.or(time);
@@ -1175,7 +1180,7 @@ impl Totals {
         let mut is_conflict = names.is_conflict;
         for (place, (model, sum)) in self.models.iter().enumerate() {
             let is_of_model = |index: usize| names.places[index] == Some(place);
-            let of_model = || rows[..turns].iter().enumerate().filter(|it| is_of_model(it.0)).map(|it| it.1);
+            let of_model = || rows.iter().take(turns).enumerate().filter(|it| is_of_model(it.0)).map(|it| it.1);
             let spent = of_model().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens));
             let rest = sum.total.tokens.minus(spent);
             is_conflict |= rest.kinds().into_iter().flatten().any(|it| it < 0);
@@ -1200,12 +1205,12 @@ impl Totals {
                 ..Turn::default()
             };
             let holder = rows.len();
-            let of_model = rows[..turns].iter_mut().enumerate().filter(|it| is_of_model(it.0)).map(|it| it.1);
+            let of_model = rows.iter_mut().take(turns).enumerate().filter(|it| is_of_model(it.0)).map(|it| it.1);
             of_model.for_each(|it| it.covered_by = Some(holder));
             rows.push(of_session(session_index, sum.source, turn));
         }
         // The log that the runtime keeps shows the responses of the thread: the totals hold only what it leaves out.
-        let mut spent = rows[..turns].iter().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens));
+        let mut spent = rows.iter().take(turns).fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens));
         for (source, step) in &self.steps {
             for part in &step.models {
                 let known = part.tokens.zip(spent, |part, spent| Some(part?.min(spent?)));
@@ -1236,7 +1241,7 @@ fn of_session(session: usize, source: usize, turn: Turn) -> TurnRow {
 /// Which total holds each response.
 struct Names {
     /// By response: the place in [`Totals::models`], if a total holds it.
-    places: Vec<Option<usize>>,
+    places: Rows<Option<usize>>,
     /// Whether a response is covered and named by none.
     is_conflict: bool,
 }
@@ -1244,7 +1249,7 @@ struct Names {
 impl Totals {
     fn names(&self, rows: &[TurnRow]) -> Names {
         if self.models.is_empty() {
-            return Names { places: Vec::new(), is_conflict: false };
+            return Names { places: Rows::default(), is_conflict: false };
         }
         let is_of_agents = |row: &TurnRow| self.covers_subagents || !row.turn.is_subagent;
         let find = |row: &TurnRow, named: Option<&BTreeSet<Option<String>>>| {
@@ -1264,7 +1269,7 @@ impl Totals {
         // Other names for one model, an alias for one: if they are the only ones left, they mean each other.
         let only = |mut left: Vec<usize>| left.pop().filter(|_| left.is_empty());
         // In the file first, for another recording of the session may know the model by its own name.
-        let mut places: Vec<Option<usize>> =
+        let mut places: Rows<Option<usize>> =
             rows.iter().map(|row| find(row, Some(self.named.get(&row.source)?))).collect();
         let taken: HashSet<(usize, usize)> =
             rows.iter().zip(&places).filter_map(|(row, place)| Some((row.source, (*place)?))).collect();
@@ -1317,16 +1322,16 @@ fn thread_steps(mut totals: Vec<(usize, Total)>) -> Vec<(usize, Total)> {
     totals.sort_by_key(|it| (tokens(it).total(), tokens(it).kinds()));
     totals.dedup_by_key(|it| tokens(it).kinds());
     // From the largest down: each total either stands alone or is a step on the way to the smallest that holds it.
-    let mut chains: Vec<Vec<(usize, Total)>> = Vec::new();
+    let mut chains: Rows<Vec<(usize, Total)>> = Rows::default();
     for total in totals.into_iter().rev() {
         let own = tokens(&total);
         let step = (0..chains.len())
             .filter(|it| chains[*it].last().is_some_and(|last| holds(tokens(last), own)))
-            .min_by_key(|it| tokens(&chains[*it][0]).total());
+            .min_by_key(|it| chains[*it].first().and_then(|whole| tokens(whole).total()));
         match step {
             Some(index) => chains[index].push(total),
             // Held by a whole, but on no way to it: its tokens are in a later step.
-            None if chains.iter().any(|chain| holds(tokens(&chain[0]), own)) => {}
+            None if chains.iter().any(|it| it.first().is_some_and(|whole| holds(tokens(whole), own))) => {}
             None => chains.push(vec![total]),
         }
     }

@@ -24,7 +24,14 @@
 // What input can reach must not end the program; tests may.
 #![cfg_attr(
     not(test),
-    warn(clippy::expect_used, clippy::panic, clippy::string_slice, clippy::unreachable, clippy::unwrap_used)
+    warn(
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::string_slice,
+        clippy::unreachable,
+        clippy::unwrap_used
+    )
 )]
 
 pub mod adapters;
@@ -61,6 +68,7 @@ pub mod query;
 pub mod render;
 #[cfg(feature = "archive")]
 pub mod reports;
+pub mod rows;
 pub mod scan;
 pub mod session;
 pub mod source;

@@ -3,6 +3,14 @@
 //! A recorded stdout is JSON Lines with noise; `--output-format json` is one object or one array, often pretty-printed.
 //! What follows sees records and the lines where they begin, whichever it was.
 
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::indexing_slicing,
+        reason = "positions are found in these bytes, and every byte of a log passes here"
+    )
+)]
+
 use crate::json;
 
 /// A piece of a log that should be one record.

@@ -67,6 +67,7 @@ mod unix {
 
     /// One map. The handler reads it in the thread that faults, while that thread holds the map: what it needs of its own
     /// map was written before. Of other maps it may see half, which lie elsewhere.
+    #[derive(Debug)]
     struct Slot {
         start: AtomicUsize,
         end: AtomicUsize,
@@ -85,7 +86,7 @@ mod unix {
 
     /// A map that the handler knows.
     #[derive(Debug)]
-    pub struct Watched(usize);
+    pub struct Watched(&'static Slot);
 
     impl Watched {
         /// Watches the pages of `map`; `None` where that cannot be done.
@@ -95,22 +96,21 @@ mod unix {
             }
             let free =
                 |it: &Slot| it.is_taken.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-            let index = MAPS.iter().position(free)?;
-            let (slot, range) = (&MAPS[index], map.as_ptr_range());
+            let (slot, range) = (MAPS.iter().find(|it| free(it))?, map.as_ptr_range());
             slot.is_damaged.store(false, Ordering::Relaxed);
             slot.start.store(range.start.addr(), Ordering::Relaxed);
             slot.end.store(range.end.addr(), Ordering::Release);
-            Some(Self(index))
+            Some(Self(slot))
         }
 
         pub fn is_damaged(&self) -> bool {
-            MAPS[self.0].is_damaged.load(Ordering::Acquire)
+            self.0.is_damaged.load(Ordering::Acquire)
         }
     }
 
     impl Drop for Watched {
         fn drop(&mut self) {
-            let slot = &MAPS[self.0];
+            let slot = self.0;
             slot.end.store(0, Ordering::Release);
             slot.start.store(0, Ordering::Release);
             slot.is_taken.store(false, Ordering::Release);

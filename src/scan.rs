@@ -3,6 +3,11 @@
 //! What no field asks for is most of a log: file contents, outputs, long texts. Going over it is what reading costs, so it
 //! is done with the widest registers that the processor has, found out as the program runs. Every way gives the same
 //! answers: they share the code, which asks a `Block` only which of its bytes are equal to one.
+
+#![cfg_attr(
+    not(test),
+    expect(clippy::indexing_slicing, reason = "a block has 64 bytes, and places are those of its bits")
+)]
 #![expect(unsafe_code, reason = "vector instructions that not every processor has are unsafe to call")]
 #![expect(clippy::inline_always, reason = "what is not inlined into a function of a level has not its instructions")]
 

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::errors::ErrorKind;
+use crate::rows::Rows;
 use crate::time::Time;
 
 /// What one log tells of one session.
@@ -90,13 +91,13 @@ pub struct SessionResult {
     /// Last text of the assistant, where content is kept.
     pub text: Option<String>,
     /// Billed responses, each once.
-    pub turns: Vec<Turn>,
+    pub turns: Rows<Turn>,
     /// Tool calls, each once.
-    pub tool_calls: Vec<ToolCall>,
+    pub tool_calls: Rows<ToolCall>,
     /// Changed files.
-    pub file_changes: Vec<FileChange>,
+    pub file_changes: Rows<FileChange>,
     /// What else happened.
-    pub events: Vec<Event>,
+    pub events: Rows<Event>,
     /// Totals that the log states, in its order.
     pub totals: Vec<Total>,
 }

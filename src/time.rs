@@ -86,9 +86,9 @@ fn parse_utc(text: &[u8]) -> Option<Time> {
         text.get(range)?.iter().try_fold(0_i64, |sum, it| it.is_ascii_digit().then(|| sum * 10 + i64::from(it - b'0')))
     };
     let (head, fraction) = (text.get(..19)?, text.get(19..)?);
-    if (head[4], head[7], head[10], head[13], head[16]) != (b'-', b'-', b'T', b':', b':') {
+    let [_, _, _, _, b'-', _, _, b'-', _, _, b'T', _, _, b':', _, _, b':', ..] = head else {
         return None;
-    }
+    };
     let date = Date::new(
         i16::try_from(digits(0..4)?).ok()?,
         i8::try_from(digits(5..7)?).ok()?,

@@ -417,7 +417,7 @@ impl Fold for Trajectories {
 /// The sum that a trajectory states, in disjoint tokens, if it is that of its session: neither a part of another one that
 /// counts, nor larger by sessions that stand elsewhere.
 fn total(read: &[Trajectory], index: usize, line: i64) -> Option<Total> {
-    let own = &read[index];
+    let own = read.get(index)?;
     let stated = own.stated?;
     let members = || read.iter().filter(|it| it.session == own.session);
     let spent = members().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.spent));
@@ -431,7 +431,7 @@ fn total(read: &[Trajectory], index: usize, line: i64) -> Option<Total> {
     );
     let counts = if spent.total().is_none() {
         // Nothing but the sums is known; that of the outermost holds the others.
-        own.session == index || read[own.session].stated.is_none()
+        own.session == index || read.get(own.session).is_none_or(|it| it.stated.is_none())
     } else {
         own.session == index
             && !members().any(|it| it.has_agents_elsewhere)
@@ -492,8 +492,8 @@ impl Trajectory {
         let agent = &document.agent;
         // Some converters know no id and write a word.
         let id = document.session_id.some().filter(|it| *it != "unknown" && *it != agent.name.as_str());
-        let outer = place.parent.map(|it| place.read[it].session);
-        let outer_session = outer.map(|it| &place.read[it].builder.session);
+        let outer = place.parent.and_then(|it| place.read.get(it)).map(|it| it.session);
+        let outer_session = outer.and_then(|it| place.read.get(it)).map(|it| &it.builder.session);
         let is_inner = outer_session.is_some_and(|outer| id.is_none_or(|it| it == outer.session_id));
         let own_id = match (id, outer_session) {
             (_, Some(outer)) if is_inner => outer.session_id.clone(),

@@ -16,6 +16,7 @@ use crate::builder::{brief, money};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
+use crate::rows::Rows;
 use crate::session::{EventKind, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind};
 use crate::time::Time;
 use crate::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
@@ -156,7 +157,7 @@ struct CompactMetadata<'a> {
 
 struct Stream {
     context: Context,
-    sessions: Vec<Session>,
+    sessions: Rows<Session>,
     by_id: HashMap<String, usize>,
 }
 
@@ -174,7 +175,7 @@ impl Fold for Stream {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new(), by_id: HashMap::new() }
+        Self { context: *context, sessions: Rows::default(), by_id: HashMap::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -439,7 +440,9 @@ fn killed(runs: &[Vec<usize>], session: &SessionResult, total: &Total) -> BTreeS
     if holds(before.plus(spent(&turns_of(runs)))) {
         return BTreeSet::new();
     }
-    let own = (1..runs.len()).map(|first| turns_of(&runs[first..])).find(|it| !it.is_empty() && holds(spent(it)));
+    let own = (1..runs.len())
+        .filter_map(|first| Some(turns_of(runs.get(first..)?)))
+        .find(|it| !it.is_empty() && holds(spent(it)));
     own.map_or_else(BTreeSet::new, |own| turns_of(runs).difference(&own).copied().collect())
 }
 

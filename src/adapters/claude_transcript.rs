@@ -15,6 +15,7 @@ use crate::builder::{brief, money};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
+use crate::rows::Rows;
 use crate::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows, Status};
 use crate::wire::{Count, Flag, Maybe, Number, Text, When};
 
@@ -158,7 +159,7 @@ struct ApiError<'a> {
 
 struct Transcript {
     context: Context,
-    sessions: Vec<Session>,
+    sessions: Rows<Session>,
     by_id: HashMap<String, usize>,
 }
 
@@ -177,7 +178,7 @@ impl Fold for Transcript {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new(), by_id: HashMap::new() }
+        Self { context: *context, sessions: Rows::default(), by_id: HashMap::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {

@@ -16,6 +16,7 @@ use crate::errors::{self, ErrorKind};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
+use crate::rows::Rows;
 use crate::session::{
     CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, TotalKind,
 };
@@ -331,7 +332,7 @@ impl CompactionUsage<'_> {
 
 struct Events {
     context: Context,
-    sessions: Vec<Session>,
+    sessions: Rows<Session>,
     /// The session whose records follow.
     current: usize,
 }
@@ -340,7 +341,7 @@ impl Fold for Events {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new(), current: 0 }
+        Self { context: *context, sessions: Rows::default(), current: 0 }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {

@@ -13,6 +13,7 @@ use crate::errors::ErrorKind;
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
+use crate::rows::Rows;
 use crate::session::{CallStatus, Cost, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
 use crate::tools;
 use crate::wire::{Count, Flag, Maybe, Number, Text, When};
@@ -119,7 +120,7 @@ struct Outcome<'a> {
 
 struct Events {
     context: Context,
-    runs: Vec<Run>,
+    runs: Rows<Run>,
 }
 
 struct Run {
@@ -138,7 +139,7 @@ impl Fold for Events {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, runs: Vec::new() }
+        Self { context: *context, runs: Rows::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {

@@ -18,6 +18,7 @@ use crate::errors::ErrorKind;
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
+use crate::rows::Rows;
 use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
 use crate::tools::{self, Arguments};
 use crate::wire::{Count, Flag, Maybe, Text, When};
@@ -248,7 +249,7 @@ fn text_of(content: Raw<'_>) -> Option<Cow<'_, str>> {
 
 struct Chats {
     context: Context,
-    sessions: Vec<Chat>,
+    sessions: Rows<Chat>,
     /// The session whose records follow.
     current: usize,
 }
@@ -257,7 +258,7 @@ impl Fold for Chats {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new(), current: 0 }
+        Self { context: *context, sessions: Rows::default(), current: 0 }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {

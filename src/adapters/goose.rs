@@ -22,6 +22,7 @@ use crate::database::Table;
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
+use crate::rows::Rows;
 use crate::session::{
     CallStatus, Cost, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, Turn,
 };
@@ -294,7 +295,7 @@ impl Usage {
 
 struct Goose {
     context: Context,
-    sessions: Vec<Session>,
+    sessions: Rows<Session>,
     places: HashMap<String, usize>,
     seen: HashSet<String>,
 }
@@ -318,7 +319,7 @@ impl Fold for Goose {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new(), places: HashMap::new(), seen: HashSet::new() }
+        Self { context: *context, sessions: Rows::default(), places: HashMap::new(), seen: HashSet::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {

@@ -294,7 +294,7 @@ pub fn fold<'a, F: Fold>(
     let mut unknown = Vec::new();
     let mut damage = Damage::default();
     for line in lines {
-        let reason = if line.bytes[0] != b'{' {
+        let reason = if !line.bytes.starts_with(b"{") {
             if json::value_end(line.bytes, 0) == Ok(line.bytes.len()) { Reason::NotAnObject } else { Reason::NotJson }
         } else if line.bytes.len() > MAX_LINE {
             Reason::TooLong

@@ -14,6 +14,7 @@ use crate::errors::{self, ErrorKind};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
+use crate::rows::Rows;
 use crate::session::{EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Total, TotalKind, add};
 use crate::wire::{Flag, Maybe, Text, When};
 
@@ -113,12 +114,12 @@ struct PromptCache {
 
 struct Trajectory {
     context: Context,
-    sessions: Vec<Session>,
+    sessions: Rows<Session>,
 }
 
 struct Session {
     builder: Builder,
-    runs: Vec<Run>,
+    runs: Rows<Run>,
 }
 
 /// One attempt at one prompt.
@@ -137,7 +138,7 @@ impl Fold for Trajectory {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new() }
+        Self { context: *context, sessions: Rows::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -160,7 +161,8 @@ impl Fold for Trajectory {
             None => self.context.file_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string()),
         });
         let index = self.sessions.iter().position(|it| it.builder.session.session_id == id).unwrap_or_else(|| {
-            self.sessions.push(Session { builder: Builder::new(&self.context, id, line.number), runs: Vec::new() });
+            self.sessions
+                .push(Session { builder: Builder::new(&self.context, id, line.number), runs: Rows::default() });
             self.sessions.len() - 1
         });
         self.sessions[index].record(&record, line.number, damage);

@@ -22,6 +22,7 @@ use crate::database::Table;
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
+use crate::rows::Rows;
 use crate::session::{EventKind, SessionResult, Shows};
 use crate::wire::{Content, Maybe, Number, Text, When};
 
@@ -136,7 +137,7 @@ struct PartRow<'a> {
 
 struct Database {
     context: Context,
-    sessions: Vec<Conversation>,
+    sessions: Rows<Conversation>,
     places: HashMap<String, usize>,
     /// The ids of the messages so far. The older tables come first.
     seen: HashSet<String>,
@@ -146,7 +147,7 @@ impl Fold for Database {
     type Record<'a> = Row<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new(), places: HashMap::new(), seen: HashSet::new() }
+        Self { context: *context, sessions: Rows::default(), places: HashMap::new(), seen: HashSet::new() }
     }
 
     fn record(&mut self, line: Line<'_>, row: Row<'_>, damage: &mut Damage) -> Seen {

@@ -10,6 +10,7 @@ use super::{Adapter, Context, Damage, Fold, Seen, fold};
 use crate::builder::Builder;
 use crate::health::Reason;
 use crate::lines::Line;
+use crate::rows::Rows;
 use crate::session::{Cost, Identity, SessionResult, Shows, Status};
 use crate::wire::{Maybe, Text, When};
 
@@ -44,7 +45,7 @@ struct Record<'a> {
 
 struct Run {
     context: Context,
-    sessions: Vec<Session>,
+    sessions: Rows<Session>,
 }
 
 struct Session {
@@ -57,7 +58,7 @@ impl Fold for Run {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new() }
+        Self { context: *context, sessions: Rows::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {

@@ -14,6 +14,7 @@ use crate::builder::{Builder, Content};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
+use crate::rows::Rows;
 use crate::session::{Identity, SessionResult, Shows};
 use crate::wire::{Maybe, Text};
 
@@ -57,14 +58,14 @@ struct Record<'a> {
 
 struct Storage {
     context: Context,
-    sessions: Vec<Builder>,
+    sessions: Rows<Builder>,
 }
 
 impl Fold for Storage {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new() }
+        Self { context: *context, sessions: Rows::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {

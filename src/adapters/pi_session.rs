@@ -192,7 +192,8 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
                     let tokens = usage.tokens(damage);
                     if tokens.total().unwrap_or(0) > 0 {
                         let index = agent.builder.turn(identity(time, tokens), line);
-                        let model = agent.builder.session.turns[..index].iter().rev().find_map(|it| it.model.clone());
+                        let model =
+                            agent.builder.session.turns.iter().take(index).rev().find_map(|it| it.model.clone());
                         let turn = &mut agent.builder.session.turns[index];
                         turn.tokens = tokens;
                         turn.model = model;

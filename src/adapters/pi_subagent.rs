@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::pi::{Agent, Message, SHOWS};
 use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
 use crate::lines::Line;
+use crate::rows::Rows;
 use crate::session::{SessionResult, Shows};
 use crate::time::Time;
 use crate::wire::{Count, Flag, Text, When};
@@ -57,7 +58,7 @@ impl Record<'_> {
 
 struct Transcripts {
     context: Context,
-    children: Vec<Child>,
+    children: Rows<Child>,
 }
 
 struct Child {
@@ -70,7 +71,7 @@ impl Fold for Transcripts {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, children: Vec::new() }
+        Self { context: *context, children: Rows::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {

@@ -21,6 +21,7 @@ use crate::builder::{Builder, brief};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
+use crate::rows::Rows;
 use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
 use crate::time::Time;
 use crate::tools;
@@ -284,14 +285,14 @@ impl UiEvent<'_> {
 
 struct Chats {
     context: Context,
-    sessions: Vec<Chat>,
+    sessions: Rows<Chat>,
 }
 
 impl Fold for Chats {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new() }
+        Self { context: *context, sessions: Rows::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -582,7 +583,7 @@ impl Chat {
             let Some(of_prompt) = tellings.get_mut(&prompt) else { continue };
             // A request that failed and was made again has the same prompt. The telling stands before its response.
             let rank = |it: &Telling| (it.tokens == turn.tokens, it.line < turn.line, it.line);
-            let Some(at) = (0..of_prompt.len()).max_by_key(|at| rank(&of_prompt[*at])) else { continue };
+            let Some(at) = of_prompt.iter().enumerate().max_by_key(|it| rank(it.1)).map(|it| it.0) else { continue };
             let it = of_prompt.remove(at);
             turn.duration_ms = it.duration_ms;
             turn.message_id = it.message_id;

@@ -14,6 +14,7 @@ use crate::errors::ErrorKind;
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
+use crate::rows::Rows;
 use crate::session::{
     CallStatus, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind, add, add_money,
 };
@@ -122,7 +123,7 @@ fn prompt_rank(source: &str) -> usize {
 
 struct Log {
     context: Context,
-    sessions: Vec<Session>,
+    sessions: Rows<Session>,
     by_id: HashMap<String, usize>,
 }
 
@@ -130,7 +131,7 @@ impl Fold for Log {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new(), by_id: HashMap::new() }
+        Self { context: *context, sessions: Rows::default(), by_id: HashMap::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -445,7 +446,7 @@ fn totals(usages: Vec<Usage>) -> Vec<Total> {
     let Some(best) = usages.iter().map(|it| it.rank).min() else { return Vec::new() };
     let mut totals = Vec::new();
     let (mut cost, mut turns) = (None, None);
-    let mut models: Vec<ModelTotal> = Vec::new();
+    let mut models: Rows<ModelTotal> = Rows::default();
     let mut by_model: HashMap<Option<String>, usize> = HashMap::new();
     for usage in usages.into_iter().filter(|it| it.rank == best) {
         let index = *by_model.entry(usage.model).or_insert_with_key(|model| {
@@ -460,7 +461,7 @@ fn totals(usages: Vec<Usage>) -> Vec<Total> {
         totals.push(Total { line, key, kind: TotalKind::Process, occurred_at, duration_ms, ..Total::default() });
     }
     if let Some(last) = totals.last_mut() {
-        (last.cost, last.turns, last.models) = (cost, turns, models);
+        (last.cost, last.turns, last.models) = (cost, turns, models.into_iter().collect());
     }
     totals
 }
