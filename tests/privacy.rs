@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use agentlogs::adapters::{self, Hints};
 use agentlogs::builder::Content;
 use agentlogs::database;
 use agentlogs::ingest::{self, Options, Progress};
@@ -11,7 +12,7 @@ use agentlogs::lines::Lines;
 use agentlogs::source::Source;
 use serde_json::Value;
 
-use crate::{root, samples};
+use crate::{lines_of, root, samples};
 
 /// Stands in the place of the words of prompts, answers, arguments and results.
 const MARK: &str = "Qx7marker";
@@ -82,7 +83,40 @@ fn marked(value: &mut Value, is_said: bool) {
     }
 }
 
-/// The sample logs with marks, in a folder of their own. Databases stay as they are.
+/// A log whose every record is marked.
+fn marked_text(bytes: &[u8]) -> Vec<u8> {
+    let lines = Lines::new(bytes).map(|it| {
+        let Ok(mut record) = serde_json::from_slice::<Value>(it.bytes) else {
+            // A line that cannot be read: noise, or cut.
+            return [b"noise ", MARK.as_bytes(), b" ", it.bytes].concat();
+        };
+        let is_error = ["error", "api_error", "warning"].contains(&record["type"].as_str().unwrap_or_default());
+        if !is_error {
+            marked(&mut record, false);
+        }
+        record.to_string().into_bytes()
+    });
+    lines.collect::<Vec<_>>().join(&b'\n')
+}
+
+fn count_of_marks(text: &[u8]) -> usize {
+    text.windows(MARK.len()).filter(|it| *it == MARK.as_bytes()).count()
+}
+
+/// What is kept of databases whose rows are marked, as an adapter reads them, and how many marks there were.
+fn marked_databases(content: Content) -> (usize, Vec<Source>) {
+    let databases = samples().into_iter().filter(|it| database::is_database(&fs::read(it).unwrap()));
+    let texts: Vec<Vec<u8>> = databases.map(|it| marked_text(&lines_of(&it))).collect();
+    let count = texts.iter().map(|it| count_of_marks(it)).sum();
+    let source = |text: &Vec<u8>| {
+        let parsed = adapters::parse(text, Hints::default(), content);
+        assert!(parsed.format.is_some() && !parsed.sessions.is_empty());
+        Source { sessions: parsed.sessions, health: parsed.health, ..Source::default() }
+    };
+    (count, texts.iter().map(source).collect())
+}
+
+/// The sample logs with marks, in a folder of their own. For databases see [`marked_databases`].
 fn marked_samples(folder: &Path) -> usize {
     let mut count = 0;
     for (index, path) in samples().into_iter().enumerate() {
@@ -90,19 +124,8 @@ fn marked_samples(folder: &Path) -> usize {
         if database::is_database(&bytes) {
             continue;
         }
-        let lines = Lines::new(&bytes).map(|it| {
-            let Ok(mut record) = serde_json::from_slice::<Value>(it.bytes) else {
-                // A line that cannot be read: noise, or cut.
-                return [b"noise ", MARK.as_bytes(), b" ", it.bytes].concat();
-            };
-            let is_error = ["error", "api_error", "warning"].contains(&record["type"].as_str().unwrap_or_default());
-            if !is_error {
-                marked(&mut record, false);
-            }
-            record.to_string().into_bytes()
-        });
-        let text = lines.collect::<Vec<_>>().join(&b'\n');
-        count += text.windows(MARK.len()).filter(|it| *it == MARK.as_bytes()).count();
+        let text = marked_text(&bytes);
+        count += count_of_marks(&text);
         // A line that is cut inside of what was said.
         let cut = format!("\n{{\"type\":\"user\",\"message\":{{\"content\":\"{MARK}");
         let below = path.strip_prefix(root().join("sample-logs")).unwrap();
@@ -157,6 +180,44 @@ fn nothing_that_was_said_is_kept_by_default() {
     let mut kept = marks(&read(folder.path(), Content::None, false));
     kept.retain(|it| !is_of_error(it));
     assert!(kept.is_empty(), "{}\n{} of {count} marks", kept.join("\n"), kept.len());
+    let (count, sources) = marked_databases(Content::None);
+    assert!(count > 20, "{count} marks");
+    let mut kept = marks(&sources);
+    kept.retain(|it| !is_of_error(it));
+    assert!(kept.is_empty(), "{}\n{} of {count} marks", kept.join("\n"), kept.len());
+    assert!(!marks(&marked_databases(Content::Full).1).is_empty());
+}
+
+/// Nor does it leave: tables as text, and trajectories.
+#[cfg(feature = "archive")]
+#[test]
+fn nothing_that_was_said_is_exported_by_default() {
+    let exported = |content: Content| {
+        let folder = tempfile::tempdir().unwrap();
+        marked_samples(folder.path());
+        let mut sources = read(folder.path(), content, false);
+        sources.extend(marked_databases(content).1);
+        // The words of errors are kept.
+        for session in sources.iter_mut().flat_map(|it| &mut it.sessions) {
+            session.error_message = None;
+            session.events.iter_mut().for_each(|it| it.message = None);
+        }
+        let tables = agentlogs::frames::frames(&crate::settled(sources)).unwrap();
+        let out = tempfile::NamedTempFile::new().unwrap();
+        let mut text = Vec::new();
+        for (name, frame) in &tables {
+            let kind = agentlogs::export::As::Jsonl;
+            agentlogs::export::write(name, &mut frame.clone(), kind, out.path()).unwrap();
+            text.extend(fs::read(out.path()).unwrap());
+        }
+        let tables = tables.into_iter().map(|(name, frame)| (name, polars::prelude::IntoLazy::lazy(frame))).collect();
+        let trajectories = agentlogs::export::trajectories(&tables).unwrap();
+        assert!(!trajectories.is_empty());
+        text.extend(trajectories.iter().flat_map(|it| it.to_json().unwrap()));
+        count_of_marks(&text)
+    };
+    assert_eq!(exported(Content::None), 0);
+    assert!(exported(Content::Full) > 0);
 }
 
 /// More is kept when it is asked for.

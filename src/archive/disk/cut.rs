@@ -259,7 +259,7 @@ fn a_power_cut_leaves_the_archive_before_or_after() {
     let home = tempfile::tempdir().unwrap();
     let archive = home.path().join("archive");
     let (mut cuts, mut kept, mut done) = (0_u32, 0_u32, 0_u32);
-    for (round, sources) in [&few, &all].into_iter().enumerate() {
+    for (round, sources) in [&few, &all, &few].into_iter().take(if ways.is_some() { 3 } else { 2 }).enumerate() {
         fs::create_dir_all(&archive).unwrap();
         let mut disk = Disk::of(&archive);
         let before = held(&archive);
