@@ -33,6 +33,7 @@ pub enum Command {
     Report(Box<Report>),
     Query(Query),
     Compare(Compare),
+    Dashboard(Box<Dashboard>),
     Export(Box<Export>),
     /// What tokens cost: list prices, explain a session's cost, import your own
     #[command(
@@ -351,6 +352,29 @@ pub struct Compare {
     pub from: From,
     #[command(flatten)]
     pub printed: Printed,
+}
+
+/// Write one HTML file to look at: cost, tokens, tools, outcomes and sessions, with filters
+///
+/// The file holds all that it needs and fetches nothing: open it, mail it, attach it to a CI run. It keeps the names of
+/// projects, models, tools and files, and the words of errors, as the archive does.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agentlogs dashboard week.html --since 7d
+  agentlogs dashboard run.html --logs runs --label suite=nightly
+  agentlogs dashboard shop.html --project '*/shop' --timezone Europe/Berlin")]
+pub struct Dashboard {
+    /// The file to write
+    #[arg(value_name = "OUT.html")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub filters: Filters,
+    /// Which cost: what logs report, what tokens are worth, or the first where there is one
+    #[arg(long, value_enum, default_value_t)]
+    pub cost: Cost,
+    #[command(flatten)]
+    pub from: From,
 }
 
 /// Write tables, or sessions as trajectories, to files

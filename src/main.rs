@@ -41,6 +41,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Report(args) => commands::report::run(*args),
         Command::Query(args) => commands::query::run(args),
         Command::Compare(args) => commands::compare::run(args),
+        Command::Dashboard(args) => commands::dashboard::run(*args),
         Command::Export(args) => commands::export::run(*args),
         Command::Archive(args) => commands::archive::run(args),
         Command::Prices(args) => commands::prices::run(args),

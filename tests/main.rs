@@ -7,6 +7,8 @@ mod archive;
 mod commands;
 #[cfg(feature = "archive")]
 mod damage;
+#[cfg(feature = "archive")]
+mod dashboard;
 mod databases;
 #[cfg(feature = "archive")]
 mod faults;

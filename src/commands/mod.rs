@@ -3,6 +3,7 @@
 pub mod archive;
 pub mod bench;
 pub mod compare;
+pub mod dashboard;
 pub mod export;
 pub mod ingest;
 pub mod inspect;

@@ -15,11 +15,7 @@ pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
     let options = Options {
         by: args.by,
         scope: scope(args.filters),
-        cost: match args.cost {
-            cli::Cost::Auto => Cost::Auto,
-            cli::Cost::Reported => Cost::Reported,
-            cli::Cost::Computed => Cost::Computed,
-        },
+        cost: cost(args.cost),
         sort: args.sort,
         limit: args.limit,
         total: is_for_people,
@@ -44,8 +40,17 @@ pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// Which cost is asked for.
+pub fn cost(asked: cli::Cost) -> Cost {
+    match asked {
+        cli::Cost::Auto => Cost::Auto,
+        cli::Cost::Reported => Cost::Reported,
+        cli::Cost::Computed => Cost::Computed,
+    }
+}
+
 /// Which prices computed costs are made with.
-fn priced_with(from: &cli::From) -> anyhow::Result<String> {
+pub fn priced_with(from: &cli::From) -> anyhow::Result<String> {
     let newest = Catalog::built_in_date();
     let date = if from.logs.is_empty() { Archive::at(&from.archive.archive).priced_with()? } else { Some(newest) };
     Ok(match date {

@@ -4,12 +4,14 @@
 //! takes every dimension that its rows have.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::str::FromStr;
 
 use jiff::civil::Date;
 use jiff::{Span, Timestamp, Zoned};
 use polars::prelude::*;
 
+pub mod cells;
 mod health;
 mod list;
 
@@ -235,6 +237,16 @@ pub enum Bound {
     Moment(Timestamp),
     /// So long ago; whole local days if it is days, weeks, months or years.
     Ago(Span),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Day(day) => write!(f, "{day}"),
+            Self::Moment(moment) => write!(f, "{moment}"),
+            Self::Ago(span) => write!(f, "{span:#} ago"),
+        }
+    }
 }
 
 impl FromStr for Bound {

@@ -1,0 +1,217 @@
+// The data that `agentlogs dashboard` put into the page, unpacked. Numbers are NaN where they are unknown.
+
+interface Words {
+  list: (string | null)[];
+  left_out: number;
+}
+
+type Numbers = (number | null)[];
+
+interface Packed {
+  version: string;
+  made_at: string;
+  timezone: string;
+  cost: string;
+  filters: string[];
+  prices: string;
+  words: Record<WordKind, Words>;
+  labels: string[];
+  label_sets: number[][];
+  groups: Record<string, Numbers>;
+  sessions: Record<string, Numbers>;
+  turns: Record<string, Numbers>;
+  tools: Record<string, Numbers>;
+  troubles: Record<string, Numbers>;
+  timelines: Record<string, Numbers>;
+  timeline_turns: Record<string, Numbers>;
+  timeline_calls: Record<string, Numbers>;
+  timeline_events: Record<string, Numbers>;
+  health: Record<string, (number | string | null)[]>;
+  left_out: LeftOut;
+}
+
+export interface LeftOut {
+  unnamed_sessions: number;
+  closed_sessions: number;
+  timeline_rows: number;
+  findings: number;
+  label_keys: string[];
+}
+
+export type WordKind =
+  | "runtime" | "model" | "project" | "status" | "call_status" | "usage" | "error_kind" | "tool" | "category"
+  | "mcp_server" | "kind" | "code";
+
+/** Columns of numbers, all of one length. */
+export type Columns<Name extends string> = Record<Name, Float64Array> & { length: number };
+/** A column of texts beside them. */
+export type Texts = (string | null)[];
+
+export type Turns = Columns<
+  | "session" | "day" | "model" | "cost" | "total_tokens" | "input_tokens" | "output_tokens" | "cache_read_tokens"
+  | "cache_write_tokens" | "unpriced_tokens" | "turns"
+>;
+export type Tools = Columns<
+  | "group" | "day" | "tool" | "category" | "mcp_server" | "rows" | "error" | "denied" | "incomplete" | "duration_ms_known"
+  | "duration_ms" | "args_bytes" | "result_bytes"
+>;
+export type Troubles = Columns<"group" | "day" | "kind" | "code" | "rows">;
+export type Groups = Columns<"runtime" | "model" | "project" | "status" | "labels">;
+export type Sessions = Columns<
+  | "group" | "started" | "listed" | "duration_ms" | "turns" | "tool_calls" | "tool_errors" | "compactions" | "retries"
+  | "subagents" | "usage" | "error_kind" | "cost" | "tokens" | "day"
+> & { id: Texts; error_message: Texts };
+export type TimelineTurns = Columns<
+  "at" | "model" | "cost" | "turn" | "context_tokens" | "output_tokens" | "total_tokens" | "duration_ms" | "is_subagent"
+> & { agent: Texts };
+export type TimelineCalls = Columns<"at" | "tool" | "status" | "turn" | "duration_ms" | "result_bytes" | "is_subagent"> & {
+  target: Texts;
+};
+export type TimelineEvents = Columns<"at" | "kind" | "code" | "turn" | "tokens_before" | "tokens_after" | "is_subagent"> & {
+  message: Texts;
+};
+
+/** Rows of a timeline: from and to, exclusive. */
+type Span = [number, number];
+export interface Timeline {
+  turns: Span;
+  calls: Span;
+  events: Span;
+  leftOut: number;
+}
+
+export interface Finding {
+  finding: string;
+  reason: string;
+  runtime: string | null;
+  format: string | null;
+  unit: string;
+  source_path: string;
+  count: number;
+  first_line: number | null;
+}
+
+export interface Data {
+  version: string;
+  madeAt: string;
+  timezone: string;
+  cost: string;
+  filters: string[];
+  prices: string;
+  words: Record<WordKind, Words>;
+  labels: string[];
+  labelSets: number[][];
+  groups: Groups;
+  sessions: Sessions;
+  turns: Turns;
+  tools: Tools;
+  troubles: Troubles;
+  timelines: Map<number, Timeline>;
+  timelineTurns: TimelineTurns;
+  timelineCalls: TimelineCalls;
+  timelineEvents: TimelineEvents;
+  health: Finding[];
+  leftOut: LeftOut;
+}
+
+/** What stands for the sum of a session's cells. */
+const AS_CELLS = -1;
+/** Minutes of a day. */
+export const DAY = 1440;
+
+async function unpacked(base64: string): Promise<Packed> {
+  const bytes = Uint8Array.from(atob(base64.trim()), (it) => it.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text()) as Packed;
+}
+
+/** Numbers with NaN for what is unknown; of growing ones their sums. */
+function numbers(values: Numbers, isGrowing: boolean): Float64Array {
+  const out = new Float64Array(values.length);
+  let sum = 0;
+  for (let at = 0; at < out.length; at++) {
+    const value = values[at];
+    out[at] = value === null ? NaN : isGrowing ? (sum += value) : value;
+  }
+  return out;
+}
+
+function columns<T>(table: Record<string, (number | string | null)[]>, growing: string[], texts: string[] = []): T {
+  const out: Record<string, unknown> = { length: 0 };
+  for (const [name, values] of Object.entries(table)) {
+    out[name] = texts.includes(name) ? values : numbers(values as Numbers, growing.includes(name));
+    out.length = values.length;
+  }
+  return out as T;
+}
+
+/** Sums of cells by session, of what is known. */
+function sums(turns: Turns, column: Float64Array, sessions: number): Float64Array {
+  const out = new Float64Array(sessions).fill(NaN);
+  for (let at = 0; at < turns.length; at++) {
+    const value = column[at];
+    if (value === value) {
+      const session = turns.session[at];
+      out[session] = out[session] === out[session] ? out[session] + value : value;
+    }
+  }
+  return out;
+}
+
+export async function read(base64: string): Promise<Data> {
+  const packed = await unpacked(base64);
+  const turns = columns<Turns>(packed.turns, ["session", "day"]);
+  const sessions = columns<Sessions>(packed.sessions, ["started"], ["id", "error_message"]);
+  for (const [column, cells] of [[sessions.cost, turns.cost], [sessions.tokens, turns.total_tokens]]) {
+    const sum = sums(turns, cells, sessions.length);
+    for (let at = 0; at < column.length; at++) if (column[at] === AS_CELLS) column[at] = sum[at];
+  }
+  sessions.day = sessions.started.map((it) => Math.floor(it / DAY));
+  const timelines = new Map<number, Timeline>();
+  const ends = { turns: 0, calls: 0, events: 0 };
+  const span = (kind: "turns" | "calls" | "events", at: number): Span => {
+    const start = ends[kind];
+    ends[kind] += packed.timelines[kind][at] ?? 0;
+    return [start, ends[kind]];
+  };
+  packed.timelines.session.forEach((session, at) => {
+    timelines.set(session ?? -1, {
+      turns: span("turns", at),
+      calls: span("calls", at),
+      events: span("events", at),
+      leftOut: packed.timelines.left_out[at] ?? 0,
+    });
+  });
+  const health = packed.health.finding.map((_, at) => {
+    const row = Object.entries(packed.health).map(([name, values]) => [name, values[at]]);
+    return Object.fromEntries(row) as Finding;
+  });
+  return {
+    version: packed.version,
+    madeAt: packed.made_at,
+    timezone: packed.timezone,
+    cost: packed.cost,
+    filters: packed.filters,
+    prices: packed.prices,
+    words: packed.words,
+    labels: packed.labels,
+    labelSets: packed.label_sets,
+    groups: columns<Groups>(packed.groups, []),
+    sessions,
+    turns,
+    tools: columns<Tools>(packed.tools, ["group", "day"]),
+    troubles: columns<Troubles>(packed.troubles, ["group", "day"]),
+    timelines,
+    timelineTurns: columns<TimelineTurns>(packed.timeline_turns, ["at"], ["agent"]),
+    timelineCalls: columns<TimelineCalls>(packed.timeline_calls, ["at"], ["target"]),
+    timelineEvents: columns<TimelineEvents>(packed.timeline_events, ["at"], ["message"]),
+    health,
+    leftOut: packed.left_out,
+  };
+}
+
+/** What a number in a column of words says; null is unknown. */
+export function word(data: Data, kind: WordKind, place: number): string | null {
+  const words = data.words[kind];
+  return place < words.list.length ? words.list[place] : `${words.left_out} others`;
+}

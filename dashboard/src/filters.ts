@@ -1,0 +1,215 @@
+// What is chosen in the page: its text in the URL's fragment, and which rows it leaves.
+
+import { DAY, word, type Data } from "./data";
+
+export const DIMENSIONS = ["runtime", "model", "project", "status", "label"] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+
+export const MEASURES = ["cost", "tokens", "sessions", "turns"] as const;
+export type Measure = (typeof MEASURES)[number];
+export const SERIES = ["model", "runtime", "project", "status"] as const;
+export type Series = (typeof SERIES)[number];
+export const PERIODS = ["day", "week", "month"] as const;
+export type Period = (typeof PERIODS)[number];
+
+export interface State {
+  /** Days since 1970, both inclusive. */
+  since: number | null;
+  until: number | null;
+  /** Places of words or labels; an empty list leaves everything. */
+  picked: Record<Dimension, number[]>;
+  measure: Measure;
+  by: Series;
+  per: Period;
+  /** What the list of sessions is searched for. */
+  search: string;
+  /** The session that is open. */
+  session: number | null;
+}
+
+export function day(text: string | null): number | null {
+  if (!text || !/^\d{4}-\d\d-\d\d$/.test(text)) return null;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return Number.isNaN(time) ? null : Math.round(time / 864e5);
+}
+
+export function date(day: number): string {
+  return new Date(day * 864e5).toISOString().slice(0, 10);
+}
+
+/** All that a dimension can be; null is unknown. */
+export function choices(data: Data, dimension: Dimension): (string | null)[] {
+  if (dimension === "label") return data.labels;
+  const words = data.words[dimension];
+  return words.left_out > 0 ? [...words.list, word(data, dimension, words.list.length)] : words.list;
+}
+
+/** A session's name in the fragment. */
+export function nameOf(data: Data, session: number): string {
+  const runtime = word(data, "runtime", data.groups.runtime[data.sessions.group[session]]);
+  return `${runtime ?? ""}/${data.sessions.id[session] ?? ""}`;
+}
+
+/** The first and the last day of all there is. */
+export function extent(data: Data): [number, number] | null {
+  let [low, high] = [Infinity, -Infinity];
+  for (const column of [data.turns.day, data.sessions.day]) {
+    for (const it of column) {
+      if (it < low) low = it;
+      if (it > high) high = it;
+    }
+  }
+  return low <= high ? [low, high] : null;
+}
+
+export function initial(data: Data): State {
+  const days = extent(data);
+  const length = days ? days[1] - days[0] : 0;
+  return {
+    since: null,
+    until: null,
+    picked: { runtime: [], model: [], project: [], status: [], label: [] },
+    measure: "cost",
+    by: "model",
+    per: length > 400 ? "month" : length > 60 ? "week" : "day",
+    search: "",
+    session: null,
+  };
+}
+
+/** A value in the fragment: `~` is unknown, and stands twice before a value that begins with it. */
+const coded = (value: string | null) => (value === null ? "~" : value.startsWith("~") ? `~${value}` : value);
+
+export function toFragment(data: Data, state: State): string {
+  const usual = initial(data);
+  const out = new URLSearchParams();
+  if (state.since !== null) out.set("since", date(state.since));
+  if (state.until !== null) out.set("until", date(state.until));
+  for (const dimension of DIMENSIONS) {
+    const values = choices(data, dimension);
+    for (const place of state.picked[dimension]) out.append(dimension, coded(values[place]));
+  }
+  for (const name of ["measure", "by", "per", "search"] as const) {
+    if (state[name] !== usual[name]) out.set(name, state[name]);
+  }
+  if (state.session !== null) out.set("session", nameOf(data, state.session));
+  return out.toString();
+}
+
+export function fromFragment(data: Data, fragment: string): State {
+  const state = initial(data);
+  const from = new URLSearchParams(fragment.replace(/^#/, ""));
+  state.since = day(from.get("since"));
+  state.until = day(from.get("until"));
+  for (const dimension of DIMENSIONS) {
+    const values = choices(data, dimension).map(coded);
+    const places = from.getAll(dimension).map((it) => values.indexOf(it));
+    state.picked[dimension] = [...new Set(places.filter((it) => it >= 0))];
+  }
+  const one = <T extends string>(name: string, of: readonly T[], usual: T) => of.find((it) => it === from.get(name)) ?? usual;
+  state.measure = one("measure", MEASURES, state.measure);
+  state.by = one("by", SERIES, state.by);
+  state.per = one("per", PERIODS, state.per);
+  state.search = from.get("search") ?? "";
+  const name = from.get("session");
+  if (name !== null) {
+    for (const session of data.timelines.keys()) if (nameOf(data, session) === name) state.session = session;
+  }
+  return state;
+}
+
+/** The rows that are left. */
+export interface Left {
+  turns: Int32Array;
+  sessions: Int32Array;
+  tools: Int32Array;
+  troubles: Int32Array;
+}
+
+export function left(data: Data, state: State): Left {
+  const { groups, sessions, turns, tools, troubles } = data;
+  const since = state.since ?? -Infinity;
+  const until = state.until ?? Infinity;
+  const isTimed = state.since !== null || state.until !== null;
+  const isInTime = (day: number) => !isTimed || (day >= since && day <= until);
+  const picks = (places: number[], size: number): Uint8Array | null => {
+    if (places.length === 0) return null;
+    const mask = new Uint8Array(size + 1);
+    for (const it of places) mask[it] = 1;
+    return mask;
+  };
+  const size = (dimension: "runtime" | "model" | "project" | "status") => data.words[dimension].list.length;
+  const runtime = picks(state.picked.runtime, size("runtime"));
+  const model = picks(state.picked.model, size("model"));
+  const project = picks(state.picked.project, size("project"));
+  const status = picks(state.picked.status, size("status"));
+  const sets = labelSets(data, state.picked.label);
+  // Groups first: there are few. A row of the ledger has a model of its own, all else that of its session.
+  const fits = new Uint8Array(groups.length);
+  const fitsButModel = new Uint8Array(groups.length);
+  for (let at = 0; at < groups.length; at++) {
+    const is =
+      (!runtime || runtime[groups.runtime[at]]) &&
+      (!project || project[groups.project[at]]) &&
+      (!status || status[groups.status[at]]) &&
+      (!sets || sets[groups.labels[at]]);
+    fitsButModel[at] = is ? 1 : 0;
+    fits[at] = is && (!model || model[groups.model[at]]) ? 1 : 0;
+  }
+  const which = (length: number, is: (at: number) => unknown) => {
+    const out = new Int32Array(length);
+    let size = 0;
+    for (let at = 0; at < length; at++) if (is(at)) out[size++] = at;
+    return out.subarray(0, size);
+  };
+  return {
+    turns: which(
+      turns.length,
+      (at) => fitsButModel[sessions.group[turns.session[at]]] && (!model || model[turns.model[at]]) && isInTime(turns.day[at]),
+    ),
+    sessions: which(sessions.length, (at) => sessions.listed[at] && fits[sessions.group[at]] && isInTime(sessions.day[at])),
+    tools: which(tools.length, (at) => fits[tools.group[at]] && isInTime(tools.day[at])),
+    troubles: which(troubles.length, (at) => fits[troubles.group[at]] && isInTime(troubles.day[at])),
+  };
+}
+
+/** The sets of labels that fit: of each key that is picked one of its values. */
+function labelSets(data: Data, picked: number[]): Uint8Array | null {
+  if (picked.length === 0) return null;
+  const byKey = new Map<string, Set<number>>();
+  for (const place of picked) {
+    const key = keyOf(data.labels[place]);
+    byKey.set(key, (byKey.get(key) ?? new Set()).add(place));
+  }
+  return Uint8Array.from(data.labelSets, (set) => ([...byKey.values()].every((any) => set.some((it) => any.has(it))) ? 1 : 0));
+}
+
+export function keyOf(label: string): string {
+  return label.slice(0, label.indexOf("="));
+}
+
+/** Local hour of the week at which a session began, from Monday 0:00. */
+export function hourOfWeek(started: number): number {
+  const hour = Math.floor(started / 60);
+  // 1970 began on a Thursday.
+  return (((hour + 3 * 24) % 168) + 168) % 168;
+}
+
+/** The first day of the week or month that a day is in. */
+export function periodOf(day: number, per: Period): number {
+  if (per === "week") return day - ((((day + 3) % 7) + 7) % 7);
+  if (per === "month") return Math.round(Date.parse(`${date(day).slice(0, 7)}-01T00:00:00Z`) / 864e5);
+  return day;
+}
+
+export function nextPeriod(start: number, per: Period): number {
+  if (per === "week") return start + 7;
+  if (per === "month") return periodOf(start + 31, "month");
+  return start + 1;
+}
+
+export function periodName(start: number, per: Period): string {
+  return per === "month" ? date(start).slice(0, 7) : date(start);
+}
+
+export { DAY };

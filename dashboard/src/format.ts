@@ -1,0 +1,73 @@
+// Numbers for people. What is unknown is a word, never 0.
+
+export const UNKNOWN = "unknown";
+
+const plain = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+const isKnown = (value: number) => value === value;
+
+/** US dollars, with as many digits as tell something. */
+export function money(value: number): string {
+  if (!isKnown(value)) return UNKNOWN;
+  const size = Math.abs(value);
+  const digits = size === 0 || size >= 1 ? 2 : size >= 0.01 ? 3 : 4;
+  return `$${value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}
+
+export function count(value: number): string {
+  return isKnown(value) ? plain.format(value) : UNKNOWN;
+}
+
+function scaled(value: number, base: number, units: string[]): string {
+  let size = Math.abs(value);
+  let at = 0;
+  while (at + 1 < units.length && size >= base * 0.99995) {
+    size /= base;
+    at++;
+  }
+  const digits = at === 0 || size >= 99.95 ? 0 : 1;
+  return `${value < 0 ? "-" : ""}${size.toFixed(digits)}${units[at]}`;
+}
+
+/** A count in short: 3.1M. */
+export function short(value: number): string {
+  return isKnown(value) ? scaled(value, 1000, ["", "k", "M", "G", "T"]) : UNKNOWN;
+}
+
+export function bytes(value: number): string {
+  return isKnown(value) ? scaled(value, 1000, [" B", " kB", " MB", " GB", " TB"]) : UNKNOWN;
+}
+
+export function percent(value: number): string {
+  return isKnown(value) ? `${(value * 100).toFixed(1)} %` : UNKNOWN;
+}
+
+/** Milliseconds in short: 4m 10s. */
+export function duration(ms: number): string {
+  if (!isKnown(ms)) return UNKNOWN;
+  const seconds = Math.floor(ms / 1000);
+  const two = (it: number) => String(it).padStart(2, "0");
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (seconds < 60) return `${(ms / 1000).toFixed(1)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m ${two(seconds % 60)}s`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)}h ${two(Math.floor(seconds / 60) % 60)}m`;
+  return `${Math.floor(seconds / 86400)}d ${two(Math.floor(seconds / 3600) % 24)}h`;
+}
+
+/** A local minute. */
+export function minute(value: number): string {
+  return isKnown(value) ? new Date(value * 60000).toISOString().slice(0, 16).replace("T", " ") : UNKNOWN;
+}
+
+/** Text that shows what would act on a terminal or turn the direction of the text around. */
+export function visible(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (it) => {
+    return `\\u{${it.charCodeAt(0).toString(16)}}`;
+  });
+}
+
+/** A path's end, which tells more than its beginning. */
+export function pathEnd(text: string, longest = 32): string {
+  return text.length <= longest ? text : `…${text.slice(-(longest - 1))}`;
+}

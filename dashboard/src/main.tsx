@@ -1,0 +1,156 @@
+// The page: its data in, filters, figures and panels out.
+
+import { render } from "preact";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { read, type Data } from "./data";
+import { byTool, cacheHitRate, outcome, total, usd } from "./figures";
+import { date, extent, fromFragment, left, toFragment, type State } from "./filters";
+import { FilterBar } from "./filterbar";
+import * as format from "./format";
+import { Distribution, everything, Health, Hours, Outcomes, OverTime, Tools, Where } from "./panels";
+import { SessionList, Timeline } from "./sessions";
+
+type Theme = "light" | "dark";
+
+const THEME = "agentlogs-theme";
+
+/** What was chosen before; a page in a file may not be allowed to remember. */
+function rememberedTheme(): Theme | null {
+  try {
+    const it = localStorage.getItem(THEME);
+    return it === "light" || it === "dark" ? it : null;
+  } catch {
+    return null;
+  }
+}
+
+function setTheme(theme: Theme | null) {
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+  dispatchEvent(new Event("themechange"));
+}
+
+const systemTheme = (): Theme => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+
+function App({ data }: { data: Data }) {
+  const [state, setState] = useState<State>(() => fromFragment(data, location.hash));
+  const [theme, chooseTheme] = useState<Theme | null>(rememberedTheme);
+  const set = useCallback((change: Partial<State>) => setState((it) => ({ ...it, ...change })), []);
+  useEffect(() => {
+    const fragment = toFragment(data, state);
+    if (fragment !== location.hash.slice(1)) history.replaceState(null, "", `#${fragment}`);
+  }, [state]);
+  useEffect(() => {
+    const changed = () => setState(fromFragment(data, location.hash));
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  useEffect(() => {
+    setTheme(theme);
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    const redraw = () => dispatchEvent(new Event("themechange"));
+    // Paper is light.
+    const before = () => setTheme("light");
+    const after = () => setTheme(theme);
+    system.addEventListener("change", redraw);
+    addEventListener("beforeprint", before);
+    addEventListener("afterprint", after);
+    return () => {
+      system.removeEventListener("change", redraw);
+      removeEventListener("beforeprint", before);
+      removeEventListener("afterprint", after);
+    };
+  }, [theme]);
+  const toggle = () => {
+    const next = (theme ?? systemTheme()) === "dark" ? "light" : "dark";
+    chooseTheme(next);
+    try {
+      localStorage.setItem(THEME, next);
+    } catch {
+      // Not remembered, then.
+    }
+  };
+  const all = useMemo(() => everything(data), []);
+  const { since, until, picked } = state;
+  const rest = useMemo(() => left(data, state), [since, until, picked]);
+  const props = { data, left: rest, state, set };
+  const open = (session: number) => data.timelines.has(session) && set({ session });
+  const days = extent(data);
+  const costs = { auto: "reported costs, else computed ones", reported: "reported costs", computed: "computed costs" }[data.cost];
+  return (
+    <>
+      <header class="top">
+        <div>
+          <h1>agentlogs</h1>
+          <p>
+            {format.count(data.sessions.length)} sessions{days && <> from {date(days[0])} to {date(days[1])}</>}, {data.timezone}.
+            {data.filters.length > 0 && <> Made with the filters {data.filters.map((it) => format.visible(it)).join(", ")}.</>}
+          </p>
+        </div>
+        <button type="button" class="quiet" onClick={toggle} aria-label="Light or dark">◐</button>
+      </header>
+      <FilterBar data={data} state={state} set={set} />
+      <main>
+        <Totals {...props} />
+        <OverTime {...props} all={all} />
+        <Where {...props} all={all} />
+        <Distribution {...props} open={open} />
+        <Tools {...props} />
+        <Outcomes {...props} />
+        <Hours {...props} />
+        <SessionList {...props} />
+        <Health {...props} />
+      </main>
+      <footer>
+        Made by agentlogs {data.version} at {data.madeAt} with {costs}, {data.prices}. This file holds all that it shows and
+        fetches nothing.
+        {data.leftOut.label_keys.length > 0 && <> Labels with too many values to filter by: {data.leftOut.label_keys.map(format.visible).join(", ")}.</>}
+      </footer>
+      {state.session !== null && <Timeline key={state.session} data={data} session={state.session} close={() => set({ session: null })} />}
+    </>
+  );
+}
+
+function Totals({ data, left }: { data: Data; left: ReturnType<typeof everything> }) {
+  const sums = total(data, left);
+  const ends = outcome(data, left);
+  const tools = byTool(data, left);
+  const calls = tools.reduce((sum, it) => sum + it.calls, 0);
+  const errors = tools.reduce((sum, it) => sum + it.errors, 0);
+  const rate = calls > 0 ? errors / calls : NaN;
+  const hits = cacheHitRate(sums);
+  const figures: [string, string, number, string, string][] = [
+    ["cost_usd", "Cost", usd(sums.cost), format.money(usd(sums.cost)), sums.unpriced > 0 ? `without ${format.short(sums.unpriced)} tokens that have no price` : "US dollars"],
+    ["total_tokens", "Tokens", sums.tokens, format.short(sums.tokens), `${format.short(sums.output)} of them output`],
+    ["sessions", "Sessions", ends.sessions, format.count(ends.sessions), "that began in this time"],
+    ["turns", "Turns", sums.turns, format.count(sums.turns), "responses of models"],
+    ["success_rate", "Success", ends.successRate, format.percent(ends.successRate), "of sessions whose end is known"],
+    ["cache_hit_rate", "Cache hits", hits, format.percent(hits), "of the prompts' tokens"],
+    ["calls", "Tool calls", calls, format.count(calls), `${format.percent(rate)} failed`],
+  ];
+  return (
+    <section id="totals" aria-label="In sum">
+      <dl class="totals">
+        {figures.map(([name, title, value, text, about]) => (
+          <div>
+            <dt>{title}</dt>
+            <dd>{value === value ? <data data-name={name} value={String(value)}>{text}</data> : <i class="unknown" data-name={name}>{format.UNKNOWN}</i>}</dd>
+            <dd class="note">{about}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+const place = document.getElementById("page")!;
+read(document.getElementById("data")!.textContent ?? "").then(
+  (data) => {
+    place.replaceChildren();
+    render(<App data={data} />, place);
+  },
+  (error: unknown) => {
+    place.textContent = `The data of this page cannot be read: ${error}`;
+    throw error;
+  },
+);

@@ -1,0 +1,434 @@
+// The panels: each a question, its chart, and its numbers.
+
+import type { ComponentChildren } from "preact";
+import { Bars, COLORS, Lines, REST, Scatter, StackedBars, type Stack } from "./charts";
+import { word, type Data } from "./data";
+import {
+  bins, byHour, byTool, byTrouble, cacheHitRate, countBy, FAR, FEW, known, measured, overTime, quantile, runaways, seriesOf, sumsBy, usd,
+  type Sums, type ToolSums,
+} from "./figures";
+import { MEASURES, PERIODS, periodName, SERIES, type Left, type Measure, type State } from "./filters";
+import * as format from "./format";
+import { CsvButton, DataTable, Name, type Column } from "./table";
+
+export interface PanelProps {
+  data: Data;
+  left: Left;
+  state: State;
+  set: (change: Partial<State>) => void;
+}
+
+export const UNITS: Record<Measure, string> = { cost: "US dollars", tokens: "tokens", sessions: "sessions", turns: "responses" };
+const NAMES: Record<Measure, string> = { cost: "Cost", tokens: "Tokens", sessions: "Sessions", turns: "Turns" };
+export const inShort = (measure: Measure) => (measure === "cost" ? format.money : format.short);
+
+export function Panel({ id, title, unit, note, children, controls }: { id: string; title: string; unit?: string; note?: ComponentChildren; children: ComponentChildren; controls?: ComponentChildren }) {
+  return (
+    <section id={id} aria-labelledby={`${id}-title`}>
+      <header>
+        <h2 id={`${id}-title`}>{title}{unit && <small> {unit}</small>}</h2>
+        {controls && <div class="controls">{controls}</div>}
+      </header>
+      {children}
+      {note && <p class="note">{note}</p>}
+    </section>
+  );
+}
+
+/** The numbers behind a chart. */
+export function Numbers<Row>({ name, caption, columns, rows }: { name: string; caption: string; columns: Column<Row>[]; rows: Row[] }) {
+  return (
+    <details class="numbers">
+      <summary>Numbers</summary>
+      <CsvButton name={name} columns={columns} rows={() => rows} />
+      <DataTable name={name} caption={caption} columns={columns} rows={rows} />
+    </details>
+  );
+}
+
+export function Choose<T extends string>({ label, values, value, onChoose }: { label: string; values: readonly T[]; value: T; onChoose: (value: T) => void }) {
+  return (
+    <span class="choose" role="group" aria-label={label}>
+      {values.map((it) => (
+        <button type="button" class="quiet" aria-pressed={it === value} onClick={() => onChoose(it)}>{it}</button>
+      ))}
+    </span>
+  );
+}
+
+/** The largest series have colours of their own, which stay whatever else is filtered. */
+const ranks = new WeakMap<Data, Map<string, number[]>>();
+
+function colorsOf(data: Data, all: Left, by: State["by"], places: number[]): Map<number, string> {
+  const known = ranks.get(data) ?? new Map<string, number[]>();
+  ranks.set(data, known);
+  let order = known.get(by);
+  if (!order) {
+    const sums = sumsBy(data, all, data.words[by].list.length + 1, seriesOf(data, by));
+    order = [...sums.keys()].filter((it) => sums[it]);
+    order.sort((a, b) => (sums[b].cost || 0) - (sums[a].cost || 0) || (sums[b].tokens || 0) - (sums[a].tokens || 0));
+    known.set(by, order);
+  }
+  const rank = (place: number) => order.indexOf(place);
+  const out = new Map<number, string>();
+  const free = new Set(COLORS);
+  const sorted = [...places].sort((a, b) => rank(a) - rank(b));
+  for (const place of sorted) {
+    const own = COLORS[rank(place)];
+    if (own && free.delete(own)) out.set(place, own);
+  }
+  for (const place of sorted) {
+    if (out.has(place)) continue;
+    const [next] = free;
+    free.delete(next);
+    out.set(place, next);
+  }
+  return out;
+}
+
+export function everything(data: Data): Left {
+  const all = (length: number) => Int32Array.from({ length }, (_, at) => at);
+  return { turns: all(data.turns.length), sessions: all(data.sessions.length), tools: all(data.tools.length), troubles: all(data.troubles.length) };
+}
+
+/** The columns of the report of costs. */
+function sumColumns<Row>(sums: (row: Row) => Sums): Column<Row>[] {
+  return [
+    { title: "Cost", name: "cost_usd", value: (it) => usd(sums(it).cost), text: (it) => format.money(usd(sums(it).cost)) },
+    { title: "Tokens", name: "total_tokens", value: (it) => sums(it).tokens, text: (it) => format.short(sums(it).tokens) },
+    { title: "Input", name: "input_tokens", value: (it) => sums(it).input, text: (it) => format.short(sums(it).input) },
+    { title: "Output", name: "output_tokens", value: (it) => sums(it).output, text: (it) => format.short(sums(it).output) },
+    { title: "Cache read", name: "cache_read_tokens", value: (it) => sums(it).cacheRead, text: (it) => format.short(sums(it).cacheRead) },
+    { title: "Cache write", name: "cache_write_tokens", value: (it) => sums(it).cacheWrite, text: (it) => format.short(sums(it).cacheWrite) },
+    { title: "Cache hits", name: "cache_hit_rate", value: (it) => cacheHitRate(sums(it)), text: (it) => format.percent(cacheHitRate(sums(it))) },
+    { title: "No price", name: "unpriced_tokens", value: (it) => sums(it).unpriced, text: (it) => format.short(sums(it).unpriced) },
+    { title: "Turns", name: "turns", value: (it) => sums(it).turns },
+    { title: "Sessions", name: "sessions", value: (it) => sums(it).sessions },
+  ];
+}
+
+export function OverTime({ data, left, state, set, all }: PanelProps & { all: Left }) {
+  const { starts, totals, series, timeless } = overTime(data, left, state.by, state.per);
+  const names = starts.map((it) => periodName(it, state.per));
+  const value = (it: Sums | undefined) => measured(it, state.measure);
+  const size = new Map([...series].map(([place, values]) => [place, values.reduce((sum, it) => sum + (value(it) || 0), 0)]));
+  const order = [...series.keys()].sort((a, b) => (size.get(b) ?? 0) - (size.get(a) ?? 0));
+  const largest = order.slice(0, order.length > COLORS.length ? COLORS.length - 1 : COLORS.length);
+  const rest = order.slice(largest.length);
+  const colors = colorsOf(data, all, state.by, largest);
+  const nameOf = (place: number) => format.visible(word(data, state.by, place) ?? format.UNKNOWN);
+  const stacks: Stack[] = largest.map((place) => ({ name: nameOf(place), color: colors.get(place) ?? REST, values: series.get(place)!.map(value) }));
+  if (rest.length > 0) {
+    const values = starts.map((_, at) => rest.reduce((sum, it) => sum + (value(series.get(it)![at]) || 0), 0));
+    stacks.push({ name: `${rest.length} others`, color: REST, values });
+  }
+  interface Row { period: string; series: number | null; sums: Sums }
+  const rows: Row[] = [];
+  starts.forEach((_, at) => {
+    for (const place of order) {
+      const sums = series.get(place)![at];
+      if (sums) rows.push({ period: names[at], series: place, sums });
+    }
+  });
+  const columns: Column<Row>[] = [
+    { title: state.per, name: state.per, value: (it) => it.period },
+    { title: state.by, name: state.by, value: (it) => (it.series === null ? null : word(data, state.by, it.series)) },
+    ...sumColumns<Row>((it) => it.sums),
+  ];
+  const text = inShort(state.measure);
+  const notes: string[] = [];
+  if (timeless) notes.push(`Without a time, and so not in the chart: ${text(value(timeless))}.`);
+  if (state.measure === "sessions") notes.push(`A session that has rows of several ${state.per}s or ${state.by}s counts in each.`);
+  return (
+    <Panel
+      id="time"
+      title={`${NAMES[state.measure]} over time`}
+      unit={`in ${UNITS[state.measure]}, by ${state.by}`}
+      note={notes.length > 0 ? notes.join(" ") : undefined}
+      controls={
+        <>
+          <Choose label="Measure" values={MEASURES} value={state.measure} onChoose={(measure) => set({ measure })} />
+          <Choose label="Stacked by" values={SERIES} value={state.by} onChoose={(by) => set({ by })} />
+          <Choose label="Per" values={PERIODS} value={state.per} onChoose={(per) => set({ per })} />
+        </>
+      }
+    >
+      {starts.length > 0 ? (
+        <>
+          <StackedBars label={`${NAMES[state.measure]} per ${state.per} by ${state.by}; its numbers stand below`} names={names} stacks={stacks} text={text} of={[left, state.measure, state.by, state.per]} />
+          <ul class="legend">
+            {stacks.map((it, at) => (
+              <li>
+                {at < largest.length ? (
+                  <button type="button" class="quiet" aria-label={`Only ${state.by} ${it.name}`} onClick={() => set({ picked: { ...state.picked, [state.by]: [largest[at]] } })}>
+                    <span class="swatch" style={{ background: it.color }} /><bdi>{it.name}</bdi>
+                  </button>
+                ) : (
+                  <><span class="swatch" style={{ background: it.color }} />{it.name}</>
+                )}
+              </li>
+            ))}
+          </ul>
+        </>
+      ) : <p class="unknown">Nothing with a time</p>}
+      <Numbers name="over-time" caption={`${NAMES[state.measure]} per ${state.per} and ${state.by}`} columns={columns} rows={rows} />
+      <Hits names={names} totals={totals} state={state} left={left} />
+    </Panel>
+  );
+}
+
+function Hits({ names, totals, state, left }: { names: string[]; totals: (Sums | undefined)[]; state: State; left: Left }) {
+  const rates = totals.map((it) => (it ? cacheHitRate(it) : NaN));
+  const rows = names.map((period, at) => ({ period, rate: rates[at] })).filter((_, at) => totals[at]);
+  return (
+    <div class="below">
+      <h3>Cache hit rate <small>part of the prompts' tokens that was read from a cache</small></h3>
+      {rows.length > 0 && (
+        <Lines label="Cache hit rate over time" names={names} lines={[{ name: "cache hits", color: COLORS[2], values: rates }]} text={(it) => `${Math.round(it * 100)} %`} range={[0, 1]} height={140} of={[left, state.per]} />
+      )}
+      <Numbers
+        name="cache-hits"
+        caption={`Cache hit rate per ${state.per}`}
+        rows={rows}
+        columns={[
+          { title: state.per, name: state.per, value: (it) => it.period },
+          { title: "Cache hits", name: "cache_hit_rate", value: (it) => it.rate, text: (it) => format.percent(it.rate) },
+        ]}
+      />
+    </div>
+  );
+}
+
+export function Where({ data, left, state, set, all }: PanelProps & { all: Left }) {
+  const sums = sumsBy(data, left, data.words[state.by].list.length + 1, seriesOf(data, state.by));
+  const rows = [...sums.keys()].filter((it) => sums[it]).map((place) => ({ place, sums: sums[place] }));
+  const value = (it: { sums: Sums }) => measured(it.sums, state.measure);
+  rows.sort((a, b) => (value(b) || 0) - (value(a) || 0));
+  const most = rows.length > 0 ? value(rows[0]) : NaN;
+  const colors = colorsOf(data, all, state.by, rows.slice(0, COLORS.length).map((it) => it.place));
+  const whole = rows.reduce((sum, it) => sum + (value(it) || 0), 0);
+  type Row = (typeof rows)[number];
+  const columns: Column<Row>[] = [
+    { title: state.by, name: state.by, value: (it) => word(data, state.by, it.place), text: (it) => short(data, state, it.place) },
+    { title: `Share of ${state.measure}`, name: "share", value: (it) => value(it) / whole, text: (it) => format.percent(value(it) / whole), bar: (it) => value(it) / most, color: (it) => colors.get(it.place) ?? REST },
+    ...sumColumns<Row>((it) => it.sums),
+  ];
+  return (
+    <Panel id="where" title="Where it went" unit={`by ${state.by}`} controls={<CsvButton name={`by-${state.by}`} columns={columns} rows={() => rows} />}>
+      <DataTable name="where" caption={`Sums by ${state.by}; choose one to see it alone`} columns={columns} rows={rows} onOpen={(it) => set({ picked: { ...state.picked, [state.by]: [it.place] } })} />
+    </Panel>
+  );
+}
+
+const short = (data: Data, state: State, place: number) => {
+  const text = word(data, state.by, place) ?? "";
+  return state.by === "project" ? format.pathEnd(text, 40) : text;
+};
+
+export function Distribution({ data, left, open }: PanelProps & { open: (session: number) => void }) {
+  const { sessions, groups } = data;
+  const { edges, counts, zero, unknown } = bins(data, left);
+  const costs = known(left, sessions.cost);
+  const far = runaways(data, left);
+  const isFar = new Set(far.sessions);
+  const rows = edges.map((from, at) => ({ from, to: edges[at + 1] ?? NaN, count: counts[at] }));
+  const shown = [...left.sessions].filter((it) => sessions.cost[it] > 0 && sessions.turns[it] > 0);
+  const points = shown.map((it) => ({ x: sessions.turns[it], y: usd(sessions.cost[it]), isBold: isFar.has(it) }));
+  const notes = [`Median ${format.money(usd(quantile(costs, 0.5)))}, nine of ten at most ${format.money(usd(quantile(costs, 0.9)))}, dearest ${format.money(usd(quantile(costs, 1)))}.`];
+  if (zero > 0) notes.push(`${format.count(zero)} cost nothing.`);
+  if (unknown > 0) notes.push(`Of ${format.count(unknown)} the cost is unknown.`);
+  const runawayRows = far.sessions.slice(0, 200);
+  return (
+    <Panel id="distribution" title="Cost per session" unit="in US dollars" note={notes.join(" ")}>
+      <div class="pair">
+        <div>
+          <h3>How many sessions cost how much <small>from that on</small></h3>
+          {edges.length === 0 ? <p class="unknown">No session whose cost is known</p> : <Bars label="Sessions by cost" names={edges.map((it) => `$${it}`)} values={counts} text={format.short} color={() => COLORS[0]} of={[left]} height={240} />}
+          <Numbers
+            name="cost-distribution"
+            caption="Sessions by cost"
+            rows={rows}
+            columns={[
+              { title: "From", name: "from_usd", value: (it) => it.from, text: (it) => `$${it.from}` },
+              { title: "Below", name: "below_usd", value: (it) => it.to, text: (it) => `$${it.to}` },
+              { title: "Sessions", name: "sessions", value: (it) => it.count },
+            ]}
+          />
+        </div>
+        <div>
+          <h3>Against turns <small>▲ {FAR} times the median or more, the dearest {FEW} % at most</small></h3>
+          {points.length === 0 ? <p class="unknown">No session whose cost and turns are known</p> : <Scatter label="Cost against turns, a point a session" points={points} xText={(it) => `${format.short(it)}`} yText={format.money} onPick={(at) => open(shown[at])} of={[left]} />}
+          <Numbers
+            name="runaways"
+            caption={far.sessions.length > 0 ? `The dearest sessions beyond ${format.money(usd(far.above))}` : "Sessions far dearer than others"}
+            rows={runawayRows}
+            columns={[
+              { title: "Started", name: "started_at", value: (it) => format.minute(sessions.started[it]) },
+              { title: "Session", name: "session_id", value: (it) => sessions.id[it] },
+              { title: "Project", name: "project", value: (it) => word(data, "project", groups.project[sessions.group[it]]), text: (it) => format.pathEnd(word(data, "project", groups.project[sessions.group[it]]) ?? "") },
+              { title: "Turns", name: "turns", value: (it) => sessions.turns[it] },
+              { title: "Cost", name: "cost_usd", value: (it) => usd(sessions.cost[it]), text: (it) => format.money(usd(sessions.cost[it])) },
+            ]}
+          />
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
+export function Tools({ data, left }: PanelProps) {
+  const rows = byTool(data, left);
+  const most = Math.max(...rows.map((it) => it.calls));
+  const columns: Column<ToolSums>[] = [
+    { title: "Tool", name: "tool", value: (it) => word(data, "tool", it.tool) },
+    { title: "Calls", name: "calls", value: (it) => it.calls, bar: (it) => it.calls / most, color: () => COLORS[4] },
+    { title: "Errors", name: "errors", value: (it) => it.errors },
+    { title: "Error rate", name: "error_rate", value: (it) => it.errors / it.calls, text: (it) => format.percent(it.errors / it.calls), bar: (it) => it.errors / it.calls, color: () => COLORS[5] },
+    { title: "Denied", name: "denied", value: (it) => it.denied },
+    { title: "No end", name: "incomplete", value: (it) => it.incomplete },
+    { title: "Time", name: "duration_ms", value: (it) => it.duration, text: (it) => format.duration(it.duration) },
+    { title: "Mean time", name: "mean_duration_ms", value: (it) => it.duration / it.timed, text: (it) => format.duration(it.duration / it.timed) },
+    { title: "Results", name: "result_bytes", value: (it) => it.results, text: (it) => format.bytes(it.results) },
+  ];
+  return (
+    <Panel id="tools" title="Tools" unit="calls, time and bytes returned" controls={<CsvButton name="tools" columns={columns} rows={() => rows} />}>
+      <DataTable name="tools" caption="Tools, by calls" columns={columns} rows={rows} />
+    </Panel>
+  );
+}
+
+const STATUS_COLORS: Record<string, string> = { success: COLORS[2], error: COLORS[5], aborted: COLORS[1], incomplete: COLORS[4], unknown: REST };
+
+export function Outcomes({ data, left, state, set }: PanelProps) {
+  const { groups, sessions } = data;
+  const counts = [...countBy(left, (it) => groups.status[sessions.group[it]])].sort((a, b) => b[1] - a[1]);
+  const rows = counts.map(([place, count]) => ({ place, count }));
+  const kinds = [...countBy(left, (it) => sessions.error_kind[it])].filter(([place]) => word(data, "error_kind", place) !== null);
+  kinds.sort((a, b) => b[1] - a[1]);
+  const troubles = byTrouble(data, left);
+  const most = Math.max(...troubles.map((it) => it.events));
+  const kindRows = kinds.map(([place, count]) => ({ place, count }));
+  const troubleColumns: Column<(typeof troubles)[number]>[] = [
+    { title: "Kind", name: "kind", value: (it) => word(data, "kind", it.kind) },
+    { title: "Code", name: "code", value: (it) => word(data, "code", it.code) },
+    { title: "Events", name: "events", value: (it) => it.events, bar: (it) => it.events / most, color: () => COLORS[5] },
+  ];
+  const statusColumns: Column<(typeof rows)[number]>[] = [
+    { title: "Status", name: "status", value: (it) => word(data, "status", it.place) },
+    { title: "Sessions", name: "sessions", value: (it) => it.count, bar: (it) => it.count / left.sessions.length, color: (it) => STATUS_COLORS[word(data, "status", it.place) ?? ""] ?? REST },
+  ];
+  const kindColumns: Column<(typeof kindRows)[number]>[] = [
+    { title: "Why sessions failed", name: "error_kind", value: (it) => word(data, "error_kind", it.place) },
+    { title: "Sessions", name: "sessions", value: (it) => it.count, bar: (it) => it.count / left.sessions.length, color: () => COLORS[5] },
+  ];
+  return (
+    <Panel id="outcomes" title="Outcomes" unit="sessions by how they ended, and what went wrong in them">
+      <div class="strip" aria-hidden="true">
+        {rows.map((it) => <span style={{ flexGrow: it.count, background: STATUS_COLORS[word(data, "status", it.place) ?? ""] ?? REST }} />)}
+      </div>
+      <div class="pair">
+        <div>
+          <DataTable name="statuses" caption="Sessions by status" columns={statusColumns} rows={rows} onOpen={(it) => set({ picked: { ...state.picked, status: [it.place] } })} />
+          {kindRows.length > 0 && <DataTable name="error-kinds" caption="Sessions by kind of error" columns={kindColumns} rows={kindRows} />}
+        </div>
+        <div>
+          <CsvButton name="errors" columns={troubleColumns} rows={() => troubles} />
+          <DataTable name="errors" caption="Errors, retries, denials, aborts" columns={troubleColumns} rows={troubles} />
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
+const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
+export function Hours({ data, left, state }: PanelProps) {
+  const values = byHour(data, left, state.measure);
+  const most = values.reduce((a, b) => (b > a ? b : a), 0);
+  const text = state.measure === "cost" ? format.money : format.count;
+  const rows = WEEKDAYS.flatMap((day, at) => Array.from({ length: 24 }, (_, hour) => ({ day, hour, value: values[at * 24 + hour] })));
+  return (
+    <Panel id="hours" title="Hours of the week" unit={`${UNITS[state.measure]} of sessions by when they began, ${data.timezone}`}
+      controls={
+        <CsvButton name="hours" rows={() => rows} columns={[
+          { title: "Day", name: "weekday", value: (it) => it.day },
+          { title: "Hour", name: "hour", value: (it) => it.hour },
+          { title: UNITS[state.measure], name: state.measure === "cost" ? "cost_usd" : state.measure, value: (it) => it.value },
+        ]} />
+      }
+    >
+      <div class="scroll" role="region" aria-label="Hours of the week" tabIndex={0}>
+        <table class="heat" data-name="hours">
+          <caption class="hidden">{UNITS[state.measure]} by weekday and hour</caption>
+          <thead><tr><td />{Array.from({ length: 24 }, (_, hour) => <th scope="col">{hour}</th>)}</tr></thead>
+          <tbody>
+            {WEEKDAYS.map((day, at) => (
+              <tr>
+                <th scope="row">{day.slice(0, 3)}</th>
+                {Array.from({ length: 24 }, (_, hour) => {
+                  const value = values[at * 24 + hour];
+                  const part = most > 0 && value > 0 ? Math.sqrt(value / most) : 0;
+                  const title = `${day} ${hour}:00: ${value === value ? text(value) : "none"}`;
+                  return (
+                    <td title={title} style={part > 0 ? { background: `color-mix(in srgb, ${COLORS[0]} ${Math.round(10 + part * 90)}%, transparent)` } : undefined}>
+                      <span class="hidden">{value === value ? text(value) : ""}</span>
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
+  );
+}
+
+export function Health({ data, left, state }: PanelProps) {
+  const { sessions } = data;
+  const usage = [...countBy(left, (it) => sessions.usage[it])].sort((a, b) => b[1] - a[1]).map(([place, count]) => ({ place, count }));
+  const sums = sumsBy(data, left, data.words.model.list.length + 1, seriesOf(data, "model"));
+  const unpriced = [...sums.keys()].filter((it) => sums[it]?.unpriced > 0).map((place) => ({ place, tokens: sums[place].unpriced }));
+  unpriced.sort((a, b) => b.tokens - a.tokens);
+  const picked = state.picked.runtime.map((it) => word(data, "runtime", it));
+  const findings = data.health.filter((it) => picked.length === 0 || picked.includes(it.runtime));
+  const about: Record<string, string> = {
+    exact: "the log gives all of it",
+    lower_bound: "the log is known to tell less, or has no end",
+    unknown: "the log does not say",
+    conflict: "the log's own numbers disagree",
+  };
+  const findingColumns: Column<(typeof findings)[number]>[] = [
+    { title: "File", name: "source_path", value: (it) => it.source_path, text: (it) => format.pathEnd(it.source_path, 48) },
+    { title: "Finding", name: "finding", value: (it) => it.finding },
+    { title: "Reason", name: "reason", value: (it) => it.reason },
+    { title: "Count", name: "count", value: (it) => it.count, text: (it) => `${format.count(it.count)} ${it.unit}` },
+    { title: "First line", name: "first_line", value: (it) => it.first_line },
+    { title: "Format", name: "format", value: (it) => it.format },
+  ];
+  const left_out = data.leftOut.findings;
+  return (
+    <Panel id="health" title="What not to trust" unit="what could not be read, has no price, or is a lower bound"
+      note={`What was lost of files is filtered by runtime only: it has no time.${left_out > 0 ? ` ${format.count(left_out)} more findings: agentlogs report health.` : ""}`}>
+      <div class="pair">
+        <div>
+          <DataTable name="usage" caption="Sessions by how far their tokens can be trusted" rows={usage} columns={[
+            { title: "Usage", name: "usage", value: (it) => word(data, "usage", it.place) },
+            { title: "Sessions", name: "sessions", value: (it) => it.count },
+            { title: "Meaning", name: "meaning", value: (it) => about[word(data, "usage", it.place) ?? ""] ?? "" },
+          ]} />
+          <DataTable name="unpriced" caption="Tokens that no cost covers" rows={unpriced} columns={[
+            { title: "Model", name: "model", value: (it) => word(data, "model", it.place) },
+            { title: "Tokens", name: "unpriced_tokens", value: (it) => it.tokens },
+          ]} />
+        </div>
+        <div>
+          <CsvButton name="health" columns={findingColumns} rows={() => findings} />
+          <DataTable name="findings" caption="What was lost of files" columns={findingColumns} rows={findings} page={8} />
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
+export { Name };

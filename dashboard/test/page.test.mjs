@@ -1,0 +1,338 @@
+// The page in a browser: its figures against `agentlogs report --format json`, before and after choosing filters; what it
+// asks of the world, which is nothing; and what logs that were made to harm do to it, which is nothing either.
+//
+// AGENTLOGS names the program, CHROMIUM the browser. `scripts/dashboard.sh` runs it.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { chromium } from "playwright-core";
+
+const program = process.env.AGENTLOGS;
+const root = new URL("../..", import.meta.url).pathname;
+const folder = mkdtempSync(join(tmpdir(), "agentlogs-dashboard-"));
+const logs = join(folder, "logs");
+const archive = join(folder, "archive");
+const file = join(folder, "page.html");
+
+/** Text that would be markup, script, a formula, or act on a terminal, where text of logs goes. */
+const HOSTILE = [
+  `</script><script>window.harmed=1</script>`,
+  `<img src=x onerror="window.harmed=1">`,
+  `"'><svg/onload=window.harmed=1>`,
+  `{{window.harmed=1}}\u0024{window.harmed=1}`,
+  `\u202egnorw\u2069\u001b[31m\u2028&lt;b&gt;`,
+  `=HYPERLINK("http://example.com","x")`,
+  `__proto__`,
+  `constructor`,
+];
+
+function run(...args) {
+  return execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+function report(name, ...args) {
+  return JSON.parse(run("report", name, "--archive", archive, "--timezone", "UTC", "--format", "json", ...args));
+}
+
+/** A session of Claude Code whose every name is hostile. */
+function hostileLog(text, at) {
+  const id = `deadbeef-0000-4000-8000-00000000000${at}`;
+  const time = (second) => `2026-10-0${at + 1}T08:00:0${second}.000Z`;
+  const common = { sessionId: id, cwd: `/work/${text}`, gitBranch: text, version: "2.0.0", userType: "external", isSidechain: false };
+  const usage = { input_tokens: 10, output_tokens: 20, cache_read_input_tokens: 100, cache_creation_input_tokens: 5 };
+  const records = [
+    { ...common, type: "user", uuid: "u1", parentUuid: null, timestamp: time(0), message: { role: "user", content: text } },
+    { ...common, type: "assistant", uuid: "a1", parentUuid: "u1", timestamp: time(1), requestId: `r${at}`, message: { id: `m${at}`, type: "message", role: "assistant", model: text, usage, stop_reason: "tool_use", content: [{ type: "tool_use", id: `t${at}`, name: text, input: { file_path: text, command: text } }] } },
+    { ...common, type: "user", uuid: "u2", parentUuid: "a1", timestamp: time(2), message: { role: "user", content: [{ type: "tool_result", tool_use_id: `t${at}`, is_error: true, content: text }] } },
+    { ...common, type: "system", subtype: "api_error", level: "error", uuid: "e1", parentUuid: "u2", timestamp: time(3), error: { status: 500, message: text }, content: text },
+  ];
+  return records.map((it) => `${JSON.stringify(it)}\n`).join("");
+}
+
+let browser;
+before(async () => {
+  cpSync(join(root, "sample-logs"), join(logs, "samples"), { recursive: true });
+  mkdirSync(join(logs, "hostile"));
+  HOSTILE.forEach((text, at) => {
+    const path = join(logs, "hostile", `deadbeef-0000-4000-8000-00000000000${at}.jsonl`);
+    writeFileSync(path, hostileLog(text, at));
+    writeFileSync(path.replace(".jsonl", ".meta.json"), JSON.stringify({ labels: { [`hostile${at % 2}`]: text } }));
+  });
+  run("ingest", logs, "--archive", archive);
+  run("dashboard", file, "--archive", archive, "--timezone", "UTC");
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+});
+
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The page, and all that it complained of or asked for. */
+async function open(fragment = "", options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("console", (it) => ["error", "warning"].includes(it.type()) && complaints.push(it.text()));
+  page.on("pageerror", (it) => complaints.push(String(it)));
+  page.on("dialog", (it) => complaints.push(`dialog ${it.message()}`));
+  page.on("request", (it) => it.url().startsWith("file:") || it.url().startsWith("data:,") || it.url().startsWith("blob:") || complaints.push(`request ${it.url()}`));
+  await page.goto(`file://${file}${fragment}`);
+  await page.waitForSelector("#totals");
+  return { page, complaints, close: () => context.close() };
+}
+
+/** A figure in sum, NaN if it is unknown. */
+async function figure(page, name) {
+  const value = await page.getAttribute(`#totals [data-name=${name}]`, "value");
+  return value === null ? NaN : Number(value);
+}
+
+/** All rows of a table, as numbers and texts; of pages that it has, all. */
+async function rowsOf(page, name) {
+  const table = page.locator(`table[data-name="${name}"]`).first();
+  const section = table.locator("xpath=ancestor::*[self::section or self::dialog or self::details][1]");
+  const turn = async (name) => {
+    const caption = await table.locator("caption").textContent();
+    const button = section.getByRole("navigation", { name: `Pages of ${caption}`, exact: true }).getByRole("button", { name });
+    if ((await button.count()) === 0 || (await button.first().isDisabled())) return false;
+    await button.first().click();
+    return true;
+  };
+  while (await turn("Previous"));
+  const rows = [];
+  for (;;) {
+    rows.push(...(await table.locator("tbody tr").evaluateAll((rows) =>
+      rows.map((row) => [...row.children].map((cell) => {
+        const data = cell.querySelector("data");
+        return data ? Number(data.value) : cell.querySelector(".unknown") || cell.matches(".unknown") ? null : cell.querySelector("bdi")?.title || cell.textContent;
+      })),
+    )));
+    if (!(await turn("Next"))) return rows;
+  }
+}
+
+const near = (a, b) => (a === null || a === undefined || Number.isNaN(a) ? b === null || b === undefined || Number.isNaN(b) : Math.abs(a - b) < 1e-6);
+
+/** The page's figures are those of the reports with these filters. */
+async function agrees(page, filters) {
+  const [cost] = [report("cost", "--by", "status", ...filters)];
+  const sum = (rows, name) => {
+    const known = rows.map((it) => it[name]).filter((it) => it !== null);
+    return known.length > 0 ? known.reduce((a, b) => a + b, 0) : NaN;
+  };
+  for (const name of ["cost_usd", "total_tokens", "turns"]) {
+    const [own, theirs] = [await figure(page, name), sum(cost, name)];
+    assert.ok(near(own, name === "turns" ? theirs || 0 : theirs), `${name} ${own} ${theirs} ${filters}`);
+  }
+  const sessions = report("sessions", "--by", "status", ...filters);
+  assert.equal(await figure(page, "sessions"), sum(sessions, "sessions") || 0, `sessions ${filters}`);
+  const tools = report("tools", "--by", "tool", ...filters);
+  assert.equal(await figure(page, "calls"), sum(tools, "calls") || 0, `calls ${filters}`);
+  // Row by row: the models, and the tools.
+  const models = new Map(report("cost", "--by", "model", ...filters).map((it) => [it.model, it]));
+  const shown = (await rowsOf(page, "where")).filter((it) => it.length > 1);
+  assert.equal(shown.length, models.size, `models ${filters}`);
+  for (const row of shown) {
+    const theirs = models.get(row[0]) ?? [...models].find(([name]) => visible(name) === row[0])?.[1];
+    assert.ok(theirs, `no model ${row[0]}`);
+    const names = ["cost_usd", "total_tokens", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_hit_rate", "unpriced_tokens", "turns", "sessions"];
+    names.forEach((name, at) => assert.ok(near(row[at + 2], theirs[name]), `${name} of ${row[0]}: ${row[at + 2]} ${theirs[name]} ${filters}`));
+  }
+  const byName = new Map(tools.map((it) => [visible(it.tool), it]));
+  for (const row of (await rowsOf(page, "tools")).filter((it) => it.length > 1)) {
+    const theirs = byName.get(row[0]);
+    assert.ok(theirs, `no tool ${row[0]}`);
+    const names = ["calls", "errors", "error_rate", "denied", "incomplete", "duration_ms", null, "result_bytes"];
+    names.forEach((name, at) => name && assert.ok(near(row[at + 1], theirs[name]), `${name} of ${row[0]}: ${row[at + 1]} ${theirs[name]}`));
+  }
+  const troubles = report("errors", "--by", "kind,code", ...filters);
+  const errors = (await rowsOf(page, "errors")).filter((it) => it.length > 1);
+  assert.equal(errors.reduce((all, it) => all + it[2], 0), sum(troubles, "events") || 0, `errors ${filters}`);
+}
+
+/** As the page shows text that would act on somebody. */
+function visible(text) {
+  return text === null ? null : text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (it) => `\\u{${it.charCodeAt(0).toString(16)}}`);
+}
+
+/** Chooses one value of a filter, by hand. */
+async function choose(page, dimension, value) {
+  const choice = page.locator(`details[data-dimension=${dimension}]`);
+  await choice.locator("summary").click();
+  await choice.locator("label").filter({ has: page.locator(`bdi:text-is(${JSON.stringify(value)})`) }).locator("input").click();
+  await page.keyboard.press("Escape");
+}
+
+test("the figures are those of the reports, before and after choosing filters", async () => {
+  const { page, complaints, close } = await open();
+  await agrees(page, []);
+  await choose(page, "runtime", "claude");
+  await agrees(page, ["--runtime", "claude"]);
+  await choose(page, "status", "success");
+  await agrees(page, ["--runtime", "claude", "--status", "success"]);
+  await page.fill("input[name=since]", "2026-09-30");
+  await page.fill("input[name=until]", "2026-10-05");
+  await agrees(page, ["--runtime", "claude", "--status", "success", "--since", "2026-09-30", "--until", "2026-10-05"]);
+  await page.click("text=Clear filters");
+  await agrees(page, []);
+  await choose(page, "label", "team=compiler");
+  await agrees(page, ["--label", "team=compiler"]);
+  await page.click("text=Clear filters");
+  await choose(page, "model", "gpt-5.5");
+  await agrees(page, ["--model", "gpt-5.5"]);
+  await page.click("text=Clear filters");
+  await choose(page, "project", "/work/shop");
+  await agrees(page, ["--project", "/work/shop"]);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test("every period of the chart is that of the report", async () => {
+  for (const per of ["day", "week", "month"]) {
+    const { page, complaints, close } = await open(`#per=${per}&by=runtime`);
+    await page.locator("#time details.numbers > summary").first().click();
+    const rows = await rowsOf(page, "over-time");
+    const theirs = report("cost", "--by", `${per},runtime`).filter((it) => it[per] !== null);
+    assert.equal(rows.length, theirs.length);
+    for (const row of rows) {
+      const it = theirs.find((it) => it[per] === row[0] && it.runtime === row[1]);
+      assert.ok(it, `${row}`);
+      assert.ok(near(row[2], it.cost_usd) && near(row[3], it.total_tokens) && row[11] === it.sessions, `${row} ${JSON.stringify(it)}`);
+    }
+    assert.deepEqual(complaints, []);
+    await close();
+  }
+});
+
+test("a view can be linked", async () => {
+  const first = await open();
+  await choose(first.page, "runtime", "codex");
+  await first.page.click("#time button:text-is('tokens')");
+  await first.page.fill("#sessions input[type=search]", "shop");
+  const fragment = await first.page.evaluate(() => location.hash);
+  const figures = await first.page.textContent("#totals");
+  const second = await open(fragment);
+  assert.equal(await second.page.textContent("#totals"), figures);
+  assert.equal(await second.page.inputValue("#sessions input[type=search]"), "shop");
+  assert.match(await second.page.textContent("#time h2"), /Tokens over time/);
+  assert.deepEqual([...first.complaints, ...second.complaints], []);
+  await first.close();
+  await second.close();
+});
+
+test("nonsense in the fragment does nothing", async () => {
+  const { page, complaints, close } = await open("#since=yesterday&runtime=%3Cscript%3E&measure=__proto__&session=x&by=&per=%");
+  await agrees(page, []);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test("a session opens to its timeline", async () => {
+  const { page, complaints, close } = await open();
+  await page.fill("#sessions input[type=search]", "019b21d0-7a10-7c31-9a55-3c0de5a10001");
+  await page.click("#sessions tbody th button");
+  await page.waitForSelector("dialog[open]");
+  const rows = await rowsOf(page, "timeline");
+  const costs = rows.map((it) => Number(it[8])).filter((it) => it > 0);
+  assert.ok(near(costs.reduce((a, b) => a + b, 0), 0.024084), `${costs}`);
+  assert.match(await page.evaluate(() => decodeURIComponent(location.hash)), /session=codex\/019b21d0/);
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+  // By hand too, without a pointer.
+  await page.focus("#sessions tbody th button");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog[open]");
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test("hostile names are text", async () => {
+  const { page, complaints, close } = await open();
+  const models = (await rowsOf(page, "where")).map((it) => it[0]);
+  const projects = (await page.locator("details[data-dimension=project] bdi").allTextContents());
+  for (const text of HOSTILE) {
+    assert.ok(models.includes(visible(text)), `model ${text}`);
+    assert.ok(projects.includes(visible(`/work/${text}`)), `project ${text}`);
+  }
+  for (let at = 0; at < HOSTILE.length; at++) {
+    await page.evaluate((hash) => (location.hash = hash), `session=claude/deadbeef-0000-4000-8000-00000000000${at}`);
+    await page.waitForSelector("dialog[open]");
+    assert.ok((await page.textContent("dialog")).includes(visible(HOSTILE[at])));
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("dialog", { state: "detached" });
+  }
+  assert.equal(await page.evaluate(() => window.harmed), undefined);
+  assert.equal(await page.locator("#page script, #page img, #page svg, #page iframe").count(), 0);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("[aria-label='Download by-model as CSV']")]);
+  const csv = readFileSync(await download.path(), "utf8");
+  assert.ok(csv.includes(`"'=HYPERLINK(""http://example.com"",""x"")"`), csv);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test("the policy of the page forbids what it does not need", async () => {
+  const { page, complaints, close } = await open();
+  const tried = await page.evaluate(async () => {
+    const out = [];
+    try {
+      await fetch("http://127.0.0.1:9/");
+      out.push("fetch");
+    } catch { /* forbidden */ }
+    const script = document.createElement("script");
+    script.textContent = "window.harmed = 1";
+    document.body.append(script);
+    const box = document.createElement("div");
+    box.innerHTML = "<img src=x onerror='window.harmed = 1'><p style='color: red'>x</p>";
+    document.body.append(box);
+    await new Promise((done) => setTimeout(done, 200));
+    if (window.harmed) out.push("script");
+    if (getComputedStyle(box.querySelector("p")).color === "rgb(255, 0, 0)") out.push("style");
+    return out;
+  });
+  assert.deepEqual(tried, []);
+  assert.ok(complaints.some((it) => it.includes("Content Security Policy")));
+  await close();
+});
+
+test("it is readable in the dark, on a phone and on paper", async () => {
+  for (const options of [{ colorScheme: "dark" }, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }]) {
+    const { page, complaints, close } = await open("", options);
+    // A phone makes room for what is too wide: its own width is what counts.
+    const widest = await page.evaluate(() => Math.max(document.documentElement.scrollWidth, innerWidth));
+    assert.equal(widest, options.viewport?.width ?? 1280);
+    // Text against its ground, by WCAG's ratio.
+    const worst = await page.evaluate(() => {
+      const light = ([r, g, b]) => {
+        const [x, y, z] = [r, g, b].map((it) => (it / 255 <= 0.03928 ? it / 255 / 12.92 : ((it / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+      };
+      const parse = (text) => text.match(/[\d.]+/g).map(Number);
+      const ground = (element) => {
+        for (let it = element; it; it = it.parentElement) {
+          const color = parse(getComputedStyle(it).backgroundColor);
+          if (color[3] === undefined || color[3] === 1) return color;
+        }
+        return [255, 255, 255];
+      };
+      return Math.min(...[...document.querySelectorAll("h1, h2, h3, p, dt, dd, th, td, summary, button:not(:disabled), small, caption, a")].filter((it) => it.textContent.trim() && it.checkVisibility() && !it.matches(".heat td")).map((it) => {
+        const [a, b] = [light(parse(getComputedStyle(it).color)), light(ground(it))];
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+      }));
+    });
+    assert.ok(worst >= 4.5, `contrast ${worst}`);
+    assert.deepEqual(complaints, []);
+    await close();
+  }
+  const { page, close } = await open();
+  assert.ok((await page.pdf()).length > 10_000);
+  // What cannot be seen can be heard: everything that can be used has a name.
+  const nameless = await page.evaluate(() =>
+    [...document.querySelectorAll("button, input, summary, [role=img], [role=region]")].filter((it) => !(it.getAttribute("aria-label") || it.textContent.trim() || it.labels?.length)).map((it) => it.outerHTML),
+  );
+  assert.deepEqual(nameless, []);
+  await close();
+});

@@ -1,0 +1,129 @@
+//! The page of `agentlogs dashboard`: its data against the reports. `dashboard/test` looks at it in a browser.
+
+use std::io::Read;
+
+use agentlogs::builder::Content;
+use agentlogs::dashboard::{About, Page, page};
+use agentlogs::frames::frames;
+use agentlogs::reports::{self, Cost, Frames, Options, Scope};
+use base64::Engine;
+use polars::prelude::*;
+use serde_json::Value;
+
+use crate::{facts, settled};
+
+fn tables() -> Frames {
+    let tables = settled(facts(Content::None));
+    frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
+}
+
+fn made(tables: &Frames, scope: &Scope, cost: Cost) -> Page {
+    page(tables, scope, cost, About::default()).unwrap()
+}
+
+/// What stands in the page, unpacked.
+fn data(page: &Page) -> Value {
+    let (_, rest) = page.html.split_once("id=\"data\">").unwrap();
+    let (packed, _) = rest.split_once('<').unwrap();
+    let packed = base64::engine::general_purpose::STANDARD.decode(packed).unwrap();
+    let mut json = Vec::new();
+    flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut json).unwrap();
+    serde_json::from_slice(&json).unwrap()
+}
+
+fn numbers<'a>(data: &'a Value, table: &str, column: &str) -> impl Iterator<Item = Option<i64>> + 'a {
+    data[table][column].as_array().unwrap_or_else(|| panic!("{table}.{column}")).iter().map(Value::as_i64)
+}
+
+fn sum(data: &Value, table: &str, column: &str) -> i64 {
+    numbers(data, table, column).flatten().sum()
+}
+
+fn scope(only: &[(&str, &str)], since: Option<&str>) -> Scope {
+    Scope {
+        only: only.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        since: since.map(|it| it.parse().unwrap()),
+        ..Scope::default()
+    }
+}
+
+/// What the page adds up is what the reports say, whatever the filters and the cost.
+#[test]
+fn the_page_adds_up_to_the_reports() {
+    let tables = tables();
+    let scopes = [
+        scope(&[], None),
+        scope(&[("runtime", "codex")], None),
+        scope(&[("model", "claude-*")], Some("2026-10-01")),
+        scope(&[("status", "error"), ("project", "*/shop")], None),
+        scope(&[("label:team", "compiler")], None),
+    ];
+    for scope in scopes {
+        for cost in [Cost::Auto, Cost::Reported, Cost::Computed] {
+            let data = data(&made(&tables, &scope, cost));
+            let total = |report: &str| {
+                let options = Options { scope: scope.clone(), cost, total: true, ..Options::default() };
+                reports::find(report).unwrap().run(tables.clone(), &options).unwrap().total.unwrap()
+            };
+            let whole = |frame: &DataFrame, name: &str| -> i64 {
+                let value = frame.column(name).unwrap().cast(&DataType::Int64).unwrap();
+                value.i64().unwrap().get(0).unwrap_or_default()
+            };
+            let costs = total("cost");
+            for name in ["total_tokens", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"] {
+                assert_eq!(sum(&data, "turns", name), whole(&costs, name), "{name} {scope:?}");
+            }
+            assert_eq!(sum(&data, "turns", "unpriced_tokens"), whole(&costs, "unpriced_tokens"), "{scope:?} {cost:?}");
+            assert_eq!(sum(&data, "turns", "turns"), whole(&costs, "turns"), "{scope:?}");
+            let usd = costs.column("cost_usd").unwrap().f64().unwrap().get(0).unwrap_or_default();
+            let own = sum(&data, "turns", "cost") as f64 / 1e9;
+            assert!((own - usd).abs() < 1e-7, "{own} {usd} {scope:?} {cost:?}");
+            let tools = total("tools");
+            for (column, name) in
+                [("rows", "calls"), ("error", "errors"), ("denied", "denied"), ("result_bytes", "result_bytes")]
+            {
+                assert_eq!(sum(&data, "tools", column), whole(&tools, name), "{name} {scope:?}");
+            }
+            assert_eq!(sum(&data, "troubles", "rows"), whole(&total("errors"), "events"), "{scope:?}");
+            assert_eq!(sum(&data, "sessions", "listed"), whole(&total("sessions"), "sessions"), "{scope:?}");
+        }
+    }
+}
+
+/// Nothing of a log stands in the page as it is: there is no markup to be.
+#[test]
+fn the_page_holds_no_text_of_a_log() {
+    let tables = tables();
+    let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{2028}'\"&";
+    let named = |frame: LazyFrame, names: &[&str]| {
+        let texts = names.iter().map(|it| (lit(hostile) + col(*it)).alias(*it)).collect::<Vec<_>>();
+        frame.with_columns(texts)
+    };
+    let tables = tables.into_iter().map(|(name, frame)| {
+        let frame = match name {
+            "sessions" => named(frame, &["model", "project", "status", "error_kind", "error_message", "usage"]),
+            "turns" => named(frame, &["model", "agent"]),
+            "tool_calls" => named(frame, &["tool", "category", "mcp_server", "target", "status"]),
+            "events" => named(frame, &["kind", "code", "message"]),
+            "rejects" => named(frame, &["reason"]),
+            _ => frame,
+        };
+        (name, frame)
+    });
+    let page = made(&tables.collect(), &Scope::default(), Cost::Auto);
+    let empty = made(&tables_without_rows(), &Scope::default(), Cost::Auto);
+    let (before, rest) = empty.html.split_once("id=\"data\">").unwrap();
+    let (_, after) = rest.split_once('<').unwrap();
+    // All but the data is the same for every archive, and the data is letters and digits.
+    let packed = page.html.strip_prefix(before).unwrap().strip_suffix(after).unwrap();
+    let packed = packed.strip_prefix("id=\"data\">").unwrap().strip_suffix('<').unwrap();
+    assert!(packed.bytes().all(|it| it.is_ascii_alphanumeric() || b"+/=".contains(&it)));
+    let words = data(&page)["words"]["model"]["list"].to_string();
+    assert!(words.contains("</script>"), "{words}");
+    assert!(before.contains("default-src 'none'; script-src 'sha256-") && before.contains("style-src 'sha256-"));
+    assert!(!before.contains("unsafe"));
+}
+
+fn tables_without_rows() -> Frames {
+    tables().into_iter().map(|(name, frame)| (name, frame.limit(0))).collect()
+}
