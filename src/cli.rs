@@ -233,6 +233,12 @@ pub struct Report {
     /// Large numbers, bytes and times in short: 3.1M, 2 MB, 4m 10s
     #[arg(long)]
     pub human: bool,
+    /// Draw the rows in place of their table: lines over time, else bars, of the column of --sort or the first
+    #[arg(long, conflicts_with = "format")]
+    pub chart: bool,
+    /// Write that chart to a file as well
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
     #[command(flatten)]
     pub from: From,
     #[command(flatten)]
@@ -249,7 +255,8 @@ fn reports() -> String {
          agentlogs report cost --by week,model --since 30d\n  \
          agentlogs report tools --by mcp_server,tool --runtime claude --sort errors\n  \
          agentlogs report sessions --by label:experiment --format csv\n  \
-         agentlogs report cost --by session --project '*/shop' --limit 20"
+         agentlogs report cost --by session --project '*/shop' --limit 20\n  \
+         agentlogs report cost --by week,runtime --chart --svg weeks.svg"
     )
 }
 

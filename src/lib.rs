@@ -15,7 +15,7 @@
 //! ---------- below here only with the feature `archive` (polars)
 //! frames     tables -> polars frames; the only place that spells column names
 //! archive    frames <-> parquet                                  (parquet: files that every engine reads)
-//! query, reports, compare, dashboard, export, render, measure
+//! query, reports, compare, dashboard, export, render, chart, measure
 //! ```
 //!
 //! What is nowhere: adapters do no I/O and know neither clock nor environment nor polars; no format's name stands outside
@@ -38,6 +38,8 @@ pub mod adapters;
 #[cfg(feature = "archive")]
 pub mod archive;
 pub mod builder;
+#[cfg(feature = "archive")]
+pub mod chart;
 #[cfg(feature = "archive")]
 pub mod compare;
 pub mod costs;

@@ -1,9 +1,14 @@
 //! `agentlogs report`: the archive's rows grouped by dimensions.
 
+use std::fs;
+use std::io::{IsTerminal, Write};
+
 use agentlogs::archive::Archive;
+use agentlogs::chart::Chart;
 use agentlogs::prices::Catalog;
 use agentlogs::render;
 use agentlogs::reports::{self, Cost, Error, Options, Scope};
+use anyhow::Context;
 use polars::prelude::*;
 
 use super::{Outcome, WrongCommandLine, complain, print, say, tables};
@@ -24,6 +29,22 @@ pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
     let has_cost = report.measures().iter().any(|it| it.name.ends_with("cost_usd"));
     let prices = if is_for_people && has_cost { Some(priced_with(&args.from)?) } else { None };
     let answer = report.run(tables(args.from)?, &options).map_err(wrong)?;
+    if args.chart || args.svg.is_some() {
+        let chart = chart(report, &answer.rows, options.sort.as_deref())?;
+        if let Some(path) = &args.svg {
+            let svg = chart.svg().map_err(anyhow::Error::msg)?;
+            fs::write(path, svg).with_context(|| path.display().to_string())?;
+        }
+        if args.chart {
+            let mut out = std::io::stdout().lock();
+            out.write_all(chart.text(width()).as_bytes())?;
+            out.flush()?;
+            if chart.left_out > 0 {
+                complain(format_args!("{} values are unknown or left out", render::grouped(chart.left_out)));
+            }
+            return Ok(Outcome::Done);
+        }
+    }
     let total = answer.total.filter(|_| answer.rows.height() > 1);
     let has_total = total.is_some();
     let rows = match total {
@@ -38,6 +59,30 @@ pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
         say(&prices);
     }
     Ok(Outcome::Done)
+}
+
+/// The rows as a chart: of the column that they are sorted by, or the first that measures something.
+fn chart(report: &reports::Report, rows: &DataFrame, sort: Option<&str>) -> anyhow::Result<Chart> {
+    let wrong = |text: String| anyhow::Error::from(WrongCommandLine(text));
+    let measures: Vec<&str> = report.measures().iter().map(|it| it.name).collect();
+    let is_number = |name: &str| rows.column(name).is_ok_and(|it| it.dtype().is_primitive_numeric());
+    let measure = sort.or_else(|| measures.iter().copied().find(|it| is_number(it)));
+    let Some(measure) = measure.filter(|it| measures.contains(it) && is_number(it)) else {
+        return Err(wrong(match sort {
+            Some(column) => format!("{column} is no number to draw"),
+            None => format!("report {} has no numbers to draw", report.name),
+        }));
+    };
+    let names = rows.get_column_names();
+    let dimensions: Vec<&str> = names.iter().map(|it| it.as_str()).take_while(|it| !measures.contains(it)).collect();
+    Ok(Chart::of(rows, &dimensions, measure)?)
+}
+
+/// Columns of the terminal, or of a page.
+fn width() -> u16 {
+    let is_terminal = std::io::stdout().is_terminal();
+    let own = if is_terminal { comfy_table::Table::new().width() } else { None };
+    own.unwrap_or(100).clamp(40, 240)
 }
 
 /// Which cost is asked for.
