@@ -250,9 +250,12 @@ export function Scatter({ label, points, xText, yText, onPick, of }: { label: st
             const size = Math.round(4 * devicePixelRatio);
             const cells = new Map<number, number>();
             const bold: [number, number][] = [];
+            // Both scales are linear: two places tell all.
+            const [x0, y0] = [chart.valToPos(0, "x", true), chart.valToPos(0, "y", true)];
+            const [dx, dy] = [chart.valToPos(1, "x", true) - x0, chart.valToPos(1, "y", true) - y0];
             for (let at = 0; at < points.length; at++) {
-              const x = chart.valToPos(xs[at], "x", true);
-              const y = chart.valToPos(ys[at], "y", true);
+              const x = x0 + dx * xs[at];
+              const y = y0 + dy * ys[at];
               if (points[at].isBold) bold.push([x, y]);
               else {
                 const key = Math.round(x / size) * 65536 + Math.round(y / size);
@@ -278,8 +281,9 @@ export function Scatter({ label, points, xText, yText, onPick, of }: { label: st
         ],
       },
     };
-    const sorted = Float64Array.from(xs).sort();
-    return { options, data: [sorted, sorted] as unknown as uPlot.AlignedData };
+    // The points are drawn by hand: uPlot needs no more than the ends.
+    const ends = edges(xs);
+    return { options, data: [ends, ends] as uPlot.AlignedData };
   };
   const pick = (left: number, top: number, chart: uPlot) => {
     let [best, distance] = [-1, 15 ** 2];

@@ -39,8 +39,7 @@ export interface LeftOut {
 }
 
 export type WordKind =
-  | "runtime" | "model" | "project" | "status" | "call_status" | "usage" | "error_kind" | "tool" | "category"
-  | "mcp_server" | "kind" | "code";
+  | "runtime" | "model" | "project" | "status" | "call_status" | "usage" | "error_kind" | "tool" | "kind" | "code";
 
 /** Columns of numbers, all of one length. */
 export type Columns<Name extends string> = Record<Name, Float64Array> & { length: number };
@@ -52,8 +51,8 @@ export type Turns = Columns<
   | "cache_write_tokens" | "unpriced_tokens" | "turns"
 >;
 export type Tools = Columns<
-  | "group" | "day" | "tool" | "category" | "mcp_server" | "rows" | "error" | "denied" | "incomplete" | "duration_ms_known"
-  | "duration_ms" | "args_bytes" | "result_bytes"
+  | "group" | "day" | "tool" | "rows" | "error" | "denied" | "incomplete" | "duration_ms_known"
+  | "duration_ms" | "result_bytes"
 >;
 export type Troubles = Columns<"group" | "day" | "kind" | "code" | "rows">;
 export type Groups = Columns<"runtime" | "model" | "project" | "status" | "labels">;
@@ -114,8 +113,8 @@ export interface Data {
   leftOut: LeftOut;
 }
 
-/** What stands for the sum of a session's cells. */
-const AS_CELLS = -1;
+/** What stands for the sum of a session's cells, or of a cell's kinds of tokens. */
+const AS_SUM = -1;
 /** Minutes of a day. */
 export const DAY = 1440;
 
@@ -161,10 +160,19 @@ function sums(turns: Turns, column: Float64Array, sessions: number): Float64Arra
 export async function read(base64: string): Promise<Data> {
   const packed = await unpacked(base64);
   const turns = columns<Turns>(packed.turns, ["session", "day"]);
+  for (let at = 0; at < turns.length; at++) {
+    if (turns.total_tokens[at] !== AS_SUM) continue;
+    let sum = NaN;
+    for (const column of [turns.input_tokens, turns.output_tokens, turns.cache_read_tokens, turns.cache_write_tokens]) {
+      const value = column[at];
+      if (value === value) sum = sum === sum ? sum + value : value;
+    }
+    turns.total_tokens[at] = sum;
+  }
   const sessions = columns<Sessions>(packed.sessions, ["started"], ["id", "error_message"]);
   for (const [column, cells] of [[sessions.cost, turns.cost], [sessions.tokens, turns.total_tokens]]) {
     const sum = sums(turns, cells, sessions.length);
-    for (let at = 0; at < column.length; at++) if (column[at] === AS_CELLS) column[at] = sum[at];
+    for (let at = 0; at < column.length; at++) if (column[at] === AS_SUM) column[at] = sum[at];
   }
   sessions.day = sessions.started.map((it) => Math.floor(it / DAY));
   const timelines = new Map<number, Timeline>();

@@ -184,8 +184,19 @@ export function countBy(left: Left, placeOf: (session: number) => number): Map<n
   return out;
 }
 
+/** Sorted once for what is left. */
+const sorted = new WeakMap<Left, Map<Float64Array, Float64Array>>();
+
 /** The values that are known, from the smallest to the largest. */
 export function known(left: Left, column: Float64Array): Float64Array {
+  const columns = sorted.get(left) ?? new Map<Float64Array, Float64Array>();
+  sorted.set(left, columns);
+  const values = columns.get(column) ?? sortedOf(left, column);
+  columns.set(column, values);
+  return values;
+}
+
+function sortedOf(left: Left, column: Float64Array): Float64Array {
   const values = new Float64Array(left.sessions.length);
   let size = 0;
   for (const session of left.sessions) if (column[session] === column[session]) values[size++] = column[session];
@@ -270,7 +281,7 @@ export const FEW = 5;
 export function runaways(data: Data, left: Left): { above: number; sessions: number[] } {
   const sorted = known(left, data.sessions.cost);
   const above = Math.max(FAR * quantile(sorted, 0.5), 1);
-  const sessions = [...left.sessions].filter((it) => data.sessions.cost[it] >= above);
+  const sessions = Array.from(left.sessions.filter((it) => data.sessions.cost[it] >= above));
   sessions.sort((a, b) => data.sessions.cost[b] - data.sessions.cost[a]);
   return { above, sessions: sessions.slice(0, Math.ceil((sorted.length * FEW) / 100)) };
 }

@@ -232,8 +232,8 @@ export function Distribution({ data, left, open }: PanelProps & { open: (session
   const far = runaways(data, left);
   const isFar = new Set(far.sessions);
   const rows = edges.map((from, at) => ({ from, to: edges[at + 1] ?? NaN, count: counts[at] }));
-  const shown = [...left.sessions].filter((it) => sessions.cost[it] > 0 && sessions.turns[it] > 0);
-  const points = shown.map((it) => ({ x: sessions.turns[it], y: usd(sessions.cost[it]), isBold: isFar.has(it) }));
+  const shown = left.sessions.filter((it) => sessions.cost[it] > 0 && sessions.turns[it] > 0);
+  const points = Array.from(shown, (it) => ({ x: sessions.turns[it], y: usd(sessions.cost[it]), isBold: isFar.has(it) }));
   const notes = [`Median ${format.money(usd(quantile(costs, 0.5)))}, nine of ten at most ${format.money(usd(quantile(costs, 0.9)))}, dearest ${format.money(usd(quantile(costs, 1)))}.`];
   if (zero > 0) notes.push(`${format.count(zero)} cost nothing.`);
   if (unknown > 0) notes.push(`Of ${format.count(unknown)} the cost is unknown.`);

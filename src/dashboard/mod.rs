@@ -32,6 +32,8 @@ const PLACE: &str = "@DATA@";
 const FINDINGS: usize = 300;
 /// Different models, projects, tools and so on; the rest is one.
 const WORDS: usize = 500;
+/// Stands for the sum of the four kinds of tokens, which nearly every total is.
+const AS_PARTS: Option<i64> = Some(-1);
 /// Rows of one timeline.
 const ROWS_OF_ONE: usize = 1_500;
 
@@ -110,8 +112,6 @@ struct Vocabulary {
     usage: Words,
     error_kind: Words,
     tool: Words,
-    category: Words,
-    mcp_server: Words,
     kind: Words,
     code: Words,
 }
@@ -129,8 +129,6 @@ impl Vocabulary {
             usage: words(vec![all.texts("usage", places)?]),
             error_kind: words(vec![all.texts("error_kind", places)?]),
             tool: words(vec![texts(&cells.tools, "tool")?, texts(calls, "tool")?]),
-            category: words(vec![texts(&cells.tools, "category")?]),
-            mcp_server: words(vec![texts(&cells.tools, "mcp_server")?]),
             kind: words(vec![texts(&cells.troubles, "kind")?, texts(events, "kind")?]),
             code: words(vec![texts(&cells.troubles, "code")?, texts(events, "code")?]),
         })
@@ -219,15 +217,18 @@ fn of_turns(cells: &DataFrame, all: &Sessions<'_>, places: &Places, words: &Voca
     table.growing("day", pick(&rows, &whole(cells, "day")?));
     table.numbers("model", words.model.column(pick(&rows, &texts(cells, "model")?)));
     table.numbers("cost", pick(&rows, &money(cells, "cost_usd")?));
-    for name in [
-        "total_tokens",
-        "input_tokens",
-        "output_tokens",
-        "cache_read_tokens",
-        "cache_write_tokens",
-        "unpriced_tokens",
-        "turns",
-    ] {
+    let mut parts = vec![None; rows.len()];
+    for name in ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"] {
+        let values: Vec<Option<i64>> = pick(&rows, &whole(cells, name)?).collect();
+        for (sum, value) in parts.iter_mut().zip(&values) {
+            *sum = plus(*sum, *value);
+        }
+        table.numbers(name, values);
+    }
+    let total = whole(cells, "total_tokens")?;
+    table
+        .numbers("total_tokens", pick(&rows, &total).zip(parts).map(|(it, sum)| if it == sum { AS_PARTS } else { it }));
+    for name in ["unpriced_tokens", "turns"] {
         table.numbers(name, pick(&rows, &whole(cells, name)?));
     }
     Ok(table)
@@ -241,14 +242,11 @@ fn of_tools(
     groups: &[usize],
     words: &Vocabulary,
 ) -> PolarsResult<Table> {
-    const SUMS: [&str; 8] =
-        ["rows", "error", "denied", "incomplete", "duration_ms_known", "duration_ms", "args_bytes", "result_bytes"];
+    const SUMS: [&str; 7] =
+        ["rows", "error", "denied", "incomplete", "duration_ms_known", "duration_ms", "result_bytes"];
     let days = whole(cells, "day")?;
     let tools = words.tool.column(texts(cells, "tool")?);
-    let categories = words.category.column(texts(cells, "category")?);
-    let servers = words.mcp_server.column(texts(cells, "mcp_server")?);
-    let keys = |row: usize| [days[row], tools[row], categories[row], servers[row]];
-    added_up(cells, all, places, groups, &["day", "tool", "category", "mcp_server"], keys, &SUMS)
+    added_up(cells, all, places, groups, &["day", "tool"], |row| [days[row], tools[row]], &SUMS)
 }
 
 /// The cells of what went wrong, added up over sessions that are alike.

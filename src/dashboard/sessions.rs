@@ -9,8 +9,10 @@ use polars::prelude::*;
 use super::Vocabulary;
 use super::table::{Table, money, number, plus, texts, whole};
 
-/// Sessions that the page's list holds at most; the dearest, the newest and those that failed come first.
-const NAMED: usize = 20_000;
+/// So many sessions the page lists all. Of more it lists some, for their ids are what packs worst: the dearest, the newest,
+/// the longest and those that failed.
+const ALL_NAMED: usize = 20_000;
+const NAMED: usize = 5_000;
 /// Sessions that open to a timeline, at most, and the rows of all their timelines.
 const OPENED: usize = 400;
 const OPENED_ROWS: i64 = 24_000;
@@ -219,7 +221,9 @@ fn by_worth(all: &Sessions<'_>, places: &Places, sums: &Sums) -> Vec<usize> {
 /// The sessions that the page lists, and of them those that open, as places in [`Places::shown`].
 pub fn named(all: &Sessions<'_>, places: &Places, sums: &Sums) -> (Vec<usize>, Vec<usize>) {
     let mut named = by_worth(all, places, sums);
-    named.truncate(NAMED);
+    if named.len() > ALL_NAMED {
+        named.truncate(NAMED);
+    }
     let mut rows = 0;
     let mut opened: Vec<usize> = Vec::new();
     for session in &named {

@@ -81,11 +81,10 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
         with_status("incomplete"),
         known("duration_ms"),
         known_sum("duration_ms"),
-        known_sum("args_bytes"),
         known_sum("result_bytes"),
     ];
     let turns = grouped(Rows::Table("turns"), &["model"], &of_turns)?;
-    let tools = grouped(Rows::Table("tool_calls"), &["tool", "category", "mcp_server"], &of_tools)?;
+    let tools = grouped(Rows::Table("tool_calls"), &["tool"], &of_tools)?;
     let troubles = grouped(Rows::Errors, &["kind", "code"], &[rows()])?;
     let key = || [col("runtime"), col("session_id")];
     let listed = Grouping::new(NAME, &Rows::Sessions, tables.clone(), scope, cost)?.rows;
