@@ -222,6 +222,7 @@ impl Chart {
             let mut chart = ChartBuilder::on(&area)
                 .caption(title, ("sans-serif", 15))
                 .margin(8)
+                .margin_right(40)
                 .x_label_area_size(24)
                 .y_label_area_size(90)
                 .build_cartesian_2d(0.0..last, 0.0..most)?;

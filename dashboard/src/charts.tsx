@@ -248,7 +248,8 @@ export function Scatter({ label, points, xText, yText, onPick, of }: { label: st
           (chart) => {
             const { ctx } = chart;
             const size = Math.round(4 * devicePixelRatio);
-            const cells = new Map<number, number>();
+            const columns = Math.ceil(ctx.canvas.width / size) + 1;
+            const cells = new Uint16Array(columns * (Math.ceil(ctx.canvas.height / size) + 1));
             const bold: [number, number][] = [];
             // Both scales are linear: two places tell all.
             const [x0, y0] = [chart.valToPos(0, "x", true), chart.valToPos(0, "y", true)];
@@ -257,16 +258,14 @@ export function Scatter({ label, points, xText, yText, onPick, of }: { label: st
               const x = x0 + dx * xs[at];
               const y = y0 + dy * ys[at];
               if (points[at].isBold) bold.push([x, y]);
-              else {
-                const key = Math.round(x / size) * 65536 + Math.round(y / size);
-                cells.set(key, (cells.get(key) ?? 0) + 1);
-              }
+              else cells[Math.round(y / size) * columns + Math.round(x / size)]++;
             }
             ctx.fillStyle = css("--accent");
-            for (const [key, count] of cells) {
+            cells.forEach((count, key) => {
+              if (count === 0) return;
               ctx.globalAlpha = Math.min(1, 0.5 + count * 0.08);
-              ctx.fillRect(Math.floor(key / 65536) * size - size / 2, (key % 65536) * size - size / 2, size, size);
-            }
+              ctx.fillRect((key % columns) * size - size / 2, Math.floor(key / columns) * size - size / 2, size, size);
+            });
             ctx.globalAlpha = 1;
             ctx.fillStyle = COLORS[5];
             for (const [x, y] of bold) {
