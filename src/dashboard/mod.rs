@@ -3,6 +3,13 @@
 //! The page is made in `dashboard/` and stands built in `dashboard/dist/`; here its data is made: the cells that it adds up,
 //! all sessions, and the timelines of those worth opening. It stands in the page as base64 of gzipped JSON: small, and
 //! nothing of a log can be markup there.
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::indexing_slicing,
+        reason = "columns of a frame are as long as it, and places are those of its rows"
+    )
+)]
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -50,7 +50,7 @@ const LONGEST: usize = 200;
 /// A text of a length that a page can show.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }
 }

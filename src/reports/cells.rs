@@ -104,7 +104,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
     let mut frames = frames.into_iter();
     let mut next = || frames.next().unwrap_or_default();
     let (turns, tools, troubles, sessions) = (next(), next(), next(), next());
-    let (_, now) = scope.zone()?;
+    let now = scope.now()?;
     Ok(Cells { turns, tools, troubles, sessions, zone: now.time_zone().clone() })
 }
 
