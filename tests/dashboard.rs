@@ -62,7 +62,7 @@ fn the_page_adds_up_to_the_reports() {
         for cost in [Cost::Auto, Cost::Reported, Cost::Computed] {
             let data = data(&made(&tables, &scope, cost));
             let total = |report: &str| {
-                let options = Options { scope: scope.clone(), cost, total: true, ..Options::default() };
+                let options = Options { scope: scope.clone(), cost, total: true, wide: true, ..Options::default() };
                 reports::find(report).unwrap().run(tables.clone(), &options).unwrap().total.unwrap()
             };
             let whole = |frame: &DataFrame, name: &str| -> i64 {
