@@ -20,8 +20,8 @@ use crate::source::{Source, SourceStatus};
 /// Raised when the same facts settle to other tables, so that the next run settles them again.
 const LEDGER: u32 = 1;
 
-/// Facts of a part, in bytes as they are kept: about a hundred megabytes of logs. A part that changes is settled whole.
-const PART: u64 = 1 << 20;
+/// Facts of a part, in bytes as they are kept: some ten thousand turns. A part that changes is settled whole, in memory.
+const PART: u64 = 5 << 17;
 
 /// Parts that are smaller than a quarter are joined once there are more of them.
 const SMALL_PARTS: usize = 8;
