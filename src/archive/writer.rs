@@ -21,7 +21,7 @@ use crate::source::{Source, SourceStatus};
 const LEDGER: u32 = 1;
 
 /// Facts of a part, in bytes as they are kept: some ten thousand turns. A part that changes is settled whole, in memory.
-const PART: u64 = 5 << 17;
+const PART: u64 = 9 << 16;
 
 /// Parts that are smaller than a quarter are joined once there are more of them.
 const SMALL_PARTS: usize = 8;
