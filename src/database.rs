@@ -65,15 +65,18 @@ pub fn is_database(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
+/// What the name of a database's write-ahead log ends with.
+pub const WAL: &str = "-wal";
+
 /// The write-ahead log of a database.
 pub fn wal(path: &Path) -> PathBuf {
-    beside(path, "-wal")
+    beside(path, WAL)
 }
 
 /// Whether a file belongs to a database beside it: SQLite names its journals after it.
 pub fn is_companion(path: &Path) -> bool {
     let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
-    ["-wal", "-shm", "-journal"]
+    [WAL, "-shm", "-journal"]
         .iter()
         .filter_map(|it| name.strip_suffix(it))
         .filter(|it| !it.is_empty())
@@ -117,7 +120,7 @@ pub fn read(path: Option<&Path>, bytes: &[u8], tables: &'static [Table]) -> Resu
 
 /// What tells that a database was written to.
 fn stamp(path: &Path) -> [Option<(u64, Option<SystemTime>)>; 3] {
-    ["", "-wal", "-journal"].map(|it| {
+    ["", WAL, "-journal"].map(|it| {
         let metadata = beside(path, it).metadata().ok()?;
         Some((metadata.len(), metadata.modified().ok()))
     })
@@ -125,9 +128,9 @@ fn stamp(path: &Path) -> [Option<(u64, Option<SystemTime>)>; 3] {
 
 fn read_once(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
     let holds_rows = |ending: &str| beside(path, ending).metadata().is_ok_and(|it| it.len() > 0);
-    let (has_wal, has_journal) = (holds_rows("-wal"), holds_rows("-journal"));
+    let (has_wal, has_journal) = (holds_rows(WAL), holds_rows("-journal"));
     let is_odd = |ending: &&str| beside(path, ending).metadata().is_ok_and(|it| !it.is_file());
-    if ["-wal", "-shm", "-journal"].iter().any(is_odd) {
+    if [WAL, "-shm", "-journal"].iter().any(is_odd) {
         // One would wait for whoever writes to a pipe.
         let mut rows = read_as(path, "immutable=1", tables).map_err(|it| it.to_string())?;
         note(&mut rows.lost, "its journal is no regular file");
@@ -157,7 +160,7 @@ fn read_once(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
 fn read_copy(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
     let folder = Folder::new()?;
     let copy = folder.0.path().join("database");
-    for ending in ["", "-wal", "-journal"] {
+    for ending in ["", WAL, "-journal"] {
         match fs::copy(beside(path, ending), beside(&copy, ending)) {
             Err(error) if ending.is_empty() || error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error.to_string());

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use walkdir::WalkDir;
 
+use crate::database::WAL;
 use crate::time::Time;
 
 /// A file to look at.
@@ -28,8 +29,11 @@ pub struct Found {
     pub has_companions: bool,
 }
 
+/// What says more of a log beside it: `NAME.meta.json`, or `meta.json` for its folder.
+pub const SIDECAR: &str = "meta.json";
+
 /// Ends of the names of files that belong to a log beside them.
-const COMPANIONS: [&str; 2] = ["meta.json", "-wal"];
+const COMPANIONS: [&str; 2] = [SIDECAR, WAL];
 
 /// What could not be walked.
 #[derive(Debug, thiserror::Error)]

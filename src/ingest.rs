@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::adapters::{self, ADAPTERS, Adapter, Hints};
 use crate::builder::Content;
 use crate::database;
-use crate::discover::{self, Found, discover};
+use crate::discover::{self, Found, SIDECAR, discover};
 use crate::labels::PathPattern;
 use crate::log::{self, Limit};
 use crate::privacy;
@@ -358,7 +358,9 @@ fn grew(known: &Stamp, content: &[u8]) -> bool {
 }
 
 fn is_sidecar(path: &Path) -> bool {
-    path.file_name().and_then(OsStr::to_str).is_some_and(|it| it == "meta.json" || it.ends_with(".meta.json"))
+    path.file_name()
+        .and_then(OsStr::to_str)
+        .is_some_and(|it| it.strip_suffix(SIDECAR).is_some_and(|name| name.is_empty() || name.ends_with('.')))
 }
 
 /// Where sidecars of a log may lie: `NAME.meta.json` beside `NAME.jsonl`, `meta.json` in its folder. The nearer first.
@@ -366,9 +368,10 @@ fn sidecars(path: &Path) -> impl Iterator<Item = PathBuf> {
     // Only endings that say how a log is stored: what else stands behind a point tells it from its neighbours.
     let name = without_ending(path.file_name().unwrap_or_default(), &["gz", "zst"]);
     let mut beside: OsString = without_ending(name, &["jsonl", "json", "ndjson", "log", "txt"]).to_owned();
-    beside.push(".meta.json");
+    beside.push(".");
+    beside.push(SIDECAR);
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    [beside, OsString::from("meta.json")].into_iter().map(move |it| folder.join(it))
+    [beside, OsString::from(SIDECAR)].into_iter().map(move |it| folder.join(it))
 }
 
 fn without_ending<'a>(name: &'a OsStr, endings: &[&str]) -> &'a OsStr {

@@ -368,13 +368,16 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
         }
     }
     claims.retain(|_, it| it.len() > 1);
-    let parent_of = |parts: &[Part]| parts.iter().find_map(|it| it.session.parent_session_id.clone());
-    let last_record = |parts: &[Part]| parts.iter().filter_map(|it| it.session.ended_at).max();
     let of_claims: HashSet<&Key> = claims.values().flatten().map(|it| &it.key).collect();
-    let of_claims = groups.iter().filter(|(key, _)| of_claims.contains(key));
     // Looked up once for each session: thousands may have copies of one response.
-    let known: HashMap<Key, _> =
-        of_claims.map(|(key, parts)| (key.clone(), (parent_of(parts), last_record(parts)))).collect();
+    let known: HashMap<&Key, (Option<&str>, Option<Time>)> = groups
+        .iter()
+        .filter(|(key, _)| of_claims.contains(key))
+        .map(|(key, parts)| {
+            let parent = parts.iter().find_map(|it| it.session.parent_session_id.as_deref());
+            (key, (parent, parts.iter().filter_map(|it| it.session.ended_at).max()))
+        })
+        .collect();
     let owners: HashMap<Identity, (Key, usize)> = claims
         .into_iter()
         .filter_map(|(identity, claims)| {
@@ -385,10 +388,10 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
             let is_child =
                 |key: &Key, parent: &str| ids.get(parent).is_some_and(|it| *it > usize::from(key.1 == parent));
             let rank = |it: &&Claim| {
-                let (parent, last) = known.get(&it.key).cloned().unwrap_or_default();
+                let (parent, last) = known.get(&it.key).copied().unwrap_or_default();
                 let time = it.time;
                 (
-                    parent.is_some_and(|parent| is_child(&it.key, &parent)),
+                    parent.is_some_and(|parent| is_child(&it.key, parent)),
                     time.is_none(),
                     time,
                     !it.is_kept,

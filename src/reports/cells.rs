@@ -4,7 +4,7 @@
 
 use polars::prelude::*;
 
-use super::{Cost, Error, Frames, Grouping, Rows, Scope};
+use super::{Cost, Error, Frames, Grouping, Rows, Scope, count_of};
 
 /// What the page adds up.
 #[derive(Debug)]
@@ -61,7 +61,8 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
         Ok(grouping.rows.group_by(keys).agg(measures).sort(order, SortMultipleOptions::default().with_nulls_last(true)))
     };
     let rows = || len().cast(DataType::Int64).alias("rows");
-    let with_status = |status: &str| col("status").eq(lit(status)).sum().cast(DataType::Int64).alias(status);
+    let known_sum = |column: &str| super::known_sum(column).alias(column);
+    let with_status = |status: &str| count_of("status", status).alias(status);
     let known = |column: &str| col(column).count().cast(DataType::Int64).alias(format!("{column}_known"));
     let unpriced = col("total_tokens").filter(col("is_unpriced")).sum().cast(DataType::Int64);
     let of_turns = [
@@ -72,7 +73,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
         known_sum("cache_read_tokens"),
         known_sum("cache_write_tokens"),
         unpriced.alias("unpriced_tokens"),
-        col("grain").eq(lit("turn")).sum().cast(DataType::Int64).alias("turns"),
+        count_of("grain", "turn").alias("turns"),
     ];
     let of_tools = [
         rows(),
@@ -123,9 +124,4 @@ pub fn timelines(tables: &Frames, sessions: &DataFrame, cost: Cost) -> Result<[D
 
 fn table(tables: &Frames, name: &str) -> LazyFrame {
     tables.iter().find(|it| it.0 == name).map(|it| it.1.clone()).unwrap_or_default()
-}
-
-/// The sum of a column, NULL if nothing is known: as reports have it.
-fn known_sum(column: &str) -> Expr {
-    when(col(column).count().gt(lit(0))).then(col(column).sum()).otherwise(lit(NULL)).alias(column)
 }

@@ -167,13 +167,13 @@ impl Measure {
     /// Over the rows of a group; none if it is made of other measures.
     fn of_rows(&self) -> Option<Expr> {
         let value = match self.of {
-            Of::Sum(column) => when(col(column).count().gt(lit(0))).then(col(column).sum()).otherwise(lit(NULL)),
+            Of::Sum(column) => known_sum(column),
             Of::Max(column) => col(column).max(),
             Of::Quantile(column, part) => {
                 let value = col(column).quantile(lit(part), QuantileMethod::Nearest);
                 if column.ends_with("_usd") { value } else { value.cast(DataType::Int64) }
             }
-            Of::Where(column, word) => col(column).eq(lit(word)).sum().cast(DataType::Int64),
+            Of::Where(column, word) => count_of(column, word),
             Of::Rows(of) => of(),
             Of::Groups(_) => return None,
         };
@@ -186,6 +186,16 @@ impl Measure {
             _ => None,
         }
     }
+}
+
+/// The sum of a column, NULL if nothing is known.
+fn known_sum(column: &str) -> Expr {
+    when(col(column).count().gt(lit(0))).then(col(column).sum()).otherwise(lit(NULL))
+}
+
+/// The number of rows where a column is a word.
+fn count_of(column: &str, word: &str) -> Expr {
+    col(column).eq(lit(word)).sum().cast(DataType::Int64)
 }
 
 /// What is asked of a report.
@@ -385,8 +395,7 @@ pub fn find(name: &str) -> Result<&'static Report, Error> {
 /// # Errors
 /// When something is asked for that is not there.
 pub fn sessions(tables: &Frames, scope: &Scope) -> Result<LazyFrame, Error> {
-    let rows = Grouping::new("sessions", &Rows::Sessions, tables.clone(), scope, Cost::Auto)?.rows;
-    Ok(rows.drop(by_name([SESSION_KEY], true, false)))
+    Ok(Grouping::new("sessions", &Rows::Sessions, tables.clone(), scope, Cost::Auto)?.rows)
 }
 
 impl Scope {
@@ -423,7 +432,6 @@ impl Grouping {
         let tables: BTreeMap<&str, LazyFrame> = tables.into_iter().collect();
         let sessions = tables.get("sessions").cloned().unwrap_or_default();
         let mut rows = rows.frame(&tables)?;
-        rows = rows.with_column(session_key(&sessions)?.alias(SESSION_KEY));
         if rows.collect_schema()?.contains("cost_source") {
             rows = rows.with_columns(cost.columns());
         }
@@ -647,6 +655,7 @@ impl Report {
             let names = by.iter().copied().chain(measures.iter().map(|it| it.name));
             return Err(Error::Sort { column: column.clone(), list: self::names(names) });
         }
+        let sessions = tables.iter().find(|it| it.0 == "sessions").map(|it| it.1.clone()).unwrap_or_default();
         let mut grouping = Grouping::new(self.name, rows, tables, &options.scope, options.cost)?;
         let keys = by.iter().map(|it| grouping.dimension(it)).collect::<Result<Vec<_>, _>>()?;
         if shown.iter().any(|it| it.needs_session) {
@@ -654,6 +663,7 @@ impl Report {
         } else {
             measures.retain(|it| !it.needs_session);
         }
+        grouping.rows = grouping.rows.with_column(session_key(&sessions)?.alias(SESSION_KEY));
         let of_rows: Vec<Expr> = measures.iter().filter_map(|it| it.of_rows()).collect();
         // The order of a sum is no part of the answer, and so its last digits are none. One measure may be made of another
         // that stands before it.
