@@ -12,9 +12,10 @@ fn main() -> io::Result<()> {
     files.retain(|it| it.extension().is_some_and(|it| it == "sql"));
     files.sort();
     let mut list = String::from("&[\n");
-    for path in files.iter().map(|it| it.to_string_lossy()) {
-        let name = path.rsplit(['/', '\\']).next().unwrap_or_default().trim_end_matches(".sql");
-        let _ = writeln!(list, "    Named {{ name: {name:?}, sql: include_str!({path:?}) }},");
+    for name in files.iter().filter_map(|it| it.file_stem()?.to_str()) {
+        // Named from where the sources are, when they are compiled: checkouts may share a target folder.
+        let path = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/queries/{name}.sql\")");
+        let _ = writeln!(list, "    Named {{ name: {name:?}, sql: include_str!({path}) }},");
     }
     list.push_str("]\n");
     fs::write(variable("OUT_DIR")?.join(Path::new("queries.rs")), list)

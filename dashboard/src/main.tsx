@@ -1,7 +1,7 @@
 // The page: its data in, filters, figures and panels out.
 
 import { render } from "preact";
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { read, type Data } from "./data";
 import { byTool, cacheHitRate, outcome, total, usd } from "./figures";
 import { date, extent, fromFragment, left, toFragment, type State } from "./filters";
@@ -36,7 +36,8 @@ function App({ data }: { data: Data }) {
   const [state, setState] = useState<State>(() => fromFragment(data, location.hash));
   const [theme, chooseTheme] = useState<Theme | null>(rememberedTheme);
   const set = useCallback((change: Partial<State>) => setState((it) => ({ ...it, ...change })), []);
-  useEffect(() => {
+  // With the view, not after it: whoever copies the link of what is seen has that.
+  useLayoutEffect(() => {
     const fragment = toFragment(data, state);
     if (fragment !== location.hash.slice(1)) history.replaceState(null, "", `#${fragment}`);
   }, [state]);
