@@ -16,7 +16,11 @@ pub static SAMPLES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let logs = files.filter(|it| it.file_type().is_file() && !it.path().to_string_lossy().ends_with(".meta.json"));
     logs.map(|it| {
         let bytes = std::fs::read(it.path()).unwrap();
-        if database::is_database(&bytes) { database::read(Some(it.path()), &bytes, TABLES).unwrap().text } else { bytes }
+        if database::is_database(&bytes) {
+            database::read(Some(it.path()), &bytes, TABLES).unwrap().text
+        } else {
+            bytes
+        }
     })
     .collect()
 });
