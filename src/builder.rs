@@ -1,7 +1,6 @@
 //! What every adapter needs while it folds records into a session: calls found again by their ids, times, content.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 
 use crate::adapters::{Context, Damage, hashed_id};
 use crate::errors::{self, ErrorKind};
@@ -13,6 +12,7 @@ use crate::session::{
 use crate::time::Time;
 use crate::tools::{self, Arguments};
 use crate::wire::Number;
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 /// A session while its records are read.
 #[derive(Debug)]

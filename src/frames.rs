@@ -89,6 +89,7 @@ struct In<'a, R> {
 }
 
 /// A lost line with its file.
+#[derive(Clone, Copy)]
 struct Lost<'a> {
     reject: &'a Reject,
     source: &'a Source,
@@ -387,34 +388,98 @@ fn rejects<'a>() -> Vec<Field<Lost<'a>>> {
 ///
 /// # Errors
 /// When polars refuses a column, which is a bug.
-#[expect(clippy::indexing_slicing, reason = "rows name session and source by the places that the ledger gave them")]
 pub fn frames(tables: &Tables) -> PolarsResult<Vec<(&'static str, DataFrame)>> {
-    fn of<'a, R>(rows: &'a [R], tables: &'a Tables, place: fn(&R) -> (usize, usize)) -> Vec<In<'a, R>> {
-        rows.iter()
-            .map(|row| {
-                let (session, source) = place(row);
-                In { row, session: &tables.sessions[session], source: &tables.sources[source] }
-            })
-            .collect()
+    let whole = |table| {
+        let mut whole = DataFrame::empty();
+        in_batches(tables, table, usize::MAX, |it| {
+            whole = it;
+            Ok(())
+        })?;
+        Ok((table, whole))
+    };
+    TABLES.into_iter().map(whole).collect()
+}
+
+/// One table in frames of at most `most` rows, one after the other, so that not all of it need be there at once; of a table
+/// without rows one frame without rows.
+///
+/// # Errors
+/// When polars refuses a column, which is a bug, and those of `take`.
+#[expect(clippy::indexing_slicing, reason = "rows name session and source by the places that the ledger gave them")]
+pub fn in_batches(
+    tables: &Tables,
+    table: &str,
+    most: usize,
+    take: impl FnMut(DataFrame) -> PolarsResult<()>,
+) -> PolarsResult<()> {
+    fn cut<'a, T, R>(
+        rows: &'a [T],
+        row: impl Fn(&'a T) -> R,
+        fields: &[Field<R>],
+        most: usize,
+        mut take: impl FnMut(DataFrame) -> PolarsResult<()>,
+    ) -> PolarsResult<()> {
+        if rows.is_empty() {
+            return take(frame(&[], fields)?);
+        }
+        for rows in rows.chunks(most) {
+            let rows: Vec<R> = rows.iter().map(&row).collect();
+            take(frame(&rows, fields)?)?;
+        }
+        Ok(())
     }
-    let sessions_in: Vec<_> =
-        tables.sessions.iter().map(|row| In { row, session: row, source: &tables.sources[row.source] }).collect();
-    let sources_in: Vec<_> = tables.sources.iter().collect();
-    let lost: Vec<_> = tables
-        .sources
-        .iter()
-        .flat_map(|source| source.health.rejects.iter().map(move |reject| Lost { reject, source }))
-        .collect();
-    let all = [
-        frame(&sessions_in, &sessions())?,
-        frame(&of(&tables.turns, tables, |it| (it.session, it.source)), &turns())?,
-        frame(&of(&tables.tool_calls, tables, |it| (it.session, it.source)), &tool_calls())?,
-        frame(&of(&tables.file_changes, tables, |it| (it.session, it.source)), &file_changes())?,
-        frame(&of(&tables.events, tables, |it| (it.session, it.source)), &events())?,
-        frame(&sources_in, &sources())?,
-        frame(&lost, &rejects())?,
-    ];
-    Ok(TABLES.into_iter().zip(all).collect())
+    macro_rules! placed {
+        () => {
+            |row| In { row, session: &tables.sessions[row.session], source: &tables.sources[row.source] }
+        };
+    }
+    match table {
+        "sessions" => {
+            let row = |row| -> Session<'_> { In { row, session: row, source: &tables.sources[row.source] } };
+            cut(&tables.sessions, row, &sessions(), most, take)
+        }
+        "turns" => cut(&tables.turns, placed!(), &turns(), most, take),
+        "tool_calls" => cut(&tables.tool_calls, placed!(), &tool_calls(), most, take),
+        "file_changes" => cut(&tables.file_changes, placed!(), &file_changes(), most, take),
+        "events" => cut(&tables.events, placed!(), &events(), most, take),
+        "sources" => cut(&tables.sources, |it| it, &sources(), most, take),
+        _ => {
+            let lost = tables.sources.iter();
+            let lost: Vec<Lost<'_>> = lost
+                .flat_map(|source| source.health.rejects.iter().map(move |reject| Lost { reject, source }))
+                .collect();
+            cut(&lost, |it| *it, &rejects(), most, take)
+        }
+    }
+}
+
+/// How many rows a table has.
+pub fn height(tables: &Tables, table: &str) -> usize {
+    match table {
+        "sessions" => tables.sessions.len(),
+        "turns" => tables.turns.len(),
+        "tool_calls" => tables.tool_calls.len(),
+        "file_changes" => tables.file_changes.len(),
+        "events" => tables.events.len(),
+        "sources" => tables.sources.len(),
+        _ => tables.sources.iter().map(|it| it.health.rejects.len()).sum(),
+    }
+}
+
+/// Takes the rows of a table out of the memory, unless those of other tables point at them.
+pub fn drop_rows(tables: &mut Tables, table: &str) {
+    match table {
+        "turns" => tables.turns = Vec::new(),
+        "tool_calls" => tables.tool_calls = Vec::new(),
+        "file_changes" => tables.file_changes = Vec::new(),
+        "events" => tables.events = Vec::new(),
+        _ => {}
+    }
+}
+
+/// The schema of a table.
+pub fn schema_of(table: &str) -> Schema {
+    schema().into_iter().filter(|it| it.table == table).map(|it| (it.column.into(), it.dtype)).collect()
 }
 
 /// A column of the contract.

@@ -348,7 +348,7 @@ fn parse(
 }
 
 fn hash(content: &[u8]) -> String {
-    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(content))
+    format!("{:032x}", twox_hash::XxHash3_128::oneshot(content))
 }
 
 /// Whether a file begins with all that it held when it was last read. Of compressed files that is not known.

@@ -234,6 +234,9 @@ impl<'a> Reader<'a> {
     fn number(&mut self) -> Result<Number, Error> {
         let start = self.at;
         self.skip_scalar()?;
+        if let Some(number) = short_integer(&self.bytes[start..self.at]) {
+            return Ok(Number::Integer(number));
+        }
         // `skip_scalar` left only ASCII in the range.
         let text = std::str::from_utf8(&self.bytes[start..self.at]).map_err(|_| Error::NotJson(start))?;
         if let Ok(number) = text.parse() {
@@ -244,6 +247,13 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Digits that fit 64 bits whatever they are, as nearly all numbers of logs.
+fn short_integer(text: &[u8]) -> Option<i64> {
+    let digit = |it: u8| Some(i64::from(it.wrapping_sub(b'0'))).filter(|it| *it < 10);
+    (1..=18).contains(&text.len()).then_some(())?;
+    text.iter().try_fold(0, |number, it| Some(number * 10 + digit(*it)?))
+}
+
 enum Number {
     Integer(i64),
     Float(f64),
@@ -252,7 +262,7 @@ enum Number {
 /// The text of these bytes; what is no valid Unicode becomes U+FFFD.
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     // Validating is several times faster than replacing.
-    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+    simdutf8::basic::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// [`text_of`] of bytes that are to be kept.

@@ -5,7 +5,7 @@
 //! [`Total`], [`SessionResult::recording`], the content hash of a file.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use crate::rows::Rows;
@@ -16,6 +16,7 @@ use crate::session::{
 use crate::source::{Source, SourceStatus};
 use crate::tables::{CallRow, ChangeRow, EventRow, Grain, SessionRow, Tables, TurnRow, Usage};
 use crate::time::Time;
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 /// Makes the tables of all that was read. Their sources have no sessions any more: those are the tables.
 pub fn settle(mut sources: Vec<Source>) -> Tables {
@@ -39,7 +40,12 @@ pub fn settle(mut sources: Vec<Source>) -> Tables {
 /// Hashed names under which what a file tells can meet what another file tells: sessions, responses, prompts, contents.
 /// Files that share none, also not by way of others, are settled apart with the same result as together: see [`groups`].
 pub fn links(source: &Source) -> Vec<u64> {
-    let name = |kind: &str, name: &str| xxhash_rust::xxh3::xxh3_64(format!("{kind} {name}").as_bytes());
+    let mut text = String::new();
+    let mut name = |kind: &str, name: &str| {
+        text.clear();
+        text.extend([kind, " ", name]);
+        xxhash_rust::xxh3::xxh3_64(text.as_bytes())
+    };
     let mut links: Vec<u64> = source.content_hash.iter().map(|it| name("content", it)).collect();
     for session in &source.sessions {
         let own = [&session.parent_session_id, &session.provider_session_id, &session.continues];
@@ -336,11 +342,32 @@ fn name_by_first_threads(groups: &mut BTreeMap<Key, Vec<Part>>) {
 }
 
 /// A session that a response stands in, and when.
-struct Claim {
-    key: Key,
+struct Claim<'a> {
+    key: &'a Key,
     source: usize,
     time: Option<Time>,
     is_kept: bool,
+}
+
+/// The responses and prompts of a part that are known everywhere, and when they were.
+fn known_everywhere(part: &Part) -> impl Iterator<Item = (&Identity, Option<Time>)> {
+    let turns = part.session.turns.iter().map(|it| (&it.identity, it.occurred_at));
+    let prompts = part.session.prompts.iter().map(|it| (it, None));
+    turns.chain(prompts).filter(|(it, _)| matches!(it, Identity::Global(_)))
+}
+
+/// Those that more than one session tells of: few, of many.
+fn in_several_sessions(groups: &BTreeMap<Key, Vec<Part>>) -> HashSet<&Identity> {
+    let mut sessions: HashMap<&Identity, usize> = HashMap::new();
+    let mut shared = HashSet::new();
+    for (session, parts) in groups.values().enumerate() {
+        for (identity, _) in parts.iter().flat_map(known_everywhere) {
+            if *sessions.entry(identity).or_insert(session) != session {
+                shared.insert(identity);
+            }
+        }
+    }
+    shared
 }
 
 /// A response that stands in several sessions, by a resume or a fork that copied history, belongs to one (accounting B9):
@@ -348,31 +375,32 @@ struct Claim {
 /// one whose file the runtime keeps, then to the one whose last record is earliest, then to the smallest id. Never by path
 /// or file time. What hangs on it goes along. Says which sessions are another one under a name of their own.
 fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> HashMap<Key, Key> {
-    let mut claims: HashMap<&Identity, Vec<Claim>> = HashMap::new();
+    let shared = in_several_sessions(groups);
+    if shared.is_empty() {
+        return HashMap::new();
+    }
+    let mut claims: HashMap<&Identity, Vec<Claim<'_>>> = HashMap::new();
     for (key, parts) in groups.iter() {
         for part in parts {
             let is_kept = part.session.shows.has(Shows::KEPT_BY_RUNTIME);
-            let turns = part.session.turns.iter().map(|it| (&it.identity, it.occurred_at));
-            let prompts = part.session.prompts.iter().map(|it| (it, None));
-            for (identity, time) in turns.chain(prompts).filter(|(it, _)| matches!(it, Identity::Global(_))) {
+            for (identity, time) in known_everywhere(part).filter(|(it, _)| shared.contains(it)) {
                 let claims = claims.entry(identity).or_default();
                 // The recordings of a session come one behind the other.
-                match claims.last_mut().filter(|it| it.key == *key) {
+                match claims.last_mut().filter(|it| it.key == key) {
                     Some(claim) => {
                         claim.time = earlier(claim.time, time);
                         claim.is_kept |= is_kept;
                     }
-                    None => claims.push(Claim { key: key.clone(), source: part.source, time, is_kept }),
+                    None => claims.push(Claim { key, source: part.source, time, is_kept }),
                 }
             }
         }
     }
-    claims.retain(|_, it| it.len() > 1);
-    let of_claims: HashSet<&Key> = claims.values().flatten().map(|it| &it.key).collect();
+    let claimants: HashSet<Key> = claims.values().flatten().map(|it| it.key.clone()).collect();
     // Looked up once for each session: thousands may have copies of one response.
     let known: HashMap<&Key, (Option<&str>, Option<Time>)> = groups
         .iter()
-        .filter(|(key, _)| of_claims.contains(key))
+        .filter(|(key, _)| claimants.contains(*key))
         .map(|(key, parts)| {
             let parent = parts.iter().find_map(|it| it.session.parent_session_id.as_deref());
             (key, (parent, parts.iter().filter_map(|it| it.session.ended_at).max()))
@@ -387,33 +415,29 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
             }
             let is_child =
                 |key: &Key, parent: &str| ids.get(parent).is_some_and(|it| *it > usize::from(key.1 == parent));
-            let rank = |it: &&Claim| {
-                let (parent, last) = known.get(&it.key).copied().unwrap_or_default();
+            let rank = |it: &Claim<'_>| {
+                let (parent, last) = known.get(it.key).copied().unwrap_or_default();
                 let time = it.time;
                 (
-                    parent.is_some_and(|parent| is_child(&it.key, parent)),
+                    parent.is_some_and(|parent| is_child(it.key, parent)),
                     time.is_none(),
                     time,
                     !it.is_kept,
                     last.is_none(),
                     last,
-                    it.key.clone(),
                 )
             };
-            let owner = claims.iter().min_by_key(rank)?;
+            let owner = claims.iter().min_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.key.cmp(b.key)))?;
             Some((identity.clone(), (owner.key.clone(), owner.source)))
         })
         .collect();
     let mut copies = HashMap::new();
-    if owners.is_empty() {
-        return copies;
-    }
     let events_of = |key: &Key| -> HashSet<EventId> {
         groups[key].iter().flat_map(|it| &it.session.events).filter_map(event_id).collect()
     };
     let keys: HashSet<&Key> = owners.values().map(|(key, _)| key).collect();
     let told: HashMap<Key, HashSet<EventId>> = keys.into_iter().map(|key| (key.clone(), events_of(key))).collect();
-    for (key, parts) in groups.iter_mut() {
+    for (key, parts) in groups.iter_mut().filter(|(key, _)| claimants.contains(*key)) {
         let elsewhere = |it: &Identity| owners.get(it).filter(|(owner, _)| owner != key).map(|(_, source)| *source);
         let turns = parts.iter().flat_map(|it| &it.session.turns);
         let messages: HashMap<String, usize> =
@@ -612,9 +636,8 @@ impl Merge {
             .collect();
         for mut change in mem::take(&mut session.file_changes) {
             change.call = change.call.and_then(|it| calls.get(it).copied());
-            let is_known =
-                |it: &(usize, crate::session::FileChange)| it.1.call == change.call && it.1.path == change.path;
-            if change.call.is_none() || !self.changes.iter().any(is_known) {
+            let is_new = change.call.is_none_or(|it| seen.changes.insert((it, change.path.clone())));
+            if is_new {
                 self.changes.push((source, change));
             }
         }
@@ -745,6 +768,9 @@ impl Merge {
 
     /// A response that only its caller tells of is the one with the same prompt, if the subagent's own log shows it.
     fn drop_echoes(&mut self) {
+        if !self.turns.iter().any(|(_, it)| it.is_echo) {
+            return;
+        }
         let prompt = |it: &Turn| [it.tokens.input, it.tokens.cache_read, it.tokens.cache_write];
         let echoes: HashMap<_, (Option<String>, Option<i64>)> = (self.turns.iter().filter(|(_, it)| it.is_echo))
             .map(|(_, it)| (prompt(it), (it.model.clone(), it.duration_ms)))
@@ -774,6 +800,9 @@ impl Merge {
 
     /// Calls that stand in other files than their turns know the message.
     fn find_turns(&mut self) {
+        if !self.calls.iter().any(|(_, it)| it.turn.is_none() && it.message_id.is_some()) {
+            return;
+        }
         let turns = self.turns.iter().enumerate();
         let turns: HashMap<&str, usize> =
             turns.filter_map(|(index, (_, it))| Some((it.message_id.as_deref()?, index))).collect();
@@ -830,8 +859,10 @@ impl Merge {
         }
         tables.turns.append(&mut rows);
         let number = |turn: Option<usize>| turn.map(|it| numbers[it]);
+        let asks = self.events.iter().any(|(_, it)| it.turn.is_none() && it.call_id.is_some());
+        let calls = self.calls.iter().filter(|_| asks);
         let call_turns: HashMap<&str, usize> =
-            self.calls.iter().filter_map(|(_, it)| Some((it.call_id.as_str(), it.turn?))).collect();
+            calls.filter_map(|(_, it)| Some((it.call_id.as_str(), it.turn?))).collect();
         for (_, event) in &mut self.events {
             let of_call = || event.call_id.as_deref().and_then(|it| call_turns.get(it).copied());
             event.turn = event.turn.or_else(of_call);
@@ -921,6 +952,8 @@ struct Seen {
     occurrences: Occurrences,
     /// A call's id, and the how many-th call of that id in its log it is: masked ids repeat.
     calls: HashMap<(String, usize), usize>,
+    /// Calls with the files that they changed.
+    changes: HashSet<(usize, String)>,
     events: HashSet<EventId>,
 }
 

@@ -102,7 +102,7 @@ pub fn run(roots: &[std::path::PathBuf]) -> Run {
     timed(&mut run.write, || {
         for (_, mut frame) in frames {
             // Nothing can fail: it goes nowhere.
-            let _ = crate::archive::write_parquet(std::io::sink(), &mut frame);
+            let _ = crate::parquet::write(std::io::sink(), &mut frame, crate::parquet::FAST, Vec::new());
         }
     });
     run

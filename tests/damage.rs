@@ -215,26 +215,23 @@ proptest! {
     }
 }
 
-/// Polars panics at some broken footers, which say where all the rest of a file stands: they are verified before.
+/// polars trusts files: of some broken ones it asks for more memory than there is. They are verified before.
 #[test]
-fn a_broken_footer_is_an_error_that_says_what_to_do() {
+fn a_broken_table_is_an_error_that_says_what_to_do() {
     let (name, whole) = FILES.iter().find(|(it, _)| it.starts_with("generation-1/turns")).unwrap();
-    let end = whole.len();
-    let length = u32::from_le_bytes(*whole[end - 8..].first_chunk().unwrap());
-    let footer = end - 8 - usize::try_from(length).unwrap();
     let archive = unpacked();
-    // Each tenth byte of the footer, its length, the magic number, and a file that is cut.
-    for at in (footer..end).step_by(10).chain(end - 8..end).chain([0]) {
-        let mut broken = whole.clone();
-        if at == 0 {
-            broken.truncate(end / 2);
-        } else {
-            broken[at] ^= 0xff;
-        }
+    let refused = |broken: &[u8]| {
         fs::write(archive.path().join(name), broken).unwrap();
         let error = Archive::at(archive.path()).tables().err().unwrap().to_string();
         assert!(error.contains("agentlogs archive check"), "{error}");
+    };
+    for at in (0..whole.len()).step_by(whole.len() / 50) {
+        let mut broken = whole.clone();
+        broken[at] ^= 0xff;
+        refused(&broken);
+        refused(&whole[..at]);
     }
+    refused(&[whole, &b" "[..]].concat());
     let mut report = std::process::Command::new(env!("CARGO_BIN_EXE_agentlogs"));
     let report = report.args(["report", "models", "--archive"]).arg(archive.path()).output().unwrap();
     let said = String::from_utf8(report.stderr).unwrap();

@@ -1,7 +1,8 @@
 //! What the targets share: the rules, and the samples that they begin from.
 
+use std::panic;
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Once};
 
 use agentlogs::adapters::TABLES;
 use agentlogs::database;
@@ -24,3 +25,18 @@ pub static SAMPLES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     })
     .collect()
 });
+
+/// libFuzzer ends the process at every panic; from here on only at those of this project. A library's panic the program
+/// catches, and answers with an error.
+pub fn let_libraries_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let project = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let end = panic::take_hook();
+        panic::set_hook(Box::new(move |it| {
+            if it.location().is_some_and(|it| Path::new(it.file()).starts_with(project)) {
+                end(it);
+            }
+        }));
+    });
+}

@@ -1,8 +1,7 @@
 //! What Claude Code's messages and tools say, wherever they are logged: in its streams, in its transcripts, and in the logs
 //! of programs that run it.
 
-use std::collections::HashMap;
-
+use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::{Context, Damage};

@@ -6,8 +6,9 @@
 //! what no line shows: it is the total, never added to the lines (B5, B6).
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
+use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::claude::{Conversation, Message, Origin, Usage, is_human};

@@ -5,8 +5,9 @@
 //! the old one (B9): the ledger keeps each response once. `toolUseResult.usage` of a subagent's call is the subagent's last
 //! response, which no progress record holds ("Found by checking", 2).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::claude::{Conversation, Message, Origin, Usage, is_human};

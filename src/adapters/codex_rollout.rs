@@ -5,8 +5,8 @@
 //! thread they come from, the totals that they reached and the calls that they made, so that the ledger knows them again.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 
+use foldhash::{HashMap, HashSet};
 use serde::Deserialize;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 

@@ -5,8 +5,7 @@
 //! session counts from 0 again: several shutdowns add ("What other tools get wrong", 21). They are folded into running
 //! totals, which is what the ledger takes the totals of one recording for.
 
-use std::collections::{HashMap, HashSet};
-
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64;
 

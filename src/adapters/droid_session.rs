@@ -5,8 +5,7 @@
 //! which have settings of their own. Whether `thinkingTokens` are a part of the output no public source says: they are
 //! taken for one, unless they are more than it. Credits are no dollars.
 
-use std::collections::HashSet;
-
+use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};

@@ -3,8 +3,7 @@
 //! `usage` events are per call and add up; their input excludes what was cached, and versions that drop the cache counts
 //! leave them unknown (accounting, drover). A child run writes its own log under its own run id.
 
-use std::collections::HashMap;
-
+use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::{Adapter, Context, Damage, Fold, Seen, fold};

@@ -7,8 +7,8 @@
 //! out of it: neither takes back what was billed.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
+use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use super::document::Places;

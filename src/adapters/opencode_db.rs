@@ -10,8 +10,7 @@
 //! the same ids and leaves the old tables as they are: a message that stands in both is read from the old one. Before 2.0
 //! `session_message` was a projection of `message`, which is not read.
 
-use std::collections::{HashMap, HashSet};
-
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use super::opencode::{Error, ErrorData, Info, Message, Metadata, Part, Span, State, go_on};

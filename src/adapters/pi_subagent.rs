@@ -4,8 +4,7 @@
 //! not name (ccusage#1698): they are known by their time and size, and the session file keeps them. Without it the child is
 //! named as its files are. Its prompts come from the agent that started it.
 
-use std::collections::HashMap;
-
+use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::pi::{Agent, Message, SHOWS};

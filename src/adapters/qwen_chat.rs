@@ -11,8 +11,8 @@
 //! response took its telling is billed as well. A branched session begins as a copy with the same record ids.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use super::gemini_chat::{Display, REFUSALS, exit_code};

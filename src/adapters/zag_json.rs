@@ -6,8 +6,8 @@
 //! the whole object tells what was billed, and that leaves out subagents (accounting B3, B5).
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64;
 

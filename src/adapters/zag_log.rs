@@ -2,8 +2,9 @@
 //! provider, through the provider's files and its stdout, so that one thing may be told several times (accounting B27).
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64;
 

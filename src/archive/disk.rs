@@ -48,6 +48,11 @@ pub fn sync(file: &File, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// [`sync`] of a file that was closed.
+pub fn sync_closed(path: &Path) -> io::Result<()> {
+    sync(&File::options().write(true).open(path)?, path)
+}
+
 /// Names in a folder reach the disk as the content of files does.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]

@@ -26,6 +26,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use polars::prelude::*;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::frames::{self, TABLES};
@@ -41,10 +42,10 @@ mod parts;
 mod writer;
 
 pub use check::{Checked, Problem};
-pub use parts::{Sums, write_parquet};
+pub use parts::Sums;
 pub use writer::{Writer, Written};
 
-use parts::{Checksum, Part};
+use parts::Part;
 
 const MARKER: &str = "agentlogs.json";
 const LOCK: &str = "lock";
@@ -227,8 +228,14 @@ impl Archive {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Error::Missing(self.folder.clone())),
             Err(error) => return Err(Error::File { path, error }),
         };
-        let marker: Marker =
-            serde_json::from_slice(&bytes).map_err(|error| Error::Damaged { path, error: error.to_string() })?;
+        let marker: Marker = match serde_json::from_slice(&bytes) {
+            Ok(marker) => marker,
+            // The power went before a first ingest made anything current.
+            Err(_) if self.folder.join(CURRENT).symlink_metadata().is_err() => {
+                return Err(Error::Missing(self.folder.clone()));
+            }
+            Err(error) => return Err(Error::Damaged { path, error: error.to_string() }),
+        };
         let (folder, found) = (self.folder.clone(), marker.version);
         if found == VERSION { Ok(()) } else { Err(Error::Version { folder, found }) }
     }
@@ -292,8 +299,8 @@ impl Archive {
                 let names: Vec<String> = fs::read_dir(&self.folder)
                     .map(|it| it.flatten().map(|it| it.file_name().to_string_lossy().into_owned()).collect())
                     .unwrap_or_default();
-                // A first ingest that was killed at once leaves its lock.
-                if names.iter().any(|it| it != LOCK && it != "agentlogs.json.next") {
+                // What a first ingest that was cut off leaves.
+                if names.iter().any(|it| ![LOCK, MARKER, NEXT].contains(&it.as_str())) {
                     return Err(Error::Foreign(self.folder.clone()));
                 }
             }
@@ -394,14 +401,14 @@ impl Archive {
             return Ok(empty.into_iter().map(|(name, frame)| (name, frame.lazy())).collect());
         }
         TABLES
-            .into_iter()
+            .into_par_iter()
             .map(|name| {
                 let scans = manifest.parts.iter().filter(|it| it.files.get(name).is_some_and(|it| it.rows > 0));
                 let mut parts: Vec<&Part> = scans.collect();
                 if parts.is_empty() {
                     parts.extend(manifest.parts.first());
                 }
-                let paths = parts.into_iter().map(|it| whole_file(&folder, it, name));
+                let paths = parts.into_par_iter().map(|it| whole_file(&folder, it, name));
                 let paths = paths.collect::<Result<Vec<_>, _>>()?;
                 let paths = paths.iter().map(|it| PlRefPath::try_from_path(it)).collect::<PolarsResult<Vec<_>>>()?;
                 // A path may hold characters that are patterns elsewhere.
@@ -412,21 +419,12 @@ impl Archive {
     }
 }
 
-/// A table of a part, of the size and with the footer that were written: polars panics at some broken ones.
+/// A table of a part, once it is known to be what was written. polars trusts what a file says of itself: of some damaged
+/// ones it asks for more memory than there is, which ends the process.
 fn whole_file(folder: &Path, part: &Part, table: &str) -> Result<PathBuf, Error> {
     let path = folder.join(parts::file_of(part, table));
-    let is_whole = match part.files.get(table) {
-        Some(Checksum { bytes, footer: Some(footer), .. }) => {
-            let length = path.metadata().map_err(Error::file(&path))?.len();
-            match parts::footer(&path) {
-                Ok(found) => length == *bytes && found == *footer,
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
-                Err(error) => return Err(Error::File { path, error }),
-            }
-        }
-        // Of an archive that noted none.
-        _ => path.metadata().map_err(Error::file(&path))?.is_file(),
-    };
+    let found = parts::checksum(&path).map_err(Error::file(&path))?;
+    let is_whole = part.files.get(table).is_some_and(|it| (it.bytes, &it.hash) == (found.0, &found.1));
     let error = "it is not what was written; `agentlogs archive check` tells what else is damaged".to_owned();
     if is_whole { Ok(path) } else { Err(Error::Damaged { path, error }) }
 }

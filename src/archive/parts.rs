@@ -1,17 +1,16 @@
 //! The files of a generation: facts one by one, tables as parquet, each with its checksum.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::disk;
 use crate::frames::{self, TABLES};
+use crate::parquet::{Batched, FAST};
 use crate::prices::Catalog;
 use crate::source::Source;
 use crate::tables::Tables;
@@ -19,6 +18,9 @@ use crate::{costs, ledger};
 
 /// Where the facts of the sources of each part stand.
 pub const FACTS: &str = "facts";
+
+/// Rows that are written at once.
+const ROW_GROUP: usize = 1 << 16;
 
 /// Some groups of sources with their tables: nothing in it depends on what stands in another part.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,9 +42,6 @@ pub struct Checksum {
     pub hash: String,
     /// Its rows; of facts, the sources.
     pub rows: usize,
-    /// Of parquet, the hash of [`footer`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub footer: Option<String>,
 }
 
 /// What parts hold, in sum.
@@ -89,23 +88,34 @@ impl Sums {
     }
 }
 
-/// The facts of a source as they are kept: its values in the order of the fields, without their names. Facts that were kept
-/// with names, as earlier versions did, are read as well, and so are those of structures that had fewer fields at their end.
+/// The facts of a source as they are kept: its values in the order of the fields, without their names, by LZ4. Facts that
+/// were kept with names or by zstd, as earlier versions did, are read as well, and so are those of structures that had fewer
+/// fields at their end.
 pub fn encode(source: &Source) -> io::Result<Vec<u8>> {
-    thread_local! {
-        static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
-    }
     let bytes = rmp_serde::to_vec(source).map_err(io::Error::other)?;
-    COMPRESSOR.with_borrow_mut(|it| match it {
-        Some(compressor) => compressor.compress(&bytes),
-        None => it.insert(zstd::bulk::Compressor::new(1)?).compress(&bytes),
-    })
+    // The length stands before them, in 32 bits.
+    if bytes.len() > i32::MAX as usize {
+        zstd::bulk::compress(&bytes, 1)
+    } else {
+        Ok(lz4_flex::compress_prepend_size(&bytes))
+    }
 }
 
 /// Facts as [`encode`] wrote them.
 pub fn decode(bytes: &[u8]) -> io::Result<Source> {
-    let bytes = zstd::stream::decode_all(bytes)?;
-    rmp_serde::from_slice(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    /// How much more bytes LZ4 can give than it takes.
+    const MOST: usize = 256;
+    let damaged = |error: &dyn std::fmt::Display| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
+    let bytes = if bytes.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes()) {
+        zstd::stream::decode_all(bytes)?
+    } else {
+        let (length, bytes) = lz4_flex::block::uncompressed_size(bytes).map_err(|it| damaged(&it))?;
+        if length > bytes.len().saturating_mul(MOST) {
+            return Err(damaged(&"more facts than there can be"));
+        }
+        lz4_flex::decompress(bytes, length).map_err(|it| damaged(&it))?
+    };
+    rmp_serde::from_slice(&bytes).map_err(|it| damaged(&it))
 }
 
 /// A stretch of a file.
@@ -138,7 +148,7 @@ impl<W: Write> Write for Hashed<W> {
     }
 }
 
-/// Writes a file to the disk, and says what it holds.
+/// Writes a file, and says what it holds. It has yet to reach the disk.
 pub fn write_file(
     path: &Path,
     rows: usize,
@@ -148,8 +158,8 @@ pub fn write_file(
     let mut out = Hashed { inner: BufWriter::new(file), hash: Xxh3Default::new(), bytes: 0 };
     write(&mut out)?;
     let Hashed { inner, hash, bytes } = out;
-    disk::sync(&inner.into_inner().map_err(io::IntoInnerError::into_error)?, path)?;
-    Ok(Checksum { bytes, hash: format!("{:032x}", hash.digest128()), rows, footer: None })
+    inner.into_inner().map_err(io::IntoInnerError::into_error)?;
+    Ok(Checksum { bytes, hash: format!("{:032x}", hash.digest128()), rows })
 }
 
 /// The checksum of a file as it is.
@@ -166,18 +176,6 @@ pub fn checksum(path: &Path) -> io::Result<(u64, String)> {
         bytes += read as u64;
         hash.update(buffer.get(..read).unwrap_or_default());
     }
-}
-
-/// The hash of what ends a parquet file, which says where all the rest of it stands: readers trust it.
-pub fn footer(path: &Path) -> io::Result<String> {
-    const END: u64 = 8;
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    let start = |of: u64| length.checked_sub(of).ok_or(io::ErrorKind::UnexpectedEof);
-    let end = read_at(&mut file, start(END)?, END)?;
-    let size = end.first_chunk().map_or(0, |it| u64::from(u32::from_le_bytes(*it)));
-    let bytes = read_at(&mut file, start(END + size)?, END + size)?;
-    Ok(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&bytes)))
 }
 
 /// A part that was written.
@@ -201,13 +199,18 @@ pub fn write(
 ) -> io::Result<New> {
     let mut tables = ledger::settle(sources);
     costs::price(&mut tables, catalog);
-    let frames = frames::frames(&tables).map_err(io::Error::other)?;
+    let sums = Sums::of(&tables);
     let mut files = BTreeMap::new();
-    for (table, mut frame) in frames {
+    for table in TABLES {
         let path = folder.join(table).join(format!("{name}.parquet"));
-        let mut checksum = write_file(&path, frame.height(), |file| write_parquet(file, &mut frame))?;
-        checksum.footer = Some(footer(&path)?);
+        let rows = frames::height(&tables, table);
+        let checksum = write_file(&path, rows, |file| {
+            let mut out = Batched::new(file, &frames::schema_of(table), FAST)?;
+            frames::in_batches(&tables, table, ROW_GROUP, |frame| out.write(&frame)).map_err(io::Error::other)?;
+            out.finish()
+        })?;
         files.insert(table.to_owned(), checksum);
+        frames::drop_rows(&mut tables, table);
     }
     let mut places = Vec::with_capacity(encoded.len());
     let mut offset = 0;
@@ -220,15 +223,7 @@ pub fn write(
         Ok(())
     })?;
     files.insert(FACTS.to_owned(), checksum);
-    Ok(New { part: Part { name, files, sums: Sums::of(&tables) }, places, settled: tables.sources })
-}
-
-/// Writes one frame as parquet, compressed fast.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn write_parquet(file: impl Write, frame: &mut DataFrame) -> io::Result<()> {
-    crate::parquet::write(file, frame, crate::parquet::FAST, Vec::new())
+    Ok(New { part: Part { name, files, sums }, places, settled: tables.sources })
 }
 
 /// Where a file of a part stands below its generation.

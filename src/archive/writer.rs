@@ -23,6 +23,9 @@ const LEDGER: u32 = 1;
 /// Facts of a part, in bytes as they are kept: some ten thousand turns. A part that changes is settled whole, in memory.
 const PART: u64 = 9 << 16;
 
+/// Files that are waited for at once.
+const SYNCS: usize = 8;
+
 /// Parts that are smaller than a quarter are joined once there are more of them.
 const SMALL_PARTS: usize = 8;
 
@@ -75,9 +78,12 @@ impl Writer {
     pub(super) fn new(archive: Archive) -> Result<Self, Error> {
         let lock = archive.lock()?;
         let state = archive.state()?;
-        if !archive.folder.join(MARKER).exists() {
-            let marker = serde_json::to_vec(&Marker { version: VERSION }).unwrap_or_default();
-            archive.replace(MARKER, &marker)?;
+        if state.folder.is_none() {
+            // It reaches the disk before anything becomes current: see `finish`.
+            let (path, marker) = (archive.folder.join(MARKER), Marker { version: VERSION });
+            let marker = serde_json::to_vec(&marker).unwrap_or_default();
+            let written = disk::create_or_empty(&path).and_then(|mut it| it.write_all(&marker));
+            written.map_err(Error::file(&path))?;
         }
         let next = archive.folder.join(NEXT);
         // What a process that died left behind.
@@ -386,9 +392,7 @@ impl Writer {
             let text = serde_json::to_vec_pretty(&manifest)?;
             parts::write_file(&self.next.join(MANIFEST), 0, |file| file.write_all(&text))?;
             disk::remove_file(&self.next.join("spool"))?;
-            for folder in TABLES.iter().chain([&FACTS, &""]) {
-                disk::sync_folder(&self.next.join(folder))?;
-            }
+            self.sync(&manifest)?;
             let name = format!("{GENERATION}{}", manifest.generation);
             let folder = self.archive.folder.join(&name);
             // Of a process that died between its two renames.
@@ -401,6 +405,33 @@ impl Writer {
         written().map_err(Error::file(&self.next))?;
         self.clean_up(manifest.generation);
         Ok(Written { sums: manifest.sums(), sources })
+    }
+
+    /// All of the next generation reaches the disk. Each file waits for the disk, so several are waited for at once.
+    fn sync(&self, manifest: &Manifest) -> io::Result<()> {
+        let linked: BTreeSet<&str> = self.state.manifest.parts.iter().map(|it| it.name.as_str()).collect();
+        let new = manifest.parts.iter().filter(|it| !linked.contains(it.name.as_str()));
+        let files = new.flat_map(|part| part.files.keys().map(|kind| self.next.join(parts::file_of(part, kind))));
+        let mut files: Vec<PathBuf> = files.chain([INDEX, MANIFEST].map(|it| self.next.join(it))).collect();
+        if self.state.folder.is_none() {
+            files.push(self.archive.folder.join(MARKER));
+        }
+        let (left, error) = (Mutex::new(files.into_iter()), Mutex::new(Ok(())));
+        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        std::thread::scope(|scope| {
+            for _ in 0..SYNCS {
+                scope.spawn(|| {
+                    while let Some(path) = next() {
+                        let synced = disk::sync_closed(&path);
+                        if synced.is_err() {
+                            *error.lock().unwrap_or_else(PoisonError::into_inner) = synced;
+                        }
+                    }
+                });
+            }
+        });
+        error.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+        TABLES.iter().chain([&FACTS, &""]).try_for_each(|it| disk::sync_folder(&self.next.join(it)))
     }
 
     /// Removes generations that nobody reads any more: all but the current one and the one before it. What cannot be removed

@@ -4,10 +4,11 @@
 //! have the same shape and come before it.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
+use foldhash::{HashMap, HashMapExt as _};
 use jiff::civil::Date;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -12,10 +12,9 @@ mod catalog;
 mod import;
 mod names;
 
-use std::collections::HashMap;
-
 use crate::session::{Cost, CostParts, Tokens};
 use crate::time::Time;
+use foldhash::{HashMap, HashMapExt as _};
 
 pub use catalog::{Catalog, Clock, Day, Entry, LongContext, Period, Rates, Share};
 pub use import::{ImportError, Table, TableKind};
