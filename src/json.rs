@@ -25,7 +25,7 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::scan::{self, Level};
+use crate::scan::{self, Inside, Level};
 
 /// Nesting beyond this is rejected as [`Error::TooDeep`]. Real records stay under 40.
 pub const MAX_DEPTH: usize = 1024;
@@ -185,20 +185,22 @@ impl<'a> Reader<'a> {
     }
 
     /// Goes behind the closing quote of the string whose opening quote is at the current position. Gives what stands
-    /// between them, and whether it holds escapes.
+    /// between them.
     #[inline]
-    fn string_bytes(&mut self) -> Result<(&'a [u8], bool), Error> {
-        let start = self.at + 1;
-        let quote = scan::string_end(self.level, self.bytes, start).ok_or(Error::CutShort)?;
-        self.at = quote.at + 1;
-        Ok((&self.bytes[start..quote.at], quote.has_escapes))
+    fn string_bytes(&mut self) -> Result<Inside<'a>, Error> {
+        let inside = Inside::find(self.level, self.bytes, self.at + 1).ok_or(Error::CutShort)?;
+        self.at += inside.bytes().len() + 2;
+        Ok(inside)
     }
 
     fn string(&mut self) -> Result<Cow<'a, str>, Error> {
         self.space();
         let start = self.at + 1;
-        let (inside, has_escapes) = self.string_bytes()?;
-        if has_escapes { unescape(inside).map(Cow::Owned).ok_or(Error::NotJson(start)) } else { Ok(text_of(inside)) }
+        let inside = self.string_bytes()?;
+        if inside.has_escapes {
+            return unescape(inside.bytes()).map(Cow::Owned).ok_or(Error::NotJson(start));
+        }
+        Ok(inside.ascii().map_or_else(|| text_of(inside.bytes()), Cow::Borrowed))
     }
 
     /// Hops over one value.
@@ -505,11 +507,11 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
             return Err(Error::NotJson(self.at));
         }
         let start = self.at + 1;
-        let (inside, has_escapes) = self.string_bytes()?;
-        if has_escapes {
-            return visitor.visit_string(unescape(inside).ok_or(Error::NotJson(start))?);
+        let inside = self.string_bytes()?;
+        if inside.has_escapes {
+            return visitor.visit_string(unescape(inside.bytes()).ok_or(Error::NotJson(start))?);
         }
-        visitor.visit_borrowed_bytes(inside)
+        visitor.visit_borrowed_bytes(inside.bytes())
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -536,7 +538,7 @@ impl Items<'_, '_> {
                 return Ok(true);
             }
             let start = self.reader.at;
-            let (key, _) = self.reader.string_bytes()?;
+            let key = self.reader.string_bytes()?.bytes();
             if self.keys.get_or_insert_default().insert(key) {
                 self.reader.at = start;
                 return Ok(true);

@@ -87,6 +87,38 @@ pub struct Quote {
     pub at: usize,
     /// Whether a backslash stands before it in the string.
     pub has_escapes: bool,
+    /// Whether the string is ASCII.
+    pub is_ascii: bool,
+}
+
+/// What stands between two quotes.
+#[derive(Debug, Clone, Copy)]
+pub struct Inside<'a> {
+    bytes: &'a [u8],
+    /// Whether escapes stand in it.
+    pub has_escapes: bool,
+    is_ascii: bool,
+}
+
+impl<'a> Inside<'a> {
+    /// The string whose text begins at `start`, behind the opening quote.
+    #[inline]
+    pub fn find(level: Level, bytes: &'a [u8], start: usize) -> Option<Self> {
+        let Quote { at, has_escapes, is_ascii } = string_end(level, bytes, start)?;
+        Some(Self { bytes: &bytes[start..at], has_escapes, is_ascii })
+    }
+
+    /// The bytes, escapes and all.
+    pub const fn bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The bytes as text, if they are ASCII: most are, and then nobody need look whether they are UTF-8.
+    #[inline]
+    pub const fn ascii(self) -> Option<&'a str> {
+        // SAFETY: Bytes below 128 are UTF-8.
+        if self.is_ascii { Some(unsafe { std::str::from_utf8_unchecked(self.bytes) }) } else { None }
+    }
 }
 
 /// Declares a function that runs `$generic` with the instructions of a level.
@@ -144,6 +176,9 @@ trait Block: Copy {
     /// The brackets of objects and arrays, whose codes differ by `0x20` only.
     fn brackets(self) -> u64;
 
+    /// The bytes that are not ASCII.
+    fn beyond_ascii(self) -> u64;
+
     /// Each bit with all before it, added without carry.
     #[inline(always)]
     fn prefix_xor(bits: u64) -> u64 {
@@ -185,6 +220,7 @@ fn escaped_by(backslashes: u64, is_first_escaped: &mut bool) -> u64 {
 #[inline(always)]
 fn string_end_of<B: Block>(bytes: &[u8], mut at: usize) -> Option<Quote> {
     let mut has_escapes = false;
+    let mut beyond_ascii = 0;
     let mut is_first_escaped = false;
     loop {
         let block = B::at(bytes, at)?;
@@ -193,9 +229,11 @@ fn string_end_of<B: Block>(bytes: &[u8], mut at: usize) -> Option<Quote> {
         if quotes != 0 {
             let before = (quotes & quotes.wrapping_neg()) - 1;
             has_escapes |= backslashes & before != 0;
-            return Some(Quote { at: at + quotes.trailing_zeros() as usize, has_escapes });
+            let is_ascii = (beyond_ascii | block.beyond_ascii() & before) == 0;
+            return Some(Quote { at: at + quotes.trailing_zeros() as usize, has_escapes, is_ascii });
         }
         has_escapes |= backslashes != 0;
+        beyond_ascii |= block.beyond_ascii();
         at += 64;
     }
 }
@@ -318,6 +356,13 @@ impl Block for Words {
     fn brackets(self) -> u64 {
         self.equal_with(0x20, b'{') | self.equal_with(0x20, b'}')
     }
+
+    #[inline(always)]
+    fn beyond_ascii(self) -> u64 {
+        const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+        let bits = |word: &u64| ((word & HIGH_BITS) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        self.0.iter().rev().fold(0, |all, word| all << 8 | bits(word))
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -328,7 +373,7 @@ mod x86 {
     use std::arch::x86_64::{
         __m256i, __m512i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_set_epi64x, _mm_set1_epi8, _mm256_cmpeq_epi8,
         _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm512_cmpeq_epi8_mask,
-        _mm512_loadu_si512, _mm512_maskz_loadu_epi8, _mm512_or_si512, _mm512_set1_epi8,
+        _mm512_loadu_si512, _mm512_maskz_loadu_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8,
     };
 
     use super::Block;
@@ -379,6 +424,15 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn beyond_ascii(self) -> u64 {
+            unsafe {
+                let low = _mm256_movemask_epi8(self.0).cast_unsigned();
+                let high = _mm256_movemask_epi8(self.1).cast_unsigned();
+                u64::from(high) << 32 | u64::from(low)
+            }
+        }
+
+        #[inline(always)]
         fn prefix_xor(bits: u64) -> u64 {
             prefix_xor(bits)
         }
@@ -402,6 +456,11 @@ mod x86 {
         fn brackets(self) -> u64 {
             let lower = unsafe { Self(_mm512_or_si512(self.0, _mm512_set1_epi8(0x20))) };
             lower.equal(b'{') | lower.equal(b'}')
+        }
+
+        #[inline(always)]
+        fn beyond_ascii(self) -> u64 {
+            unsafe { _mm512_movepi8_mask(self.0) }
         }
 
         #[inline(always)]
@@ -439,7 +498,7 @@ mod tests {
         while let Some(byte) = bytes.get(next) {
             match byte {
                 b'"' => {
-                    quote = Some(Quote { at: next, has_escapes });
+                    quote = Some(Quote { at: next, has_escapes, is_ascii: bytes[at..next].is_ascii() });
                     break;
                 }
                 b'\\' => {

@@ -29,7 +29,7 @@ fn sorted(frame: &DataFrame) -> DataFrame {
 fn ingest(archive: &Archive, roots: &[std::path::PathBuf]) -> ingest::Taken {
     let writer = archive.write().unwrap();
     let options = Options { roots: roots.to_vec(), ..Options::default() };
-    let taken = ingest::read_into(&options, |it| writer.known(it), &Progress::default(), |it| writer.add(&it));
+    let taken = ingest::read_into(&options, |it| writer.known(it), &Progress::default(), |it| writer.add(it));
     writer.commit().unwrap();
     assert_eq!(archive.check().unwrap().problems, []);
     taken
@@ -96,7 +96,7 @@ fn what_goes_into_parquet_comes_out() {
     let tables = settled(facts.clone());
     let writer = archive.write().unwrap();
     for source in &facts {
-        writer.add(source);
+        writer.add(source.clone());
     }
     writer.commit().unwrap();
     let known: Vec<_> = archive.facts().unwrap().into_values().collect();
@@ -243,7 +243,7 @@ fn archives_merge_in_any_order() {
         let writer = part.write().unwrap();
         // Neighbours are often parts of one session. Each source is known to two of the three.
         for (_, source) in facts(Content::None).iter().enumerate().filter(|(index, _)| index % 3 != number) {
-            writer.add(source);
+            writer.add(source.clone());
         }
         writer.commit().unwrap();
     }
@@ -252,7 +252,7 @@ fn archives_merge_in_any_order() {
         for part in order {
             let writer = whole.write().unwrap();
             for source in parts[*part].known_facts().unwrap().values() {
-                writer.merge(source);
+                writer.merge(source.clone());
             }
             writer.commit().unwrap();
         }
@@ -284,7 +284,7 @@ fn the_later_look_at_a_file_stands() {
         for look in order {
             let writer = merged.write().unwrap();
             for source in looks[look].known_facts().unwrap().values() {
-                writer.merge(source);
+                writer.merge(source.clone());
             }
             writer.commit().unwrap();
         }

@@ -15,7 +15,7 @@ static FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
     let archive = Archive::at(folder.path());
     let writer = archive.write().unwrap();
     for source in rules::sources(SAMPLES.iter().take(8).map(|it| rules::parse(it)).collect()) {
-        writer.add(&source);
+        writer.add(source);
     }
     writer.commit().unwrap();
     let files = walkdir::WalkDir::new(folder.path()).sort_by_file_name().into_iter().filter_map(Result::ok);

@@ -122,7 +122,7 @@ impl Usage<'_> {
 /// The structured result of a call (`tool_use_result`), whose form depends on the tool.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct ToolUseResult<'a> {
+pub(super) struct ToolUseResult<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
     duration_ms: Number,
@@ -138,6 +138,12 @@ struct ToolUseResult<'a> {
     original_file: Raw<'a>,
     #[serde(borrow)]
     structured_patch: Option<Vec<Hunk<'a>>>,
+    // of a subagent's call
+    #[serde(borrow)]
+    pub(super) agent_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Maybe<Usage<'a>>,
+    pub(super) total_tool_use_count: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -160,23 +166,24 @@ const HEAD: usize = 256;
 
 /// What of a call's result stands in the log.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CallResult<'a> {
+pub(super) struct CallResult<'a, 'r> {
     /// What the model was told: a string or blocks.
     pub(super) content: Raw<'a>,
     /// Whether the log calls it a failure.
     pub(super) is_error: bool,
     /// The structured result.
-    pub(super) rich: Raw<'a>,
+    pub(super) rich: Option<&'r ToolUseResult<'a>>,
     /// Where it stands.
     pub(super) line: i64,
     /// When it came.
     pub(super) time: Option<Time>,
 }
 
-impl CallResult<'_> {
+impl CallResult<'_, '_> {
     /// Takes in the result of a call: how it ended, how long it took, what it did to files. A refusal stands.
     pub(super) fn apply(&self, builder: &mut Builder, call: usize) {
-        let rich: ToolUseResult<'_> = self.rich.read();
+        let none = ToolUseResult::default();
+        let rich = self.rich.unwrap_or(&none);
         let text = first_text(self.content);
         let head = text.head(HEAD);
         // `returnCodeInterpretation` says that an exit status was no failure: grep found nothing.
@@ -193,7 +200,7 @@ impl CallResult<'_> {
         if DENIALS.iter().any(|it| head.starts_with(it)) {
             builder.deny(call, self.line, self.time, Some(text.as_str()));
         } else if row.status == CallStatus::Ok && matches!(row.category.as_ref(), "edit" | "write") {
-            self.file_change(builder, call, &rich, &text);
+            self.file_change(builder, call, rich, &text);
         }
     }
 
@@ -233,7 +240,7 @@ pub(super) struct Origin<'a> {
     /// That agent's id.
     pub(super) agent_id: Option<&'a str>,
     /// The structured result of a call.
-    pub(super) tool_use_result: Raw<'a>,
+    pub(super) tool_use_result: Option<&'a ToolUseResult<'a>>,
 }
 
 /// A session while its messages are read.
@@ -315,7 +322,7 @@ impl Conversation {
                     }
                 }
                 kind if kind.ends_with("_tool_result") => {
-                    self.call_result(block, &Origin { tool_use_result: Raw::default(), ..*origin });
+                    self.call_result(block, &Origin { tool_use_result: None, ..*origin });
                 }
                 _ => {}
             }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
-use super::claude::{Conversation, Message, Origin, Usage, is_human};
+use super::claude::{Conversation, Message, Origin, ToolUseResult, Usage, is_human};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::{brief, money};
 use crate::health::Reason;
@@ -87,7 +87,7 @@ struct Record<'a> {
     #[serde(rename = "isSynthetic")]
     is_synthetic: Flag,
     #[serde(borrow)]
-    tool_use_result: Raw<'a>,
+    tool_use_result: ToolUseResult<'a>,
     /// Of an assistant line that no model wrote, of an `api_retry`.
     #[serde(borrow)]
     error: Raw<'a>,
@@ -456,7 +456,7 @@ fn origin<'a>(record: &'a Record<'a>, line: Line<'_>) -> Origin<'a> {
         request_id: record.request_id.some(),
         is_subagent: parent.is_some(),
         agent_id: parent,
-        tool_use_result: record.tool_use_result,
+        tool_use_result: Some(&record.tool_use_result),
     }
 }
 

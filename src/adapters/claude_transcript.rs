@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
-use super::claude::{Conversation, Message, Origin, Usage, is_human};
+use super::claude::{Conversation, Message, Origin, ToolUseResult, is_human};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
 use crate::builder::{brief, money};
 use crate::health::Reason;
@@ -83,7 +83,7 @@ struct Record<'a> {
     #[serde(borrow)]
     message: Message<'a>,
     #[serde(borrow)]
-    tool_use_result: Raw<'a>,
+    tool_use_result: ToolUseResult<'a>,
     #[serde(rename = "costUSD")]
     cost_usd: Number,
     // system
@@ -135,18 +135,7 @@ struct Inner<'a> {
     #[serde(borrow)]
     message: Message<'a>,
     #[serde(borrow)]
-    tool_use_result: Raw<'a>,
-}
-
-/// The structured result of a subagent's call.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct AgentResult<'a> {
-    #[serde(borrow)]
-    agent_id: Text<'a>,
-    #[serde(borrow)]
-    usage: Maybe<Usage<'a>>,
-    total_tool_use_count: Count,
+    tool_use_result: ToolUseResult<'a>,
 }
 
 /// The error of an `api_error` record, in one of its forms.
@@ -253,7 +242,7 @@ impl Session {
             request_id: record.request_id.some(),
             is_subagent: record.is_sidechain.is_true(),
             agent_id: record.agent_id.some(),
-            tool_use_result: record.tool_use_result,
+            tool_use_result: Some(&record.tool_use_result),
         };
         match record.kind.as_str() {
             "assistant" => self.assistant(record, &origin, damage),
@@ -346,7 +335,7 @@ impl Session {
         if self.conversation.builder.session.tool_calls[call].category != "subagent" {
             return;
         }
-        let result: AgentResult<'_> = origin.tool_use_result.read();
+        let Some(result) = origin.tool_use_result else { return };
         let agent_id = result.agent_id.some().unwrap_or(call_id);
         if let Some(kind) = self.conversation.agents.get(call_id) {
             self.types.insert(agent_id.to_owned(), kind.clone());
@@ -412,7 +401,7 @@ impl Session {
             request_id: inner.request_id.some(),
             is_subagent: true,
             agent_id,
-            tool_use_result: inner.tool_use_result,
+            tool_use_result: Some(&inner.tool_use_result),
         };
         if let Some(agent_id) = agent_id {
             self.subagent(agent_id, call_id, &origin);

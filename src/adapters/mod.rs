@@ -404,6 +404,10 @@ const DECIDING: usize = 40;
 const FEW_DECIDING: usize = 12;
 const DECIDING_BYTES: usize = 1 << 16;
 
+/// So many are enough if a single format claims anything of them, and that much.
+const FIRST_DECIDING: usize = 8;
+const SURE: u32 = 16;
+
 /// How surely a log is of each format: the sum of [`Adapter::claims`] over its first records. Ordered by weight, the
 /// likeliest first; formats that claim nothing are left out. A runtime among the hints decides among those that claim.
 pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Vec<(&'static Adapter, u32)> {
@@ -414,6 +418,12 @@ pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Vec<(&'static Adapter, u32)> {
             break;
         }
         probes.extend(Probe::new(line.bytes, hints.path));
+        if probes.len() == FIRST_DECIDING {
+            let claims = detect_among(&probes, hints.runtime);
+            if matches!(claims[..], [(_, SURE..)]) {
+                return claims;
+            }
+        }
     }
     detect_among(&probes, hints.runtime)
 }

@@ -90,30 +90,34 @@ impl Sums {
 
 /// The facts of a source as they are kept: its values in the order of the fields, without their names, by LZ4. Facts that
 /// were kept with names or by zstd, as earlier versions did, are read as well, and so are those of structures that had fewer
-/// fields at their end.
-pub fn encode(source: &Source) -> io::Result<Vec<u8>> {
+/// fields at their end. Also says how long they are uncompressed.
+pub fn encode(source: &Source) -> io::Result<(Vec<u8>, usize)> {
     let bytes = rmp_serde::to_vec(source).map_err(io::Error::other)?;
-    // The length stands before them, in 32 bits.
-    if bytes.len() > i32::MAX as usize {
-        zstd::bulk::compress(&bytes, 1)
-    } else {
-        Ok(lz4_flex::compress_prepend_size(&bytes))
-    }
+    // LZ4 takes no more than 2 GB.
+    let compress = |bytes: &[u8]| {
+        if bytes.len() > MOST_LZ4 { zstd::bulk::compress(bytes, 1) } else { lz4::block::compress(bytes, None, true) }
+    };
+    Ok((compress(&bytes)?, bytes.len()))
 }
+
+const MOST_LZ4: usize = 0x7E00_0000;
 
 /// Facts as [`encode`] wrote them.
 pub fn decode(bytes: &[u8]) -> io::Result<Source> {
-    /// How much more bytes LZ4 can give than it takes.
-    const MOST: usize = 256;
+    /// How many times as much LZ4 can give as it takes.
+    const RATIO: usize = 256;
     let damaged = |error: &dyn std::fmt::Display| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
     let bytes = if bytes.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes()) {
         zstd::stream::decode_all(bytes)?
     } else {
-        let (length, bytes) = lz4_flex::block::uncompressed_size(bytes).map_err(|it| damaged(&it))?;
-        if length > bytes.len().saturating_mul(MOST) {
-            return Err(damaged(&"more facts than there can be"));
+        let Some((length, packed)) = bytes.split_first_chunk() else { return Err(damaged(&"no facts")) };
+        let length = u32::from_le_bytes(*length);
+        match i32::try_from(length) {
+            Ok(it) if length as usize <= packed.len().saturating_mul(RATIO) => {
+                lz4::block::decompress(packed, Some(it)).map_err(|it| damaged(&it))?
+            }
+            _ => return Err(damaged(&"more facts than there can be")),
         }
-        lz4_flex::decompress(bytes, length).map_err(|it| damaged(&it))?
     };
     rmp_serde::from_slice(&bytes).map_err(|it| damaged(&it))
 }
@@ -253,7 +257,7 @@ mod tests {
     #[test]
     fn facts_are_read_as_they_were_kept() {
         let source = source();
-        assert_eq!(decode(&encode(&source).unwrap()).unwrap(), source);
+        assert_eq!(decode(&encode(&source).unwrap().0).unwrap(), source);
         // By their names, as before.
         let named = zstd::bulk::compress(&rmp_serde::to_vec_named(&source).unwrap(), 1).unwrap();
         assert_eq!(decode(&named).unwrap(), source);

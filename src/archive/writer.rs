@@ -1,6 +1,6 @@
 //! A run that changes an archive: what it takes in, and the next generation that it makes of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -22,6 +22,9 @@ const LEDGER: u32 = 1;
 
 /// Facts of a part, in bytes as they are kept: some ten thousand turns. A part that changes is settled whole, in memory.
 const PART: u64 = 9 << 16;
+
+/// Memory for sources that were read and are yet to be settled, in bytes; the others are read again from the disk.
+const KEPT: usize = 40 << 20;
 
 /// Files that are waited for at once.
 const SYNCS: usize = 8;
@@ -47,6 +50,10 @@ struct Taken {
     length: u64,
     /// Their places in the spool.
     sources: BTreeMap<String, Known>,
+    /// As many of them as there is memory for, so that they need not be read again.
+    kept: HashMap<String, Source>,
+    /// The memory that these take, about.
+    footprint: usize,
     removed: BTreeSet<String>,
     /// The first thing that went wrong.
     error: Option<Error>,
@@ -95,6 +102,8 @@ impl Writer {
             spool: BufWriter::new(spool.map_err(Error::file(&path))?),
             length: 0,
             sources: BTreeMap::new(),
+            kept: HashMap::new(),
+            footprint: 0,
             removed: BTreeSet::new(),
             error: None,
         };
@@ -121,15 +130,15 @@ impl Writer {
 
     /// Takes in what a file tells now, in place of what it told before. What it does not tell any more is set aside: the
     /// archive outlives the logs. What goes wrong is told by [`Self::commit`].
-    pub fn add(&self, source: &Source) {
+    pub fn add(&self, source: Source) {
         self.noted(|| {
             if let Some(known) = self.state.sources.get(&source.path).filter(|it| it.has_sessions) {
                 // What could not be read replaces nothing.
                 if source.status == SourceStatus::Unreadable {
                     return Ok(());
                 }
-                if let Some(aside) = self.state.load(known)?.1.left_by(source) {
-                    self.spool(&aside)?;
+                if let Some(aside) = self.state.load(known)?.1.left_by(&source) {
+                    self.spool(aside)?;
                 }
             }
             self.spool(source)
@@ -137,19 +146,19 @@ impl Writer {
     }
 
     /// Takes in what another archive knows of a file. Of two looks at one file the later stands, whichever comes first.
-    pub fn merge(&self, source: &Source) {
+    pub fn merge(&self, source: Source) {
         self.noted(|| {
             let Some(known) = self.state.sources.get(&source.path) else { return self.spool(source) };
             let age = |it: &Stamp| (it.modified_at, it.bytes, it.content_hash.clone());
-            let stamp = Stamp::of(source);
+            let stamp = Stamp::of(&source);
             if age(&stamp) == age(&known.stamp) {
                 return Ok(());
             }
             let old = self.state.load(known)?.1;
             let is_later = age(&stamp) > age(&known.stamp);
-            let (old, new) = if is_later { (&old, source) } else { (source, &old) };
+            let (old, new) = if is_later { (&old, &source) } else { (&source, &old) };
             if let Some(aside) = old.left_by(new) {
-                self.spool(&aside)?;
+                self.spool(aside)?;
             }
             if is_later { self.spool(source) } else { Ok(()) }
         });
@@ -164,7 +173,7 @@ impl Writer {
     }
 
     /// Puts other facts in place of a source's.
-    pub fn replace(&self, source: &Source) {
+    pub fn replace(&self, source: Source) {
         self.noted(|| self.spool(source));
     }
 
@@ -192,11 +201,13 @@ impl Writer {
         }
     }
 
-    fn spool(&self, source: &Source) -> Result<(), Error> {
+    fn spool(&self, source: Source) -> Result<(), Error> {
         let path = self.next.join("spool");
-        let bytes = parts::encode(source).map_err(Error::file(&path))?;
+        let (bytes, length) = parts::encode(&source).map_err(Error::file(&path))?;
+        // Rows with room for what they do not say are several times as large as what they say.
+        let footprint = length * 5;
         let known = Known {
-            stamp: Stamp::of(source),
+            stamp: Stamp::of(&source),
             has_sessions: !source.sessions.is_empty(),
             rejects: source.health.rejects.iter().map(|it| (it.reason, it.lines)).collect(),
             unknown_records: source.health.unknown_records,
@@ -204,13 +215,18 @@ impl Writer {
             part: 0,
             offset: 0,
             length: bytes.len() as u64,
-            links: ledger::links(source),
+            links: ledger::links(&source),
         };
         let mut taken = self.taken();
         taken.spool.write_all(&bytes).map_err(Error::file(&path))?;
         let offset = taken.length;
         taken.length += bytes.len() as u64;
         taken.sources.insert(source.path.clone(), Known { offset, ..known });
+        taken.kept.remove(&source.path);
+        if taken.footprint + footprint <= KEPT {
+            taken.footprint += footprint;
+            taken.kept.insert(source.path.clone(), source);
+        }
         Ok(())
     }
 
@@ -350,9 +366,10 @@ impl Writer {
         let mut file = File::open(&spool).map_err(Error::file(&spool))?;
         for item in &items {
             let (bytes, source) = if item.is_new {
-                let mut read = || -> io::Result<_> {
+                let kept = self.taken().kept.remove(&item.path);
+                let read = || -> io::Result<_> {
                     let bytes = parts::read_at(&mut file, item.known.offset, item.known.length)?;
-                    let source = parts::decode(&bytes)?;
+                    let source = kept.map_or_else(|| parts::decode(&bytes), Ok)?;
                     Ok((bytes, source))
                 };
                 read().map_err(Error::file(&spool))?

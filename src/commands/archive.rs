@@ -27,7 +27,7 @@ pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
             let host = gethostname::gethostname().into_string().ok();
             for other in others {
                 for source in Archive::at(other).known_facts()?.into_values() {
-                    writer.merge(&of_host(source, host.as_deref()));
+                    writer.merge(of_host(source, host.as_deref()));
                 }
             }
             told(&archive, &writer.commit()?.sums);
@@ -45,7 +45,7 @@ pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
                     source.sessions.retain(|it| it.ended_at.is_none_or(|it| it.day() >= time::days(day)));
                     forgotten += count - source.sessions.len();
                     if source.sessions.len() < count {
-                        writer.replace(&source);
+                        writer.replace(source);
                     }
                 }
                 say(&format!("{} sessions are forgotten", grouped(forgotten)));

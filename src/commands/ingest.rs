@@ -29,8 +29,8 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
             |it| writer.known(it),
             &progress,
             |source| {
-                writer.add(&source);
-                looked_at.lock().unwrap_or_else(PoisonError::into_inner).insert(source.path);
+                looked_at.lock().unwrap_or_else(PoisonError::into_inner).insert(source.path.clone());
+                writer.add(source);
             },
         )
     });

@@ -59,7 +59,7 @@ fn steps(folder: &Path, sources: &[Source]) -> (Vec<Step>, Sums) {
 fn ingest(folder: &Path, sources: &[Source]) -> Result<Sums, Error> {
     let writer = Archive::at(folder).write()?;
     for source in sources {
-        writer.add(source);
+        writer.add(source.clone());
     }
     Ok(writer.commit()?.sums)
 }
