@@ -83,7 +83,8 @@ pub struct Stamp {
     /// What became of it.
     pub status: SourceStatus,
     /// Hash of its decompressed bytes.
-    pub content_hash: Option<String>,
+    #[serde(with = "hex")]
+    pub content_hash: Option<u128>,
     /// Whether it is compressed.
     pub is_compressed: bool,
 }
@@ -96,9 +97,24 @@ impl Stamp {
             modified_at: source.modified_at,
             options: xxhash_rust::xxh3::xxh3_64(source.options.as_bytes()),
             status: source.status,
-            content_hash: source.content_hash.clone(),
+            content_hash: source.content_hash.as_deref().and_then(|it| u128::from_str_radix(it, 16).ok()),
             is_compressed: source.compression.is_some(),
         }
+    }
+}
+
+/// A hash as text, where it is kept.
+mod hex {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde gives it so")]
+    pub fn serialize<S: Serializer>(hash: &Option<u128>, serializer: S) -> Result<S::Ok, S::Error> {
+        hash.map(|it| format!("{it:032x}")).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u128>, D::Error> {
+        let text: Option<String> = Deserialize::deserialize(deserializer)?;
+        Ok(text.and_then(|it| u128::from_str_radix(&it, 16).ok()))
     }
 }
 
@@ -168,19 +184,20 @@ pub fn read_into<'a>(
     }
     // The largest first: a big file that comes last keeps one core busy and the others waiting.
     changed.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
+    let read = changed.len();
     let unread: Vec<discover::Error> = changed
-        .par_iter()
+        .into_par_iter()
         .with_max_len(1)
         .filter_map(|file| {
-            let source = read_file(file, options, &fingerprint, known(&path_text(&file.path)), |_, _| ());
-            let unread = unread(file, &source);
+            let source = read_file(&file, options, &fingerprint, known(&path_text(&file.path)), |_, _| ());
+            let unread = unread(&file, &source);
             take(source);
-            done(file);
+            done(&file);
             unread
         })
         .collect();
     errors.extend(unread);
-    Taken { sources: Vec::new(), read: changed.len(), unchanged, errors }
+    Taken { sources: Vec::new(), read, unchanged, errors }
 }
 
 /// Formats that claim records of a file, the likeliest first, and how surely.
@@ -306,7 +323,7 @@ fn parse(
         source.status = if is_cut { SourceStatus::Truncated } else { SourceStatus::Empty };
         return source;
     }
-    source.content_hash = Some(hash(content));
+    source.content_hash = Some(format!("{:032x}", hash(content)));
     let has_sidecars = file.has_companions && !is_sidecar(&file.path);
     let sidecar = if has_sidecars { read_sidecars(&file.path) } else { Sidecar::default() };
     let mut sidecar = sidecar.or(options.sidecar.clone());
@@ -347,8 +364,8 @@ fn parse(
     source
 }
 
-fn hash(content: &[u8]) -> String {
-    format!("{:032x}", twox_hash::XxHash3_128::oneshot(content))
+fn hash(content: &[u8]) -> u128 {
+    twox_hash::XxHash3_128::oneshot(content)
 }
 
 /// Whether a file begins with all that it held when it was last read. Of compressed files that is not known.

@@ -39,7 +39,7 @@ pub fn settle(mut sources: Vec<Source>) -> Tables {
 
 /// Hashed names under which what a file tells can meet what another file tells: sessions, responses, prompts, contents.
 /// Files that share none, also not by way of others, are settled apart with the same result as together: see [`groups`].
-pub fn links(source: &Source) -> Vec<u64> {
+pub fn links(source: &Source) -> Box<[u64]> {
     let mut text = String::new();
     let mut name = |kind: &str, name: &str| {
         text.clear();
@@ -63,7 +63,7 @@ pub fn links(source: &Source) -> Vec<u64> {
     }
     links.sort_unstable();
     links.dedup();
-    links
+    links.into_boxed_slice()
 }
 
 /// Which of the files belong together: the number of each one's group, which is that of its first member. `links` are
@@ -77,12 +77,15 @@ pub fn groups<'a>(links: impl Iterator<Item = &'a [u64]>) -> Vec<usize> {
         at
     }
     let mut parents: Rows<usize> = Rows::default();
-    let mut first: HashMap<u64, usize> = HashMap::new();
+    let mut members: Vec<(u64, usize)> = Vec::new();
     for (index, links) in links.enumerate() {
         parents.push(index);
-        for link in links {
-            let other = *first.entry(*link).or_insert(index);
-            let (a, b) = (root(&mut parents, other), root(&mut parents, index));
+        members.extend(links.iter().map(|it| (*it, index)));
+    }
+    members.sort_unstable();
+    for ((link, index), (next, other)) in members.iter().zip(members.iter().skip(1)) {
+        if link == next {
+            let (a, b) = (root(&mut parents, *index), root(&mut parents, *other));
             parents[a.max(b)] = a.min(b);
         }
     }

@@ -214,7 +214,7 @@ fn a_first_ingest_that_was_killed_can_be_done_again() {
 fn groups_settle_apart_as_together() {
     let facts = facts(Content::Text);
     let links: Vec<_> = facts.iter().map(ledger::links).collect();
-    let groups = ledger::groups(links.iter().map(Vec::as_slice));
+    let groups = ledger::groups(links.iter().map(|it| &**it));
     let mut apart: BTreeMap<usize, Vec<_>> = BTreeMap::new();
     for (group, source) in groups.into_iter().zip(facts.clone()) {
         apart.entry(group).or_default().push(source);

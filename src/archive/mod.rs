@@ -162,7 +162,7 @@ pub struct Known {
     offset: u64,
     length: u64,
     /// See [`crate::ledger::links`].
-    links: Vec<u64>,
+    links: Box<[u64]>,
 }
 
 /// What the current generation holds.
@@ -285,8 +285,8 @@ impl Archive {
         };
         let path = folder.join(INDEX);
         let read = || -> io::Result<BTreeMap<String, Known>> {
-            let bytes = zstd::stream::decode_all(&fs::read(&path)?[..])?;
-            rmp_serde::from_slice(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+            let index = io::BufReader::new(zstd::Decoder::new(File::open(&path)?)?);
+            rmp_serde::from_read(index).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
         };
         let sources = read().map_err(Error::file(&path))?;
         Ok(State { folder: Some(folder), manifest, sources })

@@ -24,7 +24,7 @@ const LEDGER: u32 = 1;
 const PART: u64 = 9 << 16;
 
 /// Memory for sources that were read and are yet to be settled, in bytes; the others are read again from the disk.
-const KEPT: usize = 40 << 20;
+const KEPT: usize = 32 << 20;
 
 /// Files that are waited for at once.
 const SYNCS: usize = 8;
@@ -75,9 +75,9 @@ pub struct Written {
 }
 
 impl Written {
-    /// What is known of a source.
-    pub fn source(&self, path: &str) -> Option<&Known> {
-        self.sources.get(path)
+    /// What is known of each source, by path.
+    pub fn sources(&self) -> impl Iterator<Item = (&str, &Known)> {
+        self.sources.iter().map(|(path, it)| (path.as_str(), it))
     }
 }
 
@@ -149,7 +149,7 @@ impl Writer {
     pub fn merge(&self, source: Source) {
         self.noted(|| {
             let Some(known) = self.state.sources.get(&source.path) else { return self.spool(source) };
-            let age = |it: &Stamp| (it.modified_at, it.bytes, it.content_hash.clone());
+            let age = |it: &Stamp| (it.modified_at, it.bytes, it.content_hash);
             let stamp = Stamp::of(&source);
             if age(&stamp) == age(&known.stamp) {
                 return Ok(());
@@ -205,7 +205,7 @@ impl Writer {
         let path = self.next.join("spool");
         let (bytes, length) = parts::encode(&source).map_err(Error::file(&path))?;
         // Rows with room for what they do not say are several times as large as what they say.
-        let footprint = length * 5;
+        let footprint = 2000 + length * 5;
         let known = Known {
             stamp: Stamp::of(&source),
             has_sessions: !source.sessions.is_empty(),
@@ -267,19 +267,18 @@ impl Writer {
         let known = std::mem::take(&mut self.state.sources);
         let parts = &self.state.manifest.parts;
         let mut dirty: BTreeSet<usize> = if is_settled { BTreeSet::new() } else { (0..parts.len()).collect() };
-        let mut items: BTreeMap<String, Item> = BTreeMap::new();
+        let mut items = Vec::with_capacity(known.len() + taken.len());
         for (path, known) in known {
             if taken.contains_key(&path) || removed.contains(&path) {
                 dirty.insert(known.part);
             } else {
-                items.insert(path.clone(), Item { path, known, is_new: false });
+                items.push(Item { path, known, is_new: false });
             }
         }
-        for (path, known) in taken.into_iter().filter(|(path, _)| !removed.contains(path)) {
-            items.insert(path.clone(), Item { path, known, is_new: true });
-        }
-        let items: Vec<Item> = items.into_values().collect();
-        let groups = ledger::groups(items.iter().map(|it| it.known.links.as_slice()));
+        let taken = taken.into_iter().filter(|(path, _)| !removed.contains(path));
+        items.extend(taken.map(|(path, known)| Item { path, known, is_new: true }));
+        items.sort_by(|a, b| a.path.cmp(&b.path));
+        let groups = ledger::groups(items.iter().map(|it| &*it.known.links));
         let changed: BTreeSet<usize> = groups.iter().zip(&items).filter(|it| it.1.is_new).map(|it| *it.0).collect();
         let known = groups.iter().zip(&items).filter(|it| !it.1.is_new);
         dirty.extend(known.filter(|it| changed.contains(it.0)).map(|it| it.1.known.part));
@@ -402,9 +401,11 @@ impl Writer {
 
     fn finish(&self, mut manifest: Manifest, sources: BTreeMap<String, Known>) -> Result<Written, Error> {
         let mut written = || -> io::Result<()> {
-            let index = rmp_serde::to_vec_named(&sources).map_err(io::Error::other)?;
-            let index = zstd::bulk::compress(&index, 1)?;
-            let checksum = parts::write_file(&self.next.join(INDEX), sources.len(), |file| file.write_all(&index))?;
+            let checksum = parts::write_file(&self.next.join(INDEX), sources.len(), |file| {
+                let mut index = zstd::Encoder::new(file, 1)?;
+                rmp_serde::encode::write_named(&mut index, &sources).map_err(io::Error::other)?;
+                index.finish().map(|_| ())
+            })?;
             manifest.index = checksum.hash;
             let text = serde_json::to_vec_pretty(&manifest)?;
             parts::write_file(&self.next.join(MANIFEST), 0, |file| file.write_all(&text))?;

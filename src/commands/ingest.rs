@@ -1,6 +1,6 @@
 //! `agentlogs ingest`: reads logs into the archive and says what it took in and what it lost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Thread;
@@ -11,6 +11,7 @@ use agentlogs::ingest::{self, Progress};
 use agentlogs::render::grouped;
 use agentlogs::source::SourceStatus;
 use indicatif::{ProgressBar, ProgressStyle};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Outcome, complain, options, say};
 use crate::cli::Ingest;
@@ -22,14 +23,15 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
     // To wait for another process is no work.
     let start = Instant::now();
     let progress = Progress::default();
-    let looked_at = Mutex::new(BTreeSet::new());
+    // By the hashes of their paths: there may be many.
+    let looked_at = Mutex::new(HashSet::new());
     let mut taken = watched(&progress, || {
         ingest::read_into(
             &options,
             |it| writer.known(it),
             &progress,
             |source| {
-                looked_at.lock().unwrap_or_else(PoisonError::into_inner).insert(source.path.clone());
+                looked_at.lock().unwrap_or_else(PoisonError::into_inner).insert(xxh3_64(source.path.as_bytes()));
                 writer.add(source);
             },
         )
@@ -38,7 +40,7 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
         complain(format_args!("{error}"));
     }
     let mut looked_at = looked_at.into_inner().unwrap_or_else(PoisonError::into_inner);
-    looked_at.extend(std::mem::take(&mut taken.unchanged));
+    looked_at.extend(std::mem::take(&mut taken.unchanged).iter().map(|it| xxh3_64(it.as_bytes())));
     let unchanged = looked_at.len() - taken.read;
     let written = writer.commit()?;
     let lost = summary(&archive, unchanged, &looked_at, &written, &progress, start.elapsed());
@@ -91,7 +93,7 @@ impl Drop for End<'_> {
 fn summary(
     archive: &Archive,
     unchanged: usize,
-    looked_at: &BTreeSet<String>,
+    looked_at: &HashSet<u64>,
     written: &Written,
     progress: &Progress,
     time: Duration,
@@ -99,7 +101,7 @@ fn summary(
     let mut statuses: BTreeMap<&str, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, i64> = BTreeMap::new();
     let mut unknown = 0;
-    for source in looked_at.iter().filter_map(|it| written.source(it)) {
+    for (_, source) in written.sources().filter(|(path, _)| looked_at.contains(&xxh3_64(path.as_bytes()))) {
         *statuses.entry(source.status.as_str()).or_default() += 1;
         unknown += source.unknown_records;
         for (reason, lines) in &source.rejects {
