@@ -1,6 +1,6 @@
 // Charts on uPlot. All of them are pictures of a table that stands beside them.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
 /** Colours that people with any sight tell apart: Okabe and Ito's, and a grey for the rest. */
@@ -12,66 +12,81 @@ function css(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-interface ChartProps {
+interface ChartProps<Shown> {
   label: string;
   height: number;
-  /** Made anew when one of these changes. */
+  shown: Shown;
+  /** Drawn anew when one of these changes. */
   of: unknown[];
-  make: (width: number) => { options: uPlot.Options; data: uPlot.AlignedData };
+  /** Made once: what changes is asked for when it is drawn. */
+  options: (shown: () => Shown) => Omit<uPlot.Options, "width" | "height">;
+  data: () => uPlot.AlignedData;
   /** What stands under the pointer, line by line. */
   tip?: (index: number) => string[];
   onPick?: (left: number, top: number, chart: uPlot) => void;
 }
 
-export function Chart({ label, height, of, make, tip, onPick }: ChartProps) {
+function Chart<Shown>(props: ChartProps<Shown>) {
   const place = useRef<HTMLDivElement>(null);
   const bubble = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  const chart = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const { label, height, of } = props;
+  useLayoutEffect(() => {
     const element = place.current;
     if (!element) return;
-    let chart: uPlot | null = null;
-    const draw = () => {
-      chart?.destroy();
-      const { options, data } = make(element.clientWidth);
-      const cursorHook = (it: uPlot) => {
-        const box = bubble.current;
-        if (!box || !tip) return;
-        const index = it.cursor.idx;
-        const lines = index === null || index === undefined ? [] : tip(index);
-        box.hidden = lines.length === 0;
-        box.replaceChildren(...lines.map((line) => Object.assign(document.createElement("div"), { textContent: line })));
-        const left = it.cursor.left ?? 0;
-        const isRight = left > element.clientWidth / 2;
-        box.style.left = isRight ? "" : `${left + 80}px`;
-        box.style.right = isRight ? `${element.clientWidth - left}px` : "";
-      };
-      chart = new uPlot(
-        {
-          ...options,
-          width: Math.max(element.clientWidth, 200),
-          height,
-          legend: { show: false },
-          cursor: { drag: { x: false, y: false }, points: { show: false }, ...options.cursor },
-          hooks: { ...options.hooks, setCursor: [cursorHook] },
-        },
-        data,
-        element,
-      );
-      const target = chart;
-      chart.root.setAttribute("aria-hidden", "true");
-      if (onPick) chart.over.addEventListener("click", (event) => onPick(event.offsetX, event.offsetY, target));
+    const cursorHook = (it: uPlot) => {
+      const box = bubble.current;
+      const { tip } = latest.current;
+      if (!box || !tip) return;
+      const index = it.cursor.idx;
+      const lines = index === null || index === undefined ? [] : tip(index);
+      box.hidden = lines.length === 0;
+      box.replaceChildren(...lines.map((line) => Object.assign(document.createElement("div"), { textContent: line })));
+      const left = it.cursor.left ?? 0;
+      const isRight = left > it.width / 2;
+      box.style.left = isRight ? "" : `${left + 80}px`;
+      box.style.right = isRight ? `${it.width - left}px` : "";
     };
-    draw();
+    const options = props.options(() => latest.current.shown);
+    const made = new uPlot(
+      {
+        ...options,
+        width: Math.max(element.clientWidth, 200),
+        height,
+        legend: { show: false },
+        cursor: { drag: { x: false, y: false }, points: { show: false } },
+        hooks: { ...options.hooks, setCursor: [cursorHook] },
+      },
+      props.data(),
+      element,
+    );
+    chart.current = made;
+    made.root.setAttribute("aria-hidden", "true");
+    made.over.addEventListener("click", (event) => latest.current.onPick?.(event.offsetX, event.offsetY, made));
+    const redraw = () => made.redraw();
     const resized = new ResizeObserver(() => {
-      if (chart && element.clientWidth > 0 && Math.abs(chart.width - element.clientWidth) > 1) chart.setSize({ width: element.clientWidth, height });
+      if (element.clientWidth > 0 && Math.abs(made.width - element.clientWidth) > 1) made.setSize({ width: element.clientWidth, height });
     });
     resized.observe(element);
-    addEventListener("themechange", draw);
+    addEventListener("themechange", redraw);
     return () => {
-      removeEventListener("themechange", draw);
+      removeEventListener("themechange", redraw);
       resized.disconnect();
-      chart?.destroy();
+      made.destroy();
     };
+  }, []);
+  const isFirst = useRef(true);
+  useLayoutEffect(() => {
+    if (!isFirst.current) {
+      // At once, with all else that changes; the names on the axes too, though their scales may stay.
+      chart.current?.batch((it: uPlot) => {
+        it.setData(props.data());
+        it.redraw(true, true);
+      });
+    }
+    isFirst.current = false;
   }, of);
   return (
     <div class="chart" role="img" aria-label={label}>
@@ -84,23 +99,39 @@ export function Chart({ label, height, of, make, tip, onPick }: ChartProps) {
 const font = "12px system-ui, sans-serif";
 
 function axes(x: Partial<uPlot.Axis>, y: Partial<uPlot.Axis>): uPlot.Axis[] {
-  const common = { stroke: css("--soft"), font, ticks: { show: false } };
+  const common = { stroke: () => css("--soft"), font, ticks: { show: false } };
   return [
     { ...common, size: 28, gap: 4, grid: { show: false }, ...x },
-    { ...common, size: 64, grid: { stroke: css("--line"), width: 1 }, ...y },
+    { ...common, size: 64, grid: { stroke: () => css("--line"), width: 1 }, ...y },
   ];
 }
 
+/** A scale of ordinals, which has room for half a bar at its ends. */
+function ordinal(shown: () => { names: string[] }): uPlot.Scale {
+  return { time: false, range: () => [-0.6, shown().names.length - 0.4] };
+}
+
+const fromZero: uPlot.Scale = { range: (_, __, high) => [0, high > 0 ? high * 1.05 : 1] };
+
 /** So many labels of ordinals as there is room for. */
-function ordinals(names: string[], room: number): Partial<uPlot.Axis> {
+function ordinals(shown: () => { names: string[] }, room: number): Partial<uPlot.Axis> {
   return {
     splits: (it) => {
+      const { names } = shown();
       const every = Math.max(1, Math.ceil((names.length * room) / Math.max(it.width - 64, 1)));
       return names.map((_, at) => at).filter((at) => at % every === 0);
     },
-    values: (_, splits) => splits.map((at) => names[at] ?? ""),
+    values: (_, splits) => splits.map((at) => shown().names[at] ?? ""),
   };
 }
+
+/** Labels of numbers. */
+function numbers(shown: () => { text: (it: number) => string }): Partial<uPlot.Axis> {
+  return { values: (_, splits) => splits.map((it) => shown().text(it)) };
+}
+
+const places = (names: string[]) => names.map((_, at) => at);
+const known = (values: number[]) => values.map((it) => (it === it ? it : null));
 
 export interface Stack {
   name: string;
@@ -108,54 +139,69 @@ export interface Stack {
   values: number[];
 }
 
+interface StackedProps {
+  label: string;
+  names: string[];
+  /** No more than there are colours. */
+  stacks: Stack[];
+  text: (it: number) => string;
+  of: unknown[];
+}
+
 /** Bars on each other, one a period. */
-export function StackedBars({ label, names, stacks, text, of }: { label: string; names: string[]; stacks: Stack[]; text: (it: number) => string; of: unknown[] }) {
-  const make = () => {
+export function StackedBars(props: StackedProps) {
+  const { label, names, stacks, text, of } = props;
+  const options = (shown: () => StackedProps) => {
+    const bars = uPlot.paths.bars!({ size: [0.8, 60], align: 0 });
+    // The highest first: each is drawn over by those that it stands on.
+    const color = (_: uPlot, series: number) => shown().stacks.at(-series)?.color ?? REST;
+    return {
+      scales: { x: ordinal(shown), y: fromZero },
+      axes: axes(ordinals(shown, 74), numbers(shown)),
+      series: [{}, ...COLORS.map(() => ({ fill: color, stroke: color, width: 0, paths: bars, points: { show: false } }))],
+    };
+  };
+  const data = (): uPlot.AlignedData => {
     const sums: number[][] = [];
     let below = names.map(() => 0);
     for (const it of stacks) {
       below = it.values.map((value, at) => below[at] + (value === value ? value : 0));
       sums.push(below);
     }
-    // The highest first: each is drawn over by those that it stands on.
-    const order = stacks.map((_, at) => at).reverse();
-    const bars = uPlot.paths.bars!({ size: [0.8, 60], align: 0 });
-    const options: uPlot.Options = {
-      width: 0,
-      height: 0,
-      scales: { x: { time: false, range: [-0.6, names.length - 0.4] }, y: { range: (_, __, high) => [0, high > 0 ? high * 1.05 : 1] } },
-      axes: axes(ordinals(names, 74), { values: (_, splits) => splits.map(text) }),
-      series: [{}, ...order.map((at) => ({ label: "", fill: stacks[at].color, stroke: stacks[at].color, width: 0, paths: bars, points: { show: false } }))],
-    };
-    return { options, data: [names.map((_, at) => at), ...order.map((at) => sums[at])] as uPlot.AlignedData };
+    const nothing = names.map(() => null);
+    return [places(names), ...COLORS.map((_, at) => sums.at(-1 - at) ?? nothing)];
   };
   const tip = (index: number) => {
     const lines = stacks.filter((it) => it.values[index] > 0).map((it) => `${it.name}: ${text(it.values[index])}`);
     return [names[index], ...lines.reverse()];
   };
-  return <Chart label={label} height={260} of={of} make={make} tip={tip} />;
+  return <Chart label={label} height={260} shown={props} of={of} options={options} data={data} tip={tip} />;
+}
+
+interface BarsProps {
+  label: string;
+  names: string[];
+  values: number[];
+  text: (it: number) => string;
+  color: (at: number) => string;
+  of: unknown[];
+  height: number;
 }
 
 /** One bar a bin. */
-export function Bars({ label, names, values, text, color, of, height = 200 }: { label: string; names: string[]; values: number[]; text: (it: number) => string; color: (at: number) => string; of: unknown[]; height?: number }) {
-  const make = () => {
-    const bars = uPlot.paths.bars!({
-      size: [0.85, 80],
-      disp: {
-        fill: { unit: 3, values: () => values.map((_, at) => color(at)) },
-        stroke: { unit: 3, values: () => values.map((_, at) => color(at)) },
-      },
-    });
-    const options: uPlot.Options = {
-      width: 0,
-      height: 0,
-      scales: { x: { time: false, range: [-0.6, names.length - 0.4] }, y: { range: (_, __, high) => [0, high > 0 ? high * 1.05 : 1] } },
-      axes: axes(ordinals(names, 56), { values: (_, splits) => splits.map(text) }),
+export function Bars(props: BarsProps) {
+  const { label, names, values, text, of, height } = props;
+  const options = (shown: () => BarsProps) => {
+    const color = { unit: 3 as const, values: () => shown().values.map((_, at) => shown().color(at)) };
+    const bars = uPlot.paths.bars!({ size: [0.85, 80], disp: { fill: color, stroke: color } });
+    return {
+      scales: { x: ordinal(shown), y: fromZero },
+      axes: axes(ordinals(shown, 56), numbers(shown)),
       series: [{}, { fill: COLORS[0], stroke: COLORS[0], width: 0, paths: bars, points: { show: false } }],
     };
-    return { options, data: [names.map((_, at) => at), values.map((it) => (it === it ? it : null))] as uPlot.AlignedData };
   };
-  return <Chart label={label} height={height} of={of} make={make} tip={(index) => [`${names[index]}: ${text(values[index])}`]} />;
+  const data = (): uPlot.AlignedData => [places(names), known(values)];
+  return <Chart label={label} height={height} shown={props} of={of} options={options} data={data} tip={(index) => [`${names[index]}: ${text(values[index])}`]} />;
 }
 
 export interface Line {
@@ -170,127 +216,142 @@ export interface Mark {
   color: string;
 }
 
+interface LinesProps {
+  label: string;
+  names: string[];
+  /** Always as many. */
+  lines: Line[];
+  text: (it: number) => string;
+  range?: [number, number];
+  marks?: Mark[];
+  room?: number;
+  of: unknown[];
+  height?: number;
+  spans?: boolean;
+}
+
 /** Lines over ordinals, with marks where something happened. */
-export function Lines({ label, names, lines, text, range, marks = [], room = 74, of, height = 200, spans = false }: { label: string; names: string[]; lines: Line[]; text: (it: number) => string; range?: [number, number]; marks?: Mark[]; room?: number; of: unknown[]; height?: number; spans?: boolean }) {
-  const make = () => {
-    const options: uPlot.Options = {
-      width: 0,
-      height: 0,
-      scales: { x: { time: false, range: [-0.6, names.length - 0.4] }, y: { range: range ?? ((_, __, high) => [0, high > 0 ? high * 1.05 : 1]) } },
-      axes: axes(ordinals(names, room), { values: (_, splits) => splits.map(text) }),
-      series: [
-        {},
-        ...lines.map((it) => ({
-          label: "", stroke: it.color, width: 2, spanGaps: spans, dash: it.isDashed ? [6, 4] : undefined,
-          points: { show: names.length < 120, size: 6, fill: it.color },
-        })),
+export function Lines(props: LinesProps) {
+  const { label, names, lines, text, range, room = 74, of, height = 200, spans = false } = props;
+  const options = (shown: () => LinesProps) => ({
+    scales: { x: ordinal(shown), y: range ? { range } : fromZero },
+    axes: axes(ordinals(shown, room), numbers(shown)),
+    series: [
+      {},
+      ...lines.map((it) => ({
+        stroke: it.color, width: 2, spanGaps: spans, dash: it.isDashed ? [6, 4] : undefined,
+        points: { show: () => shown().names.length < 120, size: 6, fill: it.color },
+      })),
+    ],
+    hooks: {
+      draw: [
+        (it: uPlot) => {
+          const { left, top, width, height } = it.bbox;
+          for (const mark of shown().marks ?? []) {
+            const x = it.valToPos(mark.at, "x", true);
+            if (x < left || x > left + width) continue;
+            it.ctx.fillStyle = mark.color;
+            it.ctx.globalAlpha = 0.6;
+            it.ctx.fillRect(x - devicePixelRatio / 2, top, devicePixelRatio, height);
+            it.ctx.globalAlpha = 1;
+          }
+        },
       ],
-      hooks: {
-        draw: [
-          (it) => {
-            const { left, top, width, height } = it.bbox;
-            for (const mark of marks) {
-              const x = it.valToPos(mark.at, "x", true);
-              if (x < left || x > left + width) continue;
-              it.ctx.fillStyle = mark.color;
-              it.ctx.globalAlpha = 0.6;
-              it.ctx.fillRect(x - devicePixelRatio / 2, top, devicePixelRatio, height);
-              it.ctx.globalAlpha = 1;
-            }
-          },
-        ],
-      },
-    };
-    const values = lines.map((it) => it.values.map((value) => (value === value ? value : null)));
-    return { options, data: [names.map((_, at) => at), ...values] as uPlot.AlignedData };
-  };
+    },
+  });
+  const data = (): uPlot.AlignedData => [places(names), ...lines.map((it) => known(it.values))];
   const tip = (index: number) => {
-    const known = lines.filter((it) => it.values[index] === it.values[index]);
-    return [names[index], ...known.map((it) => `${it.name}: ${text(it.values[index])}`)];
+    const found = lines.filter((it) => it.values[index] === it.values[index]);
+    return [names[index], ...found.map((it) => `${it.name}: ${text(it.values[index])}`)];
   };
-  return <Chart label={label} height={height} of={of} make={make} tip={tip} />;
+  return <Chart label={label} height={height} shown={props} of={of} options={options} data={data} tip={tip} />;
 }
 
-export interface Point {
-  x: number;
-  y: number;
-  isBold: boolean;
+interface ScatterProps {
+  label: string;
+  /** Which of all points, one at least. */
+  points: Int32Array;
+  bold: number[];
+  /** Logarithms of all points. */
+  x: Float64Array;
+  y: Float64Array;
+  xText: (it: number) => string;
+  yText: (it: number) => string;
+  onPick: (point: number) => void;
+  of: unknown[];
 }
 
-/** Points, one at least, on two scales of powers of ten. Points that fall on each other are drawn once, darker. */
-export function Scatter({ label, points, xText, yText, onPick, of }: { label: string; points: Point[]; xText: (it: number) => string; yText: (it: number) => string; onPick: (point: number) => void; of: unknown[] }) {
-  const make = () => {
-    // uPlot's own logarithmic scales do not end for some ranges: these are linear, of logarithms.
-    const edges = (values: number[]): [number, number] => {
-      const [low, high] = values.reduce(([low, high], it) => [Math.min(low, it), Math.max(high, it)], [Infinity, -Infinity]);
-      return [low - 0.2, high + 0.2];
-    };
-    const xs = points.map((it) => Math.log10(it.x));
-    const ys = points.map((it) => Math.log10(it.y));
-    const powers = (low: number, high: number) => {
-      const steps = high - low > 3.5 ? [1] : high - low > 1.8 ? [1, 3] : [1, 2, 5];
-      const out: number[] = [];
-      for (let power = Math.floor(low); power <= high; power++) out.push(...steps.map((it) => power + Math.log10(it)));
-      return out.filter((it) => it >= low && it <= high);
-    };
-    const axis = (text: (it: number) => string): Partial<uPlot.Axis> => ({
-      splits: (_, __, low, high) => powers(low, high),
-      values: (_, splits) => splits.map((it) => text(Number((10 ** it).toPrecision(1)))),
+/** The lowest and the highest of these points, and some room. */
+function edges(points: Int32Array, values: Float64Array): [number, number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (let at = 0; at < points.length; at++) {
+    const value = values[points[at]];
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return [low - 0.2, high + 0.2];
+}
+
+/** Powers of ten in a range of logarithms, and some between them if there are few. */
+function powers(low: number, high: number): number[] {
+  const steps = high - low > 3.5 ? [1] : high - low > 1.8 ? [1, 3] : [1, 2, 5];
+  const out: number[] = [];
+  for (let power = Math.floor(low); power <= high; power++) out.push(...steps.map((it) => power + Math.log10(it)));
+  return out.filter((it) => it >= low && it <= high);
+}
+
+/** Points on two scales of powers of ten. Points that fall on each other are drawn once, darker. */
+export function Scatter(props: ScatterProps) {
+  const { label, points, x, y, xText, yText, onPick, of } = props;
+  const draw = (chart: uPlot, { points, bold, x, y }: ScatterProps) => {
+    const { ctx } = chart;
+    const size = Math.round(4 * devicePixelRatio);
+    const columns = Math.ceil(ctx.canvas.width / size) + 1;
+    // Both scales are linear: two places tell all.
+    const [x0, y0] = [chart.valToPos(0, "x", true) / size, chart.valToPos(0, "y", true) / size];
+    const [dx, dy] = [chart.valToPos(1, "x", true) / size - x0, chart.valToPos(1, "y", true) / size - y0];
+    const cellOf = (it: number) => Math.round(y0 + dy * y[it]) * columns + Math.round(x0 + dx * x[it]);
+    const counts = new Uint32Array(columns * (Math.ceil(ctx.canvas.height / size) + 1));
+    for (let at = 0; at < points.length; at++) counts[cellOf(points[at])]++;
+    const marked = new Set(bold.map(cellOf));
+    for (const cell of marked) counts[cell] = 0;
+    ctx.fillStyle = css("--accent");
+    counts.forEach((count, cell) => {
+      if (count === 0) return;
+      ctx.globalAlpha = Math.min(1, 0.5 + count * 0.08);
+      ctx.fillRect((cell % columns) * size - size / 2, Math.floor(cell / columns) * size - size / 2, size, size);
     });
-    const options: uPlot.Options = {
-      width: 0,
-      height: 0,
-      scales: { x: { time: false, range: edges(xs) }, y: { range: edges(ys) } },
-      axes: axes({ ...axis(xText), grid: { show: true, stroke: css("--line"), width: 1 } }, axis(yText)),
-      series: [{}, { paths: () => null, points: { show: false } }],
-      hooks: {
-        draw: [
-          (chart) => {
-            const { ctx } = chart;
-            const size = Math.round(4 * devicePixelRatio);
-            const columns = Math.ceil(ctx.canvas.width / size) + 1;
-            const cells = new Uint16Array(columns * (Math.ceil(ctx.canvas.height / size) + 1));
-            const bold: [number, number][] = [];
-            // Both scales are linear: two places tell all.
-            const [x0, y0] = [chart.valToPos(0, "x", true), chart.valToPos(0, "y", true)];
-            const [dx, dy] = [chart.valToPos(1, "x", true) - x0, chart.valToPos(1, "y", true) - y0];
-            for (let at = 0; at < points.length; at++) {
-              const x = x0 + dx * xs[at];
-              const y = y0 + dy * ys[at];
-              if (points[at].isBold) bold.push([x, y]);
-              else cells[Math.round(y / size) * columns + Math.round(x / size)]++;
-            }
-            ctx.fillStyle = css("--accent");
-            cells.forEach((count, key) => {
-              if (count === 0) return;
-              ctx.globalAlpha = Math.min(1, 0.5 + count * 0.08);
-              ctx.fillRect((key % columns) * size - size / 2, Math.floor(key / columns) * size - size / 2, size, size);
-            });
-            ctx.globalAlpha = 1;
-            ctx.fillStyle = COLORS[5];
-            for (const [x, y] of bold) {
-              // A shape of its own, not a colour alone.
-              ctx.beginPath();
-              ctx.moveTo(x, y - size);
-              ctx.lineTo(x + size, y + size);
-              ctx.lineTo(x - size, y + size);
-              ctx.fill();
-            }
-          },
-        ],
-      },
-    };
-    // The points are drawn by hand: uPlot needs no more than the ends.
-    const ends = edges(xs);
-    return { options, data: [ends, ends] as uPlot.AlignedData };
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = COLORS[5];
+    for (const cell of marked) {
+      const [x, y] = [(cell % columns) * size, Math.floor(cell / columns) * size];
+      // A shape of its own, not a colour alone.
+      ctx.beginPath();
+      ctx.moveTo(x, y - size);
+      ctx.lineTo(x + size, y + size);
+      ctx.lineTo(x - size, y + size);
+      ctx.fill();
+    }
   };
+  const axis = (text: (it: number) => string): Partial<uPlot.Axis> => ({
+    splits: (_, __, low, high) => powers(low, high),
+    values: (_, splits) => splits.map((it) => text(Number((10 ** it).toPrecision(1)))),
+  });
+  // uPlot's own logarithmic scales do not end for some ranges: these are linear, of logarithms.
+  const options = (shown: () => ScatterProps) => ({
+    scales: { x: { time: false, range: () => edges(shown().points, shown().x) }, y: { range: () => edges(shown().points, shown().y) } },
+    axes: axes({ ...axis(xText), grid: { show: true, stroke: () => css("--line"), width: 1 } }, axis(yText)),
+    series: [{}, { paths: () => null, points: { show: false } }],
+    hooks: { draw: [(chart: uPlot) => draw(chart, shown())] },
+  });
   const pick = (left: number, top: number, chart: uPlot) => {
     let [best, distance] = [-1, 15 ** 2];
-    points.forEach((it, at) => {
-      const away = (chart.valToPos(Math.log10(it.x), "x") - left) ** 2 + (chart.valToPos(Math.log10(it.y), "y") - top) ** 2;
-      if (away < distance) [best, distance] = [at, away];
-    });
+    for (const it of points) {
+      const away = (chart.valToPos(x[it], "x") - left) ** 2 + (chart.valToPos(y[it], "y") - top) ** 2;
+      if (away < distance) [best, distance] = [it, away];
+    }
     if (best >= 0) onPick(best);
   };
-  return <Chart label={label} height={280} of={of} make={make} onPick={pick} />;
+  // The points are drawn by hand: uPlot needs none.
+  return <Chart label={label} height={280} shown={props} of={of} options={options} data={() => [[0, 1], [0, 1]]} onPick={pick} />;
 }

@@ -41,32 +41,35 @@ export interface LeftOut {
 export type WordKind =
   | "runtime" | "model" | "project" | "status" | "call_status" | "usage" | "error_kind" | "tool" | "kind" | "code";
 
-/** Columns of numbers, all of one length. */
-export type Columns<Name extends string> = Record<Name, Float64Array> & { length: number };
+/** Columns of numbers, and of places in other tables and lists of words, all of one length. */
+export type Columns<Name extends string, Place extends string = never> =
+  Record<Name, Float64Array> & Record<Place, Int32Array> & { length: number };
 /** A column of texts beside them. */
 export type Texts = (string | null)[];
 
 export type Turns = Columns<
-  | "session" | "day" | "model" | "cost" | "total_tokens" | "input_tokens" | "output_tokens" | "cache_read_tokens"
-  | "cache_write_tokens" | "unpriced_tokens" | "turns"
+  | "day" | "cost" | "total_tokens" | "input_tokens" | "output_tokens" | "cache_read_tokens" | "cache_write_tokens"
+  | "unpriced_tokens" | "turns",
+  "session" | "group" | "model"
 >;
 export type Tools = Columns<
-  | "group" | "day" | "tool" | "rows" | "error" | "denied" | "incomplete" | "duration_ms_known"
-  | "duration_ms" | "result_bytes"
+  "day" | "rows" | "error" | "denied" | "incomplete" | "duration_ms_known" | "duration_ms" | "result_bytes",
+  "group" | "tool"
 >;
-export type Troubles = Columns<"group" | "day" | "kind" | "code" | "rows">;
-export type Groups = Columns<"runtime" | "model" | "project" | "status" | "labels">;
+export type Troubles = Columns<"day" | "rows", "group" | "kind" | "code">;
+export type Groups = Columns<never, "runtime" | "model" | "project" | "status" | "labels">;
 export type Sessions = Columns<
-  | "group" | "started" | "listed" | "duration_ms" | "turns" | "tool_calls" | "tool_errors" | "compactions" | "retries"
-  | "subagents" | "usage" | "error_kind" | "cost" | "tokens" | "day"
+  | "started" | "duration_ms" | "turns" | "tool_calls" | "tool_errors" | "compactions" | "retries" | "subagents" | "cost"
+  | "tokens" | "day",
+  "group" | "listed" | "status" | "usage" | "error_kind" | "hour"
 > & { id: Texts; error_message: Texts };
 export type TimelineTurns = Columns<
-  "at" | "model" | "cost" | "turn" | "context_tokens" | "output_tokens" | "total_tokens" | "duration_ms" | "is_subagent"
+  "at" | "cost" | "turn" | "context_tokens" | "output_tokens" | "total_tokens" | "duration_ms" | "is_subagent", "model"
 > & { agent: Texts };
-export type TimelineCalls = Columns<"at" | "tool" | "status" | "turn" | "duration_ms" | "result_bytes" | "is_subagent"> & {
+export type TimelineCalls = Columns<"at" | "turn" | "duration_ms" | "result_bytes" | "is_subagent", "tool" | "status"> & {
   target: Texts;
 };
-export type TimelineEvents = Columns<"at" | "kind" | "code" | "turn" | "tokens_before" | "tokens_after" | "is_subagent"> & {
+export type TimelineEvents = Columns<"at" | "turn" | "tokens_before" | "tokens_after" | "is_subagent", "kind" | "code"> & {
   message: Texts;
 };
 
@@ -111,12 +114,28 @@ export interface Data {
   timelineEvents: TimelineEvents;
   health: Finding[];
   leftOut: LeftOut;
+  /** The first and the last day of all there is. */
+  days: [number, number] | null;
+  /** Sessions whose cost is known, the cheapest first. */
+  byCost: Int32Array;
+  /** Sessions in the list, the newest first, then those without a time. */
+  newest: Int32Array;
 }
 
 /** What stands for the sum of a session's cells, or of a cell's kinds of tokens. */
 const AS_SUM = -1;
 /** Minutes of a day. */
-export const DAY = 1440;
+const DAY = 1440;
+/** Stands behind the hours of the week. */
+export const UNKNOWN_HOUR = 168;
+
+/** Local hour of the week at which a session began, from Monday 0:00. */
+function hourOfWeek(started: number): number {
+  if (started !== started) return UNKNOWN_HOUR;
+  // 1970 began on a Thursday.
+  const hour = (Math.floor(started / 60) + 3 * 24) % 168;
+  return hour < 0 ? hour + 168 : hour;
+}
 
 async function unpacked(base64: string): Promise<Packed> {
   const bytes = Uint8Array.from(atob(base64.trim()), (it) => it.charCodeAt(0));
@@ -135,10 +154,14 @@ function numbers(values: Numbers, isGrowing: boolean): Float64Array {
   return out;
 }
 
+/** Columns that are never unknown, and small. */
+const PLACES = ["session", "group", "listed", "runtime", "model", "project", "status", "labels", "usage", "error_kind", "tool", "kind", "code"];
+
 function columns<T>(table: Record<string, (number | string | null)[]>, growing: string[], texts: string[] = []): T {
   const out: Record<string, unknown> = { length: 0 };
   for (const [name, values] of Object.entries(table)) {
-    out[name] = texts.includes(name) ? values : numbers(values as Numbers, growing.includes(name));
+    const column = texts.includes(name) ? values : numbers(values as Numbers, growing.includes(name));
+    out[name] = PLACES.includes(name) ? Int32Array.from(column as Float64Array) : column;
     out.length = values.length;
   }
   return out as T;
@@ -157,8 +180,26 @@ function sums(turns: Turns, column: Float64Array, sessions: number): Float64Arra
   return out;
 }
 
+/** Those of all rows for which this is so, in this order. */
+function ordered(length: number, is: (at: number) => boolean, order: (a: number, b: number) => number): Int32Array {
+  return Int32Array.from({ length }, (_, at) => at).filter(is).sort(order);
+}
+
+/** The first and the last of all days. */
+function extent(...columns: Float64Array[]): [number, number] | null {
+  let [low, high] = [Infinity, -Infinity];
+  for (const column of columns) {
+    for (const it of column) {
+      if (it < low) low = it;
+      if (it > high) high = it;
+    }
+  }
+  return low <= high ? [low, high] : null;
+}
+
 export async function read(base64: string): Promise<Data> {
   const packed = await unpacked(base64);
+  const groups = columns<Groups>(packed.groups, []);
   const turns = columns<Turns>(packed.turns, ["session", "day"]);
   for (let at = 0; at < turns.length; at++) {
     if (turns.total_tokens[at] !== AS_SUM) continue;
@@ -175,6 +216,11 @@ export async function read(base64: string): Promise<Data> {
     for (let at = 0; at < column.length; at++) if (column[at] === AS_SUM) column[at] = sum[at];
   }
   sessions.day = sessions.started.map((it) => Math.floor(it / DAY));
+  sessions.hour = Int32Array.from(sessions.started, hourOfWeek);
+  sessions.status = sessions.group.map((it) => groups.status[it]);
+  turns.group = turns.session.map((it) => sessions.group[it]);
+  const { cost, id } = sessions;
+  const started = sessions.started.map((it) => it || 0);
   const timelines = new Map<number, Timeline>();
   const ends = { turns: 0, calls: 0, events: 0 };
   const span = (kind: "turns" | "calls" | "events", at: number): Span => {
@@ -204,7 +250,7 @@ export async function read(base64: string): Promise<Data> {
     words: packed.words,
     labels: packed.labels,
     labelSets: packed.label_sets,
-    groups: columns<Groups>(packed.groups, []),
+    groups,
     sessions,
     turns,
     tools: columns<Tools>(packed.tools, ["group", "day"]),
@@ -215,6 +261,9 @@ export async function read(base64: string): Promise<Data> {
     timelineEvents: columns<TimelineEvents>(packed.timeline_events, ["at"], ["message"]),
     health,
     leftOut: packed.left_out,
+    days: extent(turns.day, sessions.day),
+    byCost: ordered(sessions.length, (it) => cost[it] === cost[it], (a, b) => cost[a] - cost[b] || b - a),
+    newest: ordered(sessions.length, (it) => id[it] !== null, (a, b) => started[b] - started[a] || a - b),
   };
 }
 

@@ -1,7 +1,7 @@
 // Figures: what the rows that are left add up to, by the rules of `agentlogs report`.
 
-import type { Data } from "./data";
-import { hourOfWeek, nextPeriod, periodOf, type Left, type Measure, type Period, type Series } from "./filters";
+import { UNKNOWN_HOUR, type Data } from "./data";
+import { nextPeriod, periodOf, type Left, type Measure, type Period, type Series } from "./filters";
 
 /** Dollars of what stands in billionths. */
 export const usd = (nano: number) => nano / 1e9;
@@ -33,42 +33,66 @@ export function cacheHitRate(it: Sums): number {
   return prompt > 0 ? it.cacheRead / prompt : NaN;
 }
 
-/** Sums by a key of each row; keys below 0 are left out. Rows stand in the order of sessions, so that each counts once. */
-export function sumsBy(data: Data, left: Left, keys: number, keyOf: (row: number) => number): Sums[] {
-  const { turns } = data;
-  const out: Sums[] = [];
-  const last = new Int32Array(keys).fill(-1);
-  for (const row of left.turns) {
-    const key = keyOf(row);
-    if (!(key >= 0)) continue;
-    const sum = (out[key] ??= nothing());
-    sum.cost = plus(sum.cost, turns.cost[row]);
-    sum.tokens = plus(sum.tokens, turns.total_tokens[row]);
-    sum.input = plus(sum.input, turns.input_tokens[row]);
-    sum.output = plus(sum.output, turns.output_tokens[row]);
-    sum.cacheRead = plus(sum.cacheRead, turns.cache_read_tokens[row]);
-    sum.cacheWrite = plus(sum.cacheWrite, turns.cache_write_tokens[row]);
-    sum.unpriced = plus(sum.unpriced, turns.unpriced_tokens[row]);
-    sum.turns = plus(sum.turns, turns.turns[row]);
-    const session = turns.session[row];
-    if (last[key] !== session) {
-      last[key] = session;
-      sum.sessions++;
-    }
+/** Of each row its place in a column. */
+function picked(column: Int32Array, rows: Int32Array): Int32Array {
+  const out = new Int32Array(rows.length);
+  for (let at = 0; at < rows.length; at++) out[at] = column[rows[at]];
+  return out;
+}
+
+/** Sums of what is known of a column, by a key of each row. */
+function added(column: Float64Array, rows: Int32Array, keys: Int32Array, size: number): Float64Array {
+  const out = new Float64Array(size).fill(NaN);
+  for (let at = 0; at < rows.length; at++) {
+    const value = column[rows[at]];
+    if (value !== value) continue;
+    const key = keys[at];
+    const sum = out[key];
+    out[key] = sum === sum ? sum + value : value;
   }
   return out;
 }
 
-export function total(data: Data, left: Left): Sums {
-  return sumsBy(data, left, 1, () => 0)[0] ?? nothing();
+/** Counts each session once by each key that it has rows of. Rows stand in the order of sessions. */
+class SessionCounts {
+  readonly counts: Int32Array;
+  private readonly last: Int32Array;
+
+  constructor(size: number) {
+    this.counts = new Int32Array(size);
+    this.last = new Int32Array(size).fill(-1);
+  }
+
+  add(key: number, session: number) {
+    if (this.last[key] === session) return;
+    this.last[key] = session;
+    this.counts[key]++;
+  }
+}
+
+/** Sums of sums; a session may be in several of them, and is counted apart. */
+function folded(sums: Map<number, Sums>, keyOf: (key: number) => number, sessions: SessionCounts): Map<number, Sums> {
+  const out = new Map<number, Sums>();
+  for (const [from, it] of sums) {
+    const key = keyOf(from);
+    let sum = out.get(key);
+    if (!sum) out.set(key, (sum = { ...nothing(), sessions: sessions.counts[key] }));
+    sum.cost = plus(sum.cost, it.cost);
+    sum.tokens = plus(sum.tokens, it.tokens);
+    sum.input = plus(sum.input, it.input);
+    sum.output = plus(sum.output, it.output);
+    sum.cacheRead = plus(sum.cacheRead, it.cacheRead);
+    sum.cacheWrite = plus(sum.cacheWrite, it.cacheWrite);
+    sum.unpriced += it.unpriced;
+    sum.turns += it.turns;
+  }
+  return out;
 }
 
 /** The place of each row's word in a dimension. */
-export function seriesOf(data: Data, by: Series): (row: number) => number {
-  const { turns, sessions, groups } = data;
-  if (by === "model") return (row) => turns.model[row];
-  const column = groups[by];
-  return (row) => column[sessions.group[turns.session[row]]];
+function seriesOf(data: Data, rows: Int32Array, by: Series): Int32Array {
+  const { turns, groups } = data;
+  return by === "model" ? picked(turns.model, rows) : picked(groups[by], picked(turns.group, rows));
 }
 
 export function measured(it: Sums | undefined, measure: Measure): number {
@@ -76,54 +100,94 @@ export function measured(it: Sums | undefined, measure: Measure): number {
   return measure === "cost" ? usd(it.cost) : it[measure];
 }
 
-/** Sums of each period, of each series in it. */
-export interface OverTime {
+/** What the ledger's rows add up to. */
+export interface Ledger {
+  total: Sums;
   /** First days of the periods, without a gap. */
   starts: number[];
-  /** Sums of all series. */
-  totals: (Sums | undefined)[];
+  /** Sums of each period, of all series. */
+  periods: (Sums | undefined)[];
   /** By the series' place, then by period. */
   series: Map<number, (Sums | undefined)[]>;
+  /** By the series' place, with what has no time. */
+  bySeries: Map<number, Sums>;
   /** What has no time. */
   timeless: Sums | undefined;
 }
 
-export function overTime(data: Data, left: Left, by: Series, per: Period): OverTime {
+export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): Ledger {
   const { turns } = data;
-  const days = new Map<number, number>();
+  const { day, session } = turns;
   let [low, high] = [Infinity, -Infinity];
-  for (const row of left.turns) {
-    const day = turns.day[row];
-    if (day < low) low = day;
-    if (day > high) high = day;
+  for (let at = 0; at < rows.length; at++) {
+    const it = day[rows[at]];
+    if (it < low) low = it;
+    if (it > high) high = it;
   }
   const starts: number[] = [];
   if (low <= high) for (let it = periodOf(low, per); it <= high; it = nextPeriod(it, per)) starts.push(it);
-  const places = new Map(starts.map((it, at) => [it, at]));
-  const periodAt = (row: number) => {
-    const day = turns.day[row];
-    if (day !== day) return -1;
-    let place = days.get(day);
-    if (place === undefined) days.set(day, (place = places.get(periodOf(day, per)) ?? -1));
-    return place;
+  const periodOfDay = new Int32Array(low <= high ? high - low + 1 : 0);
+  starts.forEach((start, at) => periodOfDay.fill(at, Math.max(start - low, 0), (starts[at + 1] ?? Infinity) - low));
+  // Behind the periods stands what has no time.
+  const width = starts.length + 1;
+  const series = seriesOf(data, rows, by);
+  const length = data.words[by].list.length + 1;
+  // Most series have no rows in most periods: those that have stand close together.
+  const places = new Int32Array(length * width).fill(-1);
+  const found: number[] = [];
+  const cells = new Int32Array(rows.length);
+  const [inCell, inPeriod, inSeries, inAll] = [rows.length, width, length, 1].map((size) => new SessionCounts(size));
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at];
+    const it = day[row];
+    const period = it === it ? periodOfDay[it - low] : starts.length;
+    const key = series[at] * width + period;
+    if (places[key] < 0) places[key] = found.push(key) - 1;
+    cells[at] = places[key];
+    inCell.add(places[key], session[row]);
+    inPeriod.add(period, session[row]);
+    inSeries.add(series[at], session[row]);
+    inAll.add(0, session[row]);
+  }
+  const add = (column: Float64Array) => added(column, rows, cells, found.length);
+  const [cost, tokens, input, output] = [turns.cost, turns.total_tokens, turns.input_tokens, turns.output_tokens].map(add);
+  const [cacheRead, cacheWrite, unpriced, responses] = [turns.cache_read_tokens, turns.cache_write_tokens, turns.unpriced_tokens, turns.turns].map(add);
+  const sums = new Map(found.map((key, at) => [key, {
+    cost: cost[at], tokens: tokens[at], input: input[at], output: output[at], cacheRead: cacheRead[at], cacheWrite: cacheWrite[at],
+    unpriced: unpriced[at] || 0, turns: responses[at] || 0, sessions: inCell.counts[at],
+  }]));
+  const ofSeries = new Map<number, (Sums | undefined)[]>();
+  for (const [key, it] of sums) {
+    const [place, period] = [Math.floor(key / width), key % width];
+    let own = ofSeries.get(place);
+    if (!own) ofSeries.set(place, (own = new Array<Sums | undefined>(starts.length).fill(undefined)));
+    if (period < starts.length) own[period] = it;
+  }
+  const byPeriod = folded(sums, (key) => key % width, inPeriod);
+  return {
+    total: folded(sums, () => 0, inAll).get(0) ?? nothing(),
+    starts,
+    periods: starts.map((_, at) => byPeriod.get(at)),
+    series: ofSeries,
+    bySeries: folded(sums, (key) => Math.floor(key / width), inSeries),
+    timeless: byPeriod.get(starts.length),
   };
-  const periods = starts.length;
-  const seriesAt = seriesOf(data, by);
-  const width = data.words[by].list.length + 1;
-  const series = new Map<number, (Sums | undefined)[]>();
-  sumsBy(data, left, periods * width, (row) => {
-    const period = periodAt(row);
-    return period < 0 ? -1 : seriesAt(row) * periods + period;
-  }).forEach((sums, key) => {
-    const place = Math.floor(key / periods);
-    let own = series.get(place);
-    if (!own) series.set(place, (own = new Array<Sums | undefined>(periods).fill(undefined)));
-    own[key % periods] = sums;
-  });
-  const sums = sumsBy(data, left, periods, periodAt);
-  const totals = starts.map((_, at): Sums | undefined => sums[at]);
-  const timeless = sumsBy(data, left, 1, (row) => (turns.day[row] === turns.day[row] ? -1 : 0))[0];
-  return { starts, totals, series, timeless };
+}
+
+/** The series of all there is, the dearest first. */
+export function ranked(data: Data, by: Series): number[] {
+  const all = Int32Array.from({ length: data.turns.length }, (_, at) => at);
+  const sums = [...ledger(data, all, by, "month").bySeries];
+  sums.sort(([a, x], [b, y]) => (y.cost || 0) - (x.cost || 0) || (y.tokens || 0) - (x.tokens || 0) || a - b);
+  return sums.map(([place]) => place);
+}
+
+/** Tokens that no cost covers, by model, of models that have such. */
+export function unpriced(data: Data, left: Left): { place: number; tokens: number }[] {
+  const { turns, words } = data;
+  const tokens = added(turns.unpriced_tokens, left.turns, picked(turns.model, left.turns), words.model.list.length + 1);
+  const out = Array.from(tokens, (tokens, place) => ({ place, tokens })).filter((it) => it.tokens > 0);
+  return out.sort((a, b) => b.tokens - a.tokens);
 }
 
 export interface ToolSums {
@@ -138,20 +202,16 @@ export interface ToolSums {
 }
 
 export function byTool(data: Data, left: Left): ToolSums[] {
-  const { tools } = data;
-  const out: ToolSums[] = [];
-  for (const row of left.tools) {
-    const tool = tools.tool[row];
-    const sum = (out[tool] ??= { tool, calls: 0, errors: 0, denied: 0, incomplete: 0, timed: 0, duration: NaN, results: NaN });
-    sum.calls += tools.rows[row];
-    sum.errors += tools.error[row];
-    sum.denied += tools.denied[row];
-    sum.incomplete += tools.incomplete[row];
-    sum.timed += tools.duration_ms_known[row];
-    sum.duration = plus(sum.duration, tools.duration_ms[row]);
-    sum.results = plus(sum.results, tools.result_bytes[row]);
-  }
-  return out.filter(() => true).sort((a, b) => b.calls - a.calls || a.tool - b.tool);
+  const { tools, words } = data;
+  const keys = picked(tools.tool, left.tools);
+  const add = (column: Float64Array) => added(column, left.tools, keys, words.tool.list.length + 1);
+  const [calls, errors, denied, incomplete] = [tools.rows, tools.error, tools.denied, tools.incomplete].map(add);
+  const [timed, duration, results] = [tools.duration_ms_known, tools.duration_ms, tools.result_bytes].map(add);
+  const out = Array.from(calls, (calls, tool) => ({
+    tool, calls, errors: errors[tool], denied: denied[tool], incomplete: incomplete[tool], timed: timed[tool], duration: duration[tool],
+    results: results[tool],
+  }));
+  return out.filter((it) => it.calls > 0).sort((a, b) => b.calls - a.calls || a.tool - b.tool);
 }
 
 export interface TroubleSums {
@@ -174,70 +234,54 @@ export function byTrouble(data: Data, left: Left): TroubleSums[] {
   return [...out.values()].sort((a, b) => b.events - a.events || a.kind - b.kind || a.code - b.code);
 }
 
-/** How many of the sessions that are left have each word of a column. */
-export function countBy(left: Left, placeOf: (session: number) => number): Map<number, number> {
-  const out = new Map<number, number>();
-  for (const session of left.sessions) {
-    const place = placeOf(session);
-    out.set(place, (out.get(place) ?? 0) + 1);
-  }
-  return out;
+/** A word's place, and how many sessions have it. */
+export interface Count {
+  place: number;
+  count: number;
 }
 
-/** Sorted once for what is left. */
-const sorted = new WeakMap<Left, Map<Float64Array, Float64Array>>();
-
-/** The values that are known, from the smallest to the largest. */
-export function known(left: Left, column: Float64Array): Float64Array {
-  const columns = sorted.get(left) ?? new Map<Float64Array, Float64Array>();
-  sorted.set(left, columns);
-  const values = columns.get(column) ?? sortedOf(left, column);
-  columns.set(column, values);
-  return values;
+/** How many of the sessions that are left have each word of a column, the most frequent first. */
+export function countBy(left: Left, column: Int32Array): Count[] {
+  const counts: number[] = [];
+  for (const session of left.sessions) counts[column[session]] = (counts[column[session]] ?? 0) + 1;
+  const out: Count[] = [];
+  counts.forEach((count, place) => out.push({ place, count }));
+  return out.sort((a, b) => b.count - a.count);
 }
 
-function sortedOf(left: Left, column: Float64Array): Float64Array {
-  const values = new Float64Array(left.sessions.length);
+/** Those of these sessions that are left, in their order. */
+export function kept(sessions: Int32Array, left: Left): Int32Array {
+  const out = new Int32Array(sessions.length);
   let size = 0;
-  for (const session of left.sessions) if (column[session] === column[session]) values[size++] = column[session];
-  return values.subarray(0, size).sort();
+  for (let at = 0; at < sessions.length; at++) if (left.isLeft[sessions[at]]) out[size++] = sessions[at];
+  return out.subarray(0, size);
 }
 
-/** The value of sorted ones that this part does not exceed: the nearest, as reports have it. */
-export function quantile(sorted: Float64Array, part: number): number {
-  return sorted.length > 0 ? sorted[Math.round((sorted.length - 1) * part)] : NaN;
+/** The sessions that are left and whose cost is known, the cheapest first. */
+export function byCost(data: Data, left: Left): Int32Array {
+  return kept(data.byCost, left);
 }
 
-export interface Outcome {
-  sessions: number;
-  success: number;
-  successRate: number;
+/** The cost that this part of sorted sessions does not exceed: the nearest, as reports have it. */
+export function quantile(data: Data, sorted: Int32Array, part: number): number {
+  return sorted.length > 0 ? data.sessions.cost[sorted[Math.round((sorted.length - 1) * part)]] : NaN;
 }
 
-export function outcome(data: Data, left: Left): Outcome {
-  const statuses = data.words.status.list;
-  const counts = countBy(left, (it) => data.groups.status[data.sessions.group[it]]);
-  const of = (status: string) => counts.get(statuses.indexOf(status)) ?? 0;
-  const ended = left.sessions.length - of("unknown");
-  return { sessions: left.sessions.length, success: of("success"), successRate: ended > 0 ? of("success") / ended : NaN };
+/** The part of the sessions that succeeded, of those whose end is known. */
+export function successRate(data: Data, statuses: Count[]): number {
+  const words = data.words.status.list;
+  const of = (status: string) => statuses.find((it) => words[it.place] === status)?.count ?? 0;
+  const ended = statuses.reduce((sum, it) => sum + it.count, 0) - of("unknown");
+  return ended > 0 ? of("success") / ended : NaN;
 }
 
 /** Sums of sessions by the local hour of the week at which they began. */
 export function byHour(data: Data, left: Left, measure: Measure): Float64Array {
   const { sessions } = data;
-  const out = new Float64Array(168).fill(NaN);
-  for (const session of left.sessions) {
-    const started = sessions.started[session];
-    if (started !== started) continue;
-    const hour = hourOfWeek(started);
-    const value =
-      measure === "cost" ? usd(sessions.cost[session])
-      : measure === "tokens" ? sessions.tokens[session]
-      : measure === "turns" ? sessions.turns[session]
-      : 1;
-    out[hour] = plus(out[hour], value);
-  }
-  return out;
+  const hours = picked(sessions.hour, left.sessions);
+  const add = (column: Float64Array) => added(column, left.sessions, hours, UNKNOWN_HOUR + 1).subarray(0, UNKNOWN_HOUR);
+  if (measure === "sessions") return add(new Float64Array(sessions.length).fill(1));
+  return measure === "cost" ? add(sessions.cost).map(usd) : add(sessions[measure]);
 }
 
 /** Bins of 1, 2 and 5 times powers of ten. */
@@ -246,42 +290,39 @@ export interface Bins {
   edges: number[];
   counts: number[];
   zero: number;
-  unknown: number;
 }
 
-export function bins(data: Data, left: Left): Bins {
-  const sorted = known(left, data.sessions.cost);
-  const unknown = left.sessions.length - sorted.length;
+/** Bins of sorted sessions. */
+export function bins(data: Data, sorted: Int32Array): Bins {
+  const { cost } = data.sessions;
   let zero = 0;
-  while (zero < sorted.length && sorted[zero] <= 0) zero++;
+  while (zero < sorted.length && cost[sorted[zero]] <= 0) zero++;
   const edges: number[] = [];
   const counts: number[] = [];
   if (zero < sorted.length) {
     const steps = [1, 2, 5];
-    const first = Math.max(Math.floor(Math.log10(usd(sorted[Math.min(sorted.length - 1, zero + Math.floor((sorted.length - zero) / 200))]))), -6);
+    const first = Math.max(Math.floor(Math.log10(usd(cost[sorted[Math.min(sorted.length - 1, zero + Math.floor((sorted.length - zero) / 200))]]))), -6);
     const edge = (at: number) => steps[((at % 3) + 3) % 3] * 10 ** Math.floor(at / 3);
-    const high = usd(sorted[sorted.length - 1]);
+    const high = usd(cost[sorted[sorted.length - 1]]);
     for (let at = first * 3; edges.length === 0 || edge(at) <= high; at++) edges.push(Number(edge(at).toPrecision(1)));
     counts.push(...edges.map(() => 0));
     let bin = 0;
     for (let at = zero; at < sorted.length; at++) {
-      const value = usd(sorted[at]);
+      const value = usd(cost[sorted[at]]);
       while (bin + 1 < edges.length && value >= edges[bin + 1]) bin++;
       counts[bin]++;
     }
   }
-  return { edges, counts, zero, unknown };
+  return { edges, counts, zero };
 }
 
 /** How many times the median a session costs that stands out, and how many of a hundred may. */
 export const FAR = 10;
 export const FEW = 5;
 
-/** Sessions that cost far more than others, the dearest first. */
-export function runaways(data: Data, left: Left): { above: number; sessions: number[] } {
-  const sorted = known(left, data.sessions.cost);
-  const above = Math.max(FAR * quantile(sorted, 0.5), 1);
-  const sessions = Array.from(left.sessions.filter((it) => data.sessions.cost[it] >= above));
-  sessions.sort((a, b) => data.sessions.cost[b] - data.sessions.cost[a]);
-  return { above, sessions: sessions.slice(0, Math.ceil((sorted.length * FEW) / 100)) };
+/** Sorted sessions that cost far more than the others, the dearest first. */
+export function runaways(data: Data, sorted: Int32Array): { above: number; sessions: number[] } {
+  const above = Math.max(FAR * quantile(data, sorted, 0.5), 1);
+  const dearest = Array.from(sorted.subarray(sorted.length - Math.ceil((sorted.length * FEW) / 100))).reverse();
+  return { above, sessions: dearest.filter((it) => data.sessions.cost[it] >= above) };
 }

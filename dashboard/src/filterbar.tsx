@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Data } from "./data";
-import { choices, date, day, DIMENSIONS, extent, type Dimension, type State } from "./filters";
+import { choices, date, day, DIMENSIONS, type Dimension, type State } from "./filters";
 import { Name } from "./table";
 
 const PRESETS: [string, number | null][] = [["All", null], ["7 days", 7], ["30 days", 30], ["90 days", 90]];
@@ -10,7 +10,7 @@ const PRESETS: [string, number | null][] = [["All", null], ["7 days", 7], ["30 d
 const SHOWN = 200;
 
 export function FilterBar({ data, state, set }: { data: Data; state: State; set: (change: Partial<State>) => void }) {
-  const days = extent(data);
+  const { days } = data;
   const isAny = state.since !== null || state.until !== null || DIMENSIONS.some((it) => state.picked[it].length > 0);
   const pick = (dimension: Dimension, places: number[]) => set({ picked: { ...state.picked, [dimension]: places } });
   return (

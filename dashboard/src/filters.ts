@@ -1,6 +1,6 @@
 // What is chosen in the page: its text in the URL's fragment, and which rows it leaves.
 
-import { DAY, word, type Data } from "./data";
+import { word, type Data } from "./data";
 
 export const DIMENSIONS = ["runtime", "model", "project", "status", "label"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
@@ -50,21 +50,8 @@ export function nameOf(data: Data, session: number): string {
   return `${runtime ?? ""}/${data.sessions.id[session] ?? ""}`;
 }
 
-/** The first and the last day of all there is. */
-export function extent(data: Data): [number, number] | null {
-  let [low, high] = [Infinity, -Infinity];
-  for (const column of [data.turns.day, data.sessions.day]) {
-    for (const it of column) {
-      if (it < low) low = it;
-      if (it > high) high = it;
-    }
-  }
-  return low <= high ? [low, high] : null;
-}
-
 export function initial(data: Data): State {
-  const days = extent(data);
-  const length = days ? days[1] - days[0] : 0;
+  const length = data.days ? data.days[1] - data.days[0] : 0;
   return {
     since: null,
     until: null,
@@ -124,58 +111,55 @@ export interface Left {
   sessions: Int32Array;
   tools: Int32Array;
   troubles: Int32Array;
+  /** Of each session whether it is left. */
+  isLeft: Uint8Array;
 }
 
 export function left(data: Data, state: State): Left {
   const { groups, sessions, turns, tools, troubles } = data;
-  const since = state.since ?? -Infinity;
-  const until = state.until ?? Infinity;
   const isTimed = state.since !== null || state.until !== null;
-  const isInTime = (day: number) => !isTimed || (day >= since && day <= until);
-  const picks = (places: number[], size: number): Uint8Array | null => {
-    if (places.length === 0) return null;
-    const mask = new Uint8Array(size + 1);
+  const [since, until] = [state.since ?? -Infinity, state.until ?? Infinity];
+  const size = (dimension: "runtime" | "model" | "project" | "status") => data.words[dimension].list.length + 1;
+  const picks = (places: number[], size: number): Uint8Array => {
+    const mask = new Uint8Array(size).fill(places.length === 0 ? 1 : 0);
     for (const it of places) mask[it] = 1;
     return mask;
   };
-  const size = (dimension: "runtime" | "model" | "project" | "status") => data.words[dimension].list.length;
   const runtime = picks(state.picked.runtime, size("runtime"));
   const model = picks(state.picked.model, size("model"));
   const project = picks(state.picked.project, size("project"));
   const status = picks(state.picked.status, size("status"));
   const sets = labelSets(data, state.picked.label);
   // Groups first: there are few. A row of the ledger has a model of its own, all else that of its session.
-  const fits = new Uint8Array(groups.length);
   const fitsButModel = new Uint8Array(groups.length);
   for (let at = 0; at < groups.length; at++) {
-    const is =
-      (!runtime || runtime[groups.runtime[at]]) &&
-      (!project || project[groups.project[at]]) &&
-      (!status || status[groups.status[at]]) &&
-      (!sets || sets[groups.labels[at]]);
-    fitsButModel[at] = is ? 1 : 0;
-    fits[at] = is && (!model || model[groups.model[at]]) ? 1 : 0;
+    fitsButModel[at] = runtime[groups.runtime[at]] & project[groups.project[at]] & status[groups.status[at]] & sets[groups.labels[at]];
   }
-  const which = (length: number, is: (at: number) => unknown) => {
-    const out = new Int32Array(length);
+  const fits = fitsButModel.map((it, at) => it & model[groups.model[at]]);
+  /** Rows of groups that fit, in time, whose place in a column fits too. */
+  const which = (table: { group: Int32Array; day: Float64Array }, fits: Uint8Array, column: Int32Array, also: Uint8Array) => {
+    const { group, day } = table;
+    const out = new Int32Array(group.length);
     let size = 0;
-    for (let at = 0; at < length; at++) if (is(at)) out[size++] = at;
+    for (let at = 0; at < group.length; at++) {
+      if (fits[group[at]] & also[column[at]] && (!isTimed || (day[at] >= since && day[at] <= until))) out[size++] = at;
+    }
     return out.subarray(0, size);
   };
+  const listed = which(sessions, fits, sessions.listed, Uint8Array.of(0, 1));
+  const isLeft = new Uint8Array(sessions.length);
+  for (const it of listed) isLeft[it] = 1;
   return {
-    turns: which(
-      turns.length,
-      (at) => fitsButModel[sessions.group[turns.session[at]]] && (!model || model[turns.model[at]]) && isInTime(turns.day[at]),
-    ),
-    sessions: which(sessions.length, (at) => sessions.listed[at] && fits[sessions.group[at]] && isInTime(sessions.day[at])),
-    tools: which(tools.length, (at) => fits[tools.group[at]] && isInTime(tools.day[at])),
-    troubles: which(troubles.length, (at) => fits[troubles.group[at]] && isInTime(troubles.day[at])),
+    turns: which(turns, fitsButModel, turns.model, model),
+    sessions: listed,
+    tools: which(tools, fits, tools.group, fits),
+    troubles: which(troubles, fits, troubles.group, fits),
+    isLeft,
   };
 }
 
 /** The sets of labels that fit: of each key that is picked one of its values. */
-function labelSets(data: Data, picked: number[]): Uint8Array | null {
-  if (picked.length === 0) return null;
+function labelSets(data: Data, picked: number[]): Uint8Array {
   const byKey = new Map<string, Set<number>>();
   for (const place of picked) {
     const key = keyOf(data.labels[place]);
@@ -186,13 +170,6 @@ function labelSets(data: Data, picked: number[]): Uint8Array | null {
 
 export function keyOf(label: string): string {
   return label.slice(0, label.indexOf("="));
-}
-
-/** Local hour of the week at which a session began, from Monday 0:00. */
-export function hourOfWeek(started: number): number {
-  const hour = Math.floor(started / 60);
-  // 1970 began on a Thursday.
-  return (((hour + 3 * 24) % 168) + 168) % 168;
 }
 
 /** The first day of the week or month that a day is in. */
@@ -211,5 +188,3 @@ export function nextPeriod(start: number, per: Period): number {
 export function periodName(start: number, per: Period): string {
   return per === "month" ? date(start).slice(0, 7) : date(start);
 }
-
-export { DAY };

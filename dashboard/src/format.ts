@@ -2,7 +2,11 @@
 
 export const UNKNOWN = "unknown";
 
-const plain = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+/** Made once: making one takes longer than all the numbers of a page. */
+const digits = (least: number, most: number) => new Intl.NumberFormat("en-US", { minimumFractionDigits: least, maximumFractionDigits: most });
+const plain = digits(0, 0);
+const exact = digits(0, 3);
+const dollars = [2, 3, 4].map((it) => digits(it, it));
 
 const isKnown = (value: number) => value === value;
 
@@ -10,12 +14,16 @@ const isKnown = (value: number) => value === value;
 export function money(value: number): string {
   if (!isKnown(value)) return UNKNOWN;
   const size = Math.abs(value);
-  const digits = size === 0 || size >= 1 ? 2 : size >= 0.01 ? 3 : 4;
-  return `$${value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+  return `$${dollars[size === 0 || size >= 1 ? 0 : size >= 0.01 ? 1 : 2].format(value)}`;
 }
 
 export function count(value: number): string {
   return isKnown(value) ? plain.format(value) : UNKNOWN;
+}
+
+/** A number that is no count. */
+export function number(value: number): string {
+  return exact.format(value);
 }
 
 function scaled(value: number, base: number, units: string[]): string {

@@ -3,11 +3,11 @@
 import { render } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { read, type Data } from "./data";
-import { byTool, cacheHitRate, outcome, total, usd } from "./figures";
-import { date, extent, fromFragment, left, toFragment, type State } from "./filters";
+import { byTool, cacheHitRate, countBy, ledger, ranked, successRate, usd, type Count, type Sums, type ToolSums } from "./figures";
+import { date, fromFragment, left, toFragment, type State } from "./filters";
 import { FilterBar } from "./filterbar";
 import * as format from "./format";
-import { Distribution, everything, Health, Hours, Outcomes, OverTime, Tools, Where } from "./panels";
+import { Distribution, Health, Hours, Outcomes, OverTime, Tools, Where } from "./panels";
 import { SessionList, Timeline } from "./sessions";
 
 type Theme = "light" | "dark";
@@ -71,12 +71,15 @@ function App({ data }: { data: Data }) {
       // Not remembered, then.
     }
   };
-  const all = useMemo(() => everything(data), []);
-  const { since, until, picked } = state;
+  const { since, until, picked, by, per } = state;
   const rest = useMemo(() => left(data, state), [since, until, picked]);
+  const sums = useMemo(() => ledger(data, rest.turns, by, per), [rest, by, per]);
+  const ranks = useMemo(() => ranked(data, by), [by]);
+  const tools = useMemo(() => byTool(data, rest), [rest]);
+  const statuses = useMemo(() => countBy(rest, data.sessions.status), [rest]);
   const props = { data, left: rest, state, set };
   const open = (session: number) => data.timelines.has(session) && set({ session });
-  const days = extent(data);
+  const { days } = data;
   const costs = { auto: "reported costs, else computed ones", reported: "reported costs", computed: "computed costs" }[data.cost];
   return (
     <>
@@ -92,12 +95,12 @@ function App({ data }: { data: Data }) {
       </header>
       <FilterBar data={data} state={state} set={set} />
       <main>
-        <Totals {...props} />
-        <OverTime {...props} all={all} />
-        <Where {...props} all={all} />
+        <Totals data={data} sums={sums.total} statuses={statuses} tools={tools} />
+        <OverTime {...props} sums={sums} ranks={ranks} />
+        <Where {...props} sums={sums} ranks={ranks} />
         <Distribution {...props} open={open} />
-        <Tools {...props} />
-        <Outcomes {...props} />
+        <Tools {...props} tools={tools} />
+        <Outcomes {...props} statuses={statuses} />
         <Hours {...props} />
         <SessionList {...props} />
         <Health {...props} />
@@ -112,10 +115,9 @@ function App({ data }: { data: Data }) {
   );
 }
 
-function Totals({ data, left }: { data: Data; left: ReturnType<typeof everything> }) {
-  const sums = total(data, left);
-  const ends = outcome(data, left);
-  const tools = byTool(data, left);
+function Totals({ data, sums, statuses, tools }: { data: Data; sums: Sums; statuses: Count[]; tools: ToolSums[] }) {
+  const sessions = statuses.reduce((sum, it) => sum + it.count, 0);
+  const success = successRate(data, statuses);
   const calls = tools.reduce((sum, it) => sum + it.calls, 0);
   const errors = tools.reduce((sum, it) => sum + it.errors, 0);
   const rate = calls > 0 ? errors / calls : NaN;
@@ -123,9 +125,9 @@ function Totals({ data, left }: { data: Data; left: ReturnType<typeof everything
   const figures: [string, string, number, string, string][] = [
     ["cost_usd", "Cost", usd(sums.cost), format.money(usd(sums.cost)), sums.unpriced > 0 ? `without ${format.short(sums.unpriced)} tokens that have no price` : "US dollars"],
     ["total_tokens", "Tokens", sums.tokens, format.short(sums.tokens), `${format.short(sums.output)} of them output`],
-    ["sessions", "Sessions", ends.sessions, format.count(ends.sessions), "that began in this time"],
+    ["sessions", "Sessions", sessions, format.count(sessions), "that began in this time"],
     ["turns", "Turns", sums.turns, format.count(sums.turns), "responses of models"],
-    ["success_rate", "Success", ends.successRate, format.percent(ends.successRate), "of sessions whose end is known"],
+    ["success_rate", "Success", success, format.percent(success), "of sessions whose end is known"],
     ["cache_hit_rate", "Cache hits", hits, format.percent(hits), "of the prompts' tokens"],
     ["calls", "Tool calls", calls, format.count(calls), `${format.percent(rate)} failed`],
   ];

@@ -1,10 +1,11 @@
 // The panels: each a question, its chart, and its numbers.
 
 import type { ComponentChildren } from "preact";
+import { useMemo, useState } from "preact/hooks";
 import { Bars, COLORS, Lines, REST, Scatter, StackedBars, type Stack } from "./charts";
 import { word, type Data } from "./data";
 import {
-  bins, byHour, byTool, byTrouble, cacheHitRate, countBy, FAR, FEW, known, measured, overTime, quantile, runaways, seriesOf, sumsBy, usd,
+  bins, byCost, byHour, byTrouble, cacheHitRate, countBy, FAR, FEW, kept, measured, quantile, runaways, unpriced, usd, type Count, type Ledger,
   type Sums, type ToolSums,
 } from "./figures";
 import { MEASURES, PERIODS, periodName, SERIES, type Left, type Measure, type State } from "./filters";
@@ -36,12 +37,18 @@ export function Panel({ id, title, unit, note, children, controls }: { id: strin
 }
 
 /** The numbers behind a chart. */
-export function Numbers<Row>({ name, caption, columns, rows }: { name: string; caption: string; columns: Column<Row>[]; rows: Row[] }) {
+export function Numbers<Row>({ name, caption, columns, rows }: { name: string; caption: string; columns: Column<Row>[]; rows: () => Row[] }) {
+  // Made when it is looked at.
+  const [isOpen, setOpen] = useState(false);
   return (
-    <details class="numbers">
+    <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Numbers</summary>
-      <CsvButton name={name} columns={columns} rows={() => rows} />
-      <DataTable name={name} caption={caption} columns={columns} rows={rows} />
+      {isOpen && (
+        <>
+          <CsvButton name={name} columns={columns} rows={rows} />
+          <DataTable name={name} caption={caption} columns={columns} rows={rows()} />
+        </>
+      )}
     </details>
   );
 }
@@ -57,18 +64,7 @@ export function Choose<T extends string>({ label, values, value, onChoose }: { l
 }
 
 /** The largest series have colours of their own, which stay whatever else is filtered. */
-const ranks = new WeakMap<Data, Map<string, number[]>>();
-
-function colorsOf(data: Data, all: Left, by: State["by"], places: number[]): Map<number, string> {
-  const known = ranks.get(data) ?? new Map<string, number[]>();
-  ranks.set(data, known);
-  let order = known.get(by);
-  if (!order) {
-    const sums = sumsBy(data, all, data.words[by].list.length + 1, seriesOf(data, by));
-    order = [...sums.keys()].filter((it) => sums[it]);
-    order.sort((a, b) => (sums[b].cost || 0) - (sums[a].cost || 0) || (sums[b].tokens || 0) - (sums[a].tokens || 0));
-    known.set(by, order);
-  }
+function colorsOf(order: number[], places: number[]): Map<number, string> {
   const rank = (place: number) => order.indexOf(place);
   const out = new Map<number, string>();
   const free = new Set(COLORS);
@@ -84,11 +80,6 @@ function colorsOf(data: Data, all: Left, by: State["by"], places: number[]): Map
     out.set(place, next);
   }
   return out;
-}
-
-export function everything(data: Data): Left {
-  const all = (length: number) => Int32Array.from({ length }, (_, at) => at);
-  return { turns: all(data.turns.length), sessions: all(data.sessions.length), tools: all(data.tools.length), troubles: all(data.troubles.length) };
 }
 
 /** The columns of the report of costs. */
@@ -107,15 +98,15 @@ function sumColumns<Row>(sums: (row: Row) => Sums): Column<Row>[] {
   ];
 }
 
-export function OverTime({ data, left, state, set, all }: PanelProps & { all: Left }) {
-  const { starts, totals, series, timeless } = overTime(data, left, state.by, state.per);
+export function OverTime({ data, left, state, set, sums, ranks }: PanelProps & { sums: Ledger; ranks: number[] }) {
+  const { starts, periods, series, timeless } = sums;
   const names = starts.map((it) => periodName(it, state.per));
   const value = (it: Sums | undefined) => measured(it, state.measure);
   const size = new Map([...series].map(([place, values]) => [place, values.reduce((sum, it) => sum + (value(it) || 0), 0)]));
   const order = [...series.keys()].sort((a, b) => (size.get(b) ?? 0) - (size.get(a) ?? 0));
   const largest = order.slice(0, order.length > COLORS.length ? COLORS.length - 1 : COLORS.length);
   const rest = order.slice(largest.length);
-  const colors = colorsOf(data, all, state.by, largest);
+  const colors = colorsOf(ranks, largest);
   const nameOf = (place: number) => format.visible(word(data, state.by, place) ?? format.UNKNOWN);
   const stacks: Stack[] = largest.map((place) => ({ name: nameOf(place), color: colors.get(place) ?? REST, values: series.get(place)!.map(value) }));
   if (rest.length > 0) {
@@ -123,13 +114,10 @@ export function OverTime({ data, left, state, set, all }: PanelProps & { all: Le
     stacks.push({ name: `${rest.length} others`, color: REST, values });
   }
   interface Row { period: string; series: number | null; sums: Sums }
-  const rows: Row[] = [];
-  starts.forEach((_, at) => {
-    for (const place of order) {
-      const sums = series.get(place)![at];
-      if (sums) rows.push({ period: names[at], series: place, sums });
-    }
-  });
+  const rows = () => starts.flatMap((_, at) => order.flatMap((place): Row[] => {
+    const sums = series.get(place)![at];
+    return sums ? [{ period: names[at], series: place, sums }] : [];
+  }));
   const columns: Column<Row>[] = [
     { title: state.per, name: state.per, value: (it) => it.period },
     { title: state.by, name: state.by, value: (it) => (it.series === null ? null : word(data, state.by, it.series)) },
@@ -172,18 +160,18 @@ export function OverTime({ data, left, state, set, all }: PanelProps & { all: Le
         </>
       ) : <p class="unknown">Nothing with a time</p>}
       <Numbers name="over-time" caption={`${NAMES[state.measure]} per ${state.per} and ${state.by}`} columns={columns} rows={rows} />
-      <Hits names={names} totals={totals} state={state} left={left} />
+      <Hits names={names} totals={periods} state={state} left={left} />
     </Panel>
   );
 }
 
 function Hits({ names, totals, state, left }: { names: string[]; totals: (Sums | undefined)[]; state: State; left: Left }) {
   const rates = totals.map((it) => (it ? cacheHitRate(it) : NaN));
-  const rows = names.map((period, at) => ({ period, rate: rates[at] })).filter((_, at) => totals[at]);
+  const rows = () => names.map((period, at) => ({ period, rate: rates[at] })).filter((_, at) => totals[at]);
   return (
     <div class="below">
       <h3>Cache hit rate <small>part of the prompts' tokens that was read from a cache</small></h3>
-      {rows.length > 0 && (
+      {names.length > 0 && (
         <Lines label="Cache hit rate over time" names={names} lines={[{ name: "cache hits", color: COLORS[2], values: rates }]} text={(it) => `${Math.round(it * 100)} %`} range={[0, 1]} height={140} of={[left, state.per]} />
       )}
       <Numbers
@@ -199,13 +187,12 @@ function Hits({ names, totals, state, left }: { names: string[]; totals: (Sums |
   );
 }
 
-export function Where({ data, left, state, set, all }: PanelProps & { all: Left }) {
-  const sums = sumsBy(data, left, data.words[state.by].list.length + 1, seriesOf(data, state.by));
-  const rows = [...sums.keys()].filter((it) => sums[it]).map((place) => ({ place, sums: sums[place] }));
+export function Where({ data, state, set, sums, ranks }: PanelProps & { sums: Ledger; ranks: number[] }) {
+  const rows = Array.from(sums.bySeries, ([place, sums]) => ({ place, sums }));
   const value = (it: { sums: Sums }) => measured(it.sums, state.measure);
-  rows.sort((a, b) => (value(b) || 0) - (value(a) || 0));
+  rows.sort((a, b) => (value(b) || 0) - (value(a) || 0) || a.place - b.place);
   const most = rows.length > 0 ? value(rows[0]) : NaN;
-  const colors = colorsOf(data, all, state.by, rows.slice(0, COLORS.length).map((it) => it.place));
+  const colors = colorsOf(ranks, rows.slice(0, COLORS.length).map((it) => it.place));
   const whole = rows.reduce((sum, it) => sum + (value(it) || 0), 0);
   type Row = (typeof rows)[number];
   const columns: Column<Row>[] = [
@@ -227,17 +214,17 @@ const short = (data: Data, state: State, place: number) => {
 
 export function Distribution({ data, left, open }: PanelProps & { open: (session: number) => void }) {
   const { sessions, groups } = data;
-  const { edges, counts, zero, unknown } = bins(data, left);
-  const costs = known(left, sessions.cost);
-  const far = runaways(data, left);
-  const isFar = new Set(far.sessions);
-  const rows = edges.map((from, at) => ({ from, to: edges[at + 1] ?? NaN, count: counts[at] }));
-  const shown = left.sessions.filter((it) => sessions.cost[it] > 0 && sessions.turns[it] > 0);
-  const points = Array.from(shown, (it) => ({ x: sessions.turns[it], y: usd(sessions.cost[it]), isBold: isFar.has(it) }));
-  const notes = [`Median ${format.money(usd(quantile(costs, 0.5)))}, nine of ten at most ${format.money(usd(quantile(costs, 0.9)))}, dearest ${format.money(usd(quantile(costs, 1)))}.`];
+  const costs = useMemo(() => byCost(data, left), [left]);
+  const { edges, counts, zero } = useMemo(() => bins(data, costs), [costs]);
+  const far = useMemo(() => runaways(data, costs), [costs]);
+  const unknown = left.sessions.length - costs.length;
+  const rows = () => edges.map((from, at) => ({ from, to: edges[at + 1] ?? NaN, count: counts[at] }));
+  const [x, y] = useMemo(() => [sessions.turns.map(Math.log10), sessions.cost.map((it) => Math.log10(usd(it)))], []);
+  const plotted = useMemo(() => data.byCost.filter((it) => sessions.cost[it] > 0 && sessions.turns[it] > 0).sort(), []);
+  const points = useMemo(() => kept(plotted, left), [left]);
+  const notes = [`Median ${format.money(usd(quantile(data, costs, 0.5)))}, nine of ten at most ${format.money(usd(quantile(data, costs, 0.9)))}, dearest ${format.money(usd(quantile(data, costs, 1)))}.`];
   if (zero > 0) notes.push(`${format.count(zero)} cost nothing.`);
   if (unknown > 0) notes.push(`Of ${format.count(unknown)} the cost is unknown.`);
-  const runawayRows = far.sessions.slice(0, 200);
   return (
     <Panel id="distribution" title="Cost per session" unit="in US dollars" note={notes.join(" ")}>
       <div class="pair">
@@ -257,11 +244,11 @@ export function Distribution({ data, left, open }: PanelProps & { open: (session
         </div>
         <div>
           <h3>Against turns <small>▲ {FAR} times the median or more, the dearest {FEW} % at most</small></h3>
-          {points.length === 0 ? <p class="unknown">No session whose cost and turns are known</p> : <Scatter label="Cost against turns, a point a session" points={points} xText={(it) => `${format.short(it)}`} yText={format.money} onPick={(at) => open(shown[at])} of={[left]} />}
+          {points.length === 0 ? <p class="unknown">No session whose cost and turns are known</p> : <Scatter label="Cost against turns, a point a session" points={points} bold={far.sessions} x={x} y={y} xText={(it) => `${format.short(it)}`} yText={format.money} onPick={open} of={[left]} />}
           <Numbers
             name="runaways"
             caption={far.sessions.length > 0 ? `The dearest sessions beyond ${format.money(usd(far.above))}` : "Sessions far dearer than others"}
-            rows={runawayRows}
+            rows={() => far.sessions.slice(0, 200)}
             columns={[
               { title: "Started", name: "started_at", value: (it) => format.minute(sessions.started[it]) },
               { title: "Session", name: "session_id", value: (it) => sessions.id[it] },
@@ -276,8 +263,7 @@ export function Distribution({ data, left, open }: PanelProps & { open: (session
   );
 }
 
-export function Tools({ data, left }: PanelProps) {
-  const rows = byTool(data, left);
+export function Tools({ data, tools: rows }: { data: Data; tools: ToolSums[] }) {
   const most = Math.max(...rows.map((it) => it.calls));
   const columns: Column<ToolSums>[] = [
     { title: "Tool", name: "tool", value: (it) => word(data, "tool", it.tool) },
@@ -299,25 +285,20 @@ export function Tools({ data, left }: PanelProps) {
 
 const STATUS_COLORS: Record<string, string> = { success: COLORS[2], error: COLORS[5], aborted: COLORS[1], incomplete: COLORS[4], unknown: REST };
 
-export function Outcomes({ data, left, state, set }: PanelProps) {
-  const { groups, sessions } = data;
-  const counts = [...countBy(left, (it) => groups.status[sessions.group[it]])].sort((a, b) => b[1] - a[1]);
-  const rows = counts.map(([place, count]) => ({ place, count }));
-  const kinds = [...countBy(left, (it) => sessions.error_kind[it])].filter(([place]) => word(data, "error_kind", place) !== null);
-  kinds.sort((a, b) => b[1] - a[1]);
-  const troubles = byTrouble(data, left);
+export function Outcomes({ data, left, state, set, statuses: rows }: PanelProps & { statuses: Count[] }) {
+  const kindRows = useMemo(() => countBy(left, data.sessions.error_kind).filter((it) => word(data, "error_kind", it.place) !== null), [left]);
+  const troubles = useMemo(() => byTrouble(data, left), [left]);
   const most = Math.max(...troubles.map((it) => it.events));
-  const kindRows = kinds.map(([place, count]) => ({ place, count }));
   const troubleColumns: Column<(typeof troubles)[number]>[] = [
     { title: "Kind", name: "kind", value: (it) => word(data, "kind", it.kind) },
     { title: "Code", name: "code", value: (it) => word(data, "code", it.code) },
     { title: "Events", name: "events", value: (it) => it.events, bar: (it) => it.events / most, color: () => COLORS[5] },
   ];
-  const statusColumns: Column<(typeof rows)[number]>[] = [
+  const statusColumns: Column<Count>[] = [
     { title: "Status", name: "status", value: (it) => word(data, "status", it.place) },
     { title: "Sessions", name: "sessions", value: (it) => it.count, bar: (it) => it.count / left.sessions.length, color: (it) => STATUS_COLORS[word(data, "status", it.place) ?? ""] ?? REST },
   ];
-  const kindColumns: Column<(typeof kindRows)[number]>[] = [
+  const kindColumns: Column<Count>[] = [
     { title: "Why sessions failed", name: "error_kind", value: (it) => word(data, "error_kind", it.place) },
     { title: "Sessions", name: "sessions", value: (it) => it.count, bar: (it) => it.count / left.sessions.length, color: () => COLORS[5] },
   ];
@@ -343,7 +324,7 @@ export function Outcomes({ data, left, state, set }: PanelProps) {
 const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 export function Hours({ data, left, state }: PanelProps) {
-  const values = byHour(data, left, state.measure);
+  const values = useMemo(() => byHour(data, left, state.measure), [left, state.measure]);
   const most = values.reduce((a, b) => (b > a ? b : a), 0);
   const text = state.measure === "cost" ? format.money : format.count;
   const rows = WEEKDAYS.flatMap((day, at) => Array.from({ length: 24 }, (_, hour) => ({ day, hour, value: values[at * 24 + hour] })));
@@ -385,11 +366,8 @@ export function Hours({ data, left, state }: PanelProps) {
 }
 
 export function Health({ data, left, state }: PanelProps) {
-  const { sessions } = data;
-  const usage = [...countBy(left, (it) => sessions.usage[it])].sort((a, b) => b[1] - a[1]).map(([place, count]) => ({ place, count }));
-  const sums = sumsBy(data, left, data.words.model.list.length + 1, seriesOf(data, "model"));
-  const unpriced = [...sums.keys()].filter((it) => sums[it]?.unpriced > 0).map((place) => ({ place, tokens: sums[place].unpriced }));
-  unpriced.sort((a, b) => b.tokens - a.tokens);
+  const usage = useMemo(() => countBy(left, data.sessions.usage), [left]);
+  const models = useMemo(() => unpriced(data, left), [left]);
   const picked = state.picked.runtime.map((it) => word(data, "runtime", it));
   const findings = data.health.filter((it) => picked.length === 0 || picked.includes(it.runtime));
   const about: Record<string, string> = {
@@ -417,7 +395,7 @@ export function Health({ data, left, state }: PanelProps) {
             { title: "Sessions", name: "sessions", value: (it) => it.count },
             { title: "Meaning", name: "meaning", value: (it) => about[word(data, "usage", it.place) ?? ""] ?? "" },
           ]} />
-          <DataTable name="unpriced" caption="Tokens that no cost covers" rows={unpriced} columns={[
+          <DataTable name="unpriced" caption="Tokens that no cost covers" rows={models} columns={[
             { title: "Model", name: "model", value: (it) => word(data, "model", it.place) },
             { title: "Tokens", name: "unpriced_tokens", value: (it) => it.tokens },
           ]} />

@@ -1,9 +1,9 @@
 // The list of sessions, and the timeline that one opens to.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Bars, COLORS, Lines, REST, type Mark } from "./charts";
 import { word, type Data } from "./data";
-import { usd } from "./figures";
+import { kept, usd } from "./figures";
 import { nameOf, type Left, type State } from "./filters";
 import * as format from "./format";
 import { Panel, Numbers } from "./panels";
@@ -41,13 +41,7 @@ function textOf(data: Data, session: number): string {
 export function SessionList({ data, left, state, set }: { data: Data; left: Left; state: State; set: (change: Partial<State>) => void }) {
   const columns = columnsOf(data);
   const wanted = state.search.trim().toLowerCase();
-  const rows: number[] = [];
-  for (const it of left.sessions) {
-    if (data.sessions.id[it] !== null && (wanted === "" || textOf(data, it).includes(wanted))) rows.push(it);
-  }
-  // The newest first, then what has no time.
-  const { started } = data.sessions;
-  rows.sort((a, b) => (started[b] === started[b] ? started[b] : 0) - (started[a] === started[a] ? started[a] : 0) || a - b);
+  const rows = useMemo(() => Array.from(kept(data.newest, left)).filter((it) => wanted === "" || textOf(data, it).includes(wanted)), [left, wanted]);
   const unnamed = data.leftOut.unnamed_sessions;
   const closed = data.leftOut.closed_sessions;
   const notes: string[] = [];
@@ -195,7 +189,7 @@ export function Timeline({ data, session, close }: { data: Data; session: number
           <Numbers
             name="turns"
             caption="Turns"
-            rows={places}
+            rows={() => places}
             columns={[
               { title: "Turn", name: "turn", value: (it) => turns.turn[it] },
               { title: "Context", name: "context_tokens", value: (it) => turns.context_tokens[it] },

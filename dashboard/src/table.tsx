@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { UNKNOWN, visible } from "./format";
+import { number, UNKNOWN, visible } from "./format";
 
 export type Value = string | number | null;
 
@@ -56,9 +56,8 @@ export function CsvButton<Row>({ name, columns, rows }: { name: string; columns:
   );
 }
 
+/** Of what is known: what is unknown comes last, whatever the order. */
 function compare(a: Value, b: Value): number {
-  // What is unknown comes last, whatever the order.
-  if (isUnknown(a) || isUnknown(b)) return 0;
   return typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0;
 }
 
@@ -82,10 +81,10 @@ export function DataTable<Row>({ name, caption, columns, rows, page = 12, onOpen
   let sorted = rows;
   if (order && columns[order.column]) {
     const { value } = columns[order.column];
-    const known = rows.filter((it) => !isUnknown(value(it)));
-    const unknown = rows.filter((it) => isUnknown(value(it)));
     const sign = order.isDown ? -1 : 1;
-    sorted = [...known.sort((a, b) => sign * compare(value(a), value(b))), ...unknown];
+    const valued = rows.map((row) => ({ row, value: value(row) }));
+    const known = valued.filter((it) => !isUnknown(it.value)).sort((a, b) => sign * compare(a.value, b.value));
+    sorted = [...known, ...valued.filter((it) => isUnknown(it.value))].map((it) => it.row);
   }
   const pages = Math.max(1, Math.ceil(sorted.length / page));
   const current = Math.min(at, pages - 1);
@@ -105,7 +104,7 @@ export function DataTable<Row>({ name, caption, columns, rows, page = 12, onOpen
               {columns.map((it, place) => (
                 <th
                   scope="col"
-                  class={rows.some((row) => typeof it.value(row) === "number") ? "number" : undefined}
+                  class={shown.some((row) => typeof it.value(row) === "number") ? "number" : undefined}
                   aria-sort={order?.column === place ? (order.isDown ? "descending" : "ascending") : undefined}
                 >
                   <button type="button" onClick={() => sort(place)}>{it.title}</button>
@@ -136,7 +135,7 @@ export function DataTable<Row>({ name, caption, columns, rows, page = 12, onOpen
       {pages > 1 && (
         <nav class="pages" aria-label={`Pages of ${caption}`}>
           <button type="button" class="quiet" disabled={current === 0} onClick={() => setAt(current - 1)}>Previous</button>
-          <span>{current * page + 1}–{current * page + shown.length} of {sorted.length.toLocaleString("en-US")}</span>
+          <span>{current * page + 1}–{current * page + shown.length} of {number(sorted.length)}</span>
           <button type="button" class="quiet" disabled={current + 1 === pages} onClick={() => setAt(current + 1)}>Next</button>
         </nav>
       )}
@@ -149,7 +148,7 @@ function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   if (isUnknown(value)) return <i class="unknown">{UNKNOWN}</i>;
   const text = column.text ? column.text(row) : null;
   const shown: ComponentChildren =
-    typeof value === "number" ? <data value={String(value)}>{text ?? value.toLocaleString("en-US")}</data> : (
+    typeof value === "number" ? <data value={String(value)}>{text ?? number(value)}</data> : (
       <bdi title={text === null ? undefined : visible(String(value))}>{visible(text ?? String(value))}</bdi>
     );
   if (!column.bar) return <>{shown}</>;
