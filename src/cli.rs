@@ -372,7 +372,7 @@ Examples:
   agentlogs dashboard run.html --logs runs --label suite=nightly
   agentlogs dashboard shop.html --project '*/shop' --timezone Europe/Berlin")]
 pub struct Dashboard {
-    /// The file to write
+    /// The file to write, `-` for standard output
     #[arg(value_name = "OUT.html")]
     pub out: PathBuf,
     #[command(flatten)]

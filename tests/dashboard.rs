@@ -1,6 +1,9 @@
 //! The page of `agentlogs dashboard`: its data against the reports. `dashboard/test` looks at it in a browser.
 
+use std::ffi::OsStr;
+use std::fs;
 use std::io::Read;
+use std::process::Command;
 
 use agentlogs::builder::Content;
 use agentlogs::dashboard::{About, Page, page};
@@ -10,7 +13,7 @@ use base64::Engine;
 use polars::prelude::*;
 use serde_json::Value;
 
-use crate::{facts, settled};
+use crate::{facts, root, settled};
 
 fn tables() -> Frames {
     let tables = settled(facts(Content::None));
@@ -127,6 +130,40 @@ fn the_page_holds_no_text_of_a_log() {
     assert!(words.contains("</script>"), "{words}");
     assert!(before.contains("default-src 'none'; script-src 'sha256-") && before.contains("style-src 'sha256-"));
     assert!(!before.contains("unsafe"));
+}
+
+/// A page of these logs is small enough to be mailed; `dashboard::sessions` tests what one of many sessions leaves out.
+#[test]
+fn a_page_is_small() {
+    let size = made(&tables(), &Scope::default(), Cost::Auto).html.len();
+    assert!(size < 2_000_000, "{size} bytes");
+}
+
+/// Whoever reads the page that was there before reads it to its end, and nothing else is left in the folder.
+#[test]
+fn a_page_is_replaced_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.html");
+    fs::write(&path, "the page before").unwrap();
+    let mut before = fs::File::open(&path).unwrap();
+    let run = |out: &OsStr| {
+        let logs = root().join("sample-logs/drover-events");
+        let arguments = ["dashboard".as_ref(), out, "--logs".as_ref(), logs.as_os_str()];
+        Command::new(env!("CARGO_BIN_EXE_agentlogs")).args(arguments).current_dir(folder.path()).output().unwrap()
+    };
+    assert!(run(path.as_os_str()).status.success());
+    let mut text = String::new();
+    before.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "the page before");
+    let page = fs::read_to_string(&path).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+    // To standard output too, and what is said goes elsewhere.
+    let output = run("-".as_ref());
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.starts_with("<!doctype html>") && printed.trim_end().ends_with("</html>"));
+    assert!(!output.stderr.is_empty());
+    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(names, ["page.html"]);
 }
 
 fn tables_without_rows() -> Frames {

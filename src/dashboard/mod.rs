@@ -175,6 +175,13 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, about: About) -> Result<
         let all = turn_rows.cut.iter().zip(&call_rows.cut).zip(&event_rows.cut);
         all.map(|((a, b), c)| a + b + c)
     });
+    let mut timeline_turns = turn_rows.table(
+        turns,
+        &[("model", &words.model)],
+        &["turn", "context_tokens", "output_tokens", "total_tokens", "duration_ms", "is_subagent"],
+        "agent",
+    )?;
+    timeline_turns.numbers("cost", pick(&turn_rows.rows, &money(turns, "cost_usd")?));
     let data = Data {
         version: env!("CARGO_PKG_VERSION"),
         made_at: scope.now.to_zoned(cells.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
@@ -190,9 +197,19 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, about: About) -> Result<
         tools: of_tools(&cells.tools, &all, &places, &groups.of_session, &words)?,
         troubles: of_troubles(&cells.troubles, &all, &places, &groups.of_session, &words)?,
         timelines,
-        timeline_turns: timeline_turns(turns, &turn_rows, &words)?,
-        timeline_calls: timeline_calls(calls, &call_rows, &words)?,
-        timeline_events: timeline_events(events, &event_rows, &words)?,
+        timeline_turns,
+        timeline_calls: call_rows.table(
+            calls,
+            &[("tool", &words.tool), ("status", &words.call_status)],
+            &["turn", "duration_ms", "result_bytes", "is_subagent"],
+            "target",
+        )?,
+        timeline_events: event_rows.table(
+            events,
+            &[("kind", &words.kind), ("code", &words.code)],
+            &["turn", "tokens_before", "tokens_after", "is_subagent"],
+            "message",
+        )?,
         health,
         labels: groups.labels,
         label_sets: groups.label_sets,
@@ -335,49 +352,25 @@ impl Opened {
         Ok(self.rows.iter().map(|(start, row)| Some((times[*row]? - (*start)?).div_euclid(1000))).collect())
     }
 
-    fn whole(&self, frame: &DataFrame, name: &str) -> PolarsResult<Vec<Option<i64>>> {
-        Ok(pick(&self.rows, &whole(frame, name)?).collect())
+    /// These rows: when they were, columns of words, of numbers and of whole texts.
+    fn table(
+        &self,
+        frame: &DataFrame,
+        words: &[(&'static str, &Words)],
+        numbers: &[&'static str],
+        text: &'static str,
+    ) -> PolarsResult<Table> {
+        let mut table = Table::default();
+        table.growing("at", self.at(frame)?);
+        for (name, words) in words {
+            table.numbers(name, words.column(pick(&self.rows, &texts(frame, name)?)));
+        }
+        for name in numbers {
+            table.numbers(name, pick(&self.rows, &whole(frame, name)?));
+        }
+        table.texts(text, pick(&self.rows, &texts(frame, text)?));
+        Ok(table)
     }
-
-    fn texts<'a>(&self, frame: &'a DataFrame, name: &str) -> PolarsResult<Vec<Option<&'a str>>> {
-        Ok(pick(&self.rows, &texts(frame, name)?).collect())
-    }
-}
-
-fn timeline_turns(frame: &DataFrame, rows: &Opened, words: &Vocabulary) -> PolarsResult<Table> {
-    let mut table = Table::default();
-    table.growing("at", rows.at(frame)?);
-    table.numbers("model", words.model.column(rows.texts(frame, "model")?));
-    table.numbers("cost", pick(&rows.rows, &money(frame, "cost_usd")?));
-    for name in ["turn", "context_tokens", "output_tokens", "total_tokens", "duration_ms", "is_subagent"] {
-        table.numbers(name, rows.whole(frame, name)?);
-    }
-    table.texts("agent", rows.texts(frame, "agent")?);
-    Ok(table)
-}
-
-fn timeline_calls(frame: &DataFrame, rows: &Opened, words: &Vocabulary) -> PolarsResult<Table> {
-    let mut table = Table::default();
-    table.growing("at", rows.at(frame)?);
-    table.numbers("tool", words.tool.column(rows.texts(frame, "tool")?));
-    table.numbers("status", words.call_status.column(rows.texts(frame, "status")?));
-    for name in ["turn", "duration_ms", "result_bytes", "is_subagent"] {
-        table.numbers(name, rows.whole(frame, name)?);
-    }
-    table.texts("target", rows.texts(frame, "target")?);
-    Ok(table)
-}
-
-fn timeline_events(frame: &DataFrame, rows: &Opened, words: &Vocabulary) -> PolarsResult<Table> {
-    let mut table = Table::default();
-    table.growing("at", rows.at(frame)?);
-    table.numbers("kind", words.kind.column(rows.texts(frame, "kind")?));
-    table.numbers("code", words.code.column(rows.texts(frame, "code")?));
-    for name in ["turn", "tokens_before", "tokens_after", "is_subagent"] {
-        table.numbers(name, rows.whole(frame, name)?);
-    }
-    table.texts("message", rows.texts(frame, "message")?);
-    Ok(table)
 }
 
 fn pick<'a, A, V: Copy>(rows: &'a [(A, usize)], values: &'a [V]) -> impl Iterator<Item = V> {

@@ -316,3 +316,43 @@ impl Groups {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many sessions, of 40 turns and 40 calls each.
+    fn frame(sessions: usize) -> DataFrame {
+        let ids: Vec<String> = (0..sessions).map(|it| it.to_string()).collect();
+        let text = |it: &str| vec![it.to_owned(); sessions];
+        let counts = |it: i64| vec![it; sessions];
+        let labels = ListChunked::full_null_with_dtype("labels".into(), sessions, &DataType::String).into_column();
+        let mut frame = df!(
+            "runtime" => text("claude"), "session_id" => ids, "model" => text("m"), "project" => text("p"),
+            "status" => text("success"), "started_at" => counts(0), "turns" => counts(40), "tool_calls" => counts(40),
+            "is_listed" => counts(1),
+        )
+        .unwrap();
+        frame.with_column(labels).unwrap();
+        frame
+    }
+
+    /// What the size of a page hangs on, however many sessions there are.
+    #[test]
+    fn a_page_names_and_opens_no_more_sessions_than_it_has_room_for() {
+        for (sessions, listed) in [(0, 0), (100, 100), (ALL_NAMED, ALL_NAMED), (ALL_NAMED + 1, NAMED), (100_000, NAMED)]
+        {
+            let frame = frame(sessions);
+            let all = Sessions::read(&frame).unwrap();
+            let places = Places { shown: (0..sessions).collect(), place: (0..sessions).map(Some).collect() };
+            let cost: Vec<_> = (0..sessions).map(|it| Some(number(it))).collect();
+            let (named, opened) = named(&all, &places, &Sums { tokens: cost.clone(), cost });
+            assert_eq!(named.len(), listed);
+            assert_eq!(named.iter().collect::<HashSet<_>>().len(), listed, "each once");
+            let most = usize::try_from(OPENED_ROWS).unwrap() / 82;
+            assert_eq!(opened.len(), sessions.min(most).min(OPENED));
+            // The dearest is the last.
+            assert_eq!(opened.last().copied(), sessions.checked_sub(1));
+        }
+    }
+}
