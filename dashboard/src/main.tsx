@@ -4,7 +4,7 @@ import { render } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { read, type Data } from "./data";
 import { byTool, cacheHitRate, countBy, ledger, ranked, successRate, usd, type Count, type Sums, type ToolSums } from "./figures";
-import { date, fromFragment, left, toFragment, type State } from "./filters";
+import { choices, date, DIMENSIONS, fromFragment, left, toFragment, type State } from "./filters";
 import { FilterBar } from "./filterbar";
 import * as format from "./format";
 import { Distribution, Health, Hours, Outcomes, OverTime, Tools, Where } from "./panels";
@@ -80,6 +80,12 @@ function App({ data }: { data: Data }) {
   const props = { data, left: rest, state, set };
   const open = (session: number) => data.timelines.has(session) && set({ session });
   const { days } = data;
+  const chosen = DIMENSIONS.filter((it) => picked[it].length > 0).map((it) => {
+    const values = choices(data, it);
+    return `${it} ${picked[it].map((place) => format.visible(values[place] ?? format.UNKNOWN)).join(" or ")}`;
+  });
+  if (since !== null) chosen.push(`since ${date(since)}`);
+  if (until !== null) chosen.push(`until ${date(until)}`);
   const costs = { auto: "reported costs, else computed ones", reported: "reported costs", computed: "computed costs" }[data.cost];
   return (
     <>
@@ -90,6 +96,7 @@ function App({ data }: { data: Data }) {
             {format.count(data.sessions.length)} sessions{days && <> from {date(days[0])} to {date(days[1])}</>}, {data.timezone}.
             {data.filters.length > 0 && <> Made with the filters {data.filters.map((it) => format.visible(it)).join(", ")}.</>}
           </p>
+          {chosen.length > 0 && <p class="paper">Only {chosen.join(", ")}.</p>}
         </div>
         <button type="button" class="quiet" onClick={toggle} aria-label="Light or dark">◐</button>
       </header>

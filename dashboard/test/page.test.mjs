@@ -327,8 +327,14 @@ test("it is readable in the dark, on a phone and on paper", async () => {
     assert.deepEqual(complaints, []);
     await close();
   }
-  const { page, close } = await open();
+  const { page, close } = await open("#runtime=claude");
   assert.ok((await page.pdf()).length > 10_000);
+  // Paper says what was chosen, and no table is wider than it.
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.innerText(".paper"), "Only runtime claude.");
+  await page.setViewportSize({ width: 718, height: 1000 });
+  assert.deepEqual(await page.locator(".scroll").evaluateAll((all) => all.filter((it) => it.scrollWidth > it.clientWidth + 1).map((it) => it.ariaLabel)), []);
+  await page.emulateMedia({ media: "screen" });
   // What cannot be seen can be heard: everything that can be used has a name.
   const nameless = await page.evaluate(() =>
     [...document.querySelectorAll("button, input, summary, [role=img], [role=region]")].filter((it) => !(it.getAttribute("aria-label") || it.textContent.trim() || it.labels?.length)).map((it) => it.outerHTML),
