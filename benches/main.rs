@@ -1,5 +1,5 @@
-//! Speed, as bytes per second: splitting lines, hopping over values, each adapter over its own samples, and the whole
-//! pipeline.
+//! Speed, as bytes per second: splitting lines, hopping over values, each adapter over its own samples, the whole pipeline,
+//! and an archive of it.
 //!
 //! `cargo bench -- lines`, `cargo bench -- fold/pi-json`. New adapters join by themselves: the benches loop over the table.
 
@@ -116,5 +116,38 @@ fn pipeline(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, lines, skip, fold, price, pipeline);
+/// Logs into a new archive, and a report of it: what the commands do.
+#[cfg(feature = "archive")]
+fn archive(criterion: &mut Criterion) {
+    use agentlogs::archive::Archive;
+    use agentlogs::query::query;
+
+    let roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-logs")];
+    let options = Options { roots, ..Options::default() };
+    let ingest = || {
+        let folder = tempfile::tempdir().expect("a folder");
+        let writer = Archive::at(folder.path()).write().expect("a new archive");
+        let take = |source| writer.add(source);
+        ingest::read_into(&options, |it| writer.known(it), &Progress::default(), take);
+        writer.commit().expect("a whole archive");
+        folder
+    };
+    let bytes: i64 =
+        ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources.iter().map(|it| it.bytes).sum();
+    let mut group = criterion.benchmark_group("archive");
+    group.throughput(Throughput::Bytes(bytes.unsigned_abs()));
+    group.bench_function("ingest", |it| it.iter(ingest));
+    let folder = ingest();
+    let report = || {
+        let tables = Archive::at(folder.path()).tables().expect("its tables");
+        query(tables, black_box("SELECT model, week, SUM(cost_usd), SUM(total_tokens) FROM turns GROUP BY model, week"))
+    };
+    group.bench_function("report", |it| it.iter(report));
+    group.finish();
+}
+
+#[cfg(not(feature = "archive"))]
+fn archive(_: &mut Criterion) {}
+
+criterion_group!(benches, lines, skip, fold, price, pipeline, archive);
 criterion_main!(benches);

@@ -68,7 +68,7 @@ pub fn links(source: &Source) -> Box<[u64]> {
 
 /// Which of the files belong together: the number of each one's group, which is that of its first member. `links` are
 /// those of each file.
-pub fn groups<'a>(links: impl Iterator<Item = &'a [u64]>) -> Vec<usize> {
+pub fn groups<'a>(links: impl Iterator<Item = &'a [u64]> + Clone) -> Vec<usize> {
     fn root(parents: &mut Rows<usize>, mut at: usize) -> usize {
         while parents[at] != at {
             parents[at] = parents[parents[at]];
@@ -77,7 +77,7 @@ pub fn groups<'a>(links: impl Iterator<Item = &'a [u64]>) -> Vec<usize> {
         at
     }
     let mut parents: Rows<usize> = Rows::default();
-    let mut members: Vec<(u64, usize)> = Vec::new();
+    let mut members: Vec<(u64, usize)> = Vec::with_capacity(links.clone().map(<[u64]>::len).sum());
     for (index, links) in links.enumerate() {
         parents.push(index);
         members.extend(links.iter().map(|it| (*it, index)));
@@ -860,7 +860,12 @@ impl Merge {
         for row in &mut rows {
             row.covered_by = row.covered_by.map(|it| it + tables.turns.len());
         }
-        tables.turns.append(&mut rows);
+        self.turns = Rows::default();
+        if tables.turns.is_empty() {
+            tables.turns = rows;
+        } else {
+            tables.turns.append(&mut rows);
+        }
         let number = |turn: Option<usize>| turn.map(|it| numbers[it]);
         let asks = self.events.iter().any(|(_, it)| it.turn.is_none() && it.call_id.is_some());
         let calls = self.calls.iter().filter(|_| asks);

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! What is nowhere: adapters do no I/O and know neither clock nor environment nor polars; no format's name stands outside
-//! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `mapped` and `scan` only.
+//! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `mapped`, `memory` and `scan` only.
 
 // What input can reach must not end the program; tests may.
 #![cfg_attr(
@@ -62,6 +62,8 @@ pub mod log;
 pub mod mapped;
 #[cfg(feature = "archive")]
 pub mod measure;
+#[cfg(feature = "archive")]
+mod memory;
 #[cfg(feature = "archive")]
 pub mod parquet;
 pub mod prices;

@@ -165,12 +165,15 @@ pub struct Known {
     links: Box<[u64]>,
 }
 
+/// The sources by path. There may be many, and they are sorted, grouped and handed on: only their places move.
+type Sources = BTreeMap<String, Box<Known>>;
+
 /// What the current generation holds.
 #[derive(Debug, Default)]
 struct State {
     folder: Option<PathBuf>,
     manifest: Manifest,
-    sources: BTreeMap<String, Known>,
+    sources: Sources,
 }
 
 impl State {
@@ -284,7 +287,7 @@ impl Archive {
             Err(error) => return Err(error),
         };
         let path = folder.join(INDEX);
-        let read = || -> io::Result<BTreeMap<String, Known>> {
+        let read = || -> io::Result<Sources> {
             let index = io::BufReader::new(zstd::Decoder::new(File::open(&path)?)?);
             rmp_serde::from_read(index).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
         };

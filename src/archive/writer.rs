@@ -8,14 +8,14 @@ use std::sync::{Mutex, PoisonError};
 
 use super::parts::{self, FACTS, New, Part, Sums};
 use super::{
-    Archive, Error, GENERATION, INDEX, Known, Lock, MANIFEST, MARKER, Manifest, Marker, NEXT, PRICES, State, VERSION,
-    disk,
+    Archive, Error, GENERATION, INDEX, Known, Lock, MANIFEST, MARKER, Manifest, Marker, NEXT, PRICES, Sources, State,
+    VERSION, disk,
 };
 use crate::frames::TABLES;
 use crate::ingest::Stamp;
-use crate::ledger;
 use crate::prices::{Catalog, Table};
 use crate::source::{Source, SourceStatus};
+use crate::{ledger, memory};
 
 /// Raised when the same facts settle to other tables, so that the next run settles them again.
 const LEDGER: u32 = 1;
@@ -24,7 +24,7 @@ const LEDGER: u32 = 1;
 const PART: u64 = 9 << 16;
 
 /// Memory for sources that were read and are yet to be settled, in bytes; the others are read again from the disk.
-const KEPT: usize = 32 << 20;
+const KEPT: usize = 24 << 20;
 
 /// Files that are waited for at once.
 const SYNCS: usize = 8;
@@ -49,7 +49,7 @@ struct Taken {
     spool: BufWriter<File>,
     length: u64,
     /// Their places in the spool.
-    sources: BTreeMap<String, Known>,
+    sources: Sources,
     /// As many of them as there is memory for, so that they need not be read again.
     kept: HashMap<String, Source>,
     /// The memory that these take, about.
@@ -62,7 +62,7 @@ struct Taken {
 /// A source on its way into a part.
 struct Item {
     path: String,
-    known: Known,
+    known: Box<Known>,
     is_new: bool,
 }
 
@@ -71,13 +71,13 @@ struct Item {
 pub struct Written {
     /// What it holds now.
     pub sums: Sums,
-    sources: BTreeMap<String, Known>,
+    sources: Sources,
 }
 
 impl Written {
     /// What is known of each source, by path.
     pub fn sources(&self) -> impl Iterator<Item = (&str, &Known)> {
-        self.sources.iter().map(|(path, it)| (path.as_str(), it))
+        self.sources.iter().map(|(path, it)| (path.as_str(), &**it))
     }
 }
 
@@ -101,7 +101,7 @@ impl Writer {
         let taken = Taken {
             spool: BufWriter::new(spool.map_err(Error::file(&path))?),
             length: 0,
-            sources: BTreeMap::new(),
+            sources: Sources::new(),
             kept: HashMap::new(),
             footprint: 0,
             removed: BTreeSet::new(),
@@ -204,9 +204,9 @@ impl Writer {
     fn spool(&self, source: Source) -> Result<(), Error> {
         let path = self.next.join("spool");
         let (bytes, length) = parts::encode(&source).map_err(Error::file(&path))?;
-        // Rows with room for what they do not say are several times as large as what they say.
-        let footprint = 2000 + length * 5;
-        let known = Known {
+        // Rows have room for what they do not say.
+        let footprint = 4000 + length * 2;
+        let mut known = Box::new(Known {
             stamp: Stamp::of(&source),
             has_sessions: !source.sessions.is_empty(),
             rejects: source.health.rejects.iter().map(|it| (it.reason, it.lines)).collect(),
@@ -216,12 +216,13 @@ impl Writer {
             offset: 0,
             length: bytes.len() as u64,
             links: ledger::links(&source),
-        };
+        });
         let mut taken = self.taken();
         taken.spool.write_all(&bytes).map_err(Error::file(&path))?;
         let offset = taken.length;
         taken.length += bytes.len() as u64;
-        taken.sources.insert(source.path.clone(), Known { offset, ..known });
+        known.offset = offset;
+        taken.sources.insert(source.path.clone(), known);
         taken.kept.remove(&source.path);
         if taken.footprint + footprint <= KEPT {
             taken.footprint += footprint;
@@ -253,6 +254,7 @@ impl Writer {
             let sums = self.state.manifest.sums();
             return Ok(Written { sums, sources: std::mem::take(&mut self.state.sources) });
         }
+        memory::give_back();
         let (items, dirty) = self.plan(taken, &removed, is_settled);
         self.next_generation(items, &dirty, settled_with, &catalog)
     }
@@ -260,7 +262,7 @@ impl Writer {
     /// All sources with their groups, and the parts that have to be settled again.
     fn plan(
         &mut self,
-        taken: BTreeMap<String, Known>,
+        taken: Sources,
         removed: &BTreeSet<String>,
         is_settled: bool,
     ) -> (Vec<(usize, Item)>, BTreeSet<usize>) {
@@ -309,16 +311,16 @@ impl Writer {
         let (mut changed, kept): (Vec<_>, Vec<_>) =
             items.into_iter().partition(|(_, it)| it.is_new || dirty.contains(&it.known.part));
         let mut manifest = Manifest { generation, settled_with, prices: Some(catalog.date), ..Manifest::default() };
-        let mut sources = BTreeMap::new();
+        let mut sources = Sources::new();
         let mut places = BTreeMap::new();
         for (index, part) in old.parts.iter().enumerate().filter(|(index, _)| !dirty.contains(index)) {
             self.link(part)?;
             places.insert(index, manifest.parts.len());
             manifest.parts.push(part.clone());
         }
-        for (_, item) in kept {
-            let part = places.get(&item.known.part).copied().unwrap_or_default();
-            sources.insert(item.path, Known { part, ..item.known });
+        for (_, mut item) in kept {
+            item.known.part = places.get(&item.known.part).copied().unwrap_or_default();
+            sources.insert(item.path, item.known);
         }
         // Groups stay together; both they and their members are in the order of paths.
         changed.sort_by_key(|(group, _)| *group);
@@ -327,7 +329,10 @@ impl Writer {
             let (part, items) = part?;
             let index = manifest.parts.len();
             manifest.parts.push(part);
-            sources.extend(items.into_iter().map(|it| (it.path, Known { part: index, ..it.known })));
+            sources.extend(items.into_iter().map(|mut it| {
+                it.known.part = index;
+                (it.path, it.known)
+            }));
         }
         self.finish(manifest, sources)
     }
@@ -399,7 +404,7 @@ impl Writer {
         Ok(())
     }
 
-    fn finish(&self, mut manifest: Manifest, sources: BTreeMap<String, Known>) -> Result<Written, Error> {
+    fn finish(&self, mut manifest: Manifest, sources: Sources) -> Result<Written, Error> {
         let mut written = || -> io::Result<()> {
             let checksum = parts::write_file(&self.next.join(INDEX), sources.len(), |file| {
                 let mut index = zstd::Encoder::new(file, 1)?;
