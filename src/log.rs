@@ -11,7 +11,7 @@ use crate::mapped::Mapped;
 
 /// Smaller files are read, into a buffer that the thread keeps: that takes as long as a map, and nothing that is done to
 /// the file matters then.
-const MAP_FROM: u64 = 1 << 20;
+const MAP_FROM: u64 = 1 << 17;
 
 /// What is decompressed beyond this goes to a temporary file, which needs no memory.
 const IN_MEMORY: usize = 32 << 20;

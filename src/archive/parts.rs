@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -88,36 +88,48 @@ impl Sums {
     }
 }
 
-/// The facts of a source as they are kept: its values in the order of the fields, without their names, by LZ4. Facts that
-/// were kept with names or by zstd, as earlier versions did, are read as well, and so are those of structures that had fewer
-/// fields at their end. Also says how long they are uncompressed.
+/// The facts of a source as they are kept: its values in the order of the fields, without their names, by LZ4; many of them
+/// by zstd, as they come, so that they never stand in memory as a whole. Facts that were kept with names, as earlier versions
+/// did, are read as well, and so are those of structures that had fewer fields at their end. Also says about how long they
+/// are uncompressed.
 pub fn encode(source: &Source) -> io::Result<(Vec<u8>, usize)> {
+    let rows = source.sessions.iter().map(|it| it.turns.len() + it.tool_calls.len() + it.events.len());
+    if rows.sum::<usize>() > MANY_ROWS {
+        return Ok((encode_as_they_come(source)?, usize::MAX));
+    }
     let bytes = rmp_serde::to_vec(source).map_err(io::Error::other)?;
-    // LZ4 takes no more than 2 GB.
-    let compress = |bytes: &[u8]| {
-        if bytes.len() > MOST_LZ4 { zstd::bulk::compress(bytes, 1) } else { lz4::block::compress(bytes, None, true) }
-    };
-    Ok((compress(&bytes)?, bytes.len()))
+    // LZ4 takes no more than 2 GB: a few rows may hold much text.
+    if bytes.len() > MOST_LZ4 {
+        return Ok((encode_as_they_come(source)?, usize::MAX));
+    }
+    Ok((lz4::block::compress(&bytes, None, true)?, bytes.len()))
 }
 
+const MANY_ROWS: usize = 50_000;
 const MOST_LZ4: usize = 0x7E00_0000;
+
+fn encode_as_they_come(source: &Source) -> io::Result<Vec<u8>> {
+    let mut out = zstd::Encoder::new(Vec::new(), 1)?;
+    rmp_serde::encode::write(&mut out, source).map_err(io::Error::other)?;
+    out.finish()
+}
 
 /// Facts as [`encode`] wrote them.
 pub fn decode(bytes: &[u8]) -> io::Result<Source> {
     /// How many times as much LZ4 can give as it takes.
     const RATIO: usize = 256;
     let damaged = |error: &dyn std::fmt::Display| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
-    let bytes = if bytes.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes()) {
-        zstd::stream::decode_all(bytes)?
-    } else {
-        let Some((length, packed)) = bytes.split_first_chunk() else { return Err(damaged(&"no facts")) };
-        let length = u32::from_le_bytes(*length);
-        match i32::try_from(length) {
-            Ok(it) if length as usize <= packed.len().saturating_mul(RATIO) => {
-                lz4::block::decompress(packed, Some(it)).map_err(|it| damaged(&it))?
-            }
-            _ => return Err(damaged(&"more facts than there can be")),
+    if bytes.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes()) {
+        let bytes = BufReader::new(zstd::Decoder::with_buffer(bytes)?);
+        return rmp_serde::from_read(bytes).map_err(|it| damaged(&it));
+    }
+    let Some((length, packed)) = bytes.split_first_chunk() else { return Err(damaged(&"no facts")) };
+    let length = u32::from_le_bytes(*length);
+    let bytes = match i32::try_from(length) {
+        Ok(it) if length as usize <= packed.len().saturating_mul(RATIO) => {
+            lz4::block::decompress(packed, Some(it)).map_err(|it| damaged(&it))?
         }
+        _ => return Err(damaged(&"more facts than there can be")),
     };
     rmp_serde::from_slice(&bytes).map_err(|it| damaged(&it))
 }
@@ -258,6 +270,7 @@ mod tests {
     fn facts_are_read_as_they_were_kept() {
         let source = source();
         assert_eq!(decode(&encode(&source).unwrap().0).unwrap(), source);
+        assert_eq!(decode(&encode_as_they_come(&source).unwrap()).unwrap(), source);
         // By their names, as before.
         let named = zstd::bulk::compress(&rmp_serde::to_vec_named(&source).unwrap(), 1).unwrap();
         assert_eq!(decode(&named).unwrap(), source);

@@ -24,7 +24,7 @@ const LEDGER: u32 = 1;
 const PART: u64 = 9 << 16;
 
 /// Memory for sources that were read and are yet to be settled, in bytes; the others are read again from the disk.
-const KEPT: usize = 24 << 20;
+const KEPT: usize = 16 << 20;
 
 /// Files that are waited for at once.
 const SYNCS: usize = 8;
@@ -205,7 +205,7 @@ impl Writer {
         let path = self.next.join("spool");
         let (bytes, length) = parts::encode(&source).map_err(Error::file(&path))?;
         // Rows have room for what they do not say.
-        let footprint = 4000 + length * 2;
+        let footprint = length.saturating_mul(2).saturating_add(4000);
         let mut known = Box::new(Known {
             stamp: Stamp::of(&source),
             has_sessions: !source.sessions.is_empty(),
@@ -224,7 +224,7 @@ impl Writer {
         known.offset = offset;
         taken.sources.insert(source.path.clone(), known);
         taken.kept.remove(&source.path);
-        if taken.footprint + footprint <= KEPT {
+        if taken.footprint.saturating_add(footprint) <= KEPT {
             taken.footprint += footprint;
             taken.kept.insert(source.path.clone(), source);
         }
