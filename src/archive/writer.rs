@@ -454,7 +454,9 @@ impl Writer {
             }
         });
         error.into_inner().unwrap_or_else(PoisonError::into_inner)?;
-        TABLES.iter().chain([&FACTS, &""]).try_for_each(|it| disk::sync_folder(&self.next.join(it)))
+        TABLES.iter().chain([&FACTS, &""]).try_for_each(|it| disk::sync_folder(&self.next.join(it)))?;
+        // What this folder is stands there before anything in it that would make it another's.
+        if self.state.folder.is_none() { disk::sync_folder(&self.archive.folder) } else { Ok(()) }
     }
 
     /// Removes generations that nobody reads any more: all but the current one and the one before it. What cannot be removed
