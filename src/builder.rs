@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+
 use crate::adapters::{Context, Damage, hashed_id};
 use crate::errors::{self, ErrorKind};
 use crate::health::Reason;
@@ -12,7 +14,6 @@ use crate::session::{
 use crate::time::Time;
 use crate::tools::{self, Arguments};
 use crate::wire::Number;
-use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 /// A session while its records are read.
 #[derive(Debug)]

@@ -453,19 +453,6 @@ pub fn in_batches(
     }
 }
 
-/// How many rows a table has.
-pub fn height(tables: &Tables, table: &str) -> usize {
-    match table {
-        "sessions" => tables.sessions.len(),
-        "turns" => tables.turns.len(),
-        "tool_calls" => tables.tool_calls.len(),
-        "file_changes" => tables.file_changes.len(),
-        "events" => tables.events.len(),
-        "sources" => tables.sources.len(),
-        _ => tables.sources.iter().map(|it| it.health.rejects.len()).sum(),
-    }
-}
-
 /// Takes the rows of a table out of the memory, unless those of other tables point at them.
 pub fn drop_rows(tables: &mut Tables, table: &str) {
     match table {

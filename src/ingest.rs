@@ -50,7 +50,7 @@ impl Options {
     /// What, besides a file, decides what is read from it: the options, and what this build can read.
     pub fn fingerprint(&self) -> String {
         let formats: Vec<&str> = ADAPTERS.iter().map(|it| it.id).collect();
-        let formats = xxhash_rust::xxh3::xxh3_64(formats.join(" ").as_bytes());
+        let formats = twox_hash::XxHash3_64::oneshot(formats.join(" ").as_bytes());
         let version = env!("CARGO_PKG_VERSION");
         let patterns: Vec<&str> = self.path_labels.iter().map(PathPattern::as_str).collect();
         let (content, redact, sidecar) = (self.content, self.redact, &self.sidecar);
@@ -95,7 +95,7 @@ impl Stamp {
         Self {
             bytes: source.bytes,
             modified_at: source.modified_at,
-            options: xxhash_rust::xxh3::xxh3_64(source.options.as_bytes()),
+            options: twox_hash::XxHash3_64::oneshot(source.options.as_bytes()),
             status: source.status,
             content_hash: source.content_hash.as_deref().and_then(|it| u128::from_str_radix(it, 16).ok()),
             is_compressed: source.compression.is_some(),
@@ -173,7 +173,7 @@ pub fn read_into<'a>(
                 && !file.is_stream
                 && it.bytes == size(&file)
                 && it.modified_at == file.modified_at
-                && it.options == xxhash_rust::xxh3::xxh3_64(fingerprint_of(&file, &fingerprint).as_bytes())
+                && it.options == twox_hash::XxHash3_64::oneshot(fingerprint_of(&file, &fingerprint).as_bytes())
         };
         if known(&path).is_some_and(is_same) {
             done(&file);

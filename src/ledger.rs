@@ -8,6 +8,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+
 use crate::rows::Rows;
 use crate::session::{
     CallStatus, Cost, Event, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, ToolCall, Total,
@@ -16,7 +18,6 @@ use crate::session::{
 use crate::source::{Source, SourceStatus};
 use crate::tables::{CallRow, ChangeRow, EventRow, Grain, SessionRow, Tables, TurnRow, Usage};
 use crate::time::Time;
-use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 /// Makes the tables of all that was read. Their sources have no sessions any more: those are the tables.
 pub fn settle(mut sources: Vec<Source>) -> Tables {
@@ -44,7 +45,7 @@ pub fn links(source: &Source) -> Box<[u64]> {
     let mut name = |kind: &str, name: &str| {
         text.clear();
         text.extend([kind, " ", name]);
-        xxhash_rust::xxh3::xxh3_64(text.as_bytes())
+        twox_hash::XxHash3_64::oneshot(text.as_bytes())
     };
     let mut links: Vec<u64> = source.content_hash.iter().map(|it| name("content", it)).collect();
     for session in &source.sessions {

@@ -427,3 +427,26 @@ fn an_export_holds_the_sessions_in_scope_and_what_belongs_to_them() {
     assert_eq!(rows(&[("runtime", "terminus-2")], None)[5..], [1, 1]);
     assert_eq!(rows(&[("project", "/nowhere")], None), [0; 7]);
 }
+
+/// What a first ingest leaves that was cut off is cleaned up; what only bears the same names is somebody's.
+#[test]
+fn a_folder_of_somebody_else_stays_as_it_is() {
+    let keeps = |name: &str, content: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        assert!(Archive::at(folder.path()).write().is_err(), "{name}");
+        assert_eq!(fs::read_to_string(path).unwrap(), content);
+    };
+    keeps("next/notes.txt", "mine");
+    keeps("next", "mine");
+    keeps("agentlogs.json", "{\"mine\": true}");
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("next/turns")).unwrap();
+    fs::write(folder.path().join("next/spool"), "").unwrap();
+    fs::write(folder.path().join("agentlogs.json"), [0; 8]).unwrap();
+    let archive = Archive::at(folder.path());
+    archive.write().unwrap().commit().unwrap();
+    assert_eq!(archive.check().unwrap().problems, []);
+}

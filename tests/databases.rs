@@ -53,7 +53,7 @@ fn sample() -> PathBuf {
 /// The files of a folder by a hash of what they hold, to see that nothing changes.
 fn state(folder: &Path) -> BTreeMap<PathBuf, u64> {
     let files = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
-    files.map(|it| (it.clone(), xxhash_rust::xxh3::xxh3_64(&fs::read(it).unwrap()))).collect()
+    files.map(|it| (it.clone(), twox_hash::XxHash3_64::oneshot(&fs::read(it).unwrap()))).collect()
 }
 
 /// Copies the files of a folder, as they are when an agent is killed.

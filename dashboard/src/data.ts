@@ -7,15 +7,19 @@ interface Words {
 
 type Numbers = (number | null)[];
 
-interface Packed {
+/** What stands in the page as it is used. */
+interface About {
   version: string;
-  made_at: string;
   timezone: string;
   cost: string;
   filters: string[];
   prices: string;
   words: Record<WordKind, Words>;
   labels: string[];
+}
+
+interface Packed extends About {
+  made_at: string;
   label_sets: number[][];
   groups: Record<string, Numbers>;
   sessions: Record<string, Numbers>;
@@ -93,15 +97,8 @@ export interface Finding {
   first_line: number | null;
 }
 
-export interface Data {
-  version: string;
+export interface Data extends About {
   madeAt: string;
-  timezone: string;
-  cost: string;
-  filters: string[];
-  prices: string;
-  words: Record<WordKind, Words>;
-  labels: string[];
   labelSets: number[][];
   groups: Groups;
   sessions: Sessions;
@@ -167,15 +164,15 @@ function columns<T>(table: Record<string, (number | string | null)[]>, growing: 
   return out as T;
 }
 
+/** The sum of what is known. */
+export const plus = (sum: number, value: number) => (value === value ? (sum === sum ? sum + value : value) : sum);
+
 /** Sums of cells by session, of what is known. */
 function sums(turns: Turns, column: Float64Array, sessions: number): Float64Array {
   const out = new Float64Array(sessions).fill(NaN);
   for (let at = 0; at < turns.length; at++) {
-    const value = column[at];
-    if (value === value) {
-      const session = turns.session[at];
-      out[session] = out[session] === out[session] ? out[session] + value : value;
-    }
+    const session = turns.session[at];
+    out[session] = plus(out[session], column[at]);
   }
   return out;
 }
@@ -205,8 +202,7 @@ export async function read(base64: string): Promise<Data> {
     if (turns.total_tokens[at] !== AS_SUM) continue;
     let sum = NaN;
     for (const column of [turns.input_tokens, turns.output_tokens, turns.cache_read_tokens, turns.cache_write_tokens]) {
-      const value = column[at];
-      if (value === value) sum = sum === sum ? sum + value : value;
+      sum = plus(sum, column[at]);
     }
     turns.total_tokens[at] = sum;
   }

@@ -1,6 +1,6 @@
 // Figures: what the rows that are left add up to, by the rules of `agentlogs report`.
 
-import { UNKNOWN_HOUR, type Data } from "./data";
+import { plus, UNKNOWN_HOUR, type Data } from "./data";
 import { nextPeriod, periodOf, type Left, type Measure, type Period, type Series } from "./filters";
 
 /** Dollars of what stands in billionths. */
@@ -23,9 +23,6 @@ const nothing = (): Sums => ({
   cost: NaN, tokens: NaN, input: NaN, output: NaN, cacheRead: NaN, cacheWrite: NaN, unpriced: 0, turns: 0, sessions: 0,
 });
 
-/** The sum of what is known. */
-export const plus = (sum: number, value: number) => (value === value ? (sum === sum ? sum + value : value) : sum);
-
 /** The part of the prompts that was read from a cache. */
 export function cacheHitRate(it: Sums): number {
   const known = (value: number) => (value === value ? value : 0);
@@ -44,11 +41,8 @@ function picked(column: Int32Array, rows: Int32Array): Int32Array {
 function added(column: Float64Array, rows: Int32Array, keys: Int32Array, size: number): Float64Array {
   const out = new Float64Array(size).fill(NaN);
   for (let at = 0; at < rows.length; at++) {
-    const value = column[rows[at]];
-    if (value !== value) continue;
     const key = keys[at];
-    const sum = out[key];
-    out[key] = sum === sum ? sum + value : value;
+    out[key] = plus(out[key], column[rows[at]]);
   }
   return out;
 }

@@ -10,7 +10,7 @@ import {
 } from "./figures";
 import { MEASURES, PERIODS, periodName, SERIES, type Left, type Measure, type State } from "./filters";
 import * as format from "./format";
-import { CsvButton, DataTable, Name, type Column } from "./table";
+import { CsvButton, DataTable, type Column } from "./table";
 
 export interface PanelProps {
   data: Data;
@@ -19,9 +19,9 @@ export interface PanelProps {
   set: (change: Partial<State>) => void;
 }
 
-export const UNITS: Record<Measure, string> = { cost: "US dollars", tokens: "tokens", sessions: "sessions", turns: "responses" };
+const UNITS: Record<Measure, string> = { cost: "US dollars", tokens: "tokens", sessions: "sessions", turns: "responses" };
 const NAMES: Record<Measure, string> = { cost: "Cost", tokens: "Tokens", sessions: "Sessions", turns: "Turns" };
-export const inShort = (measure: Measure) => (measure === "cost" ? format.money : format.short);
+const inShort = (measure: Measure) => (measure === "cost" ? format.money : format.short);
 
 export function Panel({ id, title, unit, note, children, controls }: { id: string; title: string; unit?: string; note?: ComponentChildren; children: ComponentChildren; controls?: ComponentChildren }) {
   return (
@@ -53,7 +53,7 @@ export function Numbers<Row>({ name, caption, columns, rows }: { name: string; c
   );
 }
 
-export function Choose<T extends string>({ label, values, value, onChoose }: { label: string; values: readonly T[]; value: T; onChoose: (value: T) => void }) {
+function Choose<T extends string>({ label, values, value, onChoose }: { label: string; values: readonly T[]; value: T; onChoose: (value: T) => void }) {
   return (
     <span class="choose" role="group" aria-label={label}>
       {values.map((it) => (
@@ -408,5 +408,3 @@ export function Health({ data, left, state }: PanelProps) {
     </Panel>
   );
 }
-
-export { Name };

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use super::document::Places;
 use super::opencode::reasoning_is_inside;
@@ -539,7 +539,7 @@ impl Trajectory {
                 damage.note(Reason::NotAnObject);
                 continue;
             }
-            it.recording.push(xxh3_64(raw.0));
+            it.recording.push(XxHash3_64::oneshot(raw.0));
             it.step(&raw.read(), places.line_of(raw), inner, damage);
         }
         match &document.final_metrics {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use super::codex::Usage;
 use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
@@ -150,7 +150,7 @@ impl Fold for Exec {
             recording.has_id = true;
             recording.builder.session.session_id = hashed_id(line.bytes);
         }
-        recording.hashes.push(xxh3_64(line.bytes));
+        recording.hashes.push(XxHash3_64::oneshot(line.bytes));
         recording.record(&record, line, damage);
         Seen::Known
     }

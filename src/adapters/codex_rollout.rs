@@ -5,10 +5,11 @@
 //! thread they come from, the totals that they reached and the calls that they made, so that the ledger knows them again.
 
 use std::borrow::Cow;
+use std::hash::Hasher as _;
 
 use foldhash::{HashMap, HashSet};
 use serde::Deserialize;
-use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+use twox_hash::XxHash3_64;
 
 use super::codex::{Counted, Duration, Edit, Info, Invocation, Next, Outcome, Usage};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
@@ -292,7 +293,7 @@ impl Fold for Rollout {
             Thread::new(&context, named.unwrap_or_else(|| hashed_id(line.bytes)), line)
         });
         // A resume tells its own time.
-        if id.is_some() && thread.first == xxh3_64(line.bytes) {
+        if id.is_some() && thread.first == XxHash3_64::oneshot(line.bytes) {
             thread.so_far = SoFar::default();
         }
         let time = record.timestamp.0;
@@ -331,7 +332,7 @@ impl Fold for Rollout {
 impl Thread {
     fn new(context: &Context, id: String, line: Line<'_>) -> Self {
         Self {
-            first: xxh3_64(line.bytes),
+            first: XxHash3_64::oneshot(line.bytes),
             root: id.clone(),
             builder: Builder::new(context, id, line.number),
             so_far: SoFar::default(),
@@ -474,11 +475,11 @@ impl Thread {
         let root = &self.root;
         let index = self.so_far.next.add(&mut self.builder, spent, counted, |builder, reached, calls| {
             // A replay has the same calls; another thread of the same size has not.
-            let mut name = Xxh3Default::new();
+            let mut name = XxHash3_64::new();
             for call in calls {
-                name.update(builder.session.tool_calls[*call].call_id.as_bytes());
+                name.write(builder.session.tool_calls[*call].call_id.as_bytes());
             }
-            Identity::Thread(root.clone(), format!("{:?} {:x}", Some(reached.kinds()), name.digest()))
+            Identity::Thread(root.clone(), format!("{:?} {:x}", Some(reached.kinds()), name.finish()))
         });
         let recorded = &mut self.so_far.recorded;
         if let Some(known) = recorded.iter().find(|it| it.tokens == spent.response) {
@@ -598,7 +599,7 @@ impl Thread {
     /// The name that a prompt has in every copy of it.
     fn prompt_identity(&mut self, text: &str) -> Identity {
         self.so_far.prompts += 1;
-        let name = format!("user {} {:x}", self.so_far.prompts, xxh3_64(text.as_bytes()));
+        let name = format!("user {} {:x}", self.so_far.prompts, XxHash3_64::oneshot(text.as_bytes()));
         Identity::Thread(self.root.clone(), name)
     }
 

@@ -7,7 +7,7 @@
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::{Builder, brief};
@@ -359,7 +359,7 @@ impl Fold for Events {
         }
         let session = &mut self.sessions[self.current];
         // Every record has an id and a time: the same line again is a copy.
-        if session.seen.insert(xxh3_64(line.bytes)) {
+        if session.seen.insert(XxHash3_64::oneshot(line.bytes)) {
             session.record(&record, line, damage);
         }
         Seen::Known

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::{Builder, brief};
@@ -232,7 +232,7 @@ impl Fold for Stream {
             self.processes.push(Process { builder, hashes: Vec::new() });
         }
         if let Some(process) = self.processes.last_mut() {
-            process.hashes.push(xxh3_64(line.bytes));
+            process.hashes.push(XxHash3_64::oneshot(line.bytes));
             process.record(&record, line, damage);
         }
         Seen::Known

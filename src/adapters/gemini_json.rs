@@ -5,7 +5,7 @@
 //! session begins its sums anew, so each object and each `init` is a recorded process of its own.
 
 use serde::Deserialize;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::{Builder, Content, brief};
@@ -302,7 +302,7 @@ impl Fold for Outputs {
         }
         let id = output.session_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
         let mut builder = Builder::new(&self.context, id, line.number);
-        builder.session.recording = Some(vec![xxh3_64(line.bytes)]);
+        builder.session.recording = Some(vec![XxHash3_64::oneshot(line.bytes)]);
         builder.say(output.response.as_str());
         match &output.stats {
             Maybe::Absent => {}
@@ -401,7 +401,7 @@ impl Fold for Stream {
             });
         }
         if let Some(process) = self.processes.last_mut() {
-            process.hashes.push(xxh3_64(line.bytes));
+            process.hashes.push(XxHash3_64::oneshot(line.bytes));
             process.record(&record, line, damage);
         }
         Seen::Known

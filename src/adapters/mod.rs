@@ -490,7 +490,7 @@ fn another(unknown: &[Line<'_>], formats: &[&'static Adapter]) -> Option<&'stati
 /// The id of a session whose log names none: `~` and a hash of its first record that has a time or a message. It stays
 /// the same while the log grows and is equal in copies.
 pub fn hashed_id(record: &[u8]) -> String {
-    format!("~{:016x}", xxhash_rust::xxh3::xxh3_64(record))
+    format!("~{:016x}", twox_hash::XxHash3_64::oneshot(record))
 }
 
 #[cfg(test)]

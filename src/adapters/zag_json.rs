@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use super::claude::CallResult;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
@@ -253,7 +253,7 @@ impl Fold for Outputs {
         let provider_session = output.session_id.some().filter(|it| *it != "unknown");
         let id = provider_session.map_or_else(|| hashed_id(line.bytes), str::to_owned);
         let mut session = Session::new(&self.context, id, line.number);
-        session.recording.push(xxh3_64(line.bytes));
+        session.recording.push(XxHash3_64::oneshot(line.bytes));
         session.builder.session.provider_session_id = provider_session.map(str::to_owned);
         session.builder.session.model = output.model.owned();
         session.model = output.model.owned();
@@ -296,7 +296,7 @@ impl Fold for Stream {
         }
         // Two copies of a recording in one file, perhaps of different length, are one.
         let known = self.session.as_ref().and_then(|it| it.recording.get(self.repeated.len()));
-        if known == Some(&xxh3_64(line.bytes)) {
+        if known == Some(&XxHash3_64::oneshot(line.bytes)) {
             self.repeated.push((line.number, line.bytes.to_vec()));
             return Seen::Known;
         }
@@ -315,7 +315,7 @@ impl Stream {
     fn event(&mut self, line: Line<'_>, event: &Event<'_>, damage: &mut Damage) -> Seen {
         let session =
             self.session.get_or_insert_with(|| Session::new(&self.context, hashed_id(line.bytes), line.number));
-        session.recording.push(xxh3_64(line.bytes));
+        session.recording.push(XxHash3_64::oneshot(line.bytes));
         // An `init` is the same in all sessions of a project.
         if !self.has_id && event.kind.as_str() != "init" {
             self.has_id = true;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use super::zag_json::{Refusals, ToolResult, limit_words};
 use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
@@ -138,7 +138,7 @@ impl Fold for Log {
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
         let session = self.session(&record, line);
         // Each record has its number and its time: an equal one is a copy.
-        if !session.hashes.insert(xxh3_64(line.bytes)) {
+        if !session.hashes.insert(XxHash3_64::oneshot(line.bytes)) {
             return Seen::Known;
         }
         let seen = session.record(&record, line, damage);

@@ -233,8 +233,8 @@ impl Archive {
         };
         let marker: Marker = match serde_json::from_slice(&bytes) {
             Ok(marker) => marker,
-            // The power went before a first ingest made anything current.
-            Err(_) if self.folder.join(CURRENT).symlink_metadata().is_err() => {
+            // The power went before a first ingest made anything current, and took what was written.
+            Err(_) if bytes.iter().all(|it| *it == 0) && self.folder.join(CURRENT).symlink_metadata().is_err() => {
                 return Err(Error::Missing(self.folder.clone()));
             }
             Err(error) => return Err(Error::Damaged { path, error: error.to_string() }),
@@ -303,7 +303,9 @@ impl Archive {
                     .map(|it| it.flatten().map(|it| it.file_name().to_string_lossy().into_owned()).collect())
                     .unwrap_or_default();
                 // What a first ingest that was cut off leaves.
-                if names.iter().any(|it| ![LOCK, MARKER, NEXT].contains(&it.as_str())) {
+                let is_ours =
+                    |it: &str| matches!(it, LOCK | MARKER) || it == NEXT && writer::is_next(&self.folder.join(NEXT));
+                if !names.iter().all(|it| is_ours(it)) {
                     return Err(Error::Foreign(self.folder.clone()));
                 }
             }
@@ -427,7 +429,7 @@ impl Archive {
 fn whole_file(folder: &Path, part: &Part, table: &str) -> Result<PathBuf, Error> {
     let path = folder.join(parts::file_of(part, table));
     let found = parts::checksum(&path).map_err(Error::file(&path))?;
-    let is_whole = part.files.get(table).is_some_and(|it| (it.bytes, &it.hash) == (found.0, &found.1));
+    let is_whole = part.files.get(table).is_some_and(|it| it.is(&found));
     let error = "it is not what was written; `agentlogs archive check` tells what else is damaged".to_owned();
     if is_whole { Ok(path) } else { Err(Error::Damaged { path, error }) }
 }

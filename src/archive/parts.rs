@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use polars::frame::DataFrame;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::Xxh3Default;
+use twox_hash::XxHash3_128;
 
 use super::disk;
 use crate::frames::{self, TABLES};
@@ -42,6 +43,13 @@ pub struct Checksum {
     pub hash: String,
     /// Its rows; of facts, the sources.
     pub rows: usize,
+}
+
+impl Checksum {
+    /// Whether this is what [`checksum`] found.
+    pub fn is(&self, found: &(u64, String)) -> bool {
+        (self.bytes, &self.hash) == (found.0, &found.1)
+    }
 }
 
 /// What parts hold, in sum.
@@ -90,19 +98,19 @@ impl Sums {
 
 /// The facts of a source as they are kept: its values in the order of the fields, without their names, by LZ4; many of them
 /// by zstd, as they come, so that they never stand in memory as a whole. Facts that were kept with names, as earlier versions
-/// did, are read as well, and so are those of structures that had fewer fields at their end. Also says about how long they
-/// are uncompressed.
-pub fn encode(source: &Source) -> io::Result<(Vec<u8>, usize)> {
+/// did, are read as well, and so are those of structures that had fewer fields at their end. Also says how long they are
+/// uncompressed, unless they are many.
+pub fn encode(source: &Source) -> io::Result<(Vec<u8>, Option<usize>)> {
     let rows = source.sessions.iter().map(|it| it.turns.len() + it.tool_calls.len() + it.events.len());
     if rows.sum::<usize>() > MANY_ROWS {
-        return Ok((encode_as_they_come(source)?, usize::MAX));
+        return Ok((encode_as_they_come(source)?, None));
     }
     let bytes = rmp_serde::to_vec(source).map_err(io::Error::other)?;
     // LZ4 takes no more than 2 GB: a few rows may hold much text.
     if bytes.len() > MOST_LZ4 {
-        return Ok((encode_as_they_come(source)?, usize::MAX));
+        return Ok((encode_as_they_come(source)?, None));
     }
-    Ok((lz4::block::compress(&bytes, None, true)?, bytes.len()))
+    Ok((lz4::block::compress(&bytes, None, true)?, Some(bytes.len())))
 }
 
 const MANY_ROWS: usize = 50_000;
@@ -145,7 +153,7 @@ pub fn read_at(file: &mut File, offset: u64, length: u64) -> io::Result<Vec<u8>>
 /// A file that is written and hashed at once.
 pub struct Hashed<W> {
     inner: W,
-    hash: Xxh3Default,
+    hash: XxHash3_128,
     bytes: u64,
 }
 
@@ -153,7 +161,7 @@ impl<W: Write> Write for Hashed<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
         if let Some(bytes) = bytes.get(..written) {
-            self.hash.update(bytes);
+            self.hash.write(bytes);
         }
         self.bytes += written as u64;
         Ok(written)
@@ -171,26 +179,26 @@ pub fn write_file(
     write: impl FnOnce(&mut Hashed<BufWriter<File>>) -> io::Result<()>,
 ) -> io::Result<Checksum> {
     let file = disk::create(path)?;
-    let mut out = Hashed { inner: BufWriter::new(file), hash: Xxh3Default::new(), bytes: 0 };
+    let mut out = Hashed { inner: BufWriter::new(file), hash: XxHash3_128::new(), bytes: 0 };
     write(&mut out)?;
     let Hashed { inner, hash, bytes } = out;
     inner.into_inner().map_err(io::IntoInnerError::into_error)?;
-    Ok(Checksum { bytes, hash: format!("{:032x}", hash.digest128()), rows })
+    Ok(Checksum { bytes, hash: format!("{:032x}", hash.finish_128()), rows })
 }
 
 /// The checksum of a file as it is.
 pub fn checksum(path: &Path) -> io::Result<(u64, String)> {
-    let mut hash = Xxh3Default::new();
+    let mut hash = XxHash3_128::new();
     let mut file = File::open(path)?;
     let mut buffer = vec![0; 1 << 16];
     let mut bytes = 0;
     loop {
         let read = file.read(&mut buffer)?;
         if read == 0 {
-            return Ok((bytes, format!("{:032x}", hash.digest128())));
+            return Ok((bytes, format!("{:032x}", hash.finish_128())));
         }
         bytes += read as u64;
-        hash.update(buffer.get(..read).unwrap_or_default());
+        hash.write(buffer.get(..read).unwrap_or_default());
     }
 }
 
@@ -219,13 +227,17 @@ pub fn write(
     let mut files = BTreeMap::new();
     for table in TABLES {
         let path = folder.join(table).join(format!("{name}.parquet"));
-        let rows = frames::height(&tables, table);
-        let checksum = write_file(&path, rows, |file| {
+        let mut rows = 0;
+        let checksum = write_file(&path, 0, |file| {
             let mut out = Batched::new(file, &frames::schema_of(table), FAST)?;
-            frames::in_batches(&tables, table, ROW_GROUP, |frame| out.write(&frame)).map_err(io::Error::other)?;
+            let write = |frame: DataFrame| {
+                rows += frame.height();
+                out.write(&frame)
+            };
+            frames::in_batches(&tables, table, ROW_GROUP, write).map_err(io::Error::other)?;
             out.finish()
         })?;
-        files.insert(table.to_owned(), checksum);
+        files.insert(table.to_owned(), Checksum { rows, ..checksum });
         frames::drop_rows(&mut tables, table);
     }
     let mut places = Vec::with_capacity(encoded.len());

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::parts::{self, FACTS, New, Part, Sums};
@@ -16,6 +16,9 @@ use crate::ingest::Stamp;
 use crate::prices::{Catalog, Table};
 use crate::source::{Source, SourceStatus};
 use crate::{ledger, memory};
+
+/// The facts of what was taken in, until they stand in parts.
+const SPOOL: &str = "spool";
 
 /// Raised when the same facts settle to other tables, so that the next run settles them again.
 const LEDGER: u32 = 1;
@@ -96,7 +99,7 @@ impl Writer {
         // What a process that died left behind.
         disk::remove_folder(&next).map_err(Error::file(&next))?;
         disk::create_folder(&next).map_err(Error::file(&next))?;
-        let path = next.join("spool");
+        let path = next.join(SPOOL);
         let spool = disk::create(&path);
         let taken = Taken {
             spool: BufWriter::new(spool.map_err(Error::file(&path))?),
@@ -202,10 +205,10 @@ impl Writer {
     }
 
     fn spool(&self, source: Source) -> Result<(), Error> {
-        let path = self.next.join("spool");
+        let path = self.next.join(SPOOL);
         let (bytes, length) = parts::encode(&source).map_err(Error::file(&path))?;
         // Rows have room for what they do not say.
-        let footprint = length.saturating_mul(2).saturating_add(4000);
+        let footprint = length.map_or(usize::MAX, |it| it * 2 + 4000);
         let mut known = Box::new(Known {
             stamp: Stamp::of(&source),
             has_sessions: !source.sessions.is_empty(),
@@ -239,14 +242,14 @@ impl Writer {
     pub fn commit(mut self) -> Result<Written, Error> {
         let catalog = self.archive.catalog()?;
         let own: String = self.archive.own_prices()?.iter().filter_map(|it| serde_json::to_string(it).ok()).collect();
-        let own = xxhash_rust::xxh3::xxh3_64(own.as_bytes());
+        let own = twox_hash::XxHash3_64::oneshot(own.as_bytes());
         let settled_with = format!("{} {LEDGER} {} {own:x}", env!("CARGO_PKG_VERSION"), catalog.date);
         let (taken, removed) = {
             let mut taken = self.taken();
             if let Some(error) = taken.error.take() {
                 return Err(error);
             }
-            taken.spool.flush().map_err(Error::file(self.next.join("spool")))?;
+            taken.spool.flush().map_err(Error::file(self.next.join(SPOOL)))?;
             (std::mem::take(&mut taken.sources), std::mem::take(&mut taken.removed))
         };
         let is_settled = self.state.folder.is_some() && self.state.manifest.settled_with == settled_with;
@@ -366,7 +369,7 @@ impl Writer {
     fn part(&self, name: String, mut items: Vec<Item>, catalog: &Catalog) -> Result<(Part, Vec<Item>), Error> {
         let mut encoded = Vec::with_capacity(items.len());
         let mut sources = Vec::with_capacity(items.len());
-        let spool = self.next.join("spool");
+        let spool = self.next.join(SPOOL);
         let mut file = File::open(&spool).map_err(Error::file(&spool))?;
         for item in &items {
             let (bytes, source) = if item.is_new {
@@ -414,7 +417,7 @@ impl Writer {
             manifest.index = checksum.hash;
             let text = serde_json::to_vec_pretty(&manifest)?;
             parts::write_file(&self.next.join(MANIFEST), 0, |file| file.write_all(&text))?;
-            disk::remove_file(&self.next.join("spool"))?;
+            disk::remove_file(&self.next.join(SPOOL))?;
             self.sync(&manifest)?;
             let name = format!("{GENERATION}{}", manifest.generation);
             let folder = self.archive.folder.join(&name);
@@ -476,6 +479,13 @@ impl Drop for Writer {
     fn drop(&mut self) {
         let _ = disk::remove_folder(&self.next);
     }
+}
+
+/// Whether nothing stands in a folder but what a writer makes in its own: such a folder the next writer removes.
+pub fn is_next(folder: &Path) -> bool {
+    let is_known = |it: &str| TABLES.contains(&it) || [FACTS, INDEX, MANIFEST, SPOOL].contains(&it);
+    fs::read_dir(folder)
+        .is_ok_and(|mut it| it.all(|it| it.is_ok_and(|it| it.file_name().to_str().is_some_and(is_known))))
 }
 
 /// Whole groups, together about as large as a part.

@@ -11,7 +11,7 @@ use agentlogs::ingest::{self, Progress};
 use agentlogs::render::grouped;
 use agentlogs::source::SourceStatus;
 use indicatif::{ProgressBar, ProgressStyle};
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use super::{Outcome, complain, options, say};
 use crate::cli::Ingest;
@@ -31,7 +31,10 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
             |it| writer.known(it),
             &progress,
             |source| {
-                looked_at.lock().unwrap_or_else(PoisonError::into_inner).insert(xxh3_64(source.path.as_bytes()));
+                looked_at
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(XxHash3_64::oneshot(source.path.as_bytes()));
                 writer.add(source);
             },
         )
@@ -40,7 +43,7 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
         complain(format_args!("{error}"));
     }
     let mut looked_at = looked_at.into_inner().unwrap_or_else(PoisonError::into_inner);
-    looked_at.extend(std::mem::take(&mut taken.unchanged).iter().map(|it| xxh3_64(it.as_bytes())));
+    looked_at.extend(std::mem::take(&mut taken.unchanged).iter().map(|it| XxHash3_64::oneshot(it.as_bytes())));
     let unchanged = looked_at.len() - taken.read;
     let written = writer.commit()?;
     let lost = summary(&archive, unchanged, &looked_at, &written, &progress, start.elapsed());
@@ -101,7 +104,7 @@ fn summary(
     let mut statuses: BTreeMap<&str, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, i64> = BTreeMap::new();
     let mut unknown = 0;
-    for (_, source) in written.sources().filter(|(path, _)| looked_at.contains(&xxh3_64(path.as_bytes()))) {
+    for (_, source) in written.sources().filter(|(path, _)| looked_at.contains(&XxHash3_64::oneshot(path.as_bytes()))) {
         *statuses.entry(source.status.as_str()).or_default() += 1;
         unknown += source.unknown_records;
         for (reason, lines) in &source.rejects {

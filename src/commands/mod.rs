@@ -111,6 +111,11 @@ fn settled(sources: Vec<Source>, catalog: &Catalog) -> Tables {
     tables
 }
 
+/// Columns of the terminal, if stdout is one that says it.
+fn terminal_width() -> Option<u16> {
+    io::stdout().is_terminal().then(|| Table::new().width()).flatten()
+}
+
 /// Prints rows to stdout, and tells which columns of a report the terminal had no room for.
 fn print(frame: &DataFrame, printed: cli::Printed, report: Option<render::Report>) -> anyhow::Result<Vec<String>> {
     let format = match printed.format {
@@ -120,12 +125,11 @@ fn print(frame: &DataFrame, printed: cli::Printed, report: Option<render::Report
         cli::Format::Markdown => render::Format::Markdown,
     };
     let stdout = io::stdout();
-    let is_terminal = stdout.is_terminal();
     let look = Look {
         // A terminal that says it is as good as not there is none.
-        width: if is_terminal { Table::new().width().filter(|it| *it >= 40) } else { None },
-        is_terminal,
-        color: is_terminal && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty()),
+        width: terminal_width().filter(|it| *it >= 40),
+        is_terminal: stdout.is_terminal(),
+        color: stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty()),
         report,
     };
     let mut out = io::BufWriter::new(stdout.lock());

@@ -1,7 +1,7 @@
 //! `agentlogs report`: the archive's rows grouped by dimensions.
 
 use std::fs;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 use agentlogs::archive::Archive;
 use agentlogs::chart::Chart;
@@ -11,7 +11,7 @@ use agentlogs::reports::{self, Cost, Error, Options, Scope};
 use anyhow::Context;
 use polars::prelude::*;
 
-use super::{Outcome, WrongCommandLine, complain, print, say, tables};
+use super::{Outcome, WrongCommandLine, complain, print, say, tables, terminal_width};
 use crate::cli::{self, Filters};
 
 pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
@@ -37,7 +37,9 @@ pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
         }
         if args.chart {
             let mut out = std::io::stdout().lock();
-            out.write_all(chart.text(width()).as_bytes())?;
+            // As wide as the terminal, or a page.
+            let width = terminal_width().unwrap_or(100).clamp(40, 240);
+            out.write_all(chart.text(width).as_bytes())?;
             out.flush()?;
             if chart.left_out > 0 {
                 complain(format_args!("{} values are unknown or left out", render::grouped(chart.left_out)));
@@ -76,13 +78,6 @@ fn chart(report: &reports::Report, rows: &DataFrame, sort: Option<&str>) -> anyh
     let names = rows.get_column_names();
     let dimensions: Vec<&str> = names.iter().map(|it| it.as_str()).take_while(|it| !measures.contains(it)).collect();
     Ok(Chart::of(rows, &dimensions, measure)?)
-}
-
-/// Columns of the terminal, or of a page.
-fn width() -> u16 {
-    let is_terminal = std::io::stdout().is_terminal();
-    let own = if is_terminal { comfy_table::Table::new().width() } else { None };
-    own.unwrap_or(100).clamp(40, 240)
 }
 
 /// Which cost is asked for.

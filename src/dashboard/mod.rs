@@ -23,12 +23,13 @@ use serde::Serialize;
 
 use crate::reports::cells::{self, Cells};
 use crate::reports::{self, Cost, Error, Frames, Options, Scope};
+use crate::session::add;
 
 mod sessions;
 mod table;
 
 use sessions::{Groups, Places, Sessions, Sums, named};
-use table::{Table, Words, money, number, plus, texts, whole};
+use table::{Table, Words, money, number, texts, whole};
 
 /// The page, with its styles and its script, and a place for the data.
 const TEMPLATE: &str = include_str!("../../dashboard/dist/page.html");
@@ -245,7 +246,7 @@ fn of_turns(cells: &DataFrame, all: &Sessions<'_>, places: &Places, words: &Voca
     for name in ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"] {
         let values: Vec<Option<i64>> = pick(&rows, &whole(cells, name)?).collect();
         for (sum, value) in parts.iter_mut().zip(&values) {
-            *sum = plus(*sum, *value);
+            *sum = add(*sum, *value);
         }
         table.numbers(name, values);
     }
@@ -304,7 +305,7 @@ fn added_up<const N: usize>(
     for (session, row) in places.rows(all, cells)? {
         let sums = added.entry((groups[session], keys(row))).or_insert_with(|| vec![None; columns.len()]);
         for (sum, column) in sums.iter_mut().zip(&columns) {
-            *sum = plus(*sum, column[row]);
+            *sum = add(*sum, column[row]);
         }
     }
     let mut table = Table::default();

@@ -7,7 +7,8 @@ use jiff::tz::TimeZone;
 use polars::prelude::*;
 
 use super::Vocabulary;
-use super::table::{Table, money, number, plus, texts, whole};
+use super::table::{Table, money, number, texts, whole};
+use crate::session::add;
 
 /// So many sessions the page lists all. Of more it lists some, for their ids are what packs worst: the dearest, the newest,
 /// the longest and those that failed.
@@ -188,8 +189,8 @@ impl Sums {
         let (cost, tokens) = (money(turns, "cost_usd")?, whole(turns, "total_tokens")?);
         let mut sums = Self { cost: vec![None; places.shown.len()], tokens: vec![None; places.shown.len()] };
         for (session, row) in places.rows(all, turns)? {
-            sums.cost[session] = plus(sums.cost[session], cost[row]);
-            sums.tokens[session] = plus(sums.tokens[session], tokens[row]);
+            sums.cost[session] = add(sums.cost[session], cost[row]);
+            sums.tokens[session] = add(sums.tokens[session], tokens[row]);
         }
         Ok(sums)
     }

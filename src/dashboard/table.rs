@@ -72,14 +72,6 @@ pub fn money(frame: &DataFrame, name: &str) -> PolarsResult<Vec<Option<i64>>> {
     Ok(frame.column(name)?.f64()?.iter().map(|it| it.map(nano)).collect())
 }
 
-/// The sum of what is known, unknown if nothing is.
-pub fn plus(a: Option<i64>, b: Option<i64>) -> Option<i64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.saturating_add(b)),
-        _ => a.or(b),
-    }
-}
-
 /// Different texts of a column; numbers stand for them.
 #[derive(Debug, Serialize)]
 pub struct Words {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use polars::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use crate::reports::Frames;
 use crate::time::Time;
@@ -387,7 +387,7 @@ fn file_name((runtime, id): &(String, String), taken: &mut BTreeSet<String>) -> 
     let mut name: String = plain.chars().map(|it| if is_plain(it) { it } else { '_' }).take(120).collect();
     // Some file systems do not tell large letters from small ones.
     if name != plain || !taken.insert(name.to_lowercase()) {
-        name = format!("{name}-{:016x}", xxh3_64(format!("{runtime}\0{id}").as_bytes()));
+        name = format!("{name}-{:016x}", XxHash3_64::oneshot(format!("{runtime}\0{id}").as_bytes()));
         taken.insert(name.to_lowercase());
     }
     format!("{name}.json")

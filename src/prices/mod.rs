@@ -12,9 +12,10 @@ mod catalog;
 mod import;
 mod names;
 
+use foldhash::{HashMap, HashMapExt as _};
+
 use crate::session::{Cost, CostParts, Tokens};
 use crate::time::Time;
-use foldhash::{HashMap, HashMapExt as _};
 
 pub use catalog::{Catalog, Clock, Day, Entry, LongContext, Period, Rates, Share};
 pub use import::{ImportError, Table, TableKind};

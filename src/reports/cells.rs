@@ -4,7 +4,7 @@
 
 use polars::prelude::*;
 
-use super::{Cost, Error, Frames, Grouping, Rows, Scope, count_of};
+use super::{Cost, Error, Frames, Grouping, Rows, Scope, count_of, table};
 
 /// What the page adds up.
 #[derive(Debug)]
@@ -120,8 +120,4 @@ pub fn timelines(tables: &Frames, sessions: &DataFrame, cost: Cost) -> Result<[D
     let sorted = |rows: LazyFrame| rows.sort(["runtime", "session_id", "occurred_at", "turn", "line"], order.clone());
     let turns = sorted(of("turns").with_columns(cost.columns()));
     Ok([turns.collect()?, sorted(of("tool_calls")).collect()?, sorted(of("events")).collect()?])
-}
-
-fn table(tables: &Frames, name: &str) -> LazyFrame {
-    tables.iter().find(|it| it.0 == name).map(|it| it.1.clone()).unwrap_or_default()
 }

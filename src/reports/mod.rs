@@ -20,6 +20,11 @@ pub use list::REPORTS;
 /// Tables by name.
 pub type Frames = Vec<(&'static str, LazyFrame)>;
 
+/// One of them; nothing if it is not there.
+fn table(tables: &Frames, name: &str) -> LazyFrame {
+    tables.iter().find(|it| it.0 == name).map(|it| it.1.clone()).unwrap_or_default()
+}
+
 /// A question about the archive.
 #[derive(Debug)]
 pub struct Report {
@@ -655,7 +660,7 @@ impl Report {
             let names = by.iter().copied().chain(measures.iter().map(|it| it.name));
             return Err(Error::Sort { column: column.clone(), list: self::names(names) });
         }
-        let sessions = tables.iter().find(|it| it.0 == "sessions").map(|it| it.1.clone()).unwrap_or_default();
+        let sessions = table(&tables, "sessions");
         let mut grouping = Grouping::new(self.name, rows, tables, &options.scope, options.cost)?;
         let keys = by.iter().map(|it| grouping.dimension(it)).collect::<Result<Vec<_>, _>>()?;
         if shown.iter().any(|it| it.needs_session) {
