@@ -102,7 +102,7 @@ pub fn run(roots: &[std::path::PathBuf]) -> Run {
     timed(&mut run.write, || {
         for (_, mut frame) in frames {
             // Nothing can fail: it goes nowhere.
-            let _ = crate::parquet::write(std::io::sink(), &mut frame, crate::parquet::FAST, Vec::new());
+            let _ = crate::parquet::write(std::io::sink(), &mut frame, crate::parquet::Packing::Fast, Vec::new());
         }
     });
     run

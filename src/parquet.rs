@@ -6,17 +6,27 @@ use polars::io::parquet::write::{BatchedWriter, KeyValueMetadata};
 use polars::prelude::*;
 use polars_parquet::write::{ZstdLevel, schema_to_metadata_key};
 
-/// zstd's levels: for files that are written often, and for those that are kept.
-pub const FAST: i32 = 1;
-/// See [`FAST`].
-pub const SMALL: i32 = 3;
+/// How pages are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// Snappy, for files that are written often: zstd asks the processor what it is for each of thousands of small pages,
+    /// which in a virtual machine takes longer than to pack it.
+    Fast,
+    /// zstd, for files that are kept.
+    Small,
+}
 
-/// Writes a frame, compressed with zstd at a level, with key-value metadata.
+/// Writes a frame with key-value metadata.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(file: impl Write, frame: &mut DataFrame, level: i32, metadata: Vec<(String, String)>) -> io::Result<()> {
-    writer(file, frame.schema(), level, metadata)?.finish(frame).map_err(io::Error::other)?;
+pub fn write(
+    file: impl Write,
+    frame: &mut DataFrame,
+    packing: Packing,
+    metadata: Vec<(String, String)>,
+) -> io::Result<()> {
+    writer(file, frame.schema(), packing, metadata)?.finish(frame).map_err(io::Error::other)?;
     Ok(())
 }
 
@@ -28,8 +38,13 @@ impl<W: Write> Batched<W> {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn new(file: W, schema: &Schema, level: i32) -> io::Result<Self> {
-        writer(file, schema, level, Vec::new())?.batched(schema).map(Self).map_err(io::Error::other)
+    pub fn new(file: W, schema: &Schema, packing: Packing) -> io::Result<Self> {
+        // Whoever writes many files does so side by side.
+        writer(file, schema, packing, Vec::new())?
+            .set_parallel(false)
+            .batched(schema)
+            .map(Self)
+            .map_err(io::Error::other)
     }
 
     /// Adds a frame whose columns are of one piece.
@@ -53,11 +68,14 @@ impl<W: Write> Batched<W> {
 fn writer<W: Write>(
     file: W,
     schema: &Schema,
-    level: i32,
+    packing: Packing,
     metadata: Vec<(String, String)>,
 ) -> io::Result<ParquetWriter<W>> {
-    let level = ZstdLevel::try_new(level).map_err(io::Error::other)?;
-    let writer = ParquetWriter::new(file).with_compression(ParquetCompression::Zstd(Some(level)));
+    let compression = match packing {
+        Packing::Fast => ParquetCompression::Snappy,
+        Packing::Small => ParquetCompression::Zstd(Some(ZstdLevel::try_new(3).map_err(io::Error::other)?)),
+    };
+    let writer = ParquetWriter::new(file).with_compression(compression);
     // polars would say that texts are views, of which pandas knows no lists.
     let schema = schema.iter().map(|(name, dtype)| {
         let field = dtype.to_arrow_field(name.clone(), CompatLevel::oldest());
