@@ -605,12 +605,13 @@ impl Merge {
             text_at: None,
         };
         let mut seen = Seen::default();
+        let is_only = parts.len() == 1;
         for part in parts {
             let (source, rows) = (part.source, part.rows());
             let before = it.rows();
             held[source].rows += rows + usize::from(part.given_to.is_some());
             held[source].other = held[source].other.or(part.given_to).or((it.source != source).then_some(it.source));
-            it.add(part, &mut seen);
+            it.add(part, &mut seen, is_only);
             held[source].own += it.rows() - before;
         }
         it
@@ -621,16 +622,27 @@ impl Merge {
         rows + self.session.prompts.len() + self.total_keys.len()
     }
 
-    fn add(&mut self, part: Part, seen: &mut Seen) {
+    /// `is_only`: nothing else tells of the session.
+    fn add(&mut self, part: Part, seen: &mut Seen, is_only: bool) {
         let Part { source, mut session, .. } = part;
         let is_recording = session.recording.is_some();
+        // What stands once needs no looking for copies.
+        let has_copies = !is_only || !are_apart(&session.turns);
         let turns = mem::take(&mut session.turns).into_iter();
-        let turns: Vec<usize> = turns.map(|turn| self.add_turn(source, turn, is_recording, seen)).collect();
+        let turns: Vec<usize> = if has_copies {
+            turns.map(|turn| self.add_turn(source, turn, is_recording, seen)).collect()
+        } else {
+            self.turns = turns.map(|turn| (source, turn)).collect();
+            (0..self.turns.len()).collect()
+        };
         let mut occurrences: HashMap<String, usize> = HashMap::new();
         let calls: Vec<usize> = mem::take(&mut session.tool_calls)
             .into_iter()
             .map(|mut call| {
                 call.turn = call.turn.and_then(|it| turns.get(it).copied());
+                if is_only {
+                    return self.add_call(source, call, None, seen);
+                }
                 let name = call.message_id.as_ref().map_or(call.call_id.clone(), |it| format!("{it} {}", call.call_id));
                 let occurrence = occurrences.entry(name.clone()).or_insert(0);
                 *occurrence += 1;
@@ -950,6 +962,12 @@ impl Merge {
             ..SessionRow::default()
         }
     }
+}
+
+/// Whether no two turns are copies of one response. Those without a name never are, within one file.
+fn are_apart(turns: &Rows<Turn>) -> bool {
+    let mut names = HashSet::with_capacity(turns.len());
+    turns.iter().map(|it| &it.identity).filter(|it| **it != Identity::Unique).all(|it| names.insert(it))
 }
 
 /// What was seen of a session, to know copies by.
