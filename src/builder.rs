@@ -1,8 +1,11 @@
 //! What every adapter needs while it folds records into a session: calls found again by their ids, times, content.
 
 use std::borrow::Cow;
+use std::hash::{BuildHasher as _, Hash};
 
+use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+use hashbrown::HashTable;
 
 use crate::adapters::{Context, Damage, hashed_id};
 use crate::errors::{self, ErrorKind};
@@ -21,14 +24,37 @@ pub struct Builder {
     /// What is known so far.
     pub session: SessionResult,
     content: Content,
-    calls: HashMap<String, usize>,
-    turns: HashMap<Identity, usize>,
+    calls: Places,
+    turns: Places,
     /// How many of the events have been named.
     named: usize,
     /// The time that was seen last.
     clock: Option<Time>,
     /// How many events records of equal bytes have told since then.
     tellings: HashMap<String, usize>,
+}
+
+/// Where rows stand, by a name that stands in them: the name is not kept twice.
+#[derive(Debug, Default)]
+struct Places {
+    /// Places with the hashes of the names.
+    places: HashTable<(u64, usize)>,
+    hashes: RandomState,
+}
+
+impl Places {
+    /// The place of the row of that name; `is_its` says whether it is a row's name.
+    fn find<N: Hash + ?Sized>(&self, name: &N, is_its: impl Fn(usize) -> bool) -> Option<usize> {
+        let hash = self.hashes.hash_one(name);
+        self.places.find(hash, |it| it.0 == hash && is_its(it.1)).map(|it| it.1)
+    }
+
+    /// As [`Self::find`]; if there is none, `new`, where it will stand.
+    fn place_or<N: Hash + ?Sized>(&mut self, name: &N, new: usize, is_its: impl Fn(usize) -> bool) -> usize {
+        let hash = self.hashes.hash_one(name);
+        let is_known = |it: &(u64, usize)| it.0 == hash && is_its(it.1);
+        self.places.entry(hash, is_known, |it| it.0).or_insert((hash, new)).get().1
+    }
 }
 
 /// How much of the conversation is kept.
@@ -58,8 +84,8 @@ impl Builder {
         Self {
             session,
             content: context.content,
-            calls: HashMap::new(),
-            turns: HashMap::new(),
+            calls: Places::default(),
+            turns: Places::default(),
             named: 0,
             clock: None,
             tellings: HashMap::new(),
@@ -81,29 +107,27 @@ impl Builder {
     /// The index of the turn of that identity; a new one if there is none, or if it is unique.
     pub fn turn(&mut self, identity: Identity, line: i64) -> usize {
         let turns = &mut self.session.turns;
-        let mut add = |identity: Identity| {
-            turns.push(Turn { line, identity, ..Turn::default() });
-            turns.len() - 1
-        };
-        if identity == Identity::Unique {
-            return add(identity);
+        let new = turns.len();
+        if identity != Identity::Unique {
+            let known = self.turns.place_or(&identity, new, |it| turns[it].identity == identity);
+            if known != new {
+                return known;
+            }
         }
-        if let Some(index) = self.turns.get(&identity) {
-            return *index;
-        }
-        let index = add(identity.clone());
-        self.turns.insert(identity, index);
-        index
+        turns.push(Turn { line, identity, ..Turn::default() });
+        new
     }
 
     /// The index of the call `call_id`; a new one, incomplete until its result comes, if there is none.
     pub fn call(&mut self, call_id: &str, tool: &str, line: i64, time: Option<Time>) -> usize {
-        if let Some(index) = self.call_index(call_id) {
-            let call = &mut self.session.tool_calls[index];
+        let calls = &mut self.session.tool_calls;
+        let new = calls.len();
+        let index = self.calls.place_or(call_id, new, |it| calls[it].call_id == call_id);
+        if index != new {
+            let call = &mut calls[index];
             call.occurred_at = call.occurred_at.or(time);
             return index;
         }
-        let calls = &mut self.session.tool_calls;
         calls.push(ToolCall {
             line,
             call_id: call_id.to_owned(),
@@ -113,18 +137,17 @@ impl Builder {
             occurred_at: time,
             ..ToolCall::default()
         });
-        self.calls.insert(call_id.to_owned(), calls.len() - 1);
-        calls.len() - 1
+        index
     }
 
     /// The index of a call that was seen.
     pub fn call_index(&self, call_id: &str) -> Option<usize> {
-        self.calls.get(call_id).copied()
+        self.calls.find(call_id, |it| self.session.tool_calls[it].call_id == call_id)
     }
 
     /// Forgets the ids of calls: the next call of the same id is another one.
     pub fn forget_calls(&mut self) {
-        self.calls.clear();
+        self.calls.places.clear();
     }
 
     /// The call goes to an MCP server, where the log names it.

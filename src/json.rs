@@ -22,7 +22,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde::de::value::BorrowedStrDeserializer;
+use serde::de::{self, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::scan::{self, Inside, Level};
@@ -170,11 +171,22 @@ impl<'a> Reader<'a> {
     }
 
     /// The first byte of the next token, which stays unread.
+    #[inline]
     fn peek(&mut self) -> Result<u8, Error> {
+        match self.bytes.get(self.at) {
+            Some(byte) if *byte > b' ' => Ok(*byte),
+            _ => self.peek_behind_space(),
+        }
+    }
+
+    /// Programs that write logs put no white space between tokens.
+    #[cold]
+    fn peek_behind_space(&mut self) -> Result<u8, Error> {
         self.space();
         self.bytes.get(self.at).copied().ok_or(Error::CutShort)
     }
 
+    #[inline]
     fn expect(&mut self, byte: u8) -> Result<(), Error> {
         if self.peek()? == byte {
             self.at += 1;
@@ -188,7 +200,11 @@ impl<'a> Reader<'a> {
     /// between them.
     #[inline]
     fn string_bytes(&mut self) -> Result<Inside<'a>, Error> {
-        let inside = Inside::find(self.level, self.bytes, self.at + 1).ok_or(Error::CutShort)?;
+        let start = self.at + 1;
+        let inside = match Inside::of_short(self.bytes, start) {
+            Some(inside) => inside,
+            None => Inside::find(self.level, self.bytes, start).ok_or(Error::CutShort)?,
+        };
         self.at += inside.bytes().len() + 2;
         Ok(inside)
     }
@@ -233,15 +249,23 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline]
     fn number(&mut self) -> Result<Number, Error> {
-        let start = self.at;
-        self.skip_scalar()?;
-        if let Some(number) = short_integer(&self.bytes[start..self.at]) {
+        if let Some((number, length)) = short_integer(&self.bytes[self.at..]) {
+            self.at += length;
             return Ok(Number::Integer(number));
         }
+        self.long_number()
+    }
+
+    fn long_number(&mut self) -> Result<Number, Error> {
+        let start = self.at;
+        self.skip_scalar()?;
         // `skip_scalar` left only ASCII in the range.
         let text = std::str::from_utf8(&self.bytes[start..self.at]).map_err(|_| Error::NotJson(start))?;
-        if let Ok(number) = text.parse() {
+        if !text.contains(['.', 'e', 'E'])
+            && let Ok(number) = text.parse()
+        {
             return Ok(Number::Integer(number));
         }
         // Past 64 bits, a fraction or an exponent; `1e400` becomes infinity, which no field takes.
@@ -249,11 +273,21 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Digits that fit 64 bits whatever they are, as nearly all numbers of logs.
-fn short_integer(text: &[u8]) -> Option<i64> {
-    let digit = |it: u8| Some(i64::from(it.wrapping_sub(b'0'))).filter(|it| *it < 10);
-    (1..=18).contains(&text.len()).then_some(())?;
-    text.iter().try_fold(0, |number, it| Some(number * 10 + digit(*it)?))
+/// Digits that fit 64 bits whatever they are, as nearly all numbers of logs, and how many.
+#[inline]
+fn short_integer(text: &[u8]) -> Option<(i64, usize)> {
+    const MOST: usize = 18;
+    let mut number = 0;
+    let mut length = 0;
+    for byte in text {
+        match byte {
+            b'0'..=b'9' if length < MOST => number = number * 10 + i64::from(byte - b'0'),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.' => return None,
+            _ => break,
+        }
+        length += 1;
+    }
+    (length > 0).then_some((number, length))
 }
 
 enum Number {
@@ -289,7 +323,7 @@ fn unescape_into(bytes: &[u8], out: &mut Vec<u8>, length: usize) -> Option<()> {
         while rest.get(most).is_some_and(|it| it & 0xC0 == 0x80) {
             most += 1;
         }
-        let Some(plain) = memchr::memchr(b'\\', &rest[..most]) else {
+        let Some(plain) = scan::backslash(&rest[..most]) else {
             out.extend_from_slice(&rest[..most]);
             at += most;
             continue;
@@ -493,13 +527,24 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         self.deserialize_map(visitor)
     }
 
+    /// An object whose `type` says what it is, wherever in it that stands; see [`by_type!`](crate::wire::by_type).
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.deserialize_any(visitor)
+        match self.peek()? {
+            b'{' => visitor.visit_enum(Typed(self)),
+            b'n' => {
+                self.skip_scalar()?;
+                visitor.visit_none()
+            }
+            _ => {
+                self.skip()?;
+                visitor.visit_unit()
+            }
+        }
     }
 
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -507,6 +552,10 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
             return Err(Error::NotJson(self.at));
         }
         let start = self.at + 1;
+        if let Some(key) = scan::short_key(self.bytes, start) {
+            self.at = start + key.len() + 1;
+            return visitor.visit_borrowed_bytes(key);
+        }
         let inside = self.string_bytes()?;
         if inside.has_escapes {
             return visitor.visit_string(unescape(inside.bytes()).ok_or(Error::NotJson(start))?);
@@ -532,9 +581,15 @@ struct Items<'r, 'a> {
 
 impl Items<'_, '_> {
     /// Whether another key follows that did not stand before.
+    #[inline]
     fn more_keys(&mut self) -> Result<bool, Error> {
+        if self.reader.drops_repeated_keys { self.more_new_keys() } else { self.more() }
+    }
+
+    #[cold]
+    fn more_new_keys(&mut self) -> Result<bool, Error> {
         while self.more()? {
-            if !self.reader.drops_repeated_keys || self.reader.peek()? != b'"' {
+            if self.reader.peek()? != b'"' {
                 return Ok(true);
             }
             let start = self.reader.at;
@@ -550,6 +605,7 @@ impl Items<'_, '_> {
     }
 
     /// Whether another item follows; its comma and the closing bracket are read.
+    #[inline]
     fn more(&mut self) -> Result<bool, Error> {
         if self.done {
             return Ok(false);
@@ -558,12 +614,16 @@ impl Items<'_, '_> {
         if byte == self.close {
             self.reader.at += 1;
             self.done = true;
-        } else if self.first {
-            self.first = false;
-        } else {
-            self.reader.expect(b',')?;
+            return Ok(false);
         }
-        Ok(!self.done)
+        if self.first {
+            self.first = false;
+        } else if byte == b',' {
+            self.reader.at += 1;
+        } else {
+            return Err(Error::NotJson(self.reader.at));
+        }
+        Ok(true)
     }
 
     /// Hops over what the visitor left unread.
@@ -597,6 +657,67 @@ impl<'de> MapAccess<'de> for &mut Items<'_, 'de> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
         self.reader.expect(b':')?;
         seed.deserialize(&mut *self.reader)
+    }
+}
+
+/// An object whose `type` says what it is.
+struct Typed<'r, 'a>(&'r mut Reader<'a>);
+
+impl<'a> Typed<'_, 'a> {
+    /// The text of the object's `type`. The object stays unread.
+    fn kind(&mut self) -> Result<Option<Cow<'a, str>>, Error> {
+        let start = self.0.at;
+        self.0.at += 1;
+        let mut items = Items { reader: self.0, keys: None, close: b'}', first: true, done: false };
+        let mut kind = None;
+        while kind.is_none() && items.more()? {
+            if items.reader.peek()? != b'"' {
+                return Err(Error::NotJson(items.reader.at));
+            }
+            let is_kind = items.reader.string_bytes()?.bytes() == b"type";
+            items.reader.expect(b':')?;
+            if is_kind && items.reader.peek()? == b'"' {
+                kind = Some(items.reader.string()?);
+            } else {
+                items.reader.skip()?;
+            }
+        }
+        self.0.at = start;
+        Ok(kind)
+    }
+}
+
+impl<'de> EnumAccess<'de> for Typed<'_, 'de> {
+    type Error = Error;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(mut self, seed: V) -> Result<(V::Value, Self), Error> {
+        let kind = match self.kind()? {
+            Some(Cow::Borrowed(kind)) => seed.deserialize(BorrowedStrDeserializer::new(kind)),
+            Some(Cow::Owned(kind)) => seed.deserialize(kind.into_deserializer()),
+            None => seed.deserialize(().into_deserializer()),
+        };
+        Ok((kind?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Typed<'_, 'de> {
+    type Error = Error;
+
+    fn unit_variant(self) -> Result<(), Error> {
+        self.0.skip()
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {
+        seed.deserialize(self.0)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
+        self.0.deserialize_seq(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
+        self.0.deserialize_map(visitor)
     }
 }
 

@@ -236,13 +236,13 @@ impl Tokens {
     }
 
     /// Sum of the known kinds; `None` only if none is known.
-    pub fn total(self) -> Option<i64> {
-        self.kinds().into_iter().flatten().reduce(i64::saturating_add)
+    pub const fn total(self) -> Option<i64> {
+        add(add(add(self.input, self.output), self.cache_read), self.cache_write)
     }
 
     /// Input, cache read and cache write: the size of the request.
-    pub fn context(self) -> Option<i64> {
-        [self.input, self.cache_read, self.cache_write].into_iter().flatten().reduce(i64::saturating_add)
+    pub const fn context(self) -> Option<i64> {
+        add(add(self.input, self.cache_read), self.cache_write)
     }
 
     /// Whether every known count is 0 and at least one is known.
@@ -283,13 +283,19 @@ impl Tokens {
 }
 
 /// The sum of two counts, unknown only where both are.
-pub fn add(a: Option<i64>, b: Option<i64>) -> Option<i64> {
-    a.into_iter().chain(b).reduce(i64::saturating_add)
+pub const fn add(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (one, None) | (None, one) => one,
+    }
 }
 
 /// The sum of two amounts of money, unknown only where both are.
-pub fn add_money(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    a.into_iter().chain(b).reduce(|a, b| a + b)
+pub const fn add_money(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a + b),
+        (one, None) | (None, one) => one,
+    }
 }
 
 /// Money in US dollars.

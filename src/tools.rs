@@ -2,61 +2,152 @@
 
 use std::borrow::Cow;
 use std::iter::Peekable;
+use std::sync::LazyLock;
 
+use foldhash::HashMap;
 use serde::Deserialize;
 
 use crate::json::Raw;
 use crate::session::Operation;
 use crate::wire::{LateText, Text};
 
+/// The names of tools without `_` and `-`, in small letters, by the word for their job.
+const CATEGORIES: [(&str, &[&str]); 10] = [
+    (
+        "shell",
+        &[
+            "bash",
+            "exec",
+            "execcommand",
+            "shell",
+            "localshell",
+            "localshellcall",
+            "shellcommand",
+            "container.exec",
+            "commandexecution",
+            "runshellcommand",
+            "powershell",
+            "bashcommand",
+            "executebash",
+            "execute",
+            "executecommand",
+            "runcommand",
+            "runterminalcmd",
+            "runterminalcommand",
+        ],
+    ),
+    // A command that runs on is written to, read from and stopped by tools of its own.
+    ("shell", &["writestdin", "bashoutput", "killshell", "killbash", "process"]),
+    ("read", &["read", "readfile", "view", "readmanyfiles", "fileread", "notebookread", "viewimage", "readmediafile"]),
+    (
+        "edit",
+        &[
+            "edit",
+            "editfile",
+            "multiedit",
+            "notebookedit",
+            "applypatch",
+            "applydiff",
+            "filechange",
+            "replace",
+            "replaceinfile",
+            "patch",
+            "strreplace",
+            "strreplacefile",
+            "searchreplace",
+            "fileedit",
+            "insertcontent",
+            "searchandreplace",
+        ],
+    ),
+    ("write", &["write", "writefile", "writetofile", "filewrite", "createfile", "create"]),
+    (
+        "search",
+        &[
+            "grep",
+            "glob",
+            "find",
+            "ls",
+            "list",
+            "listdirectory",
+            "listdir",
+            "listfiles",
+            "search",
+            "searchfiles",
+            "searchfilecontent",
+            "grepsearch",
+            "grepfiles",
+            "filesearch",
+            "codesearch",
+            "codebasesearch",
+            "toolsearch",
+            "listcodedefinitionnames",
+            "finder",
+        ],
+    ),
+    (
+        "web",
+        &[
+            "webfetch",
+            "websearch",
+            "websearchcall",
+            "googlewebsearch",
+            "searxngsearch",
+            "searchweb",
+            "fetch",
+            "fetchurl",
+            "readwebpage",
+        ],
+    ),
+    ("mcp", &["mcptoolcall", "usemcptool", "accessmcpresource"]),
+    (
+        "subagent",
+        &[
+            "task",
+            "agent",
+            "subagent",
+            "spawnagent",
+            "invokeagent",
+            "delegatetoagent",
+            "sessionsspawn",
+            "collabtoolcall",
+            "newtask",
+            "usesubagents",
+            "oracle",
+        ],
+    ),
+    (
+        "plan",
+        &[
+            "todowrite",
+            "todoread",
+            "updateplan",
+            "writetodos",
+            "updatetodos",
+            "todolist",
+            "settodolist",
+            "updatetodolist",
+            "taskcreate",
+            "taskupdate",
+            "tasklist",
+            "taskget",
+            "enterplanmode",
+            "exitplanmode",
+        ],
+    ),
+];
+
 /// The word for a tool's job, the same in every runtime: `web_search`, `webSearch` and `WebSearch` are one name.
 pub fn category(tool: &str) -> &'static str {
+    static WORDS: LazyLock<HashMap<&str, &str>> =
+        LazyLock::new(|| CATEGORIES.iter().flat_map(|(word, names)| names.iter().map(|it| (*it, *word))).collect());
     if mcp_server(tool).is_some() {
         return "mcp";
     }
-    let letters = tool.chars().filter(|it| !matches!(it, '_' | '-'));
-    let name: String = letters.map(|it| it.to_ascii_lowercase()).collect();
-    match name.as_str() {
-        "bash" | "exec" | "execcommand" | "shell" | "localshell" | "localshellcall" | "shellcommand"
-        | "container.exec" | "commandexecution" | "runshellcommand" | "powershell" | "bashcommand" | "executebash"
-        | "execute" | "executecommand" | "runcommand" | "runterminalcmd" | "runterminalcommand" => "shell",
-        // A command that runs on is written to, read from and stopped by tools of its own.
-        "writestdin" | "bashoutput" | "killshell" | "killbash" | "process" => "shell",
-        "read" | "readfile" | "view" | "readmanyfiles" | "fileread" | "notebookread" | "viewimage"
-        | "readmediafile" => "read",
-        "edit" | "editfile" | "multiedit" | "notebookedit" | "applypatch" | "applydiff" | "filechange" | "replace"
-        | "replaceinfile" | "patch" | "strreplace" | "strreplacefile" | "searchreplace" | "fileedit"
-        | "insertcontent" | "searchandreplace" => "edit",
-        "write" | "writefile" | "writetofile" | "filewrite" | "createfile" | "create" => "write",
-        "grep"
-        | "glob"
-        | "find"
-        | "ls"
-        | "list"
-        | "listdirectory"
-        | "listdir"
-        | "listfiles"
-        | "search"
-        | "searchfiles"
-        | "searchfilecontent"
-        | "grepsearch"
-        | "grepfiles"
-        | "filesearch"
-        | "codesearch"
-        | "codebasesearch"
-        | "toolsearch"
-        | "listcodedefinitionnames"
-        | "finder" => "search",
-        "webfetch" | "websearch" | "websearchcall" | "googlewebsearch" | "searxngsearch" | "searchweb" | "fetch"
-        | "fetchurl" | "readwebpage" => "web",
-        "mcptoolcall" | "usemcptool" | "accessmcpresource" => "mcp",
-        "task" | "agent" | "subagent" | "spawnagent" | "invokeagent" | "delegatetoagent" | "sessionsspawn"
-        | "collabtoolcall" | "newtask" | "usesubagents" | "oracle" => "subagent",
-        "todowrite" | "todoread" | "updateplan" | "writetodos" | "updatetodos" | "todolist" | "settodolist"
-        | "updatetodolist" | "taskcreate" | "taskupdate" | "tasklist" | "taskget" | "enterplanmode"
-        | "exitplanmode" => "plan",
-        _ => "other",
-    }
+    let mut name = tool.to_owned();
+    name.make_ascii_lowercase();
+    name.retain(|it| !matches!(it, '_' | '-'));
+    WORDS.get(name.as_str()).copied().unwrap_or("other")
 }
 
 /// The server in a name of the form `mcp__SERVER__TOOL`.

@@ -212,6 +212,62 @@ impl<T> Default for Content<'_, T> {
     }
 }
 
+/// Declares what an object can be, by the text of its `type`: a record of the kind's own fields, or a word for kinds of which
+/// nothing is asked, and which are not read. `Absent` is null or not there, `Wrong` no object, `Other` an object of another
+/// type or of none.
+macro_rules! by_type {
+    (
+        $(#[$doc:meta])*
+        enum $name:ident<$life:lifetime> {
+            $($($kind:literal)|+ => $variant:ident $(($record:ty))?,)+
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Default)]
+        enum $name<$life> {
+            #[default]
+            Absent,
+            Wrong,
+            Other($crate::json::Raw<$life>),
+            $($variant $(($record))?,)+
+        }
+
+        impl<'de: $life, $life> serde::Deserialize<'de> for $name<$life> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct It;
+                impl<'de> serde::de::Visitor<'de> for It {
+                    type Value = $name<'de>;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("an object")
+                    }
+                    fn visit_none<E>(self) -> Result<Self::Value, E> {
+                        Ok($name::Absent)
+                    }
+                    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                        Ok($name::Wrong)
+                    }
+                    fn visit_enum<A: serde::de::EnumAccess<'de>>(self, access: A) -> Result<Self::Value, A::Error> {
+                        use serde::de::VariantAccess as _;
+                        let (kind, object) = access.variant::<$crate::wire::Text<'de>>()?;
+                        match kind.as_str() {
+                            $($($kind)|+ => $crate::wire::by_type!(@read $name $variant object $($record)?),)+
+                            _ => object.newtype_variant().map($name::Other),
+                        }
+                    }
+                }
+                deserializer.deserialize_enum(stringify!($name), &[], It)
+            }
+        }
+    };
+    (@read $name:ident $variant:ident $object:ident $record:ty) => {
+        $object.newtype_variant().map($name::$variant)
+    };
+    (@read $name:ident $variant:ident $object:ident) => {
+        $object.unit_variant().map(|()| $name::$variant)
+    };
+}
+pub(crate) use by_type;
+
 /// The visits that end in nothing, for a type whose nothing is its default.
 macro_rules! nothing {
     () => {

@@ -314,7 +314,7 @@ impl Conversation {
                     if let Some(agent) = arguments.agent() {
                         self.agents.insert(block.id.as_str().to_owned(), agent);
                     }
-                    if matches!(tools::category(block.name.as_str()), "edit" | "write")
+                    if matches!(&*self.builder.session.tool_calls[call].category, "edit" | "write")
                         && let Some(file) = arguments.file()
                     {
                         let operation = (block.name.as_str() != "Write").then_some(Operation::Update);

@@ -83,7 +83,7 @@ struct Record<'a> {
     #[serde(borrow)]
     message: Message<'a>,
     #[serde(borrow)]
-    tool_use_result: ToolUseResult<'a>,
+    tool_use_result: Option<Box<ToolUseResult<'a>>>,
     #[serde(rename = "costUSD")]
     cost_usd: Number,
     // system
@@ -95,7 +95,7 @@ struct Record<'a> {
     compact_metadata: CompactMetadata<'a>,
     // progress
     #[serde(borrow)]
-    data: Progress<'a>,
+    data: Option<Box<Progress<'a>>>,
     #[serde(borrow, rename = "parentToolUseID")]
     parent_tool_use_id: Text<'a>,
 }
@@ -135,7 +135,7 @@ struct Inner<'a> {
     #[serde(borrow)]
     message: Message<'a>,
     #[serde(borrow)]
-    tool_use_result: ToolUseResult<'a>,
+    tool_use_result: Option<Box<ToolUseResult<'a>>>,
 }
 
 /// The error of an `api_error` record, in one of its forms.
@@ -242,7 +242,7 @@ impl Session {
             request_id: record.request_id.some(),
             is_subagent: record.is_sidechain.is_true(),
             agent_id: record.agent_id.some(),
-            tool_use_result: Some(&record.tool_use_result),
+            tool_use_result: record.tool_use_result.as_deref(),
         };
         match record.kind.as_str() {
             "assistant" => self.assistant(record, &origin, damage),
@@ -335,7 +335,8 @@ impl Session {
         if self.conversation.builder.session.tool_calls[call].category != "subagent" {
             return;
         }
-        let Some(result) = origin.tool_use_result else { return };
+        let none = ToolUseResult::default();
+        let result = origin.tool_use_result.unwrap_or(&none);
         let agent_id = result.agent_id.some().unwrap_or(call_id);
         if let Some(kind) = self.conversation.agents.get(call_id) {
             self.types.insert(agent_id.to_owned(), kind.clone());
@@ -388,12 +389,10 @@ impl Session {
 
     /// The messages of a subagent that left no file of its own.
     fn progress(&mut self, record: &Record<'_>, outer: &Origin<'_>, damage: &mut Damage) {
-        let inner = &record.data.message;
-        if record.data.kind.as_str() != "agent_progress" {
-            return;
-        }
+        let Some(data) = record.data.as_ref().filter(|it| it.kind.as_str() == "agent_progress") else { return };
+        let inner = &data.message;
         let call_id = record.parent_tool_use_id.some();
-        let agent_id = record.data.agent_id.some().or(call_id);
+        let agent_id = data.agent_id.some().or(call_id);
         let origin = Origin {
             line: outer.line,
             time: inner.timestamp.0.or(outer.time),
@@ -401,7 +400,7 @@ impl Session {
             request_id: inner.request_id.some(),
             is_subagent: true,
             agent_id,
-            tool_use_result: Some(&inner.tool_use_result),
+            tool_use_result: inner.tool_use_result.as_deref(),
         };
         if let Some(agent_id) = agent_id {
             self.subagent(agent_id, call_id, &origin);

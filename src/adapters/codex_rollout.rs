@@ -12,7 +12,7 @@ use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use super::codex::{Counted, Duration, Edit, Info, Invocation, Next, Outcome, Usage};
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Damage, Fold, Probe, Seen, counts_name, fold, hashed_id};
 use crate::builder::{Builder, brief};
 use crate::errors::{self, ErrorKind};
 use crate::health::Reason;
@@ -20,7 +20,7 @@ use crate::json::{self, Raw};
 use crate::lines::Line;
 use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
 use crate::time::Time;
-use crate::wire::{Content, Count, Flag, LateText, Maybe, Number, Pairs, Text, When};
+use crate::wire::{Content, Count, Flag, LateText, Maybe, Number, Pairs, Text, When, by_type};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "codex-rollout",
@@ -57,7 +57,7 @@ struct Record<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
     #[serde(borrow)]
-    payload: Maybe<Payload<'a>>,
+    payload: Payload<'a>,
     #[serde(borrow)]
     record_type: Text<'a>,
     #[serde(borrow)]
@@ -73,13 +73,67 @@ struct Git<'a> {
     branch: Text<'a>,
 }
 
-/// Any payload: each type uses some of the fields.
+by_type! {
+    /// The payload of an item, an event, or (of another type, and of none) of what else there is.
+    enum Payload<'a> {
+        // Items.
+        "message" => Message(Message<'a>),
+        "function_call" => FunctionCall(Call<'a>),
+        "custom_tool_call" => CustomToolCall(Call<'a>),
+        "local_shell_call" => LocalShellCall(Call<'a>),
+        "tool_search_call" => ToolSearchCall(Call<'a>),
+        "web_search_call" => WebSearchCall(Call<'a>),
+        "function_call_output" | "custom_tool_call_output" | "tool_search_output" => CallOutput(CallOutput<'a>),
+        "reasoning" | "ghost_snapshot" | "compaction" | "compaction_summary" | "image_generation_call" => UnreadItem,
+        // Events.
+        "token_count" => TokenCount(TokenCount),
+        "user_message" => UserMessage(Said<'a>),
+        "agent_message" => AgentMessage(Said<'a>),
+        "task_started" | "turn_started" => TaskStarted(TaskStarted),
+        "task_complete" | "turn_complete" => TaskComplete(TaskComplete<'a>),
+        "turn_aborted" => TurnAborted(TurnAborted<'a>),
+        "error" => Error(Said<'a>),
+        "stream_error" => StreamError(Said<'a>),
+        "thread_settings_applied" => ThreadSettings(ThreadSettings<'a>),
+        "context_compacted" => ContextCompacted,
+        "patch_apply_end" => PatchEnd(PatchEnd<'a>),
+        "exec_command_end" => ExecEnd(ExecEnd<'a>),
+        "mcp_tool_call_end" => McpEnd(McpEnd<'a>),
+        "web_search_end" => WebSearchEnd(WebSearchEnd<'a>),
+        // What items tell as well, and what nothing is asked of.
+        "agent_reasoning"
+        | "agent_reasoning_raw_content"
+        | "agent_reasoning_section_break"
+        | "item_completed"
+        | "thread_name_updated"
+        | "thread_rolled_back"
+        | "entered_review_mode"
+        | "exited_review_mode"
+        | "view_image_tool_call"
+        | "image_generation_end"
+        | "plan_update"
+        | "turn_diff"
+        | "undo_completed"
+        | "warning"
+        | "model_reroute"
+        | "deprecation_notice"
+        | "background_event"
+        | "dynamic_tool_call_request"
+        | "dynamic_tool_call_response"
+        | "sub_agent_activity"
+        | "collab_agent_spawn_end"
+        | "collab_agent_interaction_end"
+        | "collab_waiting_end"
+        | "collab_close_end"
+        | "collab_resume_end"
+        | "thread_goal_updated" => UnreadEvent,
+    }
+}
+
+/// `session_meta`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Payload<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    // session_meta, turn_context
+struct Meta<'a> {
     #[serde(borrow)]
     id: Text<'a>,
     #[serde(borrow)]
@@ -93,39 +147,52 @@ struct Payload<'a> {
     #[serde(borrow)]
     model_provider: Text<'a>,
     #[serde(borrow)]
-    source: Raw<'a>,
+    source: Source<'a>,
     #[serde(borrow)]
     git: Git<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct TurnContext<'a> {
+    #[serde(borrow)]
+    cwd: Text<'a>,
     #[serde(borrow)]
     model: Text<'a>,
     #[serde(borrow)]
     effort: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Compacted<'a> {
     #[serde(borrow)]
-    thread_settings: Settings<'a>,
-    // messages and ends
+    compaction_response_id: Text<'a>,
+}
+
+/// `token_usage_record`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct UsageRecord<'a> {
+    #[serde(borrow)]
+    response_id: Text<'a>,
+    usage: Maybe<Usage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
     #[serde(borrow)]
     role: Text<'a>,
     #[serde(borrow)]
     content: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Call<'a> {
     #[serde(borrow)]
-    message: LateText<'a>,
-    #[serde(borrow)]
-    last_agent_message: LateText<'a>,
-    #[serde(borrow)]
-    reason: Text<'a>,
-    #[serde(borrow)]
-    codex_error_info: Raw<'a>,
-    // token_count
-    #[serde(borrow)]
-    info: Raw<'a>,
-    model_context_window: Count,
-    // token_usage_record, compacted
-    #[serde(borrow)]
-    response_id: Text<'a>,
-    usage: Maybe<Usage>,
-    #[serde(borrow)]
-    compaction_response_id: Text<'a>,
-    // calls and what they gave
+    id: Text<'a>,
     #[serde(borrow)]
     call_id: Text<'a>,
     #[serde(borrow)]
@@ -138,23 +205,100 @@ struct Payload<'a> {
     input: Raw<'a>,
     #[serde(borrow)]
     action: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CallOutput<'a> {
     #[serde(borrow)]
-    query: Raw<'a>,
+    call_id: Text<'a>,
     #[serde(borrow)]
     output: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct TokenCount {
+    /// Without it the event tells of rate limits only.
+    info: Info,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Said<'a> {
     #[serde(borrow)]
-    status: Text<'a>,
+    message: LateText<'a>,
     #[serde(borrow)]
-    aggregated_output: Raw<'a>,
-    exit_code: Number,
-    duration: Duration,
+    codex_error_info: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct TaskStarted {
+    model_context_window: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct TaskComplete<'a> {
+    #[serde(borrow)]
+    last_agent_message: LateText<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct TurnAborted<'a> {
+    #[serde(borrow)]
+    reason: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ThreadSettings<'a> {
+    #[serde(borrow)]
+    thread_settings: Settings<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct PatchEnd<'a> {
+    #[serde(borrow)]
+    call_id: Text<'a>,
     success: Flag,
     #[serde(borrow)]
     changes: Pairs<'a, Edit<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ExecEnd<'a> {
+    #[serde(borrow)]
+    call_id: Text<'a>,
+    exit_code: Number,
+    duration: Duration,
+    #[serde(borrow)]
+    status: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct McpEnd<'a> {
+    #[serde(borrow)]
+    call_id: Text<'a>,
+    duration: Duration,
     #[serde(borrow)]
     invocation: Invocation<'a>,
     #[serde(borrow)]
     result: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct WebSearchEnd<'a> {
+    #[serde(borrow)]
+    call_id: Text<'a>,
+    #[serde(borrow)]
+    query: Raw<'a>,
 }
 
 /// What the user has set for the responses from here on.
@@ -282,11 +426,11 @@ impl Fold for Rollout {
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
         let is_header = record.kind.some().is_none() && record.id.is_some();
-        let id = match &record.payload {
-            Maybe::Present(payload) if record.kind.as_str() == "session_meta" => payload.id.owned(),
-            _ if is_header => record.id.owned(),
+        let meta: Option<Meta<'_>> = match &record.payload {
+            Payload::Other(payload) if record.kind.as_str() == "session_meta" => Some(payload.read()),
             _ => None,
         };
+        let id = if is_header { record.id.owned() } else { meta.as_ref().and_then(|it| it.id.owned()) };
         let context = self.context;
         let thread = self.thread.get_or_insert_with(|| {
             let named = id.clone().or_else(|| context.file_id.map(|it| it.to_string()));
@@ -302,22 +446,32 @@ impl Fold for Rollout {
             thread.builder.session.git_branch = record.git.branch.owned();
             return Seen::Known;
         }
-        match (record.kind.as_str(), &record.payload) {
-            ("session_meta", Maybe::Present(payload)) => thread.meta(payload),
-            ("turn_context", Maybe::Present(payload)) => thread.turn_context(payload),
-            ("event_msg", Maybe::Present(payload)) => return thread.event(payload, line, time, damage),
-            ("response_item", Maybe::Present(payload)) => return thread.item(payload, line, time),
-            ("token_usage_record", Maybe::Present(payload)) => thread.recorded(payload, line, time, damage),
+        if let Some(meta) = meta {
+            thread.meta(&meta);
+            return Seen::Known;
+        }
+        match (record.kind.as_str(), record.payload) {
+            ("turn_context", Payload::Other(payload)) => thread.turn_context(&payload.read()),
+            ("event_msg", Payload::Wrong) => return Seen::Unknown,
+            ("event_msg", event) if !matches!(event, Payload::Absent) => {
+                return thread.event(event, line, time, damage);
+            }
+            ("response_item", Payload::Wrong) => return Seen::Unknown,
+            ("response_item", item) if !matches!(item, Payload::Absent) => return thread.item(item, line, time),
+            ("token_usage_record", Payload::Other(payload)) => thread.recorded(&payload.read(), line, time, damage),
             ("compacted", payload) => {
                 thread.compacted(line, time);
-                thread.compacted_by(payload.get().and_then(|it| it.compaction_response_id.some()));
+                if let Payload::Other(payload) = payload {
+                    let compacted: Compacted<'_> = payload.read();
+                    thread.compacted_by(compacted.compaction_response_id.some());
+                }
             }
             ("inter_agent_communication" | "inter_agent_communication_metadata", _) => {}
             ("", _) if record.record_type.is_some() => {}
             // Before the envelope, the items stood by themselves.
-            (_, Maybe::Absent) => {
-                let payload: Payload<'_> = json::from_slice(line.bytes).unwrap_or_default();
-                return thread.item(&payload, line, time);
+            (_, Payload::Absent) => {
+                let item: Payload<'_> = json::from_slice(line.bytes).unwrap_or_default();
+                return thread.item(item, line, time);
             }
             _ => return Seen::Unknown,
         }
@@ -342,7 +496,7 @@ impl Thread {
         }
     }
 
-    fn meta(&mut self, meta: &Payload<'_>) {
+    fn meta(&mut self, meta: &Meta<'_>) {
         let session = &mut self.builder.session;
         if meta.id.some().is_some_and(|it| it != session.session_id) {
             // The thread that the next records come from. The last one is the oldest.
@@ -350,8 +504,7 @@ impl Thread {
             session.parent_session_id = session.parent_session_id.take().or_else(|| meta.id.owned());
             return;
         }
-        let source: Source<'_> = meta.source.read();
-        let parent = meta.forked_from_id.some().or(source.subagent.thread_spawn.parent_thread_id.some());
+        let parent = meta.forked_from_id.some().or(meta.source.subagent.thread_spawn.parent_thread_id.some());
         if let Some(parent) = parent.filter(|it| *it != session.session_id) {
             session.parent_session_id = Some(parent.to_owned());
             parent.clone_into(&mut self.root);
@@ -363,7 +516,7 @@ impl Thread {
         self.so_far.next.provider = meta.model_provider.owned().or_else(|| self.so_far.next.provider.take());
     }
 
-    fn turn_context(&mut self, context: &Payload<'_>) {
+    fn turn_context(&mut self, context: &TurnContext<'_>) {
         self.so_far.next.model = context.model.owned().or_else(|| self.so_far.next.model.take());
         self.so_far.next.effort = context.effort.owned();
         let session = &mut self.builder.session;
@@ -371,99 +524,74 @@ impl Thread {
         session.model.clone_from(&self.so_far.next.model);
     }
 
-    fn event(&mut self, event: &Payload<'_>, line: Line<'_>, time: Option<Time>, damage: &mut Damage) -> Seen {
+    fn event(&mut self, event: Payload<'_>, line: Line<'_>, time: Option<Time>, damage: &mut Damage) -> Seen {
         self.has_events = true;
-        match event.kind.as_str() {
-            "token_count" => self.token_count(event, line, time, damage),
-            "user_message" => {
-                let identity = self.prompt_identity(event.message.as_str());
-                self.builder.prompt_as(identity, event.message.some());
+        match event {
+            Payload::TokenCount(it) => self.token_count(&it.info, line, time, damage),
+            Payload::UserMessage(it) => {
+                let identity = self.prompt_identity(it.message.as_str());
+                self.builder.prompt_as(identity, it.message.some());
             }
-            "agent_message" if self.builder.keeps_text() => self.builder.say(event.message.as_str()),
-            "agent_message" => {}
-            "task_started" | "turn_started" => {
+            Payload::AgentMessage(it) => {
+                if self.builder.keeps_text() {
+                    self.builder.say(it.message.as_str());
+                }
+            }
+            Payload::TaskStarted(it) => {
                 self.has_ends = true;
                 self.so_far.is_failed = false;
                 self.builder.session.status = Status::Incomplete;
-                self.so_far.next.context_window = event.model_context_window.get().or(self.so_far.next.context_window);
+                self.so_far.next.context_window = it.model_context_window.get().or(self.so_far.next.context_window);
             }
-            "task_complete" | "turn_complete" => {
+            Payload::TaskComplete(it) => {
                 self.has_ends = true;
                 // A task ends after an error as well, without an answer.
-                if !self.so_far.is_failed || event.last_agent_message.is_some() {
+                if !self.so_far.is_failed || it.last_agent_message.is_some() {
                     self.builder.succeed();
                 }
                 if self.builder.keeps_text() {
-                    self.builder.say(event.last_agent_message.as_str());
+                    self.builder.say(it.last_agent_message.as_str());
                 }
             }
-            "turn_aborted" => {
+            Payload::TurnAborted(it) => {
                 self.has_ends = true;
                 self.so_far.next.interrupt();
-                self.builder.abort(event.reason.as_str());
-                self.builder.event(EventKind::Abort, line.number, time).message = event.reason.owned();
+                self.builder.abort(it.reason.as_str());
+                self.builder.event(EventKind::Abort, line.number, time).message = it.reason.owned();
             }
-            "error" => {
+            Payload::Error(it) => {
                 (self.has_ends, self.so_far.is_failed) = (true, true);
-                let code = event.codex_error_info.text();
+                let code = it.codex_error_info.text();
                 match code.as_ref() {
-                    "usage_limit_exceeded" => self.builder.fail_as(ErrorKind::RateLimit, event.message.as_str()),
-                    _ => self.builder.fail_as(errors::classify(None, event.message.as_str()), event.message.as_str()),
+                    "usage_limit_exceeded" => self.builder.fail_as(ErrorKind::RateLimit, it.message.as_str()),
+                    _ => self.builder.fail_as(errors::classify(None, it.message.as_str()), it.message.as_str()),
                 }
                 let row = self.builder.event(EventKind::Error, line.number, time);
-                row.message = event.message.some().map(brief);
-                row.code = event.codex_error_info.len().map(|_| brief(&code));
+                row.message = it.message.some().map(brief);
+                row.code = it.codex_error_info.len().map(|_| brief(&code));
             }
-            "stream_error" => {
-                self.builder.event(EventKind::Retry, line.number, time).message = event.message.some().map(brief);
+            Payload::StreamError(it) => {
+                self.builder.event(EventKind::Retry, line.number, time).message = it.message.some().map(brief);
             }
             // The settings from here on, whole: a tier that is not in them is the standard one (accounting: Codex models).
-            "thread_settings_applied" => self.so_far.next.service_tier = event.thread_settings.service_tier.owned(),
-            "context_compacted" => self.compacted(line, time),
-            "patch_apply_end" => self.patch_end(event, line, time),
-            "exec_command_end" => self.exec_end(event),
-            "mcp_tool_call_end" => self.mcp_end(event, line, time),
-            "web_search_end" => {
+            Payload::ThreadSettings(it) => self.so_far.next.service_tier = it.thread_settings.service_tier.owned(),
+            Payload::ContextCompacted => self.compacted(line, time),
+            Payload::PatchEnd(it) => self.patch_end(&it, line, time),
+            Payload::ExecEnd(it) => self.exec_end(&it),
+            Payload::McpEnd(it) => self.mcp_end(&it, line, time),
+            Payload::WebSearchEnd(it) => {
                 self.so_far.searches += 1;
                 if self.so_far.searches > 0 {
-                    self.search(event.call_id.as_str(), event.query, line, time);
+                    self.search(it.call_id.as_str(), it.query, line, time);
                 }
             }
-            // What items tell as well, and what nothing is asked of.
-            "agent_reasoning"
-            | "agent_reasoning_raw_content"
-            | "agent_reasoning_section_break"
-            | "item_completed"
-            | "thread_name_updated"
-            | "thread_rolled_back"
-            | "entered_review_mode"
-            | "exited_review_mode"
-            | "view_image_tool_call"
-            | "image_generation_end"
-            | "plan_update"
-            | "turn_diff"
-            | "undo_completed"
-            | "warning"
-            | "model_reroute"
-            | "deprecation_notice"
-            | "background_event"
-            | "dynamic_tool_call_request"
-            | "dynamic_tool_call_response"
-            | "sub_agent_activity"
-            | "collab_agent_spawn_end"
-            | "collab_agent_interaction_end"
-            | "collab_waiting_end"
-            | "collab_close_end"
-            | "collab_resume_end"
-            | "thread_goal_updated" => {}
+            Payload::UnreadEvent => {}
             _ => return Seen::Unknown,
         }
         Seen::Known
     }
 
-    fn token_count(&mut self, event: &Payload<'_>, line: Line<'_>, time: Option<Time>, damage: &mut Damage) {
-        // Without `info` it tells of rate limits only.
-        let info: Info = event.info.read();
+    fn token_count(&mut self, info: &Info, line: Line<'_>, time: Option<Time>, damage: &mut Damage) {
         let last = info.last_token_usage.get().copied();
         let total = info.total_token_usage.get().copied();
         if self.root != self.builder.session.session_id {
@@ -479,7 +607,7 @@ impl Thread {
             for call in calls {
                 name.write(builder.session.tool_calls[*call].call_id.as_bytes());
             }
-            Identity::Thread(root.clone(), format!("{:?} {:x}", Some(reached.kinds()), name.finish()))
+            Identity::Thread(root.clone(), format!("Some({}) {:x}", counts_name(reached), name.finish()))
         });
         let recorded = &mut self.so_far.recorded;
         if let Some(known) = recorded.iter().find(|it| it.tokens == spent.response) {
@@ -491,7 +619,7 @@ impl Thread {
     }
 
     /// What a response spent, by itself. The totals tell it as well, but for that of a compaction that the provider made.
-    fn recorded(&mut self, record: &Payload<'_>, line: Line<'_>, time: Option<Time>, damage: &mut Damage) {
+    fn recorded(&mut self, record: &UsageRecord<'_>, line: Line<'_>, time: Option<Time>, damage: &mut Damage) {
         let (Some(id), Maybe::Present(usage)) = (record.response_id.owned(), &record.usage) else {
             damage.note(Reason::NoUsage);
             return;
@@ -536,45 +664,45 @@ impl Thread {
         self.builder.event(EventKind::Compaction, line.number, time);
     }
 
-    fn item(&mut self, item: &Payload<'_>, line: Line<'_>, time: Option<Time>) -> Seen {
-        match item.kind.as_str() {
-            "message" => self.message(item),
-            "function_call" => {
-                let arguments = item.arguments.text();
-                let call = self.call(item, item.name.as_str(), line, time);
-                self.arguments(call, item.arguments, &arguments, line, time);
+    fn item(&mut self, item: Payload<'_>, line: Line<'_>, time: Option<Time>) -> Seen {
+        match item {
+            Payload::Message(it) => self.message(&it),
+            Payload::FunctionCall(it) => {
+                let arguments = it.arguments.text();
+                let call = self.call(&it, it.name.as_str(), line, time);
+                self.arguments(call, it.arguments, &arguments, line, time);
             }
-            "custom_tool_call" => {
-                let call = self.call(item, item.name.as_str(), line, time);
-                let input = item.input.text();
-                self.builder.arguments(call, item.input);
+            Payload::CustomToolCall(it) => {
+                let call = self.call(&it, it.name.as_str(), line, time);
+                let input = it.input.text();
+                self.builder.arguments(call, it.input);
                 self.builder.patch(call, &input, line.number, time);
             }
-            "local_shell_call" => {
-                let call = self.call(item, "local_shell", line, time);
-                self.builder.arguments(call, item.action);
+            Payload::LocalShellCall(it) => {
+                let call = self.call(&it, "local_shell", line, time);
+                self.builder.arguments(call, it.action);
             }
-            "tool_search_call" => {
-                let call = self.call(item, "tool_search", line, time);
-                self.builder.arguments(call, item.arguments);
+            Payload::ToolSearchCall(it) => {
+                let call = self.call(&it, "tool_search", line, time);
+                self.builder.arguments(call, it.arguments);
             }
-            "web_search_call" => {
+            Payload::WebSearchCall(it) => {
                 self.so_far.searches -= 1;
                 if self.so_far.searches < 0 {
                     // Not by its line: noise before it would make it another call.
                     let calls = self.builder.session.tool_calls.len();
-                    let id = item.id.owned().unwrap_or_else(|| format!("web_search_{}", calls + 1));
-                    self.search(&id, item.action, line, time);
+                    let id = it.id.owned().unwrap_or_else(|| format!("web_search_{}", calls + 1));
+                    self.search(&id, it.action, line, time);
                 }
             }
-            "function_call_output" | "custom_tool_call_output" | "tool_search_output" => self.output(item, line, time),
-            "reasoning" | "ghost_snapshot" | "compaction" | "compaction_summary" | "image_generation_call" => {}
+            Payload::CallOutput(it) => self.output(&it, line, time),
+            Payload::UnreadItem => {}
             _ => return Seen::Unknown,
         }
         Seen::Known
     }
 
-    fn message(&mut self, item: &Payload<'_>) {
+    fn message(&mut self, item: &Message<'_>) {
         let is_read = match item.role.as_str() {
             "assistant" => self.builder.keeps_text(),
             "user" => !self.has_events,
@@ -603,7 +731,7 @@ impl Thread {
         Identity::Thread(self.root.clone(), name)
     }
 
-    fn call(&mut self, item: &Payload<'_>, tool: &str, line: Line<'_>, time: Option<Time>) -> usize {
+    fn call(&mut self, item: &Call<'_>, tool: &str, line: Line<'_>, time: Option<Time>) -> usize {
         let call = self.builder.call(item.call_id.as_str(), tool, line.number, time);
         if let Some(server) = item.namespace.some().and_then(|it| it.strip_prefix("mcp__")) {
             self.builder.mcp(call, server.split("__").next().filter(|it| !it.is_empty()));
@@ -638,14 +766,23 @@ impl Thread {
         }
     }
 
-    fn output(&mut self, item: &Payload<'_>, line: Line<'_>, time: Option<Time>) {
+    fn output(&mut self, item: &CallOutput<'_>, line: Line<'_>, time: Option<Time>) {
         let Some(call) = self.builder.call_index(item.call_id.as_str()) else { return };
+        let known = self.builder.session.tool_calls[call].status;
         // Images and other parts: what comes as a list has worked.
         let is_list = item.output.0.first() == Some(&b'[');
-        let text = if is_list { Cow::Borrowed("") } else { head_of_output(item.output) };
+        // Of the output of a command, only what the client puts before it is asked for.
+        let head =
+            if is_list || known == CallStatus::Denied { Cow::Borrowed("") } else { item.output.head(HEAD_BYTES) };
+        let mut end = match lines_of_head(&head) {
+            (lines, true) if !head.starts_with('{') => end_of_shell(&lines),
+            _ => None,
+        };
+        let text = if is_list || end.is_some() { Cow::Borrowed("") } else { head_of_output(item.output) };
         let own: Output = if text.starts_with('{') { Raw(text.as_bytes()).read() } else { Output::default() };
-        let end = end_of_shell(&text).or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
-        let known = self.builder.session.tool_calls[call].status;
+        end = end
+            .or_else(|| end_of_shell(&lines_of_head(&text).0))
+            .or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
         let status = match &end {
             // An event has told already.
             _ if known != CallStatus::Incomplete => known,
@@ -682,7 +819,7 @@ impl Thread {
         }
     }
 
-    fn exec_end(&mut self, event: &Payload<'_>) {
+    fn exec_end(&mut self, event: &ExecEnd<'_>) {
         let Some(call) = self.builder.call_index(event.call_id.as_str()) else { return };
         let row = &mut self.builder.session.tool_calls[call];
         row.exit_code = event.exit_code.whole().or(row.exit_code);
@@ -694,7 +831,7 @@ impl Thread {
         }
     }
 
-    fn mcp_end(&mut self, event: &Payload<'_>, line: Line<'_>, time: Option<Time>) {
+    fn mcp_end(&mut self, event: &McpEnd<'_>, line: Line<'_>, time: Option<Time>) {
         let call = self.builder.call(event.call_id.as_str(), event.invocation.tool.as_str(), line.number, time);
         self.so_far.next.made(call);
         let outcome: Outcome<'_> = event.result.read();
@@ -708,7 +845,7 @@ impl Thread {
     }
 
     /// The event names the files as they are; a patch names them as it was written.
-    fn patch_end(&mut self, event: &Payload<'_>, line: Line<'_>, time: Option<Time>) {
+    fn patch_end(&mut self, event: &PatchEnd<'_>, line: Line<'_>, time: Option<Time>) {
         let call = self.builder.call(event.call_id.as_str(), "apply_patch", line.number, time);
         self.so_far.next.made(call);
         self.builder.session.tool_calls[call].status = CallStatus::from_error(event.success.0 == Some(false));
@@ -752,22 +889,33 @@ enum ShellEnd {
     Runs(String),
 }
 
-/// Lines that a client puts before the output of a command.
+/// Lines that a client puts before the output of a command, and more bytes than they have.
 const HEAD: usize = 8;
+const HEAD_BYTES: usize = 256;
 
 /// What a client says before the output of a command, or all of a text that may say it anywhere.
 fn head_of_output(output: Raw<'_>) -> Cow<'_, str> {
     let head = output.head(LONGEST_REFUSAL);
-    let is_head = head.len() >= LONGEST_REFUSAL && !head.starts_with('{');
-    // The last line that was taken may be cut.
-    let has_all = head.lines().nth(HEAD).is_some() || head.lines().any(|it| it.starts_with("Output:"));
-    if is_head && has_all { head } else { output.text() }
+    let is_head = head.len() >= LONGEST_REFUSAL && !head.starts_with('{') && lines_of_head(&head).1;
+    if is_head { head } else { output.text() }
 }
 
-/// The head of a shell call's result, before the command's own output.
-fn end_of_shell(text: &str) -> Option<ShellEnd> {
-    let head = text.lines().take(HEAD).take_while(|it| !it.starts_with("Output:"));
-    head.into_iter().find_map(|line| {
+/// The lines that a client puts before the output of a command, and whether they are all: the last line of a text that was
+/// cut may not be.
+fn lines_of_head(text: &str) -> (Vec<&str>, bool) {
+    let mut lines = Vec::with_capacity(HEAD);
+    for line in text.lines() {
+        if lines.len() == HEAD || line.starts_with("Output:") {
+            return (lines, true);
+        }
+        lines.push(line);
+    }
+    (lines, false)
+}
+
+/// What those lines say of how the command ended.
+fn end_of_shell(lines: &[&str]) -> Option<ShellEnd> {
+    lines.iter().find_map(|line| {
         let code = line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "));
         match code {
             Some(code) => code.trim().parse().ok().map(ShellEnd::Exited),

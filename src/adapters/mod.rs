@@ -17,7 +17,7 @@ use crate::database::Table;
 use crate::health::{Health, Reason};
 use crate::json::{self, Raw};
 use crate::lines::{self, Line, Lines};
-use crate::session::{SessionResult, Shows};
+use crate::session::{SessionResult, Shows, Tokens};
 use crate::wire::{Count, Pairs};
 
 mod amp_thread;
@@ -493,9 +493,30 @@ pub fn hashed_id(record: &[u8]) -> String {
     format!("~{:016x}", twox_hash::XxHash3_64::oneshot(record))
 }
 
+/// Counts of tokens in the names of responses, as `{:?}` of [`Tokens::kinds`] writes them: archives hold these names.
+fn counts_name(tokens: Tokens) -> String {
+    let mut name = String::with_capacity(64);
+    let mut digits = itoa::Buffer::new();
+    for (place, count) in tokens.kinds().into_iter().enumerate() {
+        name.push_str(if place == 0 { "[" } else { ", " });
+        match count {
+            Some(count) => name.extend(["Some(", digits.format(count), ")"]),
+            None => name.push_str("None"),
+        }
+    }
+    name.push(']');
+    name
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_are_named_as_they_are_shown() {
+        let tokens = Tokens { input: Some(0), cache_read: Some(i64::MAX), cache_write: Some(-12), ..Tokens::UNKNOWN };
+        assert_eq!(counts_name(tokens), format!("{:?}", tokens.kinds()));
+    }
 
     #[test]
     fn a_folder_that_is_named_by_a_session_names_it() {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::{Context, Damage};
+use super::{Context, Damage, counts_name};
 use crate::builder::{Builder, brief, money};
 use crate::health::Reason;
 use crate::json::Raw;
@@ -165,7 +165,7 @@ impl Usage {
 
 /// The name of a response that no copy of its message changes.
 pub(super) fn identity(time: Option<Time>, tokens: Tokens) -> Identity {
-    time.map_or(Identity::Unique, |time| Identity::Global(format!("pi {} {:?}", time.0, tokens.kinds())))
+    time.map_or(Identity::Unique, |time| Identity::Global(format!("pi {} {}", time.0, counts_name(tokens))))
 }
 
 /// A session while its messages are read.
@@ -233,9 +233,9 @@ impl Agent {
             let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
             self.builder.session.tool_calls[call].turn = index;
             let arguments = self.builder.arguments(call, block.arguments);
-            let category = tools::category(block.name.as_str());
+            let category = self.builder.session.tool_calls[call].category.clone();
             if let Some(file) = arguments.file()
-                && matches!(category, "edit" | "write")
+                && matches!(&*category, "edit" | "write")
             {
                 // A write does not say whether the file was there.
                 let operation = (category == "edit").then_some(Operation::Update);

@@ -10,6 +10,7 @@ use super::pi::{Agent, Message, SHOWS, Usage, identity, session_of_path};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::brief;
 use crate::health::Reason;
+use crate::json::Raw;
 use crate::lines::Line;
 use crate::session::{EventKind, SessionResult, Shows};
 use crate::wire::{Count, Maybe, Text, When};
@@ -93,12 +94,13 @@ struct Record<'a> {
     thinking_level: Text<'a>,
     // compaction
     tokens_before: Count,
-    usage: Maybe<Usage>,
+    #[serde(borrow)]
+    usage: Raw<'a>,
     // custom
     #[serde(borrow)]
     custom_type: Text<'a>,
     #[serde(borrow)]
-    data: Data<'a>,
+    data: Raw<'a>,
 }
 
 /// The data of openclaw's `openclaw:prompt-error`.
@@ -185,7 +187,7 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
             let event = agent.builder.event(EventKind::Compaction, line, time);
             event.key = time.map(|it| format!("pi {}", it.0));
             event.tokens_before = record.tokens_before.get();
-            match &record.usage {
+            match &record.usage.read::<Maybe<Usage>>() {
                 Maybe::Absent => {}
                 Maybe::Wrong => damage.note(Reason::NoUsage),
                 Maybe::Present(usage) => {
@@ -204,7 +206,8 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
             }
         }
         "custom" if record.custom_type.as_str() == "openclaw:prompt-error" => {
-            let message = record.data.error.as_str();
+            let data: Data<'_> = record.data.read();
+            let message = data.error.as_str();
             agent.builder.fail(None, message);
             let event = agent.builder.event(EventKind::Error, line, time);
             event.key = time.map(|it| format!("pi {}", it.0));
