@@ -3,6 +3,8 @@
 //! Rows go to stdout, all else to stderr. Exit status: 0 done; 1 it could not be done; 2 the command line is wrong; 3 with
 //! `--strict`, something was lost.
 
+#[cfg(unix)]
+mod allocator;
 mod cli;
 mod commands;
 
@@ -14,6 +16,10 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{Outcome, WrongCommandLine};
+
+#[cfg(unix)]
+#[global_allocator]
+static MEMORY: allocator::Pages = allocator::Pages;
 
 /// What is said of a panic.
 const FAILED: &str =

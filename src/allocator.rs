@@ -1,0 +1,109 @@
+//! The program's memory: the C library's, but for large aligned pieces, which come from the system itself.
+//!
+//! What the system gives is zero and takes no memory until it is touched. The standard library does not know that of an
+//! aligned piece and writes the zeros: 8 MiB of them, 2,000 pages, which polars keeps for columns of nothing, in each run.
+
+#![expect(unsafe_code, reason = "an allocator is unsafe to write")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ptr;
+
+/// See above.
+#[derive(Debug)]
+pub struct Pages;
+
+/// Smaller pieces are the C library's.
+const LARGE: usize = 1 << 20;
+
+/// What `malloc` aligns to by itself; and a page, by which the system aligns.
+const USUAL: usize = 16;
+const PAGE: usize = 4096;
+
+/// The layout alone decides, so that whoever frees a piece knows where it came from.
+const fn is_of_the_system(layout: Layout) -> bool {
+    layout.size() >= LARGE && layout.align() > USUAL && layout.align() <= PAGE
+}
+
+fn map(size: usize) -> *mut u8 {
+    // SAFETY: New pages, at no given place, of no file.
+    let pages = unsafe {
+        libc::mmap(
+            ptr::null_mut(),
+            size,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    if pages == libc::MAP_FAILED { ptr::null_mut() } else { pages.cast() }
+}
+
+// SAFETY: A piece of a layout comes always from the same place and goes back there; what `map` gives is aligned to a page,
+// and nobody else's.
+unsafe impl GlobalAlloc for Pages {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: The caller's promise is passed on.
+        if is_of_the_system(layout) { map(layout.size()) } else { unsafe { System.alloc(layout) } }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: As above.
+        if is_of_the_system(layout) { map(layout.size()) } else { unsafe { System.alloc_zeroed(layout) } }
+    }
+
+    unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
+        if is_of_the_system(layout) {
+            // SAFETY: The piece came from `map`, with this size.
+            unsafe { libc::munmap(piece.cast(), layout.size()) };
+        } else {
+            // SAFETY: As above.
+            unsafe { System.dealloc(piece, layout) }
+        }
+    }
+
+    unsafe fn realloc(&self, piece: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: The caller promises that the size can be one, rounded up to the alignment.
+        let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        if !is_of_the_system(layout) && !is_of_the_system(new) {
+            // SAFETY: As above.
+            return unsafe { System.realloc(piece, layout, size) };
+        }
+        // SAFETY: The new piece is another one, and both have as many bytes as are copied.
+        unsafe {
+            let moved = self.alloc(new);
+            if !moved.is_null() {
+                ptr::copy_nonoverlapping(piece, moved, size.min(layout.size()));
+                self.dealloc(piece, layout);
+            }
+            moved
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_keep_their_bytes_and_are_aligned() {
+        for align in [1, 16, 64, PAGE, 2 * PAGE] {
+            let layout = Layout::from_size_align(LARGE - 1, align).unwrap();
+            // SAFETY: Each piece is used within its size, and freed once, as what it is then.
+            unsafe {
+                let mut piece = Pages.alloc_zeroed(layout);
+                assert!(!piece.is_null() && piece.addr().is_multiple_of(align));
+                assert_eq!((piece.read(), piece.add(LARGE - 2).read()), (0, 0));
+                piece.add(LARGE - 2).write(7);
+                let mut size = layout.size();
+                for new in [LARGE + 5, 3 * LARGE, LARGE - 1, LARGE - 1] {
+                    piece = Pages.realloc(piece, Layout::from_size_align(size, align).unwrap(), new);
+                    size = new;
+                    assert_eq!(piece.add(LARGE - 2).read(), 7);
+                    assert!(piece.addr().is_multiple_of(align));
+                }
+                Pages.dealloc(piece, layout);
+            }
+        }
+    }
+}
