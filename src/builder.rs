@@ -114,7 +114,7 @@ impl Builder {
                 return known;
             }
         }
-        turns.push(Turn { line, identity, ..Turn::default() });
+        turns.push(Box::new(Turn { line, identity, ..Turn::default() }));
         new
     }
 
@@ -128,7 +128,7 @@ impl Builder {
             call.occurred_at = call.occurred_at.or(time);
             return index;
         }
-        calls.push(ToolCall {
+        calls.push(Box::new(ToolCall {
             line,
             call_id: call_id.to_owned(),
             tool: tool.to_owned(),
@@ -136,7 +136,7 @@ impl Builder {
             mcp_server: tools::mcp_server(tool).map(str::to_owned),
             occurred_at: time,
             ..ToolCall::default()
-        });
+        }));
         index
     }
 

@@ -501,7 +501,7 @@ fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>, me
         owner.is_none()
     });
     let owner_of = |it: &ToolCall| messages.get(it.message_id.as_ref()?).copied().filter(|_| it.turn.is_none());
-    given_to = given_to.or_else(|| session.tool_calls.iter().find_map(owner_of));
+    given_to = given_to.or_else(|| session.tool_calls.iter().find_map(|it| owner_of(it)));
     if given_to.is_none() {
         return;
     }
@@ -581,8 +581,8 @@ fn link_children(tables: &mut Tables, copies: &HashMap<Key, Key>) {
 struct Merge {
     source: usize,
     session: SessionResult,
-    turns: Rows<(usize, Turn)>,
-    calls: Rows<(usize, ToolCall)>,
+    turns: Rows<(usize, Box<Turn>)>,
+    calls: Rows<(usize, Box<ToolCall>)>,
     changes: Vec<(usize, crate::session::FileChange)>,
     events: Vec<(usize, Event)>,
     totals: Vec<(usize, Vec<Total>)>,
@@ -669,7 +669,7 @@ impl Merge {
     }
 
     /// Copies of one response are one row, with the largest of each count.
-    fn add_turn(&mut self, source: usize, turn: Turn, is_recording: bool, seen: &mut Seen) -> usize {
+    fn add_turn(&mut self, source: usize, turn: Box<Turn>, is_recording: bool, seen: &mut Seen) -> usize {
         let new = self.turns.len();
         let index = match &turn.identity {
             // Recordings are known as a whole.
@@ -703,7 +703,7 @@ impl Merge {
     }
 
     /// Copies of one call are one row: the one that knows its end.
-    fn add_call(&mut self, source: usize, call: ToolCall, key: Option<(String, usize)>, seen: &mut Seen) -> usize {
+    fn add_call(&mut self, source: usize, call: Box<ToolCall>, key: Option<(String, usize)>, seen: &mut Seen) -> usize {
         let Some(key) = key else {
             self.calls.push((source, call));
             return self.calls.len() - 1;
@@ -712,7 +712,8 @@ impl Merge {
             let known = &mut self.calls[*index].1;
             if known.status == CallStatus::Incomplete && call.status != CallStatus::Incomplete {
                 let (line, turn) = (known.line, known.turn);
-                *known = ToolCall { line, turn: turn.or(call.turn), ..call };
+                *known = call;
+                (known.line, known.turn) = (line, turn.or(known.turn));
             }
             return *index;
         }
@@ -857,13 +858,14 @@ impl Merge {
                 calls_of_turn[turn] += 1;
             }
         }
+        let mut turns: Rows<Option<_>> = mem::take(&mut self.turns).into_iter().map(Some).collect();
         let mut rows: Vec<TurnRow> = order
             .iter()
-            .map(|index| {
-                let (source, turn) = mem::take(&mut self.turns[*index]);
+            .filter_map(|index| {
+                let (source, turn) = turns[*index].take()?;
                 let tool_calls = shows.has(Shows::TOOL_CALLS).then_some(calls_of_turn[*index]);
                 let number = Some(numbers[*index]);
-                TurnRow { session: session_index, source, number, turn, tool_calls, ..TurnRow::default() }
+                Some(TurnRow { number, tool_calls, ..TurnRow::new(session_index, source, Grain::Turn, turn) })
             })
             .collect();
         let totals = Totals::new(mem::take(&mut self.totals));
@@ -873,7 +875,6 @@ impl Merge {
         for row in &mut rows {
             row.covered_by = row.covered_by.map(|it| it + tables.turns.len());
         }
-        self.turns = Rows::default();
         if tables.turns.is_empty() {
             tables.turns = rows;
         } else {
@@ -965,7 +966,7 @@ impl Merge {
 }
 
 /// Whether no two turns are copies of one response. Those without a name never are, within one file.
-fn are_apart(turns: &Rows<Turn>) -> bool {
+fn are_apart(turns: &Rows<Box<Turn>>) -> bool {
     let mut names = HashSet::with_capacity(turns.len());
     turns.iter().map(|it| &it.identity).filter(|it| **it != Identity::Unique).all(|it| names.insert(it))
 }
@@ -1021,7 +1022,7 @@ fn event_id(event: &Event) -> Option<EventId> {
 }
 
 /// By time, then by the order in the log; what has no time follows what stands before it.
-fn turn_order(turns: &Rows<(usize, Turn)>) -> Vec<usize> {
+fn turn_order(turns: &Rows<(usize, Box<Turn>)>) -> Vec<usize> {
     let mut time = None;
     let times: Rows<_> = turns
         .iter()
@@ -1298,7 +1299,7 @@ impl Totals {
 
 /// A row that stands for what no response shows.
 fn of_session(session: usize, source: usize, turn: Turn) -> TurnRow {
-    TurnRow { session, source, grain: Grain::Session, turn, ..TurnRow::default() }
+    TurnRow::new(session, source, Grain::Session, Box::new(turn))
 }
 
 /// Which total holds each response.

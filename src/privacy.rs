@@ -184,7 +184,7 @@ fn redact_session(session: &mut SessionResult) {
     *labels = std::mem::take(labels).into_iter().map(|it| redacted(&it).into_owned()).collect();
     [agent, cwd, git_branch, error_message, prompt, text].into_iter().flatten().for_each(redact_text);
     for call in tool_calls {
-        let ToolCall { target, args, result, .. } = call;
+        let ToolCall { target, args, result, .. } = &mut **call;
         [target, args, result].into_iter().flatten().for_each(redact_text);
     }
     for change in file_changes {

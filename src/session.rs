@@ -91,9 +91,9 @@ pub struct SessionResult {
     /// Last text of the assistant, where content is kept.
     pub text: Option<String>,
     /// Billed responses, each once.
-    pub turns: Rows<Turn>,
+    pub turns: Rows<Box<Turn>>,
     /// Tool calls, each once.
-    pub tool_calls: Rows<ToolCall>,
+    pub tool_calls: Rows<Box<ToolCall>>,
     /// Changed files.
     pub file_changes: Rows<FileChange>,
     /// What else happened.

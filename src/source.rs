@@ -243,21 +243,21 @@ mod tests {
             br#"{"model":"gpt-5","exitCode":3,"startedAt":"2026-10-05T10:00:00Z","cwd":"/a","labels":{"team":"x","n":1},"pid":7}"#,
         );
         assert_eq!(sidecar.labels.iter().collect::<Vec<_>>(), ["n=1", "team=x"]);
-        let mut bare = SessionResult { turns: vec![Turn::default()].into(), ..SessionResult::default() };
+        let mut bare = SessionResult { turns: vec![Box::default()].into(), ..SessionResult::default() };
         sidecar.fill(&mut bare);
         assert_eq!(
             (bare.turns[0].model.as_deref(), bare.exit_code, bare.status),
             (Some("gpt-5"), Some(3), Status::Error)
         );
-        let named = Turn { model: Some("gpt-5-mini".into()), ..Turn::default() };
+        let named = Box::new(Turn { model: Some("gpt-5-mini".into()), ..Turn::default() });
         let mut full = SessionResult {
-            turns: vec![named.clone(), Turn::default()].into(),
+            turns: vec![named.clone(), Box::default()].into(),
             cwd: Some("/b".into()),
             status: Status::Success,
             ..SessionResult::default()
         };
         sidecar.fill(&mut full);
-        assert_eq!(full.turns.as_slice(), [named, Turn::default()]);
+        assert_eq!(full.turns.as_slice(), [named, Box::default()]);
         assert_eq!((full.cwd.as_deref(), full.status), (Some("/b"), Status::Success));
         assert_eq!(Sidecar::parse(b"[1"), Sidecar::default());
     }

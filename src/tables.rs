@@ -158,7 +158,7 @@ impl Grain {
 }
 
 /// A row of `turns`.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct TurnRow {
     /// Index of its session.
     pub session: usize,
@@ -169,13 +169,21 @@ pub struct TurnRow {
     /// What it stands for.
     pub grain: Grain,
     /// What the log says.
-    pub turn: Turn,
+    pub turn: Box<Turn>,
     /// Its calls, where the format shows calls.
     pub tool_calls: Option<i64>,
     /// Index in the ledger of the row with the rest of a total that holds this response.
     pub covered_by: Option<usize>,
     /// What it cost: see [`crate::costs`].
     pub money: Money,
+}
+
+impl TurnRow {
+    /// A row that has no number and costs nothing yet.
+    pub fn new(session: usize, source: usize, grain: Grain, turn: Box<Turn>) -> Self {
+        let money = Money::default();
+        Self { session, source, number: None, grain, turn, tool_calls: None, covered_by: None, money }
+    }
 }
 
 /// A row of `tool_calls`.
@@ -188,7 +196,7 @@ pub struct CallRow {
     /// Number of its turn.
     pub turn: Option<i64>,
     /// What the log says.
-    pub call: ToolCall,
+    pub call: Box<ToolCall>,
 }
 
 impl CallRow {

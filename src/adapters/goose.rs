@@ -574,7 +574,7 @@ impl Session {
             });
         } else if session.turns.is_empty() && last.total().is_some() {
             session.under_reports = true;
-            session.turns.push(Turn {
+            session.turns.push(Box::new(Turn {
                 line,
                 identity: Identity::Session("last".to_owned()),
                 provider,
@@ -582,7 +582,7 @@ impl Session {
                 occurred_at: session.ended_at,
                 tokens: last,
                 ..Turn::default()
-            });
+            }));
         }
         session
     }

@@ -343,7 +343,7 @@ impl<'a> Message<'a> {
             _ => None,
         };
         let turn = &mut builder.session.turns[index];
-        *turn = Turn {
+        **turn = Turn {
             line: turn.line,
             identity: std::mem::take(&mut turn.identity),
             message_id: self.id.owned().filter(|it| is_real(it)),

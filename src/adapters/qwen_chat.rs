@@ -462,7 +462,7 @@ impl Chat {
         let Some(call) = self
             .builder
             .call_index(id)
-            .or_else(|| self.builder.session.tool_calls.iter().position(is_open).filter(|_| id.is_empty()))
+            .or_else(|| self.builder.session.tool_calls.iter().position(|it| is_open(it)).filter(|_| id.is_empty()))
             .or_else(|| (!id.is_empty()).then(|| self.builder.call(id, name, line, None)))
         else {
             return;

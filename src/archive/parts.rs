@@ -21,7 +21,7 @@ use crate::{costs, ledger};
 pub const FACTS: &str = "facts";
 
 /// Rows that are written at once.
-const ROW_GROUP: usize = 1 << 16;
+const ROW_GROUP: usize = 1 << 14;
 
 /// Some groups of sources with their tables: nothing in it depends on what stands in another part.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -301,6 +301,6 @@ mod tests {
         assert_eq!((short[0], usize::from(u16::from_be_bytes([short[1], short[2]]))), (0xdc, count));
         short[2] -= 1;
         let read: crate::session::Turn = rmp_serde::from_slice(&short).unwrap();
-        assert_eq!(read, crate::session::Turn { is_of_killed: false, ..turn.clone() });
+        assert_eq!(read, crate::session::Turn { is_of_killed: false, ..(**turn).clone() });
     }
 }
