@@ -172,18 +172,47 @@ impl<W: Write> Write for Hashed<W> {
     }
 }
 
+impl Hashed<BufWriter<File>> {
+    fn create(path: &Path) -> io::Result<Self> {
+        Ok(Self { inner: BufWriter::new(disk::create(path)?), hash: XxHash3_128::new(), bytes: 0 })
+    }
+
+    /// What the file holds. It has yet to reach the disk.
+    fn finish(self, rows: usize) -> io::Result<Checksum> {
+        self.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
+        Ok(Checksum { bytes: self.bytes, hash: format!("{:032x}", self.hash.finish_128()), rows })
+    }
+}
+
 /// Writes a file, and says what it holds. It has yet to reach the disk.
 pub fn write_file(
     path: &Path,
     rows: usize,
     write: impl FnOnce(&mut Hashed<BufWriter<File>>) -> io::Result<()>,
 ) -> io::Result<Checksum> {
-    let file = disk::create(path)?;
-    let mut out = Hashed { inner: BufWriter::new(file), hash: XxHash3_128::new(), bytes: 0 };
+    let mut out = Hashed::create(path)?;
     write(&mut out)?;
-    let Hashed { inner, hash, bytes } = out;
-    inner.into_inner().map_err(io::IntoInnerError::into_error)?;
-    Ok(Checksum { bytes, hash: format!("{:032x}", hash.finish_128()), rows })
+    out.finish(rows)
+}
+
+/// The facts of a part, written one by one as they are loaded: nobody needs them again until then.
+pub struct Facts {
+    file: Hashed<BufWriter<File>>,
+    /// The place of each source's facts.
+    places: Vec<(u64, u64)>,
+}
+
+impl Facts {
+    /// A new file for the facts of a part.
+    pub fn create(folder: &Path, name: &str) -> io::Result<Self> {
+        Ok(Self { file: Hashed::create(&folder.join(FACTS).join(name))?, places: Vec::new() })
+    }
+
+    /// Adds the facts of a source, as they are kept.
+    pub fn add(&mut self, encoded: &[u8]) -> io::Result<()> {
+        self.places.push((self.file.bytes, encoded.len() as u64));
+        self.file.write_all(encoded)
+    }
 }
 
 /// The checksum of a file as it is.
@@ -212,15 +241,8 @@ pub struct New {
     pub settled: Vec<Source>,
 }
 
-/// Settles sources that belong together, and writes them as a part into the folders of a generation. `encoded` are their
-/// facts as they are kept.
-pub fn write(
-    folder: &Path,
-    name: String,
-    sources: Vec<Source>,
-    encoded: &[Vec<u8>],
-    catalog: &Catalog,
-) -> io::Result<New> {
+/// Settles sources that belong together, and writes them as a part into the folders of a generation. `facts` are theirs.
+pub fn write(folder: &Path, name: String, sources: Vec<Source>, facts: Facts, catalog: &Catalog) -> io::Result<New> {
     let mut tables = ledger::settle(sources);
     costs::price(&mut tables, catalog);
     let sums = Sums::of(&tables);
@@ -240,17 +262,8 @@ pub fn write(
         files.insert(table.to_owned(), Checksum { rows, ..checksum });
         frames::drop_rows(&mut tables, table);
     }
-    let mut places = Vec::with_capacity(encoded.len());
-    let mut offset = 0;
-    let checksum = write_file(&folder.join(FACTS).join(&name), encoded.len(), |file| {
-        for bytes in encoded {
-            file.write_all(bytes)?;
-            places.push((offset, bytes.len() as u64));
-            offset += bytes.len() as u64;
-        }
-        Ok(())
-    })?;
-    files.insert(FACTS.to_owned(), checksum);
+    let Facts { file, places } = facts;
+    files.insert(FACTS.to_owned(), file.finish(places.len())?);
     Ok(New { part: Part { name, files, sums }, places, settled: tables.sources })
 }
 

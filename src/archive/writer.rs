@@ -367,7 +367,7 @@ impl Writer {
 
     /// Settles sources and writes them as a part.
     fn part(&self, name: String, mut items: Vec<Item>, catalog: &Catalog) -> Result<(Part, Vec<Item>), Error> {
-        let mut encoded = Vec::with_capacity(items.len());
+        let mut facts = parts::Facts::create(&self.next, &name).map_err(Error::file(&self.next))?;
         let mut sources = Vec::with_capacity(items.len());
         let spool = self.next.join(SPOOL);
         let mut file = File::open(&spool).map_err(Error::file(&spool))?;
@@ -383,11 +383,11 @@ impl Writer {
             } else {
                 self.state.load(&item.known)?
             };
-            encoded.push(bytes);
+            facts.add(&bytes).map_err(Error::file(&self.next))?;
             sources.push(source);
         }
         let New { part, places, settled } =
-            parts::write(&self.next, name, sources, &encoded, catalog).map_err(Error::file(&self.next))?;
+            parts::write(&self.next, name, sources, facts, catalog).map_err(Error::file(&self.next))?;
         let statuses: BTreeMap<&str, SourceStatus> = settled.iter().map(|it| (it.path.as_str(), it.status)).collect();
         for (item, (offset, length)) in items.iter_mut().zip(places) {
             (item.known.offset, item.known.length) = (offset, length);
