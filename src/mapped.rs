@@ -13,6 +13,10 @@ use std::ops::Deref;
 
 use memmap2::{Mmap, MmapOptions};
 
+/// How much of a file is asked for before it is looked at: all of most.
+#[cfg(unix)]
+const AHEAD: usize = 16 << 20;
+
 /// The content of a file, without a copy.
 #[derive(Debug)]
 pub struct Mapped {
@@ -33,6 +37,9 @@ impl Mapped {
         // character, whose missing bytes are zeros inside of the slice. Over a network file system the kernel may know
         // less of other writers, so there this reasoning should be treated as suspect.
         let map = unsafe { MmapOptions::new().len(length).map(file)? };
+        // Of a file that is on the disk only, each fault would wait for a little of it. Nothing depends on the advice.
+        #[cfg(unix)]
+        let _ = map.advise_range(memmap2::Advice::WillNeed, 0, length.min(AHEAD));
         let Some(watched) = Watched::new(&map) else { return Ok(None) };
         Ok(Some(Self { watched, map }))
     }
