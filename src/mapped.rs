@@ -1,11 +1,11 @@
-//! A file mapped into memory that may be cut short while it is read. The only `unsafe` of the project.
+//! A file mapped into memory that may be cut short while it is read.
 //!
 //! Agents append to their logs, but a log can also be truncated by whoever rotates it, or lie on a disk that fails. The
 //! kernel then answers a read of the pages that are gone with SIGBUS, which ends a process that does not ask for it. This
 //! module asks: pages of a map of its own become zeros, and the map says afterwards that it is damaged. A signal for any
 //! other address goes to whoever asked for it before. (A file that was deleted or replaced by a rename stays readable for
 //! as long as it is mapped. Windows refuses to cut a file that is mapped.)
-#![expect(unsafe_code, reason = "mapping a file is unsafe, and nowhere else is")]
+#![expect(unsafe_code, reason = "mapping a file is unsafe, and so is a handler of signals")]
 
 use std::fs::File;
 use std::io;
