@@ -153,6 +153,7 @@ pub fn backslash(bytes: &[u8]) -> Option<usize> {
 }
 
 /// 32 bytes, looked at with what any processor of its kind has: which of them are quotes, and backslashes, and no ASCII.
+#[derive(Debug, PartialEq, Eq)]
 struct Short {
     quotes: u32,
     backslashes: u32,
@@ -186,6 +187,11 @@ impl Short {
     #[cfg(not(target_arch = "x86_64"))]
     #[inline]
     fn new(bytes: &[u8; 32]) -> Self {
+        Self::portable(bytes)
+    }
+
+    #[cfg(any(test, not(target_arch = "x86_64")))]
+    fn portable(bytes: &[u8; 32]) -> Self {
         let bits = |is_one: fn(u8) -> bool| bytes.iter().rev().fold(0, |bits, it| bits << 1 | u32::from(is_one(*it)));
         Self {
             quotes: bits(|it| it == b'"'),
@@ -600,6 +606,16 @@ mod tests {
         for level in levels {
             let found = (string_end(level, bytes, at), nested_end(level, bytes, at));
             assert_eq!(found, expected, "{level:?} at {at} of {:?}", String::from_utf8_lossy(bytes));
+        }
+        // What is short and plain is found by 32 bytes alone, if there are as many.
+        let quote = expected.0.filter(|it| bytes.len() >= at + 32 && it.at < at + 32 && !it.has_escapes);
+        let inside = |quote: Quote| &bytes[at..quote.at];
+        assert_eq!(short_key(bytes, at), quote.map(inside));
+        assert_eq!(Inside::of_short(bytes, at).map(Inside::bytes), quote.filter(|it| it.is_ascii).map(inside));
+        let rest = bytes.get(at..).unwrap_or_default();
+        assert_eq!(backslash(rest), rest.iter().position(|it| *it == b'\\'));
+        for chunk in rest.as_chunks().0 {
+            assert_eq!(Short::new(chunk), Short::portable(chunk));
         }
     }
 

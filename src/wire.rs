@@ -526,6 +526,64 @@ mod tests {
         assert_eq!(record.content.blocks, [Part { n: Count::Known(3) }]);
     }
 
+    by_type! {
+        enum Shape<'a> {
+            "circle" | "disc" => Circle(Part),
+            "point" => Point,
+            "named" => Named(Named<'a>),
+        }
+    }
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        name: Text<'a>,
+    }
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Drawing<'a> {
+        #[serde(borrow)]
+        shape: Shape<'a>,
+        n: Count,
+    }
+
+    /// Wherever the type stands, whatever stands in the object's place, and what follows is read.
+    #[test]
+    fn an_object_is_read_as_what_its_type_says() {
+        for (json, expected) in [
+            (r#"{"type":"circle","n":2}"#, "circle Known(2)"),
+            (r#"{"n":2,"x":{"type":"point"},"type" : "disc"}"#, "circle Known(2)"),
+            (r#"{"n":2,"type":"c\u0069rcle","type":"point"}"#, "circle Known(2)"),
+            (r#"{"type":7,"n":2,"type":"point"}"#, "Point"),
+            (r#"{"type":"point","n":[{"n":"}"}]}"#, "Point"),
+            (r#"{"type":"named","name":"a"}"#, "named a"),
+            (r#"{"type":"square"}"#, "Other"),
+            (r#"{"n":2}"#, "Other"),
+            ("{}", "Other"),
+            ("null", "Absent"),
+            (r#""circle""#, "Wrong"),
+            ("[{}]", "Wrong"),
+            ("7", "Wrong"),
+        ] {
+            let line = format!(r#"{{"shape":{json},"n":1}}"#);
+            let drawing: Drawing<'_> = json::from_slice(line.as_bytes()).unwrap_or_else(|it| panic!("{line}: {it}"));
+            let shape = match drawing.shape {
+                Shape::Other(raw) => {
+                    assert_eq!(raw.0, json.as_bytes());
+                    "Other".to_owned()
+                }
+                Shape::Circle(it) => format!("circle {:?}", it.n),
+                Shape::Named(it) => format!("named {}", it.name.as_str()),
+                shape => format!("{shape:?}"),
+            };
+            assert_eq!((shape.as_str(), drawing.n), (expected, Count::Known(1)), "{line}");
+        }
+        assert!(json::from_slice::<Drawing<'_>>(br#"{"shape":{"type":"point""#).is_err());
+        assert!(json::from_slice::<Drawing<'_>>(br#"{"n":1}"#).is_ok_and(|it| matches!(it.shape, Shape::Absent)));
+    }
+
     #[test]
     fn what_can_be_no_money_is_noticed() {
         for (json, expected) in [("0", Some(0.0)), ("0.25", Some(0.25)), ("-3", None), ("1e400", None), ("2e9", None)] {
