@@ -219,6 +219,25 @@ impl<'a> Reader<'a> {
         Ok(inside.ascii().map_or_else(|| text_of(inside.bytes()), Cow::Borrowed))
     }
 
+    /// A key, whose opening quote is the next token.
+    #[inline]
+    fn key(&mut self) -> Result<Cow<'a, [u8]>, Error> {
+        if self.peek()? != b'"' {
+            return Err(Error::NotJson(self.at));
+        }
+        let start = self.at + 1;
+        if let Some(key) = scan::short_key(self.bytes, start) {
+            self.at = start + key.len() + 1;
+            return Ok(Cow::Borrowed(key));
+        }
+        let inside = self.string_bytes()?;
+        if inside.has_escapes {
+            let key = unescape(inside.bytes()).ok_or(Error::NotJson(start))?;
+            return Ok(Cow::Owned(key.into_bytes()));
+        }
+        Ok(Cow::Borrowed(inside.bytes()))
+    }
+
     /// Hops over one value.
     fn skip(&mut self) -> Result<(), Error> {
         match self.peek()? {
@@ -548,19 +567,10 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        if self.peek()? != b'"' {
-            return Err(Error::NotJson(self.at));
+        match self.key()? {
+            Cow::Borrowed(key) => visitor.visit_borrowed_bytes(key),
+            Cow::Owned(key) => visitor.visit_byte_buf(key),
         }
-        let start = self.at + 1;
-        if let Some(key) = scan::short_key(self.bytes, start) {
-            self.at = start + key.len() + 1;
-            return visitor.visit_borrowed_bytes(key);
-        }
-        let inside = self.string_bytes()?;
-        if inside.has_escapes {
-            return visitor.visit_string(unescape(inside.bytes()).ok_or(Error::NotJson(start))?);
-        }
-        visitor.visit_borrowed_bytes(inside.bytes())
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -671,10 +681,7 @@ impl<'a> Typed<'_, 'a> {
         let mut items = Items { reader: self.0, keys: None, close: b'}', first: true, done: false };
         let mut kind = None;
         while kind.is_none() && items.more()? {
-            if items.reader.peek()? != b'"' {
-                return Err(Error::NotJson(items.reader.at));
-            }
-            let is_kind = items.reader.string_bytes()?.bytes() == b"type";
+            let is_kind = *items.reader.key()? == *b"type";
             items.reader.expect(b':')?;
             if is_kind && items.reader.peek()? == b'"' {
                 kind = Some(items.reader.string()?);

@@ -557,6 +557,7 @@ mod tests {
             (r#"{"n":2,"x":{"type":"point"},"type" : "disc"}"#, "circle Known(2)"),
             (r#"{"n":2,"type":"c\u0069rcle","type":"point"}"#, "circle Known(2)"),
             (r#"{"type":7,"n":2,"type":"point"}"#, "Point"),
+            (r#"{"ty\u0070e":"point"}"#, "Point"),
             (r#"{"type":"point","n":[{"n":"}"}]}"#, "Point"),
             (r#"{"type":"named","name":"a"}"#, "named a"),
             (r#"{"type":"square"}"#, "Other"),

@@ -12,7 +12,7 @@ use twox_hash::XxHash3_64;
 
 use super::document::Places;
 use super::opencode::reasoning_is_inside;
-use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
+use super::{Adapter, Context, Damage, Fold, Seen, counts_name, fold, hashed_id};
 use crate::builder::Builder;
 use crate::health::Reason;
 use crate::json::Raw;
@@ -606,7 +606,7 @@ impl Trajectory {
         self.spent = self.spent.plus(tokens);
         let time = step.timestamp.0;
         let trajectory = self.trajectory_id.as_deref().unwrap_or_default();
-        let name = format!("{trajectory} {} {:?} {:?}", step.step_id.text(), time.map(|it| it.0), tokens.kinds());
+        let name = format!("{trajectory} {} {:?} {}", step.step_id.text(), time.map(|it| it.0), counts_name(tokens));
         let index = self.builder.turn(Identity::Session(name), line);
         let turn = &mut self.builder.session.turns[index];
         turn.agent.clone_from(&self.agent);

@@ -772,12 +772,9 @@ impl Thread {
         // Images and other parts: what comes as a list has worked.
         let is_list = item.output.0.first() == Some(&b'[');
         // Of the output of a command, only what the client puts before it is asked for.
-        let head =
-            if is_list || known == CallStatus::Denied { Cow::Borrowed("") } else { item.output.head(HEAD_BYTES) };
-        let mut end = match lines_of_head(&head) {
-            (lines, true) if !head.starts_with('{') => end_of_shell(&lines),
-            _ => None,
-        };
+        let is_read = !is_list && known != CallStatus::Denied;
+        let head = if is_read { whole_head(item.output, HEAD_BYTES) } else { None };
+        let mut end = head.and_then(|it| end_of_shell(&lines_of_head(&it).0));
         let text = if is_list || end.is_some() { Cow::Borrowed("") } else { head_of_output(item.output) };
         let own: Output = if text.starts_with('{') { Raw(text.as_bytes()).read() } else { Output::default() };
         end = end
@@ -895,9 +892,13 @@ const HEAD_BYTES: usize = 256;
 
 /// What a client says before the output of a command, or all of a text that may say it anywhere.
 fn head_of_output(output: Raw<'_>) -> Cow<'_, str> {
-    let head = output.head(LONGEST_REFUSAL);
-    let is_head = head.len() >= LONGEST_REFUSAL && !head.starts_with('{') && lines_of_head(&head).1;
-    if is_head { head } else { output.text() }
+    let head = whole_head(output, LONGEST_REFUSAL).filter(|it| it.len() >= LONGEST_REFUSAL);
+    head.unwrap_or_else(|| output.text())
+}
+
+/// The beginning of an output, `length` bytes or more of it, if all that a client says before it is there.
+fn whole_head(output: Raw<'_>, length: usize) -> Option<Cow<'_, str>> {
+    Some(output.head(length)).filter(|it| !it.starts_with('{') && lines_of_head(it).1)
 }
 
 /// The lines that a client puts before the output of a command, and whether they are all: the last line of a text that was

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
 
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Damage, Fold, Probe, Seen, counts_name, fold, hashed_id};
 use crate::builder::Builder;
 use crate::database::Table;
 use crate::health::Reason;
@@ -439,7 +439,7 @@ impl Session {
             event.key = Some(format!("compaction {row} {:?}", time.map(|it| it.0)));
         }
         // The same row of another machine's session of that id is another one.
-        let identity = Identity::Session(format!("{row} {:?} {:?}", time.map(|it| it.0), tokens.kinds()));
+        let identity = Identity::Session(format!("{row} {:?} {}", time.map(|it| it.0), counts_name(tokens)));
         let index = self.builder.turn(identity, line.number);
         let turn = &mut self.builder.session.turns[index];
         turn.model = record.model.owned();

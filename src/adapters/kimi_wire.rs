@@ -7,7 +7,7 @@
 
 use serde::Deserialize;
 
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Damage, Fold, Probe, Seen, counts_name, fold, hashed_id};
 use crate::builder::{Builder, brief};
 use crate::errors::ErrorKind;
 use crate::health::Reason;
@@ -313,7 +313,7 @@ impl Wire {
             ..Tokens::UNKNOWN
         };
         // Gateways use ids again: what a response cost is a part of its name.
-        let name = |id: &str| format!("{id} {:?}", tokens.kinds());
+        let name = |id: &str| format!("{id} {}", counts_name(tokens));
         let identity = match (it.message_id.some(), time) {
             (Some(id), _) => Identity::Global(name(id)),
             (None, Some(time)) => Identity::Global(name(&time.0.to_string())),
