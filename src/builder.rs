@@ -14,6 +14,7 @@ use crate::json::Raw;
 use crate::session::{
     CallStatus, Event, EventKind, FileChange, Identity, Operation, SessionResult, Status, ToolCall, Turn,
 };
+use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::tools::{self, Arguments};
 use crate::wire::Number;
@@ -130,10 +131,10 @@ impl Builder {
         }
         calls.push(Box::new(ToolCall {
             line,
-            call_id: call_id.to_owned(),
-            tool: tool.to_owned(),
-            category: Cow::Borrowed(tools::category(tool)),
-            mcp_server: tools::mcp_server(tool).map(str::to_owned),
+            call_id: call_id.into(),
+            tool: tool.into(),
+            category: tools::category(tool).into(),
+            mcp_server: tools::mcp_server(tool).map(Word::new),
             occurred_at: time,
             ..ToolCall::default()
         }));
@@ -153,8 +154,8 @@ impl Builder {
     /// The call goes to an MCP server, where the log names it.
     pub fn mcp(&mut self, call: usize, server: Option<&str>) {
         let call = &mut self.session.tool_calls[call];
-        call.category = Cow::Borrowed("mcp");
-        call.mcp_server = server.map(str::to_owned).or_else(|| call.mcp_server.take());
+        call.category = "mcp".into();
+        call.mcp_server = server.map(Word::new).or_else(|| call.mcp_server.take());
     }
 
     /// Takes in the arguments of a call, which it gives back read.
@@ -165,7 +166,7 @@ impl Builder {
         call.args_bytes = raw.len().or(call.args_bytes);
         call.target = arguments.target(&call.category).or_else(|| call.target.take());
         if full && !raw.is_empty() {
-            call.args = Some(raw.text().into_owned());
+            call.args = Some(raw.text().into());
         }
         arguments
     }
@@ -178,7 +179,7 @@ impl Builder {
         call.ended_at = call.ended_at.or(time);
         call.result_bytes = raw.len().or(call.result_bytes);
         if full && !raw.is_empty() {
-            call.result = Some(raw.text().into_owned());
+            call.result = Some(raw.text().into());
         }
     }
 
@@ -198,7 +199,7 @@ impl Builder {
                 line,
                 call: Some(call),
                 occurred_at: time,
-                path: path.to_owned(),
+                path: path.into(),
                 ..FileChange::default()
             });
             changes.len() - 1
@@ -251,15 +252,15 @@ impl Builder {
             let key = match id {
                 // Usually a record tells one event of a kind, and the runtime's other logs have it under the same id.
                 Some(id) => match told.count() {
-                    0 => Some(id.to_owned()),
-                    told => Some(format!("{id} {told}")),
+                    0 => Some(id.into()),
+                    told => Some(format!("{id} {told}").into()),
                 },
                 None if event.occurred_at.is_some() => None,
                 None => {
                     let hash = hashed_id(record);
                     let telling = self.tellings.entry(hash.clone()).or_insert(0);
                     *telling += 1;
-                    Some(format!("{hash} {:?} {telling}", self.clock.map(|it| it.0)))
+                    Some(format!("{hash} {:?} {telling}", self.clock.map(|it| it.0)).into())
                 }
             };
             self.session.events[index].key = key;
@@ -368,9 +369,10 @@ fn first_sentence(text: &str) -> &str {
 }
 
 /// A message of bounded length: what a provider answers may be a whole page.
-pub fn brief(message: &str) -> String {
+pub fn brief(message: &str) -> Shared {
     const LONGEST: usize = 1000;
-    message.chars().take(LONGEST).collect()
+    let end = message.char_indices().nth(LONGEST).map_or(message.len(), |it| it.0);
+    message.get(..end).unwrap_or(message).into()
 }
 
 #[cfg(test)]

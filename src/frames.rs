@@ -8,6 +8,7 @@ use polars::prelude::*;
 use crate::health::Reject;
 use crate::source::Source;
 use crate::tables::{CallRow, ChangeRow, EventRow, SessionRow, Tables, TurnRow};
+use crate::text::Word;
 use crate::time::Time;
 
 /// The tables of the contract, in their order.
@@ -205,7 +206,7 @@ fn sessions<'a>() -> Vec<Field<Session<'a>>> {
             text!("project" "Working directory without worktree suffixes", |it| it.row.project),
             text!("git_branch" "Branch checked out there", |it| it.row.session.git_branch),
             text!("model" "The main agent's model with most responses", |it| it.row.model),
-            field!(List "models" "All models, sorted", |it| it.row.models.iter().map(String::as_str).collect()),
+            field!(List "models" "All models, sorted", |it| it.row.models.iter().map(Word::as_str).collect()),
             word!("status" "success, error, aborted, incomplete or unknown", |it| it.row.session.status.as_str()),
             field!(Text "error_kind" "auth, billing, rate_limit, overloaded, timeout, context_overflow, max_turns, budget, cancelled or other",
                 |it| it.row.session.error_kind.map(|it| Cow::Borrowed(it.as_str()))),

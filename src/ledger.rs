@@ -17,6 +17,7 @@ use crate::session::{
 };
 use crate::source::{Source, SourceStatus};
 use crate::tables::{CallRow, ChangeRow, EventRow, Grain, SessionRow, Tables, TurnRow, Usage};
+use crate::text::{Shared, Word};
 use crate::time::Time;
 
 /// Makes the tables of all that was read. Their sources have no sessions any more: those are the tables.
@@ -331,8 +332,9 @@ fn name_by_first_threads(groups: &mut BTreeMap<Key, Vec<Part>>) {
         let mut firsts: HashMap<String, String> = HashMap::new();
         let mut rename = |it: Identity| match it {
             Identity::Thread(thread, name) => {
-                let first = firsts.entry(thread).or_insert_with_key(|it| first_of((runtime.clone(), it.clone())));
-                Identity::Global(format!("{runtime} {first} {name}"))
+                let first =
+                    firsts.entry(thread.to_string()).or_insert_with_key(|it| first_of((runtime.clone(), it.clone())));
+                Identity::Global(format!("{runtime} {first} {name}").into())
             }
             it => it,
         };
@@ -444,7 +446,7 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
     for (key, parts) in groups.iter_mut().filter(|(key, _)| claimants.contains(*key)) {
         let elsewhere = |it: &Identity| owners.get(it).filter(|(owner, _)| owner != key).map(|(_, source)| *source);
         let turns = parts.iter().flat_map(|it| &it.session.turns);
-        let messages: HashMap<String, usize> =
+        let messages: HashMap<Shared, usize> =
             turns.filter_map(|it| Some((it.message_id.clone()?, elsewhere(&it.identity)?))).collect();
         for part in parts.iter_mut() {
             if let Some((owner, source)) = owner_of_all(part, key, &owners) {
@@ -480,7 +482,7 @@ fn owner_of_all<'a>(part: &Part, key: &Key, owners: &'a HashMap<Identity, (Key, 
 
 /// Takes the turns out of a part that belong elsewhere, with the calls, changes and events that hang on them. `messages`
 /// are those of such turns in any part of the session.
-fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>, messages: &HashMap<String, usize>) {
+fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>, messages: &HashMap<Shared, usize>) {
     let session = &mut part.session;
     let mut given_to = None;
     let mut kept = Vec::with_capacity(session.turns.len());
@@ -540,6 +542,11 @@ fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>, me
     session.started_at = first.or(session.started_at);
 }
 
+/// Takes what is not known yet.
+fn fill<T>(known: &mut Option<T>, part: Option<T>) {
+    *known = known.take().or(part);
+}
+
 fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
     a.into_iter().chain(b).min()
 }
@@ -564,7 +571,7 @@ fn link_children(tables: &mut Tables, copies: &HashMap<Key, Key>) {
     for row in tables.events.iter().filter(|it| it.event.kind == EventKind::Subagent) {
         let Some(SessionRow { session: parent, .. }) = tables.sessions.get(row.session) else { continue };
         if let Some(child) = &row.event.code {
-            let child = (parent.runtime.clone().into_owned(), child.clone());
+            let child = (parent.runtime.clone().into_owned(), child.to_string());
             let child = copies.get(&child).cloned().unwrap_or(child);
             parents.entry(child).or_insert_with(|| parent.session_id.clone());
         }
@@ -635,7 +642,7 @@ impl Merge {
             self.turns = turns.map(|turn| (source, turn)).collect();
             (0..self.turns.len()).collect()
         };
-        let mut occurrences: HashMap<String, usize> = HashMap::new();
+        let mut occurrences: HashMap<Shared, usize> = HashMap::new();
         let calls: Vec<usize> = mem::take(&mut session.tool_calls)
             .into_iter()
             .map(|mut call| {
@@ -643,7 +650,8 @@ impl Merge {
                 if is_only {
                     return self.add_call(source, call, None, seen);
                 }
-                let name = call.message_id.as_ref().map_or(call.call_id.clone(), |it| format!("{it} {}", call.call_id));
+                let name =
+                    call.message_id.as_ref().map_or(call.call_id.clone(), |it| format!("{it} {}", call.call_id).into());
                 let occurrence = occurrences.entry(name.clone()).or_insert(0);
                 *occurrence += 1;
                 let key = (name, *occurrence);
@@ -703,7 +711,7 @@ impl Merge {
     }
 
     /// Copies of one call are one row: the one that knows its end.
-    fn add_call(&mut self, source: usize, call: Box<ToolCall>, key: Option<(String, usize)>, seen: &mut Seen) -> usize {
+    fn add_call(&mut self, source: usize, call: Box<ToolCall>, key: Option<(Shared, usize)>, seen: &mut Seen) -> usize {
         let Some(key) = key else {
             self.calls.push((source, call));
             return self.calls.len() - 1;
@@ -771,7 +779,6 @@ impl Merge {
         known.stated_tool_calls = join(known.stated_tool_calls, part.stated_tool_calls);
         known.stated_tool_errors = join(known.stated_tool_errors, part.stated_tool_errors);
         known.stated_lines = join_both(known.stated_lines, part.stated_lines);
-        let fill = |known: &mut Option<String>, part: Option<String>| *known = known.take().or(part);
         fill(&mut known.parent_session_id, part.parent_session_id);
         fill(&mut known.continues, part.continues);
         fill(&mut known.agent, part.agent);
@@ -789,7 +796,7 @@ impl Merge {
             return;
         }
         let prompt = |it: &Turn| [it.tokens.input, it.tokens.cache_read, it.tokens.cache_write];
-        let echoes: HashMap<_, (Option<String>, Option<i64>)> = (self.turns.iter().filter(|(_, it)| it.is_echo))
+        let echoes: HashMap<_, (Option<Word>, Option<i64>)> = (self.turns.iter().filter(|(_, it)| it.is_echo))
             .map(|(_, it)| (prompt(it), (it.model.clone(), it.duration_ms)))
             .collect();
         let mut shown = HashSet::new();
@@ -979,15 +986,15 @@ struct Seen {
     unnamed: HashMap<Unnamed, usize>,
     occurrences: Occurrences,
     /// A call's id, and the how many-th call of that id in its log it is: masked ids repeat.
-    calls: HashMap<(String, usize), usize>,
+    calls: HashMap<(Shared, usize), usize>,
     /// Calls with the files that they changed.
-    changes: HashSet<(usize, String)>,
+    changes: HashSet<(usize, Shared)>,
     events: HashSet<EventId>,
 }
 
 /// What a response without a name is known by: time, model, agent and counts, and the how many-th of these in its file it
 /// is. The file that tells it again is a copy, while a response like another one stands behind that in the same file.
-type Unnamed = (Option<Time>, Option<String>, Option<String>, Tokens, usize);
+type Unnamed = (Option<Time>, Option<Word>, Option<Word>, Tokens, usize);
 
 /// How many responses that say the same each file has told so far.
 #[derive(Default)]
@@ -1003,7 +1010,7 @@ impl Occurrences {
     }
 }
 
-type EventId = (EventKind, Option<String>, Option<Time>, Option<String>, Option<String>, Option<String>);
+type EventId = (EventKind, Option<Shared>, Option<Time>, Option<Word>, Option<Shared>, Option<Shared>);
 
 impl Seen {
     /// Whether an event is new. Without an id and a time no event is the copy of another.
@@ -1037,7 +1044,7 @@ fn turn_order(turns: &Rows<(usize, Box<Turn>)>) -> Vec<usize> {
 }
 
 /// The main agent's model with most responses, the later on a tie; where no agent shows responses, nothing.
-fn main_model(rows: &[TurnRow]) -> Option<String> {
+fn main_model(rows: &[TurnRow]) -> Option<Word> {
     let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
     for (index, row) in rows.iter().enumerate() {
         if row.grain == Grain::Turn
@@ -1048,7 +1055,7 @@ fn main_model(rows: &[TurnRow]) -> Option<String> {
             *count = (count.0 + 1, index);
         }
     }
-    counts.into_iter().max_by_key(|(_, count)| *count).map(|(model, _)| model.to_owned())
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(model, _)| Word::new(model))
 }
 
 /// The folder of a project: worktrees of it are the project.

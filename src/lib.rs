@@ -19,7 +19,7 @@
 //! ```
 //!
 //! What is nowhere: adapters do no I/O and know neither clock nor environment nor polars; no format's name stands outside
-//! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `mapped`, `memory` and `scan` only.
+//! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `mapped` and `scan` only, and in the program's `allocator`.
 
 // What input can reach must not end the program; tests may.
 #![cfg_attr(
@@ -63,8 +63,6 @@ pub mod mapped;
 #[cfg(feature = "archive")]
 pub mod measure;
 #[cfg(feature = "archive")]
-mod memory;
-#[cfg(feature = "archive")]
 pub mod parquet;
 pub mod prices;
 pub mod privacy;
@@ -79,6 +77,7 @@ pub mod scan;
 pub mod session;
 pub mod source;
 pub mod tables;
+pub mod text;
 pub mod time;
 pub mod tools;
 pub mod wire;

@@ -26,6 +26,8 @@ const FAILED: &str =
     "the program failed, see above; whether an archive that it read is damaged, `agentlogs archive check` tells";
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    allocator::set_up();
     let cli = Cli::parse();
     // Below the rows of a damaged table polars may panic, and so may we: the message stands on stderr already.
     let done = panic::catch_unwind(AssertUnwindSafe(|| run(cli)));

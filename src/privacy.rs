@@ -5,6 +5,7 @@
 //! beginning of their keys, and the names that people give to variables that hold some; a secret without either stays.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
@@ -130,9 +131,9 @@ fn redact_health(health: &mut Health) {
     health.rejects.iter_mut().for_each(|it| redact_text(&mut it.example));
 }
 
-fn redact_text(text: &mut String) {
+fn redact_text<T: Deref<Target = str> + From<String>>(text: &mut T) {
     if let Cow::Owned(redacted) = redacted(text) {
-        *text = redacted;
+        *text = redacted.into();
     }
 }
 
@@ -182,7 +183,9 @@ fn redact_session(session: &mut SessionResult) {
         totals: _,
     } = session;
     *labels = std::mem::take(labels).into_iter().map(|it| redacted(&it).into_owned()).collect();
-    [agent, cwd, git_branch, error_message, prompt, text].into_iter().flatten().for_each(redact_text);
+    agent.iter_mut().for_each(redact_text);
+    error_message.iter_mut().for_each(redact_text);
+    [cwd, git_branch, prompt, text].into_iter().flatten().for_each(redact_text);
     for call in tool_calls {
         let ToolCall { target, args, result, .. } = &mut **call;
         [target, args, result].into_iter().flatten().for_each(redact_text);
@@ -193,7 +196,8 @@ fn redact_session(session: &mut SessionResult) {
     }
     for event in events {
         let Event { code, message, .. } = event;
-        [code, message].into_iter().flatten().for_each(redact_text);
+        code.iter_mut().for_each(redact_text);
+        message.iter_mut().for_each(redact_text);
     }
 }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::errors::ErrorKind;
 use crate::rows::Rows;
+use crate::text::{Shared, Word};
 use crate::time::Time;
 
 /// What one log tells of one session.
@@ -37,7 +38,7 @@ pub struct SessionResult {
     /// The session of another runtime that did the work, whose log bills it.
     pub provider_session_id: Option<String>,
     /// Name of the main agent, where agents have names.
-    pub agent: Option<String>,
+    pub agent: Option<Word>,
     /// How the runtime was started.
     pub entrypoint: Option<String>,
     /// Working directory.
@@ -45,15 +46,15 @@ pub struct SessionResult {
     /// Branch checked out there.
     pub git_branch: Option<String>,
     /// The model that the log states for the session; it stands where no turn names one.
-    pub model: Option<String>,
+    pub model: Option<Word>,
     /// How it ended.
     pub status: Status,
     /// What kind of error ended it.
     pub error_kind: Option<ErrorKind>,
     /// The error's own words.
-    pub error_message: Option<String>,
+    pub error_message: Option<Shared>,
     /// The runtime's word for why the last main response stopped.
-    pub stop_reason: Option<String>,
+    pub stop_reason: Option<Word>,
     /// Exit status of the runtime's process.
     pub exit_code: Option<i64>,
     /// Time of the first record.
@@ -79,7 +80,7 @@ pub struct SessionResult {
     /// Lines added and removed as the log counts them, where it does not show the changes.
     pub stated_lines: Option<(i64, i64)>,
     /// The agents that ran besides the main one.
-    pub subagents: BTreeSet<String>,
+    pub subagents: BTreeSet<Word>,
     /// What the format can show; a counter of what it cannot is NULL.
     pub shows: Shows,
     /// Whether the log is known to hold less than was billed.
@@ -360,11 +361,11 @@ pub enum Identity {
     #[default]
     Unique,
     /// Known within its session.
-    Session(String),
+    Session(Shared),
     /// Known everywhere, as the provider's ids are.
-    Global(String),
+    Global(Shared),
     /// Known within a thread, and in the threads that go on from it: its id, and the name.
-    Thread(String, String),
+    Thread(Shared, Shared),
 }
 
 impl Identity {
@@ -373,9 +374,9 @@ impl Identity {
     pub fn part(&self, part: &str) -> Self {
         match self {
             Self::Unique => Self::Unique,
-            Self::Session(id) => Self::Session(format!("{id}#{part}")),
-            Self::Global(id) => Self::Global(format!("{id}#{part}")),
-            Self::Thread(thread, name) => Self::Thread(thread.clone(), format!("{name}#{part}")),
+            Self::Session(id) => Self::Session(format!("{id}#{part}").into()),
+            Self::Global(id) => Self::Global(format!("{id}#{part}").into()),
+            Self::Thread(thread, name) => Self::Thread(thread.clone(), format!("{name}#{part}").into()),
         }
     }
 }
@@ -389,33 +390,33 @@ pub struct Turn {
     /// Which response it is.
     pub identity: Identity,
     /// The provider's id of the response.
-    pub message_id: Option<String>,
+    pub message_id: Option<Shared>,
     /// The provider's id of the request.
-    pub request_id: Option<String>,
+    pub request_id: Option<Shared>,
     /// Name or type of the agent that asked.
-    pub agent: Option<String>,
+    pub agent: Option<Word>,
     /// Id of that agent within the session.
-    pub agent_id: Option<String>,
+    pub agent_id: Option<Word>,
     /// Whether another agent than the main one asked.
     pub is_subagent: bool,
     /// Provider, as logged.
-    pub provider: Option<String>,
+    pub provider: Option<Word>,
     /// Model, as logged.
-    pub model: Option<String>,
+    pub model: Option<Word>,
     /// Reasoning effort or thinking level, as logged.
-    pub effort: Option<String>,
+    pub effort: Option<Word>,
     /// When it was answered.
     pub occurred_at: Option<Time>,
     /// How long that took.
     pub duration_ms: Option<i64>,
     /// Why it stopped, in the runtime's words.
-    pub stop_reason: Option<String>,
+    pub stop_reason: Option<Word>,
     /// Service tier, as logged.
-    pub service_tier: Option<String>,
+    pub service_tier: Option<Word>,
     /// Speed, as logged.
-    pub speed: Option<String>,
+    pub speed: Option<Word>,
     /// Where it was computed, as logged: some regions cost more. The tables have no column for it.
-    pub inference_geo: Option<String>,
+    pub inference_geo: Option<Word>,
     /// Size of the model's context window.
     pub context_window: Option<i64>,
     /// What it cost in tokens.
@@ -474,19 +475,19 @@ pub struct ToolCall {
     pub turn: Option<usize>,
     /// The message that holds the call, where call ids are known within their message only. Its turn may stand in another
     /// file.
-    pub message_id: Option<String>,
+    pub message_id: Option<Shared>,
     /// The runtime's id of the call.
-    pub call_id: String,
+    pub call_id: Shared,
     /// Name or type of the agent that called.
-    pub agent: Option<String>,
+    pub agent: Option<Word>,
     /// Whether that was another agent than the main one.
     pub is_subagent: bool,
     /// The runtime's own name of the tool.
-    pub tool: String,
+    pub tool: Word,
     /// The common word for its job.
-    pub category: Cow<'static, str>,
+    pub category: Word,
     /// The MCP server that offers it.
-    pub mcp_server: Option<String>,
+    pub mcp_server: Option<Word>,
     /// When it was called.
     pub occurred_at: Option<Time>,
     /// When its result came.
@@ -502,11 +503,11 @@ pub struct ToolCall {
     /// Length of its result in the log, in bytes.
     pub result_bytes: Option<i64>,
     /// What it worked on.
-    pub target: Option<String>,
+    pub target: Option<Shared>,
     /// Its arguments, where content is kept.
-    pub args: Option<String>,
+    pub args: Option<Shared>,
     /// Its result, where content is kept.
-    pub result: Option<String>,
+    pub result: Option<Shared>,
 }
 
 /// What was done to a file.
@@ -557,7 +558,7 @@ pub struct FileChange {
     /// When.
     pub occurred_at: Option<Time>,
     /// The file, as the call names it.
-    pub path: String,
+    pub path: Shared,
     /// What was done to it, where the log tells a new file from an old one.
     pub operation: Option<Operation>,
     /// Lines added.
@@ -609,13 +610,13 @@ pub struct Event {
     /// Where it was read.
     pub line: i64,
     /// The log's own id of the record: equal ids are copies. Without one, the time and the words decide.
-    pub key: Option<String>,
+    pub key: Option<Shared>,
     /// Index of its turn in [`SessionResult::turns`].
     pub turn: Option<usize>,
     /// The call that it belongs to.
-    pub call_id: Option<String>,
+    pub call_id: Option<Shared>,
     /// Name or type of the agent.
-    pub agent: Option<String>,
+    pub agent: Option<Word>,
     /// Whether that was another agent than the main one.
     pub is_subagent: bool,
     /// When.
@@ -623,9 +624,9 @@ pub struct Event {
     /// What.
     pub kind: EventKind,
     /// See the contract: it depends on the kind.
-    pub code: Option<String>,
+    pub code: Option<Word>,
     /// The log's words.
-    pub message: Option<String>,
+    pub message: Option<Shared>,
     /// Size of the context before a compaction.
     pub tokens_before: Option<i64>,
     /// Size of the context after it.
@@ -680,7 +681,7 @@ pub struct Total {
 #[serde(default)]
 pub struct ModelTotal {
     /// The model as the total names it.
-    pub model: Option<String>,
+    pub model: Option<Word>,
     /// Its tokens.
     pub tokens: Tokens,
     /// Its web searches.

@@ -3,6 +3,7 @@
 use crate::prices::Day;
 use crate::session::{CostParts, Event, FileChange, SessionResult, Tokens, ToolCall, Turn};
 use crate::source::Source;
+use crate::text::{Shared, Word};
 
 /// All tables. Rows point at their session and source by index.
 #[derive(Debug, Default)]
@@ -94,9 +95,9 @@ pub struct SessionRow {
     /// Index of the source where it was first read.
     pub source: usize,
     /// The main agent's model.
-    pub model: Option<String>,
+    pub model: Option<Word>,
     /// All models, sorted.
-    pub models: Vec<String>,
+    pub models: Vec<Word>,
     /// Working directory without worktree suffixes.
     pub project: Option<String>,
     /// In milliseconds.
@@ -217,7 +218,7 @@ pub struct ChangeRow {
     /// Number of its turn.
     pub turn: Option<i64>,
     /// The call that made it.
-    pub call_id: Option<String>,
+    pub call_id: Option<Shared>,
     /// What the log says.
     pub change: FileChange,
 }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::json::Raw;
 use crate::session::Operation;
+use crate::text::{Shared, Word};
 use crate::wire::{LateText, Text};
 
 /// The names of tools without `_` and `-`, in small letters, by the word for their job.
@@ -209,12 +210,12 @@ impl Arguments<'_> {
     }
 
     /// The type of the agent that the call starts.
-    pub fn agent(&self) -> Option<String> {
+    pub fn agent(&self) -> Option<Word> {
         self.subagent_type.owned()
     }
 
     /// The file's path, the URL's host, or the base name of the first program of a shell command.
-    pub fn target(&self, category: &str) -> Option<String> {
+    pub fn target(&self, category: &str) -> Option<Shared> {
         let commands = [self.command, self.cmd, self.keystrokes];
         let command = commands.into_iter().find(|it| !it.is_empty()).unwrap_or_default();
         match category {
@@ -224,13 +225,13 @@ impl Arguments<'_> {
             }
             "shell" if !command.is_empty() => program(&command.text()),
             "web" => self.url.some().and_then(host),
-            _ => self.file().map(str::to_owned),
+            _ => self.file().map(Shared::from),
         }
     }
 }
 
 /// The host of a URL, without user, port and a leading scheme.
-fn host(url: &str) -> Option<String> {
+fn host(url: &str) -> Option<Shared> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next()?;
     let host = authority.rsplit('@').next()?;
@@ -238,25 +239,25 @@ fn host(url: &str) -> Option<String> {
         .strip_prefix('[')
         .and_then(|it| it.split(']').next())
         .unwrap_or_else(|| host.split(':').next().unwrap_or(host));
-    (!host.is_empty()).then(|| host.to_ascii_lowercase())
+    (!host.is_empty()).then(|| host.to_ascii_lowercase().into())
 }
 
 /// Base name of the first program that a shell command runs, after `bash -lc`, `env`, `sudo`, `timeout`, assignments and
 /// `cd … &&`.
-pub fn program(command: &str) -> Option<String> {
+pub fn program(command: &str) -> Option<Shared> {
     program_within(command, 4)
 }
 
 /// [`program`] of a command that is already split into words.
-pub fn program_of_words(words: Vec<Text<'_>>) -> Option<String> {
+pub fn program_of_words(words: Vec<Text<'_>>) -> Option<Shared> {
     program_of(words.into_iter().filter_map(Text::into_inner).map(Token::Word), 4)
 }
 
-fn program_within(command: &str, depth: u32) -> Option<String> {
+fn program_within(command: &str, depth: u32) -> Option<Shared> {
     program_of(Tokens { rest: command }, depth)
 }
 
-fn program_of<'a>(tokens: impl Iterator<Item = Token<'a>>, depth: u32) -> Option<String> {
+fn program_of<'a>(tokens: impl Iterator<Item = Token<'a>>, depth: u32) -> Option<Shared> {
     let mut tokens = tokens.peekable();
     while let Some(token) = tokens.next() {
         let Token::Word(word) = token else { continue };
@@ -283,13 +284,13 @@ fn program_of<'a>(tokens: impl Iterator<Item = Token<'a>>, depth: u32) -> Option
             "bash" | "sh" | "zsh" | "dash" if depth > 0 => {
                 let runs_text = skip_options(&mut tokens, options_with_values(name));
                 if runs_text && let Some(Token::Word(script)) = tokens.next() {
-                    return program_within(&script, depth - 1).or_else(|| Some(name.to_owned()));
+                    return program_within(&script, depth - 1).or_else(|| Some(name.into()));
                 }
-                return Some(name.to_owned());
+                return Some(name.into());
             }
             _ if is_assignment(&word) => {}
             "" => {}
-            name => return Some(name.trim_start_matches('(').to_owned()).filter(|it| !it.is_empty()),
+            name => return Some(name.trim_start_matches('(')).filter(|it| !it.is_empty()).map(Shared::from),
         }
     }
     None

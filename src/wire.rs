@@ -37,8 +37,8 @@ impl<'a> Text<'a> {
     }
 
     /// [`Self::some`], owned.
-    pub fn owned(&self) -> Option<String> {
-        self.some().map(str::to_owned)
+    pub fn owned<T: for<'x> From<&'x str>>(&self) -> Option<T> {
+        self.some().map(T::from)
     }
 
     /// Whether a string stands there, even an empty one.

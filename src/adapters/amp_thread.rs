@@ -245,7 +245,8 @@ fn user(builder: &mut Builder, message: &Message<'_>) {
     let texts = message.content.blocks.iter().filter(|it| it.kind.as_str() == "text").map(|it| it.text.as_str());
     let text: String = message.content.text.as_deref().into_iter().chain(texts).collect();
     if !text.is_empty() {
-        let identity = message.message_id.whole().map_or(Identity::Unique, |it| Identity::Session(it.to_string()));
+        let identity =
+            message.message_id.whole().map_or(Identity::Unique, |it| Identity::Session(it.to_string().into()));
         builder.prompt_as(identity, Some(&text));
     }
 }
@@ -263,7 +264,7 @@ fn assistant(
     match &message.usage {
         Maybe::Present(usage) => {
             let name = message_id.map_or_else(|| format!("message {}", shown.len()), |it| it.to_string());
-            let index = builder.turn(Identity::Session(name), line);
+            let index = builder.turn(Identity::Session(name.into()), line);
             let counts = [
                 usage.input_tokens,
                 usage.output_tokens,
@@ -326,7 +327,7 @@ fn ledger(builder: &mut Builder, event: &LedgerEvent<'_>, line: i64, shown: &mut
     if tokens.total().is_none() {
         return;
     }
-    let identity = event.id.some().map_or(Identity::Unique, |id| Identity::Session(format!("ledger {id}")));
+    let identity = event.id.some().map_or(Identity::Unique, |id| Identity::Session(format!("ledger {id}").into()));
     let index = builder.turn(identity, line);
     let turn = &mut builder.session.turns[index];
     turn.model = event.model.owned();

@@ -21,6 +21,7 @@ use crate::session::{
     CallStatus, Cost, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total,
     TotalKind,
 };
+use crate::text::Word;
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
@@ -463,10 +464,10 @@ struct Trajectory {
     session: usize,
     /// It is a part of another agent's session.
     is_inner: bool,
-    trajectory_id: Option<String>,
+    trajectory_id: Option<Word>,
     /// Its agent's name, where another agent is the main one.
-    agent: Option<String>,
-    model: Option<String>,
+    agent: Option<Word>,
+    model: Option<Word>,
     counting: Counting,
     /// Sum over its steps.
     spent: Tokens,
@@ -607,13 +608,13 @@ impl Trajectory {
         let time = step.timestamp.0;
         let trajectory = self.trajectory_id.as_deref().unwrap_or_default();
         let name = format!("{trajectory} {} {:?} {}", step.step_id.text(), time.map(|it| it.0), counts_name(tokens));
-        let index = self.builder.turn(Identity::Session(name), line);
+        let index = self.builder.turn(Identity::Session(name.into()), line);
         let turn = &mut self.builder.session.turns[index];
         turn.agent.clone_from(&self.agent);
         turn.is_subagent = self.is_inner;
         turn.agent_id = self.trajectory_id.clone().filter(|_| self.is_inner);
         turn.model = step.model_name.owned().or_else(|| self.model.clone());
-        turn.effort = Some(step.reasoning_effort).filter(|it| !it.is_empty()).map(|it| it.text().into_owned());
+        turn.effort = Some(step.reasoning_effort).filter(|it| !it.is_empty()).map(|it| it.text().into());
         turn.occurred_at = time;
         turn.service_tier = metrics.extra.service_tier.owned();
         turn.speed = metrics.extra.speed.owned();
@@ -691,9 +692,9 @@ impl Trajectory {
             if name.is_empty() {
                 continue;
             }
-            self.builder.session.subagents.insert(name.to_owned());
+            self.builder.session.subagents.insert(name.into());
             let event = self.builder.event(EventKind::Subagent, line, time);
-            event.code = Some(reference.session(&own).to_owned());
+            event.code = Some(reference.session(&own).into());
             event.call_id = outcome.source_call_id.owned();
         }
     }

@@ -9,6 +9,7 @@ use crate::builder::Builder;
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::session::{CallStatus, EventKind, Identity, Operation, Tokens};
+use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Content, Count, Flag, LateText, Maybe, Number, Text};
@@ -248,7 +249,7 @@ pub(super) struct Origin<'a> {
 pub(super) struct Conversation {
     pub(super) builder: Builder,
     /// The type of agent that each call starts.
-    pub(super) agents: HashMap<String, String>,
+    pub(super) agents: HashMap<String, Word>,
 }
 
 impl Conversation {
@@ -261,7 +262,7 @@ impl Conversation {
         &mut self,
         message: &Message<'_>,
         origin: &Origin<'_>,
-        agent: Option<String>,
+        agent: Option<Word>,
         damage: &mut Damage,
     ) -> usize {
         let (line, time) = (origin.line, origin.time);
@@ -269,13 +270,13 @@ impl Conversation {
         let index = self.builder.turn(identity(message.id.some().or(origin.uuid)), line);
         let turn = &mut self.builder.session.turns[index];
         turn.message_id = turn.message_id.take().or_else(|| message.id.owned());
-        turn.request_id = turn.request_id.take().or_else(|| origin.request_id.map(str::to_owned));
+        turn.request_id = turn.request_id.take().or_else(|| origin.request_id.map(Shared::from));
         turn.model = turn.model.take().or_else(|| message.model.owned());
         turn.stop_reason = message.stop_reason.owned().or_else(|| turn.stop_reason.take());
         turn.occurred_at = turn.occurred_at.or(time);
         if index == known {
             turn.is_subagent = origin.is_subagent;
-            turn.agent_id = origin.agent_id.map(str::to_owned);
+            turn.agent_id = origin.agent_id.map(Word::new);
             turn.agent = agent;
         } else if !origin.is_subagent {
             // A side question replays the main agent's response: it stays the main agent's.
@@ -359,12 +360,12 @@ impl Conversation {
     }
 
     /// Notes the agent that a call started, and gives its type.
-    pub(super) fn subagent(&mut self, call_id: &str, line: i64, time: Option<Time>) -> Option<String> {
+    pub(super) fn subagent(&mut self, call_id: &str, line: i64, time: Option<Time>) -> Option<Word> {
         let agent = self.agents.get(call_id).cloned();
-        if self.builder.session.subagents.insert(call_id.to_owned()) {
+        if self.builder.session.subagents.insert(call_id.into()) {
             let event = self.builder.event(EventKind::Subagent, line, time);
-            event.code = Some(call_id.to_owned());
-            event.call_id = Some(call_id.to_owned());
+            event.code = Some(call_id.into());
+            event.call_id = Some(call_id.into());
             event.agent.clone_from(&agent);
         }
         agent
@@ -398,8 +399,8 @@ impl Conversation {
 fn identity(id: Option<&str>) -> Identity {
     match id {
         None => Identity::Unique,
-        Some(id) if id.starts_with("msg_") => Identity::Global(id.to_owned()),
-        Some(id) => Identity::Session(id.to_owned()),
+        Some(id) if id.starts_with("msg_") => Identity::Global(id.into()),
+        Some(id) => Identity::Session(id.into()),
     }
 }
 

@@ -19,6 +19,7 @@ use crate::json::Raw;
 use crate::lines::Line;
 use crate::rows::Rows;
 use crate::session::{EventKind, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind};
+use crate::text::Word;
 use crate::time::Time;
 use crate::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
 
@@ -274,7 +275,7 @@ impl Session {
             }
             "api_retry" | "api_error" => {
                 let event = self.conversation.builder.event(EventKind::Retry, line.number, time);
-                event.code = record.error_status.whole().map(|it| it.to_string());
+                event.code = record.error_status.whole().map(|it| it.to_string().into());
                 event.message = (!record.error.is_empty()).then(|| brief(&record.error.text()));
             }
             _ => {}
@@ -287,7 +288,7 @@ impl Session {
             // Written by the program, not by a model: an error of the API, or nothing.
             if !record.error.is_empty() {
                 let event = self.conversation.builder.event(EventKind::Error, line.number, time);
-                event.code = Some(record.error.text().into_owned());
+                event.code = Some(record.error.text().into());
                 event.message = message.content.blocks.iter().find_map(|it| it.text.some()).map(brief);
             }
             return;
@@ -462,7 +463,7 @@ fn origin<'a>(record: &'a Record<'a>, line: Line<'_>) -> Origin<'a> {
 
 /// The main agent's model, where only a result tells of it: `usage` is the main agent's, so it is the model whose tokens
 /// come nearest. The first key of `modelUsage` may be a side call's.
-fn main_model(models: &[ModelTotal], main: Option<Tokens>) -> Option<String> {
+fn main_model(models: &[ModelTotal], main: Option<Tokens>) -> Option<Word> {
     let distance = |it: &&ModelTotal| {
         let apart = |(a, b): (Option<i64>, Option<i64>)| a.unwrap_or(0).abs_diff(b.unwrap_or(0));
         it.tokens.kinds().into_iter().zip(main.unwrap_or_default().kinds()).map(apart).sum::<u64>()
@@ -481,7 +482,7 @@ fn model_total(model: &str, usage: &ModelUsage, damage: &mut Damage) -> ModelTot
         damage.note(Reason::NoUsage);
     }
     ModelTotal {
-        model: Some(model.to_owned()),
+        model: Some(model.into()),
         tokens: Tokens {
             input: usage.input_tokens.get(),
             output: usage.output_tokens.get(),

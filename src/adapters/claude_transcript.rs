@@ -18,6 +18,7 @@ use crate::json::Raw;
 use crate::lines::Line;
 use crate::rows::Rows;
 use crate::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows, Status};
+use crate::text::{Shared, Word};
 use crate::wire::{Count, Flag, Maybe, Number, Text, When};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -156,7 +157,7 @@ struct Transcript {
 struct Session {
     conversation: Conversation,
     /// The type of each agent, as the call that started it says.
-    types: BTreeMap<String, String>,
+    types: BTreeMap<String, Word>,
     /// Responses of the main agent, and those whose end the log shows.
     responses: usize,
     stopped: usize,
@@ -302,11 +303,11 @@ impl Session {
 
     /// An agent ran besides the main one.
     fn subagent(&mut self, agent_id: &str, call_id: Option<&str>, origin: &Origin<'_>) {
-        if self.conversation.builder.session.subagents.insert(agent_id.to_owned()) {
+        if self.conversation.builder.session.subagents.insert(agent_id.into()) {
             let event = self.conversation.builder.event(EventKind::Subagent, origin.line, origin.time);
-            event.key = Some(format!("agent {agent_id}"));
-            event.code = Some(agent_id.to_owned());
-            event.call_id = call_id.map(str::to_owned);
+            event.key = Some(format!("agent {agent_id}").into());
+            event.code = Some(agent_id.into());
+            event.call_id = call_id.map(Shared::from);
         }
     }
 
@@ -324,7 +325,8 @@ impl Session {
         let text = text.or_else(|| message.content.blocks.iter().find_map(|it| it.text.some()));
         let has_image = message.content.blocks.iter().any(|it| it.kind.as_str() == "image");
         if !is_machine && (text.is_some_and(is_human) || (text.is_none() && has_image)) {
-            let identity = record.uuid.owned().map_or(Identity::Unique, |it| Identity::Global(format!("prompt {it}")));
+            let identity =
+                record.uuid.some().map_or(Identity::Unique, |it| Identity::Global(format!("prompt {it}").into()));
             self.conversation.builder.prompt_as(identity, text);
         }
     }
@@ -352,7 +354,7 @@ impl Session {
             return;
         }
         let builder = &mut self.conversation.builder;
-        let index = builder.turn(Identity::Global(format!("last of {call_id}")), origin.line);
+        let index = builder.turn(Identity::Global(format!("last of {call_id}").into()), origin.line);
         let model = builder.session.turns.iter().rev().find(|it| it.agent_id.as_deref() == Some(agent_id));
         let model = model.and_then(|it| it.model.clone());
         let turn = &mut builder.session.turns[index];
@@ -362,7 +364,7 @@ impl Session {
         turn.tokens = tokens;
         turn.model = model;
         turn.is_subagent = true;
-        turn.agent_id = Some(agent_id.to_owned());
+        turn.agent_id = Some(agent_id.into());
         turn.occurred_at = origin.time;
     }
 
@@ -380,7 +382,7 @@ impl Session {
                 let error: ApiError<'_> = record.error.read();
                 let event = builder.event(EventKind::Retry, origin.line, origin.time);
                 event.key = record.uuid.owned();
-                event.code = error.status.get().map(|it| it.to_string());
+                event.code = error.status.get().map(|it| it.to_string().into());
                 event.message = error.message.some().or(record.content.some()).map(brief);
             }
             _ => {}
@@ -419,11 +421,11 @@ impl Session {
     fn finish(self) -> SessionResult {
         let mut session = self.conversation.builder.finish();
         for turn in &mut session.turns {
-            turn.agent = turn.agent_id.as_ref().and_then(|it| self.types.get(it).cloned());
+            turn.agent = turn.agent_id.as_ref().and_then(|it| self.types.get(it.as_str()).cloned());
         }
         let types = &self.types;
         for event in session.events.iter_mut().filter(|it| it.kind == EventKind::Subagent) {
-            event.agent = event.code.as_ref().and_then(|it| types.get(it).cloned());
+            event.agent = event.code.as_ref().and_then(|it| types.get(it.as_str()).cloned());
         }
         for index in 0..session.tool_calls.len() {
             let turn = session.tool_calls[index].turn.map(|it| &session.turns[it]);

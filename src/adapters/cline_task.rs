@@ -20,6 +20,7 @@ use crate::health::Reason;
 use crate::json::{self, Raw};
 use crate::lines::Line;
 use crate::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows, Status, Tokens};
+use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Content, Count, Flag, Number, Text, When};
@@ -316,7 +317,7 @@ impl Fold for Task {
     fn finish(self) -> Vec<SessionResult> {
         let Some(mut builder) = self.builder else { return Vec::new() };
         let mut models = self.models.into_iter();
-        builder.session.model = models.next().filter(|_| models.next().is_none());
+        builder.session.model = models.next().filter(|_| models.next().is_none()).map(Word::from);
         builder.session.under_reports |= self.is_open;
         match self.last {
             Last::Answer => builder.succeed(),
@@ -336,7 +337,7 @@ impl Fold for Task {
 impl Task {
     fn identity(&self, record: &Record<'_>) -> Identity {
         match self.first.zip(record.ts.0) {
-            Some((first, ts)) => Identity::Global(format!("{} {} {}", self.context.runtime, first.0, ts.0)),
+            Some((first, ts)) => Identity::Global(format!("{} {} {}", self.context.runtime, first.0, ts.0).into()),
             None => Identity::Unique,
         }
     }
@@ -466,7 +467,7 @@ impl Task {
                 builder.fail(None, words);
                 self.last = Last::Failed;
                 let event = builder.event(EventKind::Error, line, time);
-                event.code = Some(reason.to_owned());
+                event.code = Some(reason.into());
                 event.message = Some(brief(words));
             }
         }
@@ -512,14 +513,14 @@ impl Task {
                     let row = &mut builder.session.tool_calls[call];
                     match row.category.as_ref() {
                         "shell" => row.target = target.and_then(tools::program),
-                        "read" => row.target = target.map(str::to_owned),
+                        "read" => row.target = target.map(Shared::from),
                         "edit" | "write" => {
-                            row.target = target.map(str::to_owned);
+                            row.target = target.map(Shared::from);
                             if let Some(path) = target {
                                 builder.change(call, path, None, None, line, time);
                             }
                         }
-                        "mcp" => row.mcp_server = target.map(str::to_owned),
+                        "mcp" => row.mcp_server = target.map(Word::new),
                         _ => {}
                     }
                     let text = blocks.next_if(|(_, it)| it.kind.as_str() == "text").map(|(_, it)| it.text.as_str());
@@ -545,7 +546,7 @@ impl Task {
         };
         let session = &mut builder.session;
         session.cwd = session.cwd.take().or_else(cwd);
-        session.agent = between("<slug>", "</slug>").or(session.agent.take());
+        session.agent = between("<slug>", "</slug>").map(Word::from).or(session.agent.take());
     }
 }
 

@@ -10,6 +10,7 @@ use super::Damage;
 use crate::builder::Builder;
 use crate::json::Raw;
 use crate::session::{Identity, Operation, Tokens};
+use crate::text::Word;
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Count, Flag, Maybe, Text};
@@ -164,10 +165,10 @@ impl Running {
 /// What the next response will be known by, from the records before it.
 #[derive(Debug, Default)]
 pub(super) struct Next {
-    pub(super) model: Option<String>,
-    pub(super) effort: Option<String>,
-    pub(super) service_tier: Option<String>,
-    pub(super) provider: Option<String>,
+    pub(super) model: Option<Word>,
+    pub(super) effort: Option<Word>,
+    pub(super) service_tier: Option<Word>,
+    pub(super) provider: Option<Word>,
     pub(super) context_window: Option<i64>,
     pub(super) total: Running,
     /// Calls since the last response: it is the next one that made them.

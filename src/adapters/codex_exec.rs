@@ -3,8 +3,6 @@
 //! `turn.completed.usage` is the thread's running total, and its input includes what was cached (accounting B13, B16). The
 //! stream names no model, no folder, no time and no cost. Item ids begin at `item_0` in every recording.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
@@ -219,7 +217,7 @@ impl Recording {
             // A warning (deprecation, another model, an unknown one), not a failed run (B16).
             "error" if is_completed => {
                 let event = self.builder.event(EventKind::Error, line.number, None);
-                event.code = Some("warning".to_owned());
+                event.code = Some("warning".into());
                 event.message = item.message.some().map(brief);
                 return;
             }
@@ -227,7 +225,7 @@ impl Recording {
         };
         let call = self.builder.call(item.id.as_str(), tool, line.number, None);
         let row = &mut self.builder.session.tool_calls[call];
-        row.category = Cow::Borrowed(category);
+        row.category = category.into();
         row.mcp_server = item.server.owned().or_else(|| row.mcp_server.take());
         match item.kind.as_str() {
             "command_execution" => {
@@ -239,9 +237,9 @@ impl Recording {
             "collab_tool_call" => {
                 self.builder.arguments(call, item.prompt);
                 for child in item.receiver_thread_ids.iter().filter_map(Text::some) {
-                    if self.builder.session.subagents.insert(child.to_owned()) {
+                    if self.builder.session.subagents.insert(child.into()) {
                         let event = self.builder.event(EventKind::Subagent, line.number, None);
-                        event.code = Some(child.to_owned());
+                        event.code = Some(child.into());
                         event.call_id = item.id.owned();
                     }
                 }

@@ -161,7 +161,7 @@ impl Fold for Legacy {
             run.builder.session.session_id = hashed_id(line.bytes);
         }
         let Some(message) = message else {
-            run.builder.prompt_as(Identity::Session(hashed_id(line.bytes)), record.prompt.some());
+            run.builder.prompt_as(Identity::Session(hashed_id(line.bytes).into()), record.prompt.some());
             return Seen::Known;
         };
         let seen = run.message(message, line, damage);
@@ -249,7 +249,7 @@ impl Run {
         let counted = Counted { window, line: line.number, time: None };
         // The thread's totals grow with each response: they name it.
         self.next.add(&mut self.builder, spent, counted, |_, reached, _| {
-            Identity::Session(format!("{:?} {:?}", reached.kinds(), reached.reasoning))
+            Identity::Session(format!("{:?} {:?}", reached.kinds(), reached.reasoning).into())
         });
     }
 

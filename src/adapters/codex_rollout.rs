@@ -19,6 +19,7 @@ use crate::health::Reason;
 use crate::json::{self, Raw};
 use crate::lines::Line;
 use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
+use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::wire::{Content, Count, Flag, LateText, Maybe, Number, Pairs, Text, When, by_type};
 
@@ -378,7 +379,7 @@ struct Thread {
     /// Hash of the first record. Where it comes again, the whole recording does.
     first: u64,
     /// The thread that the first of the records come from: this one, or the one that it was forked from.
-    root: String,
+    root: Shared,
     so_far: SoFar,
     /// What was typed, for versions without events.
     typed: Vec<(Identity, String)>,
@@ -405,13 +406,13 @@ struct SoFar {
     /// Responses that were recorded and that no total has told yet.
     recorded: Vec<Recorded>,
     /// Responses that made a compaction and were not recorded yet.
-    compacting: HashSet<String>,
+    compacting: HashSet<Shared>,
     prompts: usize,
 }
 
 /// A `token_usage_record`: what one response spent.
 struct Recorded {
-    id: String,
+    id: Shared,
     tokens: Tokens,
     line: i64,
     time: Option<Time>,
@@ -487,7 +488,7 @@ impl Thread {
     fn new(context: &Context, id: String, line: Line<'_>) -> Self {
         Self {
             first: XxHash3_64::oneshot(line.bytes),
-            root: id.clone(),
+            root: id.as_str().into(),
             builder: Builder::new(context, id, line.number),
             so_far: SoFar::default(),
             typed: Vec::new(),
@@ -500,14 +501,14 @@ impl Thread {
         let session = &mut self.builder.session;
         if meta.id.some().is_some_and(|it| it != session.session_id) {
             // The thread that the next records come from. The last one is the oldest.
-            meta.id.as_str().clone_into(&mut self.root);
+            self.root = meta.id.as_str().into();
             session.parent_session_id = session.parent_session_id.take().or_else(|| meta.id.owned());
             return;
         }
         let parent = meta.forked_from_id.some().or(meta.source.subagent.thread_spawn.parent_thread_id.some());
         if let Some(parent) = parent.filter(|it| *it != session.session_id) {
             session.parent_session_id = Some(parent.to_owned());
-            parent.clone_into(&mut self.root);
+            self.root = parent.into();
         }
         session.cwd = meta.cwd.owned().or_else(|| session.cwd.take());
         session.git_branch = meta.git.branch.owned().or_else(|| session.git_branch.take());
@@ -568,7 +569,7 @@ impl Thread {
                 }
                 let row = self.builder.event(EventKind::Error, line.number, time);
                 row.message = it.message.some().map(brief);
-                row.code = it.codex_error_info.len().map(|_| brief(&code));
+                row.code = it.codex_error_info.len().map(|_| Word::new(&brief(&code)));
             }
             Payload::StreamError(it) => {
                 self.builder.event(EventKind::Retry, line.number, time).message = it.message.some().map(brief);
@@ -607,7 +608,7 @@ impl Thread {
             for call in calls {
                 name.write(builder.session.tool_calls[*call].call_id.as_bytes());
             }
-            Identity::Thread(root.clone(), format!("Some({}) {:x}", counts_name(reached), name.finish()))
+            Identity::Thread(root.clone(), format!("Some({}) {:x}", counts_name(reached), name.finish()).into())
         });
         let recorded = &mut self.so_far.recorded;
         if let Some(known) = recorded.iter().find(|it| it.tokens == spent.response) {
@@ -640,13 +641,13 @@ impl Thread {
                 let recorded = self.so_far.recorded.remove(index);
                 self.compaction(recorded);
             }
-            None => drop(self.so_far.compacting.insert(id.to_owned())),
+            None => drop(self.so_far.compacting.insert(id.into())),
         }
     }
 
     fn compaction(&mut self, recorded: Recorded) {
         let Recorded { id, tokens, line, time } = recorded;
-        let index = self.builder.turn(Identity::Global(format!("codex response {id}")), line);
+        let index = self.builder.turn(Identity::Global(format!("codex response {id}").into()), line);
         let turn = &mut self.builder.session.turns[index];
         turn.message_id = Some(id);
         turn.tokens = tokens;
@@ -728,7 +729,7 @@ impl Thread {
     fn prompt_identity(&mut self, text: &str) -> Identity {
         self.so_far.prompts += 1;
         let name = format!("user {} {:x}", self.so_far.prompts, XxHash3_64::oneshot(text.as_bytes()));
-        Identity::Thread(self.root.clone(), name)
+        Identity::Thread(self.root.clone(), name.into())
     }
 
     fn call(&mut self, item: &Call<'_>, tool: &str, line: Line<'_>, time: Option<Time>) -> usize {
@@ -874,7 +875,7 @@ impl Thread {
             self.builder.session.status = Status::Unknown;
         }
         let session = &mut self.builder.session;
-        session.continues = Some(self.root).filter(|it| *it != session.session_id);
+        session.continues = Some(self.root.to_string()).filter(|it| *it != session.session_id);
         self.builder.finish()
     }
 }

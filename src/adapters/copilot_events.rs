@@ -19,6 +19,7 @@ use crate::rows::Rows;
 use crate::session::{
     CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, TotalKind,
 };
+use crate::text::Word;
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
@@ -373,16 +374,16 @@ impl Fold for Events {
 /// An agent that speaks.
 #[derive(Debug, Clone, Default)]
 struct Agent {
-    id: Option<String>,
-    name: Option<String>,
+    id: Option<Word>,
+    name: Option<Word>,
 }
 
 struct Session {
     builder: Builder,
     seen: HashSet<u64>,
     /// What the main agent was last set to.
-    model: Option<String>,
-    effort: Option<String>,
+    model: Option<Word>,
+    effort: Option<Word>,
     /// Started agents, by each id that their records may carry.
     agents: HashMap<String, Agent>,
     /// Calls that wait for permission, by the id of the request.
@@ -442,7 +443,7 @@ impl Session {
                 let agent = self.agent(record);
                 let event = self.builder.event(EventKind::Error, line.number, time);
                 event.key = record.id.owned();
-                event.code = Some("subagent.failed".to_owned());
+                event.code = Some("subagent.failed".into());
                 event.message = Some(brief(&data.error.text()));
                 event.call_id = data.tool_call_id.owned();
                 (event.agent, event.is_subagent) = (data.agent_name.owned().or(agent.and_then(|it| it.name)), true);
@@ -489,7 +490,7 @@ impl Session {
     /// The agent of a record; `None` for the main one.
     fn agent(&self, record: &Record<'_>) -> Option<Agent> {
         let id = record.agent_id.some().or(record.data.parent_tool_call_id.some())?;
-        Some(self.agents.get(id).cloned().unwrap_or_else(|| Agent { id: Some(id.to_owned()), name: None }))
+        Some(self.agents.get(id).cloned().unwrap_or_else(|| Agent { id: Some(id.into()), name: None }))
     }
 
     fn user(&mut self, record: &Record<'_>, line: Line<'_>) {
@@ -500,7 +501,7 @@ impl Session {
             && !data.is_autopilot_continuation.is_true()
             && !record.agent_id.is_some();
         if is_human {
-            let identity = Identity::Session(record.id.owned().unwrap_or_else(|| hashed_id(line.bytes)));
+            let identity = Identity::Session(record.id.owned().unwrap_or_else(|| hashed_id(line.bytes)).into());
             self.builder.prompt_as(identity, data.content.some());
         }
     }
@@ -515,7 +516,7 @@ impl Session {
         }
         // A long response is written in several messages, which share the provider's id.
         let id = [&data.api_call_id, &data.message_id, &record.id].into_iter().find_map(|it| it.some());
-        let identity = id.map_or(Identity::Unique, |it| Identity::Session(it.to_owned()));
+        let identity = id.map_or(Identity::Unique, |it| Identity::Session(it.into()));
         let index = self.builder.turn(identity, line.number);
         let model = data.model.owned().or_else(|| self.model.clone().filter(|_| agent.is_none()));
         let effort = self.effort.clone().filter(|_| agent.is_none());
@@ -618,7 +619,7 @@ impl Session {
 
     fn subagent(&mut self, record: &Record<'_>, line: Line<'_>) {
         let data = &record.data;
-        let Some(id) = record.agent_id.owned().or_else(|| data.tool_call_id.owned()) else { return };
+        let Some(id) = record.agent_id.owned::<Word>().or_else(|| data.tool_call_id.owned()) else { return };
         let agent = Agent { id: Some(id.clone()), name: data.agent_name.owned() };
         for key in [&record.agent_id, &data.tool_call_id].into_iter().filter_map(Text::owned) {
             self.agents.insert(key, agent.clone());
@@ -643,7 +644,7 @@ impl Session {
             Maybe::Present(usage) => {
                 let id = data.request_id.some().or(record.id.some());
                 let index =
-                    self.builder.turn(id.map_or(Identity::Unique, |it| Identity::Session(it.to_owned())), line.number);
+                    self.builder.turn(id.map_or(Identity::Unique, |it| Identity::Session(it.into())), line.number);
                 let turn = &mut self.builder.session.turns[index];
                 turn.request_id = data.request_id.owned();
                 turn.occurred_at = time;
@@ -743,7 +744,7 @@ impl Session {
         let told = totals.iter().fold(0, |sum, (_, it)| output(sum, *it));
         let shown = turns.iter().fold(0, |sum, it| output(sum, it.tokens));
         for (model, tokens) in totals.iter().filter(|(_, it)| *it != Tokens::UNKNOWN) {
-            spend(&mut self.spent, Some((*model).to_owned()), *tokens);
+            spend(&mut self.spent, Some((*model).into()), *tokens);
         }
         for turn in turns.iter_mut().filter(|it| !is_told(it.model.as_deref())) {
             if told > 0 && told >= shown {
@@ -780,7 +781,7 @@ impl Session {
 }
 
 /// Adds tokens to those of their model.
-fn spend(spent: &mut Vec<ModelTotal>, model: Option<String>, tokens: Tokens) {
+fn spend(spent: &mut Vec<ModelTotal>, model: Option<Word>, tokens: Tokens) {
     if let Some(known) = spent.iter_mut().find(|it| it.model == model) {
         known.tokens = known.tokens.plus(tokens);
     } else {

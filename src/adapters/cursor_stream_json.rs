@@ -18,6 +18,7 @@ use crate::lines::Line;
 use crate::session::{
     CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Tokens, Total, TotalKind,
 };
+use crate::text::Word;
 use crate::time::Time;
 use crate::tools::{self, Arguments};
 use crate::wire::{Content, Count, Flag, Maybe, Number, Pairs, Text, When};
@@ -317,17 +318,14 @@ impl Process {
             self.builder.session.tool_calls[call].turn = Some(turn);
         }
         let arguments = self.builder.arguments(call, args);
-        if category == "subagent" && self.builder.session.subagents.insert(id.clone()) {
+        if category == "subagent" && self.builder.session.subagents.insert(id.as_str().into()) {
             let event = self.builder.event(EventKind::Subagent, line.number, time);
-            event.code = Some(id.clone());
-            event.call_id = Some(id);
+            event.code = Some(id.as_str().into());
+            event.call_id = Some(id.into());
             // A word, or an object whose one key is the word.
             let kinds: Pairs<'_, Raw<'_>> = own.subagent_type.read();
-            event.agent = kinds
-                .0
-                .first()
-                .map(|(it, _)| it.clone().into_owned())
-                .or_else(|| own.subagent_type.read::<Text<'_>>().owned());
+            event.agent =
+                kinds.0.first().map(|(it, _)| Word::new(it)).or_else(|| own.subagent_type.read::<Text<'_>>().owned());
         }
         if record.subtype.as_str() == "completed" {
             self.call_result(call, key, &inner, &arguments, line, time);

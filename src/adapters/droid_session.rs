@@ -256,7 +256,7 @@ impl Droid {
                 if is_shown && !text.is_empty() {
                     self.ended = None;
                     let identity =
-                        record.id.some().map_or(Identity::Unique, |id| Identity::Global(format!("droid {id}")));
+                        record.id.some().map_or(Identity::Unique, |id| Identity::Global(format!("droid {id}").into()));
                     builder.prompt_as(identity, Some(&text));
                 }
             }

@@ -14,6 +14,7 @@ use crate::json::Raw;
 use crate::lines::Line;
 use crate::rows::Rows;
 use crate::session::{CallStatus, Cost, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
+use crate::text::Word;
 use crate::tools;
 use crate::wire::{Count, Flag, Maybe, Number, Text, When};
 
@@ -124,8 +125,8 @@ struct Events {
 
 struct Run {
     builder: Builder,
-    model: Option<String>,
-    effort: Option<String>,
+    model: Option<Word>,
+    effort: Option<Word>,
     /// The number that the log gives to the turn of each call.
     turn_of_call: Vec<(usize, i64)>,
     /// The first response of each turn's number.
@@ -177,7 +178,7 @@ impl Run {
             "llm_call" => {
                 self.model = record.model_name.owned();
                 // A word, or an object of the provider's.
-                self.effort = (!record.reasoning.is_empty()).then(|| record.reasoning.text().into_owned());
+                self.effort = (!record.reasoning.is_empty()).then(|| record.reasoning.text().into());
             }
             "assistant_text" => builder.say(record.text.as_str()),
             "usage" => self.usage(record, line, damage),
@@ -209,13 +210,13 @@ impl Run {
                 event.tokens_after = record.after_tokens.get();
             }
             "subagent_start" => {
-                builder.session.subagents.insert(record.child_run_id.as_str().to_owned());
+                builder.session.subagents.insert(record.child_run_id.as_str().into());
                 let event = builder.event(EventKind::Subagent, number, time);
                 event.code = record.child_run_id.owned();
                 event.agent = record.agent_id.owned();
             }
-            "input_validated" => builder.event(EventKind::Validation, number, time).code = Some("input".to_owned()),
-            "output_validated" => builder.event(EventKind::Validation, number, time).code = Some("output".to_owned()),
+            "input_validated" => builder.event(EventKind::Validation, number, time).code = Some("input".into()),
+            "output_validated" => builder.event(EventKind::Validation, number, time).code = Some("output".into()),
             "output_retry" => builder.event(EventKind::Retry, number, time).message = record.reason.some().map(brief),
             "error" => {
                 let message = record.message.some().unwrap_or(record.tag.as_str());
@@ -242,7 +243,7 @@ impl Run {
         let cost = money(usage.cost_usd, damage);
         // A run's log may hold the run twice: its usage is known by time, turn and size.
         let key = format!("{:?} {:?} {input:?} {output:?}", record.ts.0.map(|it| it.0), record.turn.get());
-        let index = self.builder.turn(Identity::Session(key), line.number);
+        let index = self.builder.turn(Identity::Session(key.into()), line.number);
         let turn = &mut self.builder.session.turns[index];
         turn.tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };
         turn.model.clone_from(&self.model);

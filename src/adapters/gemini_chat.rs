@@ -351,7 +351,7 @@ impl Chat {
                 self.last = Last::Prompt;
                 // What a compaction puts in place of the history was typed by nobody.
                 if !is_history && let Some(text) = text_of(message.content).filter(|it| !it.is_empty()) {
-                    let identity = if id.is_empty() { Identity::Unique } else { Identity::Session(id.to_owned()) };
+                    let identity = if id.is_empty() { Identity::Unique } else { Identity::Session(id.into()) };
                     let typed = text_of(message.display_content).filter(|it| !it.is_empty()).unwrap_or(text);
                     self.builder.prompt_as(identity, Some(&typed));
                 }
@@ -394,7 +394,7 @@ impl Chat {
         };
         // What the runtime itself puts into the model's mouth, such as the answer to a summary, names no model.
         let turn = (usage.is_some() || message.model.some().is_some()).then(|| {
-            let identity = if id.is_empty() { Identity::Unique } else { Identity::Session(id.to_owned()) };
+            let identity = if id.is_empty() { Identity::Unique } else { Identity::Session(id.into()) };
             let index = self.builder.turn(identity, line);
             let turn = &mut self.builder.session.turns[index];
             turn.message_id = message.id.owned();
@@ -442,9 +442,9 @@ impl Chat {
         }
         if let Some(agent) = it.agent_id.some() {
             self.builder.session.tool_calls[call].category = "subagent".into();
-            if self.builder.session.subagents.insert(agent.to_owned()) {
+            if self.builder.session.subagents.insert(agent.into()) {
                 let event = self.builder.event(EventKind::Subagent, line, time);
-                event.code = Some(agent.to_owned());
+                event.code = Some(agent.into());
                 event.call_id = it.id.owned();
                 event.turn = turn;
             }

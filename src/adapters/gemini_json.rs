@@ -16,6 +16,7 @@ use crate::lines::Line;
 use crate::session::{
     CallStatus, EventKind, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, TotalKind,
 };
+use crate::text::Word;
 use crate::time::Time;
 use crate::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
 
@@ -335,9 +336,9 @@ impl Fold for Outputs {
 
 impl Stats<'_> {
     /// The model that answered the main agent most often, the later on a tie; without roles, the one that answered most.
-    fn main_model(&self) -> Option<String> {
+    fn main_model(&self) -> Option<Word> {
         let requests = |it: &Model| (it.roles.main.get().map(|it| it.requests.get()), it.api.requests.get());
-        self.models.0.iter().max_by_key(|(_, it)| requests(it)).map(|(model, _)| model.clone().into_owned())
+        self.models.0.iter().max_by_key(|(_, it)| requests(it)).map(|(model, _)| Word::new(model))
     }
 
     fn total(&self, line: Line<'_>, has_answer: bool, damage: &mut Damage) -> Total {
@@ -357,7 +358,7 @@ impl Stats<'_> {
                     Tokens::UNKNOWN
                 }
             };
-            total.models.push(ModelTotal { model: Some(model.clone().into_owned()), tokens, ..ModelTotal::default() });
+            total.models.push(ModelTotal { model: Some(Word::new(model)), tokens, ..ModelTotal::default() });
         }
         doubt_zeros(&mut total.models, has_answer);
         let sum = |of: fn(&Api) -> Option<i64>| {
@@ -496,7 +497,7 @@ impl Process {
             Maybe::Present(stats) => {
                 if let [(model, _)] = stats.models.0.as_slice() {
                     // The start may have named an alias, such as `auto`.
-                    self.builder.session.model = Some(model.clone().into_owned());
+                    self.builder.session.model = Some(Word::new(model));
                 }
                 let total = self.total(stats, line, time, damage);
                 self.builder.session.totals.push(total);
@@ -521,7 +522,7 @@ impl Process {
             .0
             .iter()
             .map(|(model, counts)| ModelTotal {
-                model: Some(model.clone().into_owned()),
+                model: Some(Word::new(model)),
                 tokens: counts.tokens(damage),
                 ..ModelTotal::default()
             })

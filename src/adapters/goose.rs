@@ -11,8 +11,6 @@
 //! files into the database and leaves them: the sums are named by the session and its first message, so they count once.
 //! The ids are a day and a number, known on one machine only.
 
-use std::borrow::Cow;
-
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
 
@@ -26,6 +24,7 @@ use crate::rows::Rows;
 use crate::session::{
     CallStatus, Cost, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, Turn,
 };
+use crate::text::Word;
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
@@ -306,7 +305,7 @@ struct Session {
     line: i64,
     end: i64,
     is_subagent: bool,
-    provider: Option<String>,
+    provider: Option<Word>,
     /// The sums, and what is said to have cost.
     whole: (Tokens, Option<f64>),
     /// The last request, where there are no sums.
@@ -436,10 +435,10 @@ impl Session {
         self.builder.saw(time);
         if record.is_compaction.0 == Some(1.0) {
             let event = self.builder.event(EventKind::Compaction, line.number, time);
-            event.key = Some(format!("compaction {row} {:?}", time.map(|it| it.0)));
+            event.key = Some(format!("compaction {row} {:?}", time.map(|it| it.0)).into());
         }
         // The same row of another machine's session of that id is another one.
-        let identity = Identity::Session(format!("{row} {:?} {}", time.map(|it| it.0), counts_name(tokens)));
+        let identity = Identity::Session(format!("{row} {:?} {}", time.map(|it| it.0), counts_name(tokens)).into());
         let index = self.builder.turn(identity, line.number);
         let turn = &mut self.builder.session.turns[index];
         turn.model = record.model.owned();
@@ -482,7 +481,7 @@ impl Session {
                     // A message that is imported gets another id.
                     let text = said.map_or("", |it| it.text.as_str());
                     let identity = hashed_id(format!("{:?} {text}", time.map(|it| it.0)).as_bytes());
-                    let identity = Identity::Session(identity);
+                    let identity = Identity::Session(identity.into());
                     self.builder.prompt_as(identity, said.and_then(|it| it.text.some()));
                 }
             }
@@ -507,7 +506,7 @@ impl Session {
                 }
                 for _ in of_kind("conversationCompacted") {
                     let event = self.builder.event(EventKind::Compaction, line.number, time);
-                    event.key = Some(format!("compaction {name}"));
+                    event.key = Some(format!("compaction {name}").into());
                 }
             }
             _ => {}
@@ -529,8 +528,8 @@ impl Session {
             _ => tools::category(tool),
         };
         let is_mcp = category == "other" && !extension.is_empty();
-        row.category = Cow::Borrowed(if is_mcp { "mcp" } else { category });
-        row.mcp_server = Some(extension.to_owned()).filter(|it| !it.is_empty());
+        row.category = Word::new(if is_mcp { "mcp" } else { category });
+        row.mcp_server = Some(extension).filter(|it| !it.is_empty()).map(Word::new);
         if block.tool_call.status.as_str() == "error" {
             // The model's call could not be read.
             self.builder.result(index, block.tool_call.error, time, CallStatus::Error);
@@ -576,7 +575,7 @@ impl Session {
             session.under_reports = true;
             session.turns.push(Box::new(Turn {
                 line,
-                identity: Identity::Session("last".to_owned()),
+                identity: Identity::Session("last".into()),
                 provider,
                 model: session.model.clone(),
                 occurred_at: session.ended_at,

@@ -14,6 +14,7 @@ use crate::health::Reason;
 use crate::json::{self, Raw};
 use crate::lines::Line;
 use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Tokens};
+use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
@@ -167,8 +168,8 @@ struct Display<'a> {
 /// Who speaks.
 #[derive(Debug, Clone, Default)]
 struct Agent {
-    id: Option<String>,
-    kind: Option<String>,
+    id: Option<Word>,
+    kind: Option<Word>,
 }
 
 struct Wire {
@@ -200,7 +201,7 @@ impl Fold for Wire {
         let name = || context.folder_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string());
         let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(&context, name(), line.number));
         builder.saw(record.timestamp.0);
-        let agent = context.agent_id.map(|it| Agent { id: Some(it.to_string()), kind: None });
+        let agent = context.agent_id.map(|it| Agent { id: Some(it.to_string().into()), kind: None });
         let seen = self.message(&mut builder, &record.message, agent.as_ref(), line.number, record.timestamp.0, damage);
         builder.name_events(None, line.bytes);
         self.builder = Some(builder);
@@ -236,7 +237,7 @@ impl Wire {
                 (self.step, self.is_failed) = (None, false);
                 let parts = it.user_input.blocks.iter().map(|it| it.text.as_str());
                 let text: String = it.user_input.text.as_deref().into_iter().chain(parts).collect();
-                let identity = time.map_or(Identity::Unique, |it| Identity::Global(format!("kimi {}", it.0)));
+                let identity = time.map_or(Identity::Unique, |it| Identity::Global(format!("kimi {}", it.0).into()));
                 builder.prompt_as(identity, Some(&text));
             }
             "StepBegin" if is_main => (self.step, self.is_failed) = (None, false),
@@ -259,18 +260,18 @@ impl Wire {
                 let agent = Agent { id: it.agent_id.owned(), kind: it.subagent_type.owned() };
                 let parent = it.parent_tool_call_id.some().or_else(|| it.task_tool_call_id.some());
                 if let Some(id) = it.agent_id.some().or(parent)
-                    && builder.session.subagents.insert(id.to_owned())
+                    && builder.session.subagents.insert(id.into())
                 {
                     let event = builder.event(EventKind::Subagent, line, time);
-                    event.code = Some(id.to_owned());
-                    event.call_id = parent.map(str::to_owned);
+                    event.code = Some(id.into());
+                    event.call_id = parent.map(Shared::from);
                 }
                 let inner: Message<'_> = it.event.read();
                 self.message(builder, &inner, Some(&agent), line, time, damage);
             }
             "StepRetry" => {
                 let event = builder.event(EventKind::Retry, line, time);
-                event.code = it.status_code.whole().map(|it| it.to_string());
+                event.code = it.status_code.whole().map(|it| it.to_string().into());
                 event.message = it.error_type.some().map(brief);
                 event.is_subagent = !is_main;
             }
@@ -315,8 +316,8 @@ impl Wire {
         // Gateways use ids again: what a response cost is a part of its name.
         let name = |id: &str| format!("{id} {}", counts_name(tokens));
         let identity = match (it.message_id.some(), time) {
-            (Some(id), _) => Identity::Global(name(id)),
-            (None, Some(time)) => Identity::Global(name(&time.0.to_string())),
+            (Some(id), _) => Identity::Global(name(id).into()),
+            (None, Some(time)) => Identity::Global(name(&time.0.to_string()).into()),
             (None, None) => Identity::Unique,
         };
         let index = builder.turn(identity, line);

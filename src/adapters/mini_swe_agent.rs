@@ -394,7 +394,7 @@ impl Run {
         // Servers exist that give every response the same id: the time tells them apart, or else the place.
         let time = message.time();
         let mark = time.map_or_else(|| format!("#{index}"), |it| it.0.to_string());
-        let turn_index = self.builder.turn(Identity::Session(format!("{} {mark}", id.as_str())), line);
+        let turn_index = self.builder.turn(Identity::Session(format!("{} {mark}", id.as_str()).into()), line);
         let turn = &mut self.builder.session.turns[turn_index];
         match usage {
             Maybe::Absent => {}
@@ -476,7 +476,7 @@ impl Run {
         // The first is the task; what follows are results and complaints of the agent's own rules.
         if self.prompts == 0 || interrupt.starts_with("User") {
             self.prompts += 1;
-            self.builder.prompt_as(Identity::Session(format!("#{index}")), Some(&message.text()));
+            self.builder.prompt_as(Identity::Session(format!("#{index}").into()), Some(&message.text()));
         } else if !self.open_calls.is_empty() {
             let call = self.open_calls.remove(0);
             self.result(call, message);
@@ -553,8 +553,8 @@ impl Run {
                 };
                 self.builder.fail_as(kind, words);
                 let event = self.builder.event(EventKind::Error, line, None);
-                event.key = Some("exit".to_owned());
-                event.code = Some(status.to_owned());
+                event.key = Some("exit".into());
+                event.code = Some(status.into());
                 event.message = Some(brief(words));
             }
         }

@@ -226,7 +226,7 @@ impl Session {
         let run = &self.runs[index];
         if run.is_of_human {
             // Another attempt is made at the same prompt.
-            self.builder.prompt_as(Identity::Session(format!("run {}", run.id)), data.prompt.some());
+            self.builder.prompt_as(Identity::Session(format!("run {}", run.id).into()), data.prompt.some());
         }
     }
 

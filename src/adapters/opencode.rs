@@ -11,6 +11,7 @@ use crate::builder::{Builder, brief};
 use crate::errors::ErrorKind;
 use crate::json::Raw;
 use crate::session::{CallStatus, Cost, Event, EventKind, Identity, Operation, Status, Tokens, Turn};
+use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
@@ -289,7 +290,8 @@ impl Info<'_> {
         session.runtime_version = self.version.owned();
         session.cwd = self.directory.owned();
         session.agent = self.agent.owned();
-        session.parent_session_id = self.parent_id.owned().filter(|it| is_real(it) && *it != session.session_id);
+        session.parent_session_id =
+            self.parent_id.some().filter(|it| is_real(it) && *it != session.session_id).map(str::to_owned);
     }
 }
 
@@ -307,7 +309,7 @@ impl<'a> Message<'a> {
     }
 
     /// The agent that answers; `mode` in older versions.
-    pub(super) fn agent(&self) -> Option<String> {
+    pub(super) fn agent(&self) -> Option<Word> {
         self.agent.owned().or_else(|| self.mode.owned())
     }
 
@@ -323,9 +325,9 @@ impl<'a> Message<'a> {
         match self.time.start() {
             Some(time) => {
                 let counts = [usage.input, usage.output, usage.reasoning, usage.cache.read, usage.cache.write];
-                Identity::Global(format!("opencode {} {:?}", time.0, counts.map(Count::get)))
+                Identity::Global(format!("opencode {} {:?}", time.0, counts.map(Count::get)).into())
             }
-            None if is_real(id) => Identity::Session(id.to_owned()),
+            None if is_real(id) => Identity::Session(id.into()),
             None => Identity::Unique,
         }
     }
@@ -346,7 +348,7 @@ impl<'a> Message<'a> {
         **turn = Turn {
             line: turn.line,
             identity: std::mem::take(&mut turn.identity),
-            message_id: self.id.owned().filter(|it| is_real(it)),
+            message_id: self.id.some().filter(|it| is_real(it)).map(Shared::from),
             agent: self.agent(),
             provider: self.provider_id.owned(),
             model: self.model_id.owned(),
@@ -398,7 +400,7 @@ impl<'a> Message<'a> {
     /// The name of a prompt, which forks and exports leave as it is.
     pub(super) fn prompt_identity(&self) -> Identity {
         match self.time.start() {
-            Some(time) => Identity::Global(format!("opencode user {}", time.0)),
+            Some(time) => Identity::Global(format!("opencode user {}", time.0).into()),
             None => Identity::Unique,
         }
     }
@@ -448,7 +450,7 @@ impl Part<'_> {
         builder.result(call, output, end, status);
         let row = &mut builder.session.tool_calls[call];
         // Some models begin their ids again with each response.
-        row.message_id = self.message_id.owned().filter(|it| is_real(it));
+        row.message_id = self.message_id.some().filter(|it| is_real(it)).map(Shared::from);
         row.exit_code = state.metadata.exit.whole();
         let is_refused = status == CallStatus::Error && is_refusal(&state.error.text());
         let metadata = &state.metadata;
@@ -484,10 +486,10 @@ impl Part<'_> {
         }
         if let Some(child) = metadata.session_id.some()
             && tools::category(self.tool.as_str()) == "subagent"
-            && builder.session.subagents.insert(child.to_owned())
+            && builder.session.subagents.insert(child.into())
         {
             let event = builder.event(EventKind::Subagent, line, start);
-            event.code = Some(child.to_owned());
+            event.code = Some(child.into());
             event.call_id = self.call_id.owned();
             event.agent = arguments.agent();
         }
@@ -497,21 +499,21 @@ impl Part<'_> {
     /// Takes in a request that was made again.
     pub(super) fn retry(&self, builder: &mut Builder, line: i64) {
         let event = builder.event(EventKind::Retry, line, self.time.start());
-        event.code = self.error.data.status_code.whole().map(|it| it.to_string());
+        event.code = self.error.data.status_code.whole().map(|it| it.to_string().into());
         event.message = Some(brief(self.error.words())).filter(|it| !it.is_empty());
     }
 
     /// Takes in a compaction, which is a part of a prompt that no human wrote.
     pub(super) fn compaction(&self, builder: &mut Builder, line: i64, time: Option<Time>) {
         let event = compaction(builder, self.message_id.as_str(), line, time);
-        event.code = self.auto.0.map(|it| if it { "auto" } else { "manual" }.to_owned());
+        event.code = self.auto.0.map(|it| if it { "auto" } else { "manual" }.into());
     }
 }
 
 /// A compaction, by the prompt that asked for it: its summary names the same prompt.
 pub(super) fn compaction<'a>(builder: &'a mut Builder, prompt: &str, line: i64, time: Option<Time>) -> &'a mut Event {
     let event = builder.event(EventKind::Compaction, line, time);
-    event.key = is_real(prompt).then(|| format!("compaction {prompt}"));
+    event.key = is_real(prompt).then(|| format!("compaction {prompt}").into());
     event
 }
 

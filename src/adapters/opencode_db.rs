@@ -396,7 +396,7 @@ fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut D
                 let error = retry.error.into_error();
                 parts.push((line, Part { kind: word("retry"), time, error, ..Part::default() }));
             }
-            if let Some(reason) = message.finish.owned() {
+            if let Some(reason) = message.finish.owned::<String>() {
                 // Each of these messages is one step, which ended.
                 let tokens = read_usage(data.tokens);
                 let kind = word("step-finish");
@@ -415,7 +415,7 @@ fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut D
             builder.saw(data.time.start());
             let event = builder.event(EventKind::Compaction, line, data.time.start());
             event.code = data.reason.owned();
-            event.key = message.id.owned().map(|it| format!("compaction {it}"));
+            event.key = message.id.some().map(|it| format!("compaction {it}").into());
             if data.status.as_str() != "running" && message.tokens != Maybe::Absent {
                 session.bill(&message, line, damage);
             }

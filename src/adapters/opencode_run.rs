@@ -102,7 +102,7 @@ impl Session {
     fn step_finish(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
         let (part, time) = (&record.part, record.timestamp.0);
         // Exports exist in which every id is masked by the same word: the time tells the steps apart.
-        let identity = Identity::Session(format!("{} {:?}", part.id.as_str(), time.map(|it| it.0)));
+        let identity = Identity::Session(format!("{} {:?}", part.id.as_str(), time.map(|it| it.0)).into());
         let index = self.builder.turn(identity, line.number);
         let turn = &mut self.builder.session.turns[index];
         match &part.tokens {

@@ -152,7 +152,7 @@ fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, dam
                 Maybe::Wrong => damage.note(Reason::NoUsage),
                 // The message cannot tell such a response from a shell command of the user.
                 Maybe::Present(usage) if usage.is_empty() => {
-                    let index = builder.turn(Identity::Session(part.message_id.as_str().to_owned()), line);
+                    let index = builder.turn(Identity::Session(part.message_id.as_str().into()), line);
                     let turn = &mut builder.session.turns[index];
                     turn.message_id = part.message_id.owned();
                     turn.stop_reason = part.reason.owned();

@@ -15,6 +15,7 @@ use crate::json::Raw;
 use crate::session::{
     CallStatus, Cost, CostParts, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens,
 };
+use crate::text::Word;
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Content, Count, Flag, LateText, Maybe, Number, Text, When};
@@ -165,7 +166,7 @@ impl Usage {
 
 /// The name of a response that no copy of its message changes.
 pub(super) fn identity(time: Option<Time>, tokens: Tokens) -> Identity {
-    time.map_or(Identity::Unique, |time| Identity::Global(format!("pi {} {}", time.0, counts_name(tokens))))
+    time.map_or(Identity::Unique, |time| Identity::Global(format!("pi {} {}", time.0, counts_name(tokens)).into()))
 }
 
 /// A session while its messages are read.
@@ -173,7 +174,7 @@ pub(super) fn identity(time: Option<Time>, tokens: Tokens) -> Identity {
 pub(super) struct Agent {
     pub(super) builder: Builder,
     /// The thinking level that was set last.
-    pub(super) effort: Option<String>,
+    pub(super) effort: Option<Word>,
 }
 
 impl Agent {
@@ -265,7 +266,7 @@ impl Agent {
             _ => return self.builder.succeed(),
         };
         let event = self.builder.event(kind, line, time);
-        event.key = time.map(|it| format!("pi {}", it.0));
+        event.key = time.map(|it| format!("pi {}", it.0).into());
         event.message = message.error_message.some().map(brief);
         event.code = message.error_message.some().and_then(status_in);
     }
@@ -306,10 +307,10 @@ impl Agent {
         let runs: Vec<ChildRun<'_>> = details.results.read();
         for run in runs {
             let Some(child) = run.transcript_path.some().and_then(child_of_path) else { continue };
-            self.builder.session.subagents.insert(child.to_owned());
+            self.builder.session.subagents.insert(child.into());
             let event = self.builder.event(EventKind::Subagent, line, time);
-            event.key = Some(format!("pi {child}"));
-            event.code = Some(child.to_owned());
+            event.key = Some(format!("pi {child}").into());
+            event.code = Some(child.into());
             event.agent = run.agent.owned();
             event.call_id = Some(call_id.clone());
         }
@@ -330,7 +331,7 @@ impl Agent {
         let time = message.timestamp.0;
         self.builder.saw(time);
         let text = if self.builder.keeps_text() { said(&message.content.read()) } else { None };
-        let identity = time.map_or(Identity::Unique, |time| Identity::Global(format!("pi user {}", time.0)));
+        let identity = time.map_or(Identity::Unique, |time| Identity::Global(format!("pi user {}", time.0).into()));
         self.builder.prompt_as(identity, text.as_deref());
     }
 }
@@ -346,10 +347,10 @@ fn said<'a>(content: &Content<'a, Block<'a>>) -> Option<Cow<'a, str>> {
 }
 
 /// The HTTP status at the beginning of a provider's error.
-pub(super) fn status_in(message: &str) -> Option<String> {
+pub(super) fn status_in(message: &str) -> Option<Word> {
     let (head, rest) = message.split_at_checked(3)?;
     let is_digit = |it: char| it.is_ascii_digit();
-    (head.chars().all(is_digit) && !rest.starts_with(is_digit)).then(|| head.to_owned())
+    (head.chars().all(is_digit) && !rest.starts_with(is_digit)).then(|| head.into())
 }
 
 /// pi's shell tool ends a failed command's output with its exit status.

@@ -185,7 +185,7 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
         "thinking_level_change" => agent.effort = record.thinking_level.owned(),
         "compaction" => {
             let event = agent.builder.event(EventKind::Compaction, line, time);
-            event.key = time.map(|it| format!("pi {}", it.0));
+            event.key = time.map(|it| format!("pi {}", it.0).into());
             event.tokens_before = record.tokens_before.get();
             match &record.usage.read::<Maybe<Usage>>() {
                 Maybe::Absent => {}
@@ -210,8 +210,8 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
             let message = data.error.as_str();
             agent.builder.fail(None, message);
             let event = agent.builder.event(EventKind::Error, line, time);
-            event.key = time.map(|it| format!("pi {}", it.0));
-            event.code = Some("prompt-error".to_owned());
+            event.key = time.map(|it| format!("pi {}", it.0).into());
+            event.code = Some("prompt-error".into());
             event.message = Some(brief(message));
         }
         _ => {}

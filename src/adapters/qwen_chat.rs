@@ -23,6 +23,7 @@ use crate::json::Raw;
 use crate::lines::Line;
 use crate::rows::Rows;
 use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
+use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Count, Flag, Maybe, Number, Text, When};
@@ -329,11 +330,11 @@ struct Telling {
     time: Option<Time>,
     prompt: Option<i64>,
     tokens: Tokens,
-    message_id: Option<String>,
-    model: Option<String>,
+    message_id: Option<Shared>,
+    model: Option<Word>,
     duration_ms: Option<i64>,
-    agent: Option<String>,
-    agent_id: Option<String>,
+    agent: Option<Word>,
+    agent_id: Option<Word>,
 }
 
 struct Chat {
@@ -342,7 +343,7 @@ struct Chat {
     /// The main agent's responses, and the size of their prompt.
     prompts: Vec<(usize, Option<i64>)>,
     tellings: Vec<Telling>,
-    durations: HashMap<String, (Option<i64>, Option<String>)>,
+    durations: HashMap<String, (Option<i64>, Option<Word>)>,
     /// The response that calls belong to.
     turn: Option<usize>,
     /// Lines of the files that calls write, by call.
@@ -371,7 +372,7 @@ impl Chat {
             record.version.owned().filter(|it| it != "unknown").or(session.runtime_version.take());
         session.parent_session_id = session.parent_session_id.take().or_else(|| record.forked_from.session_id.owned());
         if let Some(agent) = record.agent_id.some().filter(|_| record.is_sidechain.is_true()) {
-            session.subagents.insert(agent.to_owned());
+            session.subagents.insert(agent.into());
         }
         match record.kind.as_str() {
             "user" => self.user(record),
@@ -589,7 +590,7 @@ impl Chat {
             turn.message_id = it.message_id;
             if it.line < turn.line && !it.uuid.is_empty() {
                 // In a copy that was cut in between, the telling is all that is known of the response.
-                turn.identity = Identity::Global(it.uuid);
+                turn.identity = Identity::Global(it.uuid.into());
             }
         }
         left.extend(tellings.into_values().flatten());
@@ -598,7 +599,7 @@ impl Chat {
             if it.tokens.total().unwrap_or(0) == 0 {
                 continue;
             }
-            let identity = if it.uuid.is_empty() { Identity::Unique } else { Identity::Global(it.uuid) };
+            let identity = if it.uuid.is_empty() { Identity::Unique } else { Identity::Global(it.uuid.into()) };
             let index = self.builder.turn(identity, it.line);
             let turn = &mut self.builder.session.turns[index];
             turn.is_subagent = it.agent.is_some() || it.agent_id.is_some();
@@ -613,7 +614,7 @@ impl Chat {
     fn finish(mut self) -> SessionResult {
         self.take_tellings();
         for call in &mut self.builder.session.tool_calls {
-            if let Some((duration_ms, server)) = self.durations.remove(&call.call_id) {
+            if let Some((duration_ms, server)) = self.durations.remove(call.call_id.as_str()) {
                 call.duration_ms = call.duration_ms.or(duration_ms);
                 if server.is_some() {
                     call.category = "mcp".into();
@@ -665,7 +666,7 @@ mod tests {
             turns.sort();
             turns
         };
-        let global = |id: &str| Identity::Global(id.to_owned());
+        let global = |id: &str| Identity::Global(id.into());
         assert_eq!(responses(&log), [(global("t1"), Some(2)), (global("t2"), Some(5))]);
         assert_eq!(responses(&log[..2]), responses(&log));
     }

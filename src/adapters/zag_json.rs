@@ -20,6 +20,7 @@ use crate::lines::Line;
 use crate::session::{
     CallStatus, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind, add,
 };
+use crate::text::Word;
 use crate::time::Time;
 use crate::wire::{Content, Count, Flag, Maybe, Number, Text};
 
@@ -225,7 +226,7 @@ impl Refusals {
             self.named.insert(call);
             builder.deny(call, line, time, None);
         } else {
-            builder.event(EventKind::PermissionDenial, line, time).code = Some(tool.to_owned());
+            builder.event(EventKind::PermissionDenial, line, time).code = Some(tool.into());
         }
     }
 }
@@ -356,15 +357,15 @@ fn is_known(kind: &str) -> bool {
 
 struct Session {
     builder: Builder,
-    provider: Option<String>,
+    provider: Option<Word>,
     /// The main agent's model.
-    model: Option<String>,
+    model: Option<Word>,
     /// A hash of each record.
     recording: Vec<u64>,
     /// The last response of each agent.
     last: HashMap<Option<String>, Response>,
     /// The type of agent that each call starts.
-    agents: HashMap<String, String>,
+    agents: HashMap<String, Word>,
     /// The calls whose agents have not come back.
     delegated: HashSet<String>,
     refusals: Refusals,
@@ -431,7 +432,7 @@ impl Session {
             }
             "usage_limit_detected" => {
                 let row = self.builder.event(EventKind::Error, line, None);
-                row.code = Some("usage_limit".to_owned());
+                row.code = Some("usage_limit".into());
                 row.message = Some(brief(&limit_words(&event.raw, &event.provider, &event.scope)));
             }
             "result" => self.result(event, line),
@@ -475,7 +476,7 @@ impl Session {
         row.tokens = row.tokens.max(tokens);
         row.web_searches = row.web_searches.max(web_searches);
         row.is_subagent = parent.is_some();
-        row.agent_id = parent.map(str::to_owned);
+        row.agent_id = parent.map(Word::new);
         row.agent.clone_from(&agent);
         row.provider.clone_from(&self.provider);
         if parent.is_none() {
@@ -487,7 +488,7 @@ impl Session {
             let row = &mut self.builder.session.tool_calls[call];
             (row.turn, row.is_subagent, row.agent) = (Some(turn), parent.is_some(), agent.clone());
             if row.category == "subagent" {
-                self.delegated.insert(row.call_id.clone());
+                self.delegated.insert(row.call_id.to_string());
             }
             self.arguments(call, block.input, line);
         }
@@ -511,12 +512,12 @@ impl Session {
     }
 
     /// Notes the agent that a call started, and gives its type.
-    fn subagent(&mut self, call_id: &str, line: i64) -> Option<String> {
+    fn subagent(&mut self, call_id: &str, line: i64) -> Option<Word> {
         let agent = self.agents.get(call_id).cloned();
-        if self.builder.session.subagents.insert(call_id.to_owned()) {
+        if self.builder.session.subagents.insert(call_id.into()) {
             let event = self.builder.event(EventKind::Subagent, line, None);
-            event.code = Some(call_id.to_owned());
-            event.call_id = Some(call_id.to_owned());
+            event.code = Some(call_id.into());
+            event.call_id = Some(call_id.into());
             event.agent.clone_from(&agent);
         }
         agent
@@ -526,7 +527,7 @@ impl Session {
         let arguments = self.builder.arguments(call, input);
         let row = &self.builder.session.tool_calls[call];
         if let Some(agent) = arguments.agent() {
-            self.agents.insert(row.call_id.clone(), agent);
+            self.agents.insert(row.call_id.to_string(), agent);
         }
         if matches!(row.category.as_ref(), "edit" | "write")
             && let Some(file) = arguments.file()

@@ -1,7 +1,6 @@
 //! zag's own session log, `~/.zag/projects/*/logs/sessions/ID.jsonl`: what the wrapper did and what it heard of the
 //! provider, through the provider's files and its stdout, so that one thing may be told several times (accounting B27).
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
@@ -19,6 +18,7 @@ use crate::rows::Rows;
 use crate::session::{
     CallStatus, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind, add, add_money,
 };
+use crate::text::Word;
 use crate::time::Time;
 use crate::wire::{Count, Flag, Number, Text, When};
 
@@ -189,7 +189,7 @@ struct Session {
     hashes: HashSet<u64>,
     provider: String,
     /// The model that the next usage is of.
-    model: Option<String>,
+    model: Option<Word>,
     /// Whether the events were imported: their times and their end are the import's.
     is_backfilled: bool,
     has_answer: bool,
@@ -218,7 +218,7 @@ struct Usage {
     line: i64,
     key: String,
     time: Option<Time>,
-    model: Option<String>,
+    model: Option<Word>,
     duration_ms: Option<i64>,
     turns: Option<i64>,
     tokens: Tokens,
@@ -265,14 +265,14 @@ impl Session {
             "usage_limit_hit" => {
                 let words = limit_words(&record.raw, &record.provider, &record.scope);
                 let event = self.builder.event(EventKind::Error, line.number, time);
-                event.code = Some("usage_limit".to_owned());
+                event.code = Some("usage_limit".into());
                 event.message = Some(brief(&words));
-                self.limit = Some(brief(&words));
+                self.limit = Some(brief(&words).to_string());
             }
             "usage_limit_resumed" => self.limit = None,
             "usage_limit_resume_failed" => {
                 let event = self.builder.event(EventKind::Error, line.number, time);
-                event.code = Some("usage_limit_resume_failed".to_owned());
+                event.code = Some("usage_limit_resume_failed".into());
                 event.message = (!record.error.is_empty()).then(|| brief(&record.error.text()));
             }
             "session_ended" => self.end(record),
@@ -306,7 +306,7 @@ impl Session {
         if record.message_id.some().is_some_and(|it| !prompts.ids.insert(it.to_owned())) {
             return;
         }
-        prompts.names.push(Identity::Session(hashed_id(line.bytes)));
+        prompts.names.push(Identity::Session(hashed_id(line.bytes).into()));
         if self.keeps_text && prompts.first.is_none() {
             prompts.first = record.content.owned();
         }
@@ -320,7 +320,7 @@ impl Session {
             self.builder.call(&record.tool_id.owned().unwrap_or_else(number), record.tool_name.as_str(), line, time);
         let row = &mut self.builder.session.tool_calls[call];
         if row.category == "other" {
-            row.category = Cow::Borrowed(category(record.tool_kind.as_str()));
+            row.category = category(record.tool_kind.as_str()).into();
         }
         let arguments = self.builder.arguments(call, record.input);
         if matches!(self.builder.session.tool_calls[call].category.as_ref(), "edit" | "write")
@@ -353,8 +353,8 @@ impl Session {
         }
         if let Some(model) = record.message.as_str().strip_prefix("Initialized ").filter(|it| !it.is_empty()) {
             // The start may have named an alias, such as `opus`.
-            self.model = Some(model.to_owned());
-            self.builder.session.model = Some(model.to_owned());
+            self.model = Some(model.into());
+            self.builder.session.model = Some(model.into());
         }
         let data: StatusData<'_> = record.data.read();
         self.duration_ms = add(self.duration_ms, data.duration_ms.rounded());
@@ -415,10 +415,10 @@ impl Session {
             self.builder.session.tool_calls.iter().filter(|it| it.category == "subagent").cloned().collect();
         for call in agents.into_iter().filter(|it| it.status != CallStatus::Denied) {
             let event = self.builder.event(EventKind::Subagent, call.line, call.occurred_at);
-            event.key = Some(format!("agent {}", call.call_id));
-            event.code = Some(call.call_id.clone());
+            event.key = Some(format!("agent {}", call.call_id).into());
+            event.code = Some(call.call_id.as_str().into());
             event.call_id = Some(call.call_id.clone());
-            self.builder.session.subagents.insert(call.call_id);
+            self.builder.session.subagents.insert(call.call_id.as_str().into());
         }
         let totals = totals(self.usages);
         let mut session = self.builder.finish();
@@ -448,7 +448,7 @@ fn totals(usages: Vec<Usage>) -> Vec<Total> {
     let mut totals = Vec::new();
     let (mut cost, mut turns) = (None, None);
     let mut models: Rows<ModelTotal> = Rows::default();
-    let mut by_model: HashMap<Option<String>, usize> = HashMap::new();
+    let mut by_model: HashMap<Option<Word>, usize> = HashMap::new();
     for usage in usages.into_iter().filter(|it| it.rank == best) {
         let index = *by_model.entry(usage.model).or_insert_with_key(|model| {
             models.push(ModelTotal { model: model.clone(), ..ModelTotal::default() });

@@ -13,9 +13,9 @@ use super::{
 };
 use crate::frames::TABLES;
 use crate::ingest::Stamp;
+use crate::ledger;
 use crate::prices::{Catalog, Table};
 use crate::source::{Source, SourceStatus};
-use crate::{ledger, memory};
 
 /// The facts of what was taken in, until they stand in parts.
 const SPOOL: &str = "spool";
@@ -257,7 +257,6 @@ impl Writer {
             let sums = self.state.manifest.sums();
             return Ok(Written { sums, sources: std::mem::take(&mut self.state.sources) });
         }
-        memory::give_back();
         let (items, dirty) = self.plan(taken, &removed, is_settled);
         self.next_generation(items, &dirty, settled_with, &catalog)
     }

@@ -191,7 +191,7 @@ fn explained(tables: &Tables, catalog: &Catalog, id: &str) -> anyhow::Result<Dat
         }
         lines.push(Line {
             turn: row.number,
-            model: row.turn.model.clone(),
+            model: row.turn.model.as_ref().map(ToString::to_string),
             kind: row.grain.as_str(),
             amount: row.turn.tokens.total(),
             computed: row.money.computed,

@@ -1,0 +1,208 @@
+//! Texts of rows. There are millions of them: one is as large as a pointer, and copying it copies none of its bytes.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt;
+use std::hash::{BuildHasher as _, Hash, Hasher};
+use std::ops::Deref;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use foldhash::HashSet;
+use foldhash::fast::FixedState;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A text that belongs to its row: an id, a path, a message.
+pub type Shared = arcstr::ArcStr;
+
+/// A text that many rows say again, as a model, a tool or a reason: one of each stands in memory, however many rows say it.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Word(Shared);
+
+/// What is longer is hardly said twice.
+const LONGEST: usize = 64;
+
+/// How many words are kept until the program ends. A log can invent others: those last as long as their rows.
+const MOST: usize = 1 << 14;
+
+/// How many words a thread finds without asking the others.
+const NEAR: usize = 1 << 9;
+
+static WORDS: LazyLock<Mutex<HashSet<Shared>>> = LazyLock::new(Mutex::default);
+
+thread_local! {
+    static NEAREST: RefCell<Box<[Shared]>> = RefCell::new(vec![Shared::new(); NEAR].into());
+}
+
+impl Word {
+    /// The word of that text.
+    pub fn new(text: &str) -> Self {
+        if text.is_empty() || text.len() > LONGEST {
+            return Self(text.into());
+        }
+        let hash = FixedState::default().hash_one(text.as_bytes());
+        NEAREST.with_borrow_mut(|nearest| {
+            let place = usize::try_from(hash % NEAR as u64).ok().and_then(|it| nearest.get_mut(it));
+            match place {
+                Some(known) if **known == *text => Self(known.clone()),
+                place => {
+                    let word = kept(&mut WORDS.lock().unwrap_or_else(PoisonError::into_inner), text);
+                    if let Some(place) = place {
+                        place.clone_from(&word);
+                    }
+                    Self(word)
+                }
+            }
+        })
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The one of `words`, which all threads share, while there is room for it.
+fn kept(words: &mut HashSet<Shared>, text: &str) -> Shared {
+    if let Some(known) = words.get(text) {
+        return known.clone();
+    }
+    let word = Shared::from(text);
+    if words.len() < MOST {
+        // It is never freed, so that nobody has to count who holds it.
+        word.leak();
+        words.insert(word.clone());
+    }
+    word
+}
+
+impl Deref for Word {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for Word {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Word {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl fmt::Display for Word {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self)
+    }
+}
+
+impl Hash for Word {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl std::borrow::Borrow<str> for Word {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+impl PartialEq<str> for Word {
+    fn eq(&self, other: &str) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq<&str> for Word {
+    fn eq(&self, other: &&str) -> bool {
+        **self == **other
+    }
+}
+
+impl From<&str> for Word {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<&String> for Word {
+    fn from(text: &String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<String> for Word {
+    fn from(text: String) -> Self {
+        Self::new(&text)
+    }
+}
+
+impl From<Cow<'_, str>> for Word {
+    fn from(text: Cow<'_, str>) -> Self {
+        Self::new(&text)
+    }
+}
+
+impl Serialize for Word {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Word;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a text")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Word, E> {
+                Ok(Word::new(text))
+            }
+        }
+        deserializer.deserialize_str(Visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_words_are_one_in_all_threads() {
+        let here = Word::new("tool_use");
+        let there = std::thread::spawn(|| Word::new("tool_use")).join().unwrap();
+        assert!(Shared::ptr_eq(&here.0, &there.0) && Shared::ptr_eq(&here.0, &Word::new("tool_use").0));
+        let read: Word = serde_json::from_str(r#""tool_use""#).unwrap();
+        assert!(Shared::ptr_eq(&here.0, &read.0));
+    }
+
+    #[test]
+    fn words_are_what_they_were_made_of() {
+        // Many of them fall on one place; some are too long to be kept.
+        let texts: Vec<String> = (0..2 * NEAR).map(|it| format!("{it:0$}", 1 + it % (LONGEST + 2))).collect();
+        for _ in 0..2 {
+            assert!(texts.iter().all(|it| Word::new(it) == **it));
+        }
+        let is_kept = |text: &str| Shared::is_static(&Word::new(text).0);
+        assert!(is_kept(&"x".repeat(LONGEST)) && !is_kept(&"x".repeat(LONGEST + 1)));
+        assert_eq!(Word::new("").as_str(), "");
+    }
+
+    #[test]
+    fn no_log_fills_the_memory_with_words() {
+        let mut words = HashSet::default();
+        let all: Vec<Shared> = (0..=MOST).map(|it| kept(&mut words, &it.to_string())).collect();
+        assert_eq!((words.len(), all.iter().filter(|it| Shared::is_static(it)).count()), (MOST, MOST));
+        assert_eq!(kept(&mut words, &MOST.to_string()), all[MOST]);
+    }
+}
