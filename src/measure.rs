@@ -9,6 +9,7 @@ use crate::adapters::{self, Hints};
 use crate::builder::Content;
 use crate::discover::{self, discover};
 use crate::lines::Lines;
+use crate::parquet::Batched;
 use crate::source::{Source, SourceStatus, path_text};
 use crate::{costs, database, frames, ledger, log, prices};
 
@@ -100,9 +101,12 @@ pub fn run(roots: &[std::path::PathBuf]) -> Run {
     timed(&mut run.price, || costs::price(&mut tables, prices::Catalog::built_in()));
     let frames = timed(&mut run.frames, || frames::frames(&tables).unwrap_or_default());
     timed(&mut run.write, || {
-        for (_, mut frame) in frames {
+        for (table, frame) in frames {
             // Nothing can fail: it goes nowhere.
-            let _ = crate::parquet::write(std::io::sink(), &mut frame, crate::parquet::Packing::Fast, Vec::new());
+            if let Ok(mut file) = Batched::new(std::io::sink(), &frames::schema_of(table)) {
+                let _ = file.write(&frame);
+                let _ = file.finish();
+            }
         }
     });
     run

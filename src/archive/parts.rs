@@ -11,7 +11,7 @@ use twox_hash::XxHash3_128;
 
 use super::disk;
 use crate::frames::{self, TABLES};
-use crate::parquet::{Batched, Packing};
+use crate::parquet::Batched;
 use crate::prices::Catalog;
 use crate::source::Source;
 use crate::tables::Tables;
@@ -251,7 +251,7 @@ pub fn write(folder: &Path, name: String, sources: Vec<Source>, facts: Facts, ca
         let path = folder.join(table).join(format!("{name}.parquet"));
         let mut rows = 0;
         let checksum = write_file(&path, 0, |file| {
-            let mut out = Batched::new(file, &frames::schema_of(table), Packing::Fast)?;
+            let mut out = Batched::new(file, &frames::schema_of(table))?;
             let write = |frame: DataFrame| {
                 rows += frame.height();
                 out.write(&frame)

@@ -75,7 +75,7 @@ pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<Frames, reports::Error
 pub fn write(table: &str, frame: &mut DataFrame, kind: As, path: &Path) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     match kind {
-        As::Parquet => parquet::write(&mut file, frame, parquet::Packing::Small, metadata(table))?,
+        As::Parquet => parquet::write(&mut file, frame, metadata(table))?,
         As::Csv => render::csv(frame, &mut file)?,
         As::Jsonl => render::jsonl(frame, &mut file)?,
     }
