@@ -145,6 +145,9 @@ pub fn category(tool: &str) -> &'static str {
     if mcp_server(tool).is_some() {
         return "mcp";
     }
+    if let Some(word) = WORDS.get(tool) {
+        return word;
+    }
     let mut name = tool.to_owned();
     name.make_ascii_lowercase();
     name.retain(|it| !matches!(it, '_' | '-'));
@@ -421,7 +424,7 @@ pub struct PatchedFile {
 pub fn patched_files(text: &str) -> Vec<PatchedFile> {
     let mut files: Vec<PatchedFile> = Vec::new();
     let Some((_, patch)) = text.split_once("*** Begin Patch") else { return files };
-    for line in patch.lines().skip(1) {
+    for line in lines(patch).skip(1) {
         let line = line.trim_end_matches('\r');
         if line.starts_with("*** End Patch") {
             break;
@@ -450,6 +453,19 @@ pub fn patched_files(text: &str) -> Vec<PatchedFile> {
     files
 }
 
+/// [`str::lines`] of a text of many short lines, which that takes twice as long for.
+pub fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes())
+        .chain((!text.is_empty() && !text.ends_with('\n')).then_some(text.len()));
+    let mut start = 0;
+    ends.filter_map(move |end| {
+        let line = text.get(start..end)?;
+        start = end + 1;
+        let is_ended = end < text.len();
+        Some(line.strip_suffix('\r').filter(|_| is_ended).unwrap_or(line))
+    })
+}
+
 /// Lines that a diff adds and removes. Its headers (`+++`, `---`) are not among them.
 pub fn diff_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> (i64, i64) {
     let (mut added, mut removed) = (0, 0);
@@ -466,7 +482,9 @@ pub fn diff_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> (i64, i64) {
 
 /// Number of lines of a text; a last one without its newline counts.
 pub fn line_count(text: &str) -> i64 {
-    i64::try_from(text.lines().count()).unwrap_or(i64::MAX)
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    let has_rest = !text.is_empty() && !text.ends_with('\n');
+    i64::try_from(ends + usize::from(has_rest)).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -570,6 +588,19 @@ mod tests {
                 file("d", Operation::Delete, Some(0), None),
             ]
         );
-        assert_eq!(diff_lines("--- a\n+++ b\n@@\n-x\n+y\n+z".lines()), (2, 1));
+        assert_eq!(diff_lines(lines("--- a\n+++ b\n@@\n-x\n+y\n+z")), (2, 1));
+    }
+
+    /// Of all texts of up to six of these.
+    #[test]
+    fn lines_are_those_of_the_standard_library() {
+        let letters = ["\n", "\r", "a", "é"];
+        for number in 0..4_usize.pow(6) {
+            for length in 0..=6 {
+                let text: String = (0..length).map(|it| letters[number >> (2 * it) & 3]).collect();
+                assert!(lines(&text).eq(text.lines()), "{text:?}");
+                assert_eq!(line_count(&text), i64::try_from(text.lines().count()).unwrap());
+            }
+        }
     }
 }

@@ -275,7 +275,7 @@ impl Edit<'_> {
         };
         let lines = match operation {
             Some(Operation::Create) if self.content.is_some() => Some((tools::line_count(self.content.as_str()), 0)),
-            _ => self.unified_diff.some().map(|it| tools::diff_lines(it.lines())),
+            _ => self.unified_diff.some().map(|it| tools::diff_lines(tools::lines(it))),
         };
         builder.change(call, path, operation, lines, line, time);
     }

@@ -774,13 +774,10 @@ impl Thread {
         let is_list = item.output.0.first() == Some(&b'[');
         // Of the output of a command, only what the client puts before it is asked for.
         let is_read = !is_list && known != CallStatus::Denied;
-        let head = if is_read { whole_head(item.output, HEAD_BYTES) } else { None };
-        let mut end = head.and_then(|it| end_of_shell(&lines_of_head(&it).0));
+        let mut end = if is_read { whole_head(item.output, HEAD_BYTES).and_then(|it| it.1) } else { None };
         let text = if is_list || end.is_some() { Cow::Borrowed("") } else { head_of_output(item.output) };
         let own: Output = if text.starts_with('{') { Raw(text.as_bytes()).read() } else { Output::default() };
-        end = end
-            .or_else(|| end_of_shell(&lines_of_head(&text).0))
-            .or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
+        end = end.or_else(|| end_of_shell(&text).0).or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
         let status = match &end {
             // An event has told already.
             _ if known != CallStatus::Incomplete => known,
@@ -893,39 +890,39 @@ const HEAD_BYTES: usize = 256;
 
 /// What a client says before the output of a command, or all of a text that may say it anywhere.
 fn head_of_output(output: Raw<'_>) -> Cow<'_, str> {
-    let head = whole_head(output, LONGEST_REFUSAL).filter(|it| it.len() >= LONGEST_REFUSAL);
+    let head = whole_head(output, LONGEST_REFUSAL).map(|it| it.0).filter(|it| it.len() >= LONGEST_REFUSAL);
     head.unwrap_or_else(|| output.text())
 }
 
-/// The beginning of an output, `length` bytes or more of it, if all that a client says before it is there.
-fn whole_head(output: Raw<'_>, length: usize) -> Option<Cow<'_, str>> {
-    Some(output.head(length)).filter(|it| !it.starts_with('{') && lines_of_head(it).1)
+/// The beginning of an output, `length` bytes or more of it, if all that a client says before it is there, and what that says
+/// of how the command ended.
+fn whole_head(output: Raw<'_>, length: usize) -> Option<(Cow<'_, str>, Option<ShellEnd>)> {
+    let head = output.head(length);
+    let (end, is_whole) = end_of_shell(&head);
+    (is_whole && !head.starts_with('{')).then_some((head, end))
 }
 
-/// The lines that a client puts before the output of a command, and whether they are all: the last line of a text that was
-/// cut may not be.
-fn lines_of_head(text: &str) -> (Vec<&str>, bool) {
-    let mut lines = Vec::with_capacity(HEAD);
-    for line in text.lines() {
-        if lines.len() == HEAD || line.starts_with("Output:") {
-            return (lines, true);
+/// How a command ended, as the lines say that a client puts before its output, and whether these are all: the last line of a
+/// text that was cut may not be.
+fn end_of_shell(text: &str) -> (Option<ShellEnd>, bool) {
+    let (mut end, mut rest, mut lines) = (None, text, 0);
+    while !rest.is_empty() {
+        let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        let (line, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        if lines == HEAD || line.starts_with("Output:") {
+            return (end, true);
         }
-        lines.push(line);
+        end = end.or_else(|| end_in_line(line));
+        (rest, lines) = (after.get(1..).unwrap_or_default(), lines + 1);
     }
-    (lines, false)
+    (end, false)
 }
 
-/// What those lines say of how the command ended.
-fn end_of_shell(lines: &[&str]) -> Option<ShellEnd> {
-    lines.iter().find_map(|line| {
-        let code = line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "));
-        match code {
-            Some(code) => code.trim().parse().ok().map(ShellEnd::Exited),
-            None => {
-                line.strip_prefix("Process running with session ID ").map(|it| ShellEnd::Runs(it.trim().to_owned()))
-            }
-        }
-    })
+fn end_in_line(line: &str) -> Option<ShellEnd> {
+    if let Some(code) = line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: ")) {
+        return code.trim().parse().ok().map(ShellEnd::Exited);
+    }
+    line.strip_prefix("Process running with session ID ").map(|it| ShellEnd::Runs(it.trim().to_owned()))
 }
 
 /// Longer texts only quote one.

@@ -597,7 +597,7 @@ impl Session {
         if status == CallStatus::Ok && diff.contains("\n@@ ") {
             let changes = self.builder.session.file_changes.iter_mut().filter(|it| it.call == Some(call));
             if let [change] = changes.collect::<Vec<_>>().as_mut_slice() {
-                let (added, removed) = tools::diff_lines(diff.lines());
+                let (added, removed) = tools::diff_lines(tools::lines(diff));
                 (change.lines_added, change.lines_removed) = (Some(added), Some(removed));
             }
         }

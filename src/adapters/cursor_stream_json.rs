@@ -372,7 +372,7 @@ impl Process {
             };
             let lines = outcome.lines_added.get().zip(outcome.lines_removed.get());
             let lines = lines.or_else(|| outcome.lines_created.get().map(|it| (it, 0)));
-            let lines = lines.or_else(|| outcome.diff_string.some().map(|it| tools::diff_lines(it.lines())));
+            let lines = lines.or_else(|| outcome.diff_string.some().map(|it| tools::diff_lines(tools::lines(it))));
             self.builder.change(call, path, operation, lines, line.number, time);
         }
     }

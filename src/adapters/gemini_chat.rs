@@ -179,7 +179,7 @@ impl Display<'_> {
             let sum = |a: Count, b: Count| Some(a.get()? + b.get().unwrap_or(0));
             sum(it.model_added_lines, it.user_added_lines).zip(sum(it.model_removed_lines, it.user_removed_lines))
         };
-        diff.map(|it| tools::diff_lines(it.lines())).or_else(stat)
+        diff.map(|it| tools::diff_lines(tools::lines(it))).or_else(stat)
     }
 }
 

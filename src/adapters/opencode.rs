@@ -473,7 +473,7 @@ impl Part<'_> {
                     (_, Some(false)) => Some(Operation::Create),
                     (_, None) => None,
                 };
-                let lines = metadata.diff.some().map(|it| tools::diff_lines(it.lines()));
+                let lines = metadata.diff.some().map(|it| tools::diff_lines(tools::lines(it)));
                 let lines = lines.or_else(|| diff.additions.get().zip(diff.deletions.get()));
                 let written = || arguments.written().map(|it| (tools::line_count(it), 0));
                 let lines = lines.or_else(|| written().filter(|_| operation == Some(Operation::Create)));

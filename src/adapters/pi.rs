@@ -300,7 +300,7 @@ impl Agent {
             row.exit_code = exit_code_in(&content.text());
         }
         if let (Some(diff), Some(path)) = (details.diff.some(), row.target.clone()) {
-            let lines = tools::diff_lines(diff.lines());
+            let lines = tools::diff_lines(tools::lines(diff));
             self.builder.change(call, &path, None, Some(lines), line, None);
         }
         let call_id = self.builder.session.tool_calls[call].call_id.clone();

@@ -102,10 +102,12 @@ impl Sums {
 /// uncompressed, unless they are many.
 pub fn encode(source: &Source) -> io::Result<(Vec<u8>, Option<usize>)> {
     let rows = source.sessions.iter().map(|it| it.turns.len() + it.tool_calls.len() + it.events.len());
-    if rows.sum::<usize>() > MANY_ROWS {
+    let rows: usize = rows.sum();
+    if rows > MANY_ROWS {
         return Ok((encode_as_they_come(source)?, None));
     }
-    let bytes = rmp_serde::to_vec(source).map_err(io::Error::other)?;
+    let mut bytes = Vec::with_capacity(1024 + rows * ROW_BYTES);
+    rmp_serde::encode::write(&mut bytes, source).map_err(io::Error::other)?;
     // LZ4 takes no more than 2 GB: a few rows may hold much text.
     if bytes.len() > MOST_LZ4 {
         return Ok((encode_as_they_come(source)?, None));
@@ -114,6 +116,8 @@ pub fn encode(source: &Source) -> io::Result<(Vec<u8>, Option<usize>)> {
 }
 
 const MANY_ROWS: usize = 50_000;
+/// What a row takes, or somewhat more.
+const ROW_BYTES: usize = 320;
 const MOST_LZ4: usize = 0x7E00_0000;
 
 fn encode_as_they_come(source: &Source) -> io::Result<Vec<u8>> {
