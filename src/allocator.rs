@@ -1,5 +1,5 @@
 //! The program's memory: mimalloc's, as the C library asks the system for each page of a thread's memory by itself. It gives
-//! back what is free after a tenth of a second, in place of a second, and takes no huge pages: both would be faster by a
+//! back what is free after a tenth of a second, in place of a second, and asks for no huge pages: both would be faster by a
 //! hundredth or two, and hold half as much again.
 //!
 //! Large aligned pieces come from the system itself. What it gives is zero and takes no memory until it is touched. The
@@ -9,10 +9,10 @@
 #![expect(unsafe_code, reason = "an allocator is unsafe to write")]
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::ffi::{c_int, c_long};
 use std::ptr;
 
-use libmimalloc_sys::{mi_option_set_default, mi_option_t, mi_option_use_numa_nodes};
-use mimalloc::MiMalloc;
+use libmimalloc_sys::{mi_free, mi_malloc_aligned, mi_realloc_aligned, mi_zalloc_aligned};
 
 /// See above.
 #[derive(Debug)]
@@ -25,12 +25,17 @@ const LARGE: usize = 1 << 20;
 const USUAL: usize = 16;
 const PAGE: usize = 4096;
 
-/// How long free memory is kept, in milliseconds. The number has no name in the crate; it stands before one that has.
-const PURGE_DELAY: mi_option_t = mi_option_use_numa_nodes - 1;
+// Of mimalloc; the crate knows no name for the option, whose number has been the same in all of its versions.
+unsafe extern "C" {
+    fn mi_option_set_default(option: c_int, value: c_long);
+}
+
+/// How long free memory is kept, in milliseconds.
+const PURGE_DELAY: c_int = 15;
 
 /// To be called first. What the environment says (`MIMALLOC_PURGE_DELAY`) stands.
 pub fn set_up() {
-    // SAFETY: It is an option of mimalloc.
+    // SAFETY: It sets a number.
     unsafe { mi_option_set_default(PURGE_DELAY, 100) };
 }
 
@@ -59,12 +64,20 @@ fn map(size: usize) -> *mut u8 {
 unsafe impl GlobalAlloc for Pages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: The caller's promise is passed on.
-        if is_of_the_system(layout) { map(layout.size()) } else { unsafe { MiMalloc.alloc(layout) } }
+        if is_of_the_system(layout) {
+            map(layout.size())
+        } else {
+            unsafe { mi_malloc_aligned(layout.size(), layout.align()).cast() }
+        }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: As above.
-        if is_of_the_system(layout) { map(layout.size()) } else { unsafe { MiMalloc.alloc_zeroed(layout) } }
+        if is_of_the_system(layout) {
+            map(layout.size())
+        } else {
+            unsafe { mi_zalloc_aligned(layout.size(), layout.align()).cast() }
+        }
     }
 
     unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
@@ -73,7 +86,7 @@ unsafe impl GlobalAlloc for Pages {
             unsafe { libc::munmap(piece.cast(), layout.size()) };
         } else {
             // SAFETY: As above.
-            unsafe { MiMalloc.dealloc(piece, layout) }
+            unsafe { mi_free(piece.cast()) }
         }
     }
 
@@ -82,7 +95,7 @@ unsafe impl GlobalAlloc for Pages {
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         if !is_of_the_system(layout) && !is_of_the_system(new) {
             // SAFETY: As above.
-            return unsafe { MiMalloc.realloc(piece, layout, size) };
+            return unsafe { mi_realloc_aligned(piece.cast(), size, layout.align()).cast() };
         }
         // SAFETY: The new piece is another one, and both have as many bytes as are copied.
         unsafe {
@@ -99,6 +112,22 @@ unsafe impl GlobalAlloc for Pages {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    unsafe extern "C" {
+        fn mi_option_get(option: c_int) -> c_long;
+    }
+
+    #[test]
+    fn free_memory_is_given_back_soon() {
+        if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
+            // SAFETY: It gives a number.
+            let delay = || unsafe { mi_option_get(PURGE_DELAY) };
+            // The default tells that it is the right option.
+            assert_eq!(delay(), 1000);
+            set_up();
+            assert_eq!(delay(), 100);
+        }
+    }
 
     #[test]
     fn pieces_keep_their_bytes_and_are_aligned() {

@@ -324,9 +324,12 @@ fn owned_text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|it| String::from_utf8_lossy(it.as_bytes()).into_owned())
 }
 
+/// So many bytes are copied without a call; most stretches between escapes have fewer.
+const STRETCH: usize = 32;
+
 /// The text behind escapes; a lone surrogate becomes U+FFFD. `None` for an escape that JSON does not know.
 fn unescape(bytes: &[u8]) -> Option<String> {
-    let mut out = Vec::with_capacity(bytes.len() + 32);
+    let mut out = Vec::with_capacity(bytes.len() + STRETCH);
     unescape_into(bytes, &mut out, usize::MAX)?;
     Some(owned_text_of(out))
 }
@@ -346,8 +349,7 @@ fn unescape_into(bytes: &[u8], out: &mut Vec<u8>, length: usize) -> Option<()> {
             at += most;
             continue;
         };
-        // A copy of 32 bytes takes no call; most stretches are shorter.
-        match rest.first_chunk::<32>().filter(|_| plain <= 32) {
+        match rest.first_chunk::<STRETCH>().filter(|_| plain <= STRETCH) {
             Some(some) => {
                 let end = out.len() + plain;
                 out.extend_from_slice(some);
@@ -769,7 +771,12 @@ mod tests {
             for fraction in ["", ".0", ".5", ".0000000000000000000000001"] {
                 for exponent in ["", "e0", "E+5", "e-7", "e308", "e400", "e-400"] {
                     let text = format!("{whole}{fraction}{exponent}");
-                    assert_eq!(from_slice(text.as_bytes()).ok(), text.parse::<f64>().ok(), "{text}");
+                    let (read, known): (Option<f64>, Option<f64>) =
+                        (from_slice(text.as_bytes()).ok(), text.parse().ok());
+                    assert_eq!(read, known, "{text}");
+                    // A whole number has no `-0`.
+                    let is_whole = fraction.is_empty() && exponent.is_empty();
+                    assert!(is_whole || read.map(f64::to_bits) == known.map(f64::to_bits), "{text}");
                 }
             }
         }

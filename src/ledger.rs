@@ -329,11 +329,10 @@ fn name_by_first_threads(groups: &mut BTreeMap<Key, Vec<Part>>) {
         way.last().map_or_else(String::new, |it| it.1.clone())
     };
     for ((runtime, _), parts) in groups.iter_mut() {
-        let mut firsts: HashMap<String, String> = HashMap::new();
+        let mut firsts: HashMap<Shared, String> = HashMap::new();
         let mut rename = |it: Identity| match it {
             Identity::Thread(thread, name) => {
-                let first =
-                    firsts.entry(thread.to_string()).or_insert_with_key(|it| first_of((runtime.clone(), it.clone())));
+                let first = firsts.entry(thread).or_insert_with_key(|it| first_of((runtime.clone(), it.to_string())));
                 Identity::Global(format!("{runtime} {first} {name}").into())
             }
             it => it,
@@ -1045,7 +1044,7 @@ fn turn_order(turns: &Rows<(usize, Box<Turn>)>) -> Vec<usize> {
 
 /// The main agent's model with most responses, the later on a tie; where no agent shows responses, nothing.
 fn main_model(rows: &[TurnRow]) -> Option<Word> {
-    let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+    let mut counts: HashMap<&Word, (usize, usize)> = HashMap::new();
     for (index, row) in rows.iter().enumerate() {
         if row.grain == Grain::Turn
             && !row.turn.is_subagent
@@ -1055,7 +1054,7 @@ fn main_model(rows: &[TurnRow]) -> Option<Word> {
             *count = (count.0 + 1, index);
         }
     }
-    counts.into_iter().max_by_key(|(_, count)| *count).map(|(model, _)| Word::new(model))
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(model, _)| model.clone())
 }
 
 /// The folder of a project: worktrees of it are the project.

@@ -7,7 +7,7 @@
 //! log        file -> bytes: mapped, read or decompressed   (mapped)
 //! database   SQLite file -> lines: the rows of the tables that formats know
 //! lines      bytes -> numbered records
-//! adapters   records -> SessionResult, one file a format   (scan, json, wire, builder, tools, errors, time)
+//! adapters   records -> SessionResult, one file a format   (scan, json, wire, text, builder, tools, errors, time)
 //! prices     a model's name and a time -> what its tokens cost
 //! ledger     SessionResults of all files -> tables: copies removed, counters derived
 //! costs      what the tables' rows cost: reported, or tokens times prices
@@ -19,7 +19,8 @@
 //! ```
 //!
 //! What is nowhere: adapters do no I/O and know neither clock nor environment nor polars; no format's name stands outside
-//! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `mapped` and `scan` only, and in the program's `allocator`.
+//! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `mapped` and `scan` only, and in
+//! the program's `allocator`.
 
 // What input can reach must not end the program; tests may.
 #![cfg_attr(

@@ -95,17 +95,16 @@ mod unix {
     }; SLOTS];
 
     /// Whether the first and the last page of what is mapped need not be read from the disk: usually all of it or nothing is
-    /// there.
+    /// there. (Of somebody else's file Linux says that it is.)
     pub fn is_in_memory(map: &[u8]) -> bool {
         // SAFETY: It only asks for a number.
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
         let mut ends = [map.as_ptr_range().start, map.as_ptr_range().end.wrapping_sub(1)].into_iter();
         ends.all(|it| {
             let mut resident = 0_u8;
-            // SAFETY: The page is mapped, and one byte is written for it.
-            let page = it.map_addr(|it| it & !(page - 1)).cast_mut();
-            // SAFETY: The page is mapped, and one byte is written for it.
-            let asked = unsafe { libc::mincore(page.cast(), 1, (&raw mut resident).cast()) };
+            let start = it.map_addr(|it| it & !(page - 1)).cast_mut();
+            // SAFETY: It reads nothing there, and says so of an address that is not mapped; `resident` has room for one page.
+            let asked = unsafe { libc::mincore(start.cast(), 1, (&raw mut resident).cast()) };
             asked == 0 && resident & 1 == 1
         })
     }

@@ -3,7 +3,7 @@
 use std::hash::BuildHasher as _;
 use std::io::{self, Write};
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use polars::io::parquet::write::KeyValueMetadata;
 use polars::prelude::*;
@@ -154,10 +154,19 @@ fn is_narrow<T: NativeType + Into<i64>>(column: &dyn Array) -> bool {
     most.checked_sub(least).is_some_and(|it| it <= WIDEST)
 }
 
-/// The texts each once, and for each row the number of its text; none if hardly any is there twice. Rows that follow each
-/// other often have the same: those are not looked up.
+/// Whether a list of values with their numbers is hardly shorter than the values of all rows. One value always pays.
+const fn is_waste(values: usize, rows: usize) -> bool {
+    values > 1 && values > rows / 4 * 3
+}
+
+/// The texts each once, and for each row the number of its text; none if hardly any is there twice, as far as the first rows
+/// tell, or if they are long: readers hold all of them at once. Rows that follow each other often have the same: those are not
+/// looked up.
 fn dictionary(texts: &Utf8ViewArray) -> Option<DictionaryArray<u32>> {
     const FEW: usize = 512;
+    const MOST_BYTES: usize = 1 << 20;
+    let hashes = RandomState::default();
+    let mut bytes = 0;
     let mut values: MutableBinaryViewArray<str> = MutableBinaryViewArray::new();
     let mut places: HashTable<(u64, u32)> = HashTable::new();
     let mut keys = Vec::with_capacity(texts.len());
@@ -168,7 +177,7 @@ fn dictionary(texts: &Utf8ViewArray) -> Option<DictionaryArray<u32>> {
             continue;
         };
         if last != Some(text) {
-            let hash = FixedState::default().hash_one(text);
+            let hash = hashes.hash_one(text);
             let is_it = |it: &(u64, u32)| it.0 == hash && values.value(it.1 as usize) == text;
             last_key = if let Some((_, key)) = places.find(hash, is_it) {
                 *key
@@ -176,14 +185,18 @@ fn dictionary(texts: &Utf8ViewArray) -> Option<DictionaryArray<u32>> {
                 let key = u32::try_from(values.len()).ok()?;
                 places.insert_unique(hash, (hash, key), |it| it.0);
                 values.push_value(text);
+                bytes += text.len();
                 key
             };
             last = Some(text);
-            if values.len() > FEW && values.len() > keys.len() / 4 * 3 {
+            if bytes > MOST_BYTES || values.len() > FEW && is_waste(values.len(), keys.len()) {
                 return None;
             }
         }
         keys.push(last_key);
+    }
+    if is_waste(values.len(), texts.len() - texts.null_count()) {
+        return None;
     }
     let values: BinaryViewArrayGeneric<str> = values.into();
     let dtype = ArrowDataType::Dictionary(IntegerType::UInt32, Box::new(ArrowDataType::Utf8View), false);
@@ -248,5 +261,11 @@ mod tests {
         let other: Vec<Option<&str>> = other.iter().map(|it| Some(&**it)).collect();
         assert_eq!(size(&other), None);
         assert_eq!(size(&[&other[..400], &other[..400], &other[..400]].concat()), Some(400));
+        assert_eq!(size(&other[..100]), None);
+        assert_eq!(size(&[Some("a"); 2]), Some(1));
+        let long = "x".repeat(1 << 20);
+        assert_eq!(size(&[Some(&*long); 8]), Some(1));
+        let longer = long.clone() + "x";
+        assert_eq!(size(&[Some(&*long), Some(&*longer), Some(&*long), Some(&*longer)]), None);
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::health::Health;
 use crate::json::Raw;
 use crate::session::{SessionResult, Status};
+use crate::text::Word;
 use crate::time::Time;
 use crate::wire::{Number, Pairs, Text, When};
 
@@ -207,7 +208,8 @@ impl Sidecar {
         if names_no_model && let Some(model) = &self.model {
             let models = session.turns.iter_mut().map(|it| &mut it.model);
             let totals = session.totals.iter_mut().flat_map(|it| &mut it.models).map(|it| &mut it.model);
-            models.chain(totals).chain([&mut session.model]).for_each(|it| *it = Some(model.clone().into()));
+            let model = Word::new(model);
+            models.chain(totals).chain([&mut session.model]).for_each(|it| *it = Some(model.clone()));
         }
         session.exit_code = session.exit_code.or(self.exit_code);
         if session.started_at.is_none() && session.ended_at.is_none() {

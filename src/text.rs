@@ -11,7 +11,7 @@ use foldhash::HashSet;
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A text that belongs to its row: an id, a path, a message.
+/// A text of a row, which its copies share: an id, a path, a message.
 pub type Shared = arcstr::ArcStr;
 
 /// A text that many rows say again, as a model, a tool or a reason: one of each stands in memory, however many rows say it.
@@ -21,7 +21,8 @@ pub struct Word(Shared);
 /// What is longer is hardly said twice.
 const LONGEST: usize = 64;
 
-/// How many words are kept until the program ends. A log can invent others: those last as long as their rows.
+/// How many words are kept until the program ends. A log can invent others, as names of subagents are: those last as long as
+/// their rows.
 const MOST: usize = 1 << 14;
 
 /// How many words a thread finds without asking the others.
@@ -193,8 +194,7 @@ mod tests {
         for _ in 0..2 {
             assert!(texts.iter().all(|it| Word::new(it) == **it));
         }
-        let is_kept = |text: &str| Shared::is_static(&Word::new(text).0);
-        assert!(is_kept(&"x".repeat(LONGEST)) && !is_kept(&"x".repeat(LONGEST + 1)));
+        assert!(!Shared::is_static(&Word::new(&"x".repeat(LONGEST + 1)).0));
         assert_eq!(Word::new("").as_str(), "");
     }
 

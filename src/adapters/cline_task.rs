@@ -263,7 +263,7 @@ struct Task {
     builder: Option<Builder>,
     /// Time of the first message: with its own time, the name of a message wherever the folder is copied to.
     first: Option<Time>,
-    models: BTreeSet<String>,
+    models: BTreeSet<Word>,
     deleted: Vec<u8>,
     messages: usize,
     /// Whether a request was begun of which nothing is known.
@@ -317,7 +317,7 @@ impl Fold for Task {
     fn finish(self) -> Vec<SessionResult> {
         let Some(mut builder) = self.builder else { return Vec::new() };
         let mut models = self.models.into_iter();
-        builder.session.model = models.next().filter(|_| models.next().is_none()).map(Word::from);
+        builder.session.model = models.next().filter(|_| models.next().is_none());
         builder.session.under_reports |= self.is_open;
         match self.last {
             Last::Answer => builder.succeed(),
@@ -536,17 +536,17 @@ impl Task {
     fn environment(&mut self, builder: &mut Builder, text: &str) {
         let between = |start: &str, end: &str| {
             let (_, rest) = text.split_once(start)?;
-            rest.split_once(end).map(|(it, _)| it.trim().to_owned()).filter(|it| !it.is_empty())
+            rest.split_once(end).map(|(it, _)| it.trim()).filter(|it| !it.is_empty())
         };
-        self.models.extend(between("<model>", "</model>"));
+        self.models.extend(between("<model>", "</model>").map(Word::new));
         let cwd = || {
             between("# Current Working Directory (", ") Files")
                 .or_else(|| between("# Current Workspace Directory (", ") Files"))
                 .filter(|it| it.contains(['/', '\\']))
         };
         let session = &mut builder.session;
-        session.cwd = session.cwd.take().or_else(cwd);
-        session.agent = between("<slug>", "</slug>").map(Word::from).or(session.agent.take());
+        session.cwd = session.cwd.take().or_else(|| cwd().map(str::to_owned));
+        session.agent = between("<slug>", "</slug>").map(Word::new).or(session.agent.take());
     }
 }
 

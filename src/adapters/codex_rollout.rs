@@ -872,7 +872,7 @@ impl Thread {
             self.builder.session.status = Status::Unknown;
         }
         let session = &mut self.builder.session;
-        session.continues = Some(self.root.to_string()).filter(|it| *it != session.session_id);
+        session.continues = (*self.root != *session.session_id).then(|| self.root.to_string());
         self.builder.finish()
     }
 }

@@ -19,7 +19,7 @@ use crate::rows::Rows;
 use crate::session::{
     CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, TotalKind,
 };
-use crate::text::Word;
+use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
@@ -501,7 +501,8 @@ impl Session {
             && !data.is_autopilot_continuation.is_true()
             && !record.agent_id.is_some();
         if is_human {
-            let identity = Identity::Session(record.id.owned().unwrap_or_else(|| hashed_id(line.bytes)).into());
+            let identity =
+                Identity::Session(record.id.some().map_or_else(|| hashed_id(line.bytes).into(), Shared::from));
             self.builder.prompt_as(identity, data.content.some());
         }
     }

@@ -318,9 +318,10 @@ impl Process {
             self.builder.session.tool_calls[call].turn = Some(turn);
         }
         let arguments = self.builder.arguments(call, args);
-        if category == "subagent" && self.builder.session.subagents.insert(id.as_str().into()) {
+        let agent = Word::new(&id);
+        if category == "subagent" && self.builder.session.subagents.insert(agent.clone()) {
             let event = self.builder.event(EventKind::Subagent, line.number, time);
-            event.code = Some(id.as_str().into());
+            event.code = Some(agent);
             event.call_id = Some(id.into());
             // A word, or an object whose one key is the word.
             let kinds: Pairs<'_, Raw<'_>> = own.subagent_type.read();

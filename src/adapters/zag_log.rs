@@ -18,7 +18,7 @@ use crate::rows::Rows;
 use crate::session::{
     CallStatus, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind, add, add_money,
 };
-use crate::text::Word;
+use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::wire::{Count, Flag, Number, Text, When};
 
@@ -203,7 +203,7 @@ struct Session {
     turns: Option<i64>,
     refusals: Refusals,
     /// The words of a limit that nothing has lifted yet.
-    limit: Option<String>,
+    limit: Option<Shared>,
 }
 
 #[derive(Default)]
@@ -267,7 +267,7 @@ impl Session {
                 let event = self.builder.event(EventKind::Error, line.number, time);
                 event.code = Some("usage_limit".into());
                 event.message = Some(brief(&words));
-                self.limit = Some(brief(&words).to_string());
+                self.limit.clone_from(&event.message);
             }
             "usage_limit_resumed" => self.limit = None,
             "usage_limit_resume_failed" => {
@@ -416,9 +416,10 @@ impl Session {
         for call in agents.into_iter().filter(|it| it.status != CallStatus::Denied) {
             let event = self.builder.event(EventKind::Subagent, call.line, call.occurred_at);
             event.key = Some(format!("agent {}", call.call_id).into());
-            event.code = Some(call.call_id.as_str().into());
-            event.call_id = Some(call.call_id.clone());
-            self.builder.session.subagents.insert(call.call_id.as_str().into());
+            let agent = Word::new(&call.call_id);
+            event.code = Some(agent.clone());
+            event.call_id = Some(call.call_id);
+            self.builder.session.subagents.insert(agent);
         }
         let totals = totals(self.usages);
         let mut session = self.builder.finish();
