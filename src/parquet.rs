@@ -45,7 +45,7 @@ fn arrow_schema(schema: &Schema) -> KeyValue {
 
 /// A file that is written frame by frame, each a row group. Of many such files an archive is made, again and again, side by
 /// side, so they are written faster than polars does it, by one thread each: what a column is like is not estimated first
-/// (see [`packed`]), and pages are packed by Snappy. (zstd asks the processor what it is for each of thousands of small
+/// (see `packed`), and pages are packed by Snappy. (zstd asks the processor what it is for each of thousands of small
 /// pages, which in a virtual machine takes longer than to pack it.)
 pub struct Batched<W: Write> {
     file: FileWriter<W>,
