@@ -37,13 +37,13 @@ impl Mapped {
         // character, whose missing bytes are zeros inside of the slice. Over a network file system the kernel may know
         // less of other writers, so there this reasoning should be treated as suspect.
         let map = unsafe { MmapOptions::new().len(length).map(file)? };
+        let Some(watched) = Watched::new(&map) else { return Ok(None) };
         // Of a file that is on the disk only, each fault would wait for a little of it. Nothing depends on the advice, which
         // costs a look at every page.
         #[cfg(unix)]
         if !unix::is_in_memory(map.get(..length.min(AHEAD)).unwrap_or_default()) {
             let _ = map.advise_range(memmap2::Advice::WillNeed, 0, length.min(AHEAD));
         }
-        let Some(watched) = Watched::new(&map) else { return Ok(None) };
         Ok(Some(Self { watched, map }))
     }
 
@@ -97,8 +97,7 @@ mod unix {
     /// Whether the first and the last page of what is mapped need not be read from the disk: usually all of it or nothing is
     /// there. (Of somebody else's file Linux says that it is.)
     pub fn is_in_memory(map: &[u8]) -> bool {
-        // SAFETY: It only asks for a number.
-        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+        let page = PAGE.load(Ordering::Relaxed);
         let mut ends = [map.as_ptr_range().start, map.as_ptr_range().end.wrapping_sub(1)].into_iter();
         ends.all(|it| {
             let mut resident = 0_u8;

@@ -482,9 +482,7 @@ pub fn diff_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> (i64, i64) {
 
 /// Number of lines of a text; a last one without its newline counts.
 pub fn line_count(text: &str) -> i64 {
-    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).count();
-    let has_rest = !text.is_empty() && !text.ends_with('\n');
-    i64::try_from(ends + usize::from(has_rest)).unwrap_or(i64::MAX)
+    i64::try_from(lines(text).count()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

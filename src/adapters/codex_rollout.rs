@@ -21,6 +21,7 @@ use crate::lines::Line;
 use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
 use crate::text::{Shared, Word};
 use crate::time::Time;
+use crate::tools;
 use crate::wire::{Content, Count, Flag, LateText, Maybe, Number, Pairs, Text, When, by_type};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -905,15 +906,12 @@ fn whole_head(output: Raw<'_>, length: usize) -> Option<(Cow<'_, str>, Option<Sh
 /// How a command ended, as the lines say that a client puts before its output, and whether these are all: the last line of a
 /// text that was cut may not be.
 fn end_of_shell(text: &str) -> (Option<ShellEnd>, bool) {
-    let (mut end, mut rest, mut lines) = (None, text, 0);
-    while !rest.is_empty() {
-        let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
-        let (line, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        if lines == HEAD || line.starts_with("Output:") {
+    let mut end = None;
+    for (number, line) in tools::lines(text).enumerate() {
+        if number == HEAD || line.starts_with("Output:") {
             return (end, true);
         }
         end = end.or_else(|| end_in_line(line));
-        (rest, lines) = (after.get(1..).unwrap_or_default(), lines + 1);
     }
     (end, false)
 }
