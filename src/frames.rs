@@ -367,7 +367,7 @@ fn sources<'a>() -> Vec<Field<&'a Source>> {
         field!(Int "records" "Records that were read", |it| Some(it.health.records)),
         field!(Int "rejected_lines" "Lines lost whole or in part, see rejects", |it| Some(it.health.rejected_lines())),
         field!(Int "unknown_records" "Records of a type that the adapter does not know", |it| Some(it.health.unknown_records)),
-        field!(Int "sessions" "Sessions that it tells of", |it| i64::try_from(it.sessions.len()).ok()),
+        field!(Int "sessions" "Sessions that it tells of", |it| i64::try_from(it.session_count).ok()),
         word!("status" "parsed, duplicate, auxiliary, truncated, unrecognised, unreadable or empty", |it| it.status.as_str()),
         text!("duplicate_of" "The file that holds the same", |it| it.duplicate_of),
         text!("message" "Why it could not be read, or not to its end", |it| it.message),

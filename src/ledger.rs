@@ -161,6 +161,8 @@ fn sessions(sources: &mut [Source]) -> BTreeMap<Key, Vec<Part>> {
     let mut groups: BTreeMap<Key, Vec<Part>> = BTreeMap::new();
     for (index, source) in sources.iter_mut().enumerate() {
         let is_copy = source.status == SourceStatus::Duplicate;
+        let ids: BTreeSet<&str> = source.sessions.iter().map(|it| &*it.session_id).collect();
+        source.session_count = ids.len();
         for session in mem::take(&mut source.sessions) {
             let key = (session.runtime.clone().into_owned(), session.session_id.clone());
             let (session, given_to) = if is_copy {

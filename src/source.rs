@@ -53,6 +53,9 @@ pub struct Source {
     pub health: Health,
     /// What it tells.
     pub sessions: Vec<SessionResult>,
+    /// How many sessions it tells of, where these have moved into the tables.
+    #[serde(skip)]
+    pub session_count: usize,
 }
 
 impl Source {

@@ -75,6 +75,23 @@ fn the_schema_is_the_contract() {
     });
 }
 
+/// A column that is empty or 0 in every row of every sample is one that nobody fills.
+#[test]
+fn every_column_says_something() {
+    let mut silent = Vec::new();
+    for (table, frame) in frames::frames(&settled(facts(Content::Full))).unwrap() {
+        for column in frame.columns() {
+            let is_zero = |row| column.get(row).unwrap().extract::<f64>() == Some(0.0);
+            if (0..column.len()).all(|row| column.get(row).unwrap().is_null() || is_zero(row)) {
+                silent.push(format!("{table}.{}", column.name()));
+            }
+        }
+    }
+    // What is known of files and of the run, which the samples are read without.
+    let of_the_run = ["host", "compression", "modified_at", "message", "ingested_at"].map(|it| format!("sources.{it}"));
+    assert_eq!(silent, of_the_run);
+}
+
 #[test]
 fn every_named_query_gives_its_rows() {
     insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {

@@ -384,12 +384,14 @@ impl Conversation {
     fn call_result(&mut self, block: &Block<'_>, origin: &Origin<'_>) {
         // A result without a call invents none.
         let Some(call) = self.builder.call_index(block.tool_use_id.as_str()) else { return };
+        // A call and its result in one record have one time, which says nothing of how long it took.
+        let is_apart = self.builder.session.tool_calls[call].line != origin.line;
         let result = CallResult {
             content: block.content,
             is_error: block.is_error.is_true(),
             rich: origin.tool_use_result,
             line: origin.line,
-            time: origin.time,
+            time: origin.time.filter(|_| is_apart),
         };
         result.apply(&mut self.builder, call);
     }

@@ -21,7 +21,7 @@ use crate::source::{Source, SourceStatus};
 const SPOOL: &str = "spool";
 
 /// Raised when the same facts settle to other tables, so that the next run settles them again.
-const LEDGER: u32 = 1;
+const LEDGER: u32 = 2;
 
 /// Facts of a part, in bytes as they are kept: some ten thousand turns. A part that changes is settled whole, in memory.
 const PART: u64 = 9 << 16;
