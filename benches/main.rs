@@ -127,8 +127,7 @@ fn archive(criterion: &mut Criterion) {
     let ingest = || {
         let folder = tempfile::tempdir().expect("a folder");
         let writer = Archive::at(folder.path()).write().expect("a new archive");
-        let take = |source| writer.add(source);
-        ingest::read_into(&options, |it| writer.known(it), &Progress::default(), take);
+        ingest::read_into(&options, |it| writer.known(it), &Progress::default(), &writer);
         writer.commit().expect("a whole archive");
         folder
     };

@@ -10,14 +10,15 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::{self, ADAPTERS, Adapter, Hints};
+use crate::adapters::{self, ADAPTERS, Adapter, Hints, Over};
 use crate::builder::Content;
 use crate::database;
 use crate::discover::{self, Found, SIDECAR, discover};
 use crate::labels::PathPattern;
 use crate::log::{self, Limit};
 use crate::privacy;
-use crate::source::{Sidecar, Source, SourceStatus, path_text};
+use crate::session::SessionResult;
+use crate::source::{Aside, Sidecar, Source, SourceStatus, path_text};
 use crate::time::Time;
 
 /// To be raised when the same bytes are read as something else, so that archives take in files again.
@@ -55,6 +56,27 @@ impl Options {
         let patterns: Vec<&str> = self.path_labels.iter().map(PathPattern::as_str).collect();
         let (content, redact, sidecar) = (self.content, self.redact, &self.sidecar);
         format!("{PARSER} {version} {formats:x} {content:?} {redact} {sidecar:?} {patterns:?}")
+    }
+}
+
+/// Where files go that were read. A function that takes them is one.
+pub trait Sink: Sync {
+    /// Takes a file that was read.
+    fn take(&self, source: Source);
+
+    /// Keeps sessions of a large file that is still being read, which tells nothing more of them; gives them back if it has
+    /// no place for them. They are part of the file if it is taken.
+    ///
+    /// # Errors
+    /// The sessions.
+    fn put_aside(&self, sessions: Vec<SessionResult>) -> Result<Vec<Aside>, Vec<SessionResult>> {
+        Err(sessions)
+    }
+}
+
+impl<F: Fn(Source) + Sync> Sink for F {
+    fn take(&self, source: Source) {
+        self(source);
     }
 }
 
@@ -135,14 +157,9 @@ pub struct Taken {
 /// time, read with the same options by the same version, is not read again.
 pub fn read(options: &Options, known: &BTreeMap<String, Stamp>, progress: &Progress) -> Taken {
     let sources = Mutex::new(Vec::new());
-    let mut taken = read_into(
-        options,
-        |it| known.get(it),
-        progress,
-        |source| {
-            sources.lock().unwrap_or_else(PoisonError::into_inner).push(source);
-        },
-    );
+    let mut taken = read_into(options, |it| known.get(it), progress, &|source| {
+        sources.lock().unwrap_or_else(PoisonError::into_inner).push(source);
+    });
     taken.sources = sources.into_inner().unwrap_or_else(PoisonError::into_inner);
     taken.sources.sort_by(|a, b| a.path.cmp(&b.path));
     taken
@@ -153,7 +170,7 @@ pub fn read_into<'a>(
     options: &Options,
     known: impl Fn(&str) -> Option<&'a Stamp> + Sync,
     progress: &Progress,
-    take: impl Fn(Source) + Sync,
+    sink: &impl Sink,
 ) -> Taken {
     let (found, mut errors) = discover(&options.roots, options.except.as_deref());
     progress.files.store(found.len() as u64, Ordering::Relaxed);
@@ -189,9 +206,10 @@ pub fn read_into<'a>(
         .into_par_iter()
         .with_max_len(1)
         .filter_map(|file| {
-            let source = read_file(&file, options, &fingerprint, known(&path_text(&file.path)), |_, _| ());
+            let known = known(&path_text(&file.path));
+            let source = read_file(&file, options, &fingerprint, known, |_, _| (), Some(sink));
             let unread = unread(&file, &source);
-            take(source);
+            sink.take(source);
             done(&file);
             unread
         })
@@ -212,7 +230,7 @@ pub fn look(path: &Path, options: &Options) -> (Vec<(Source, Claims)>, Vec<disco
         .map(|file| {
             let mut claims = Claims::new();
             let see = |content: &[u8], hints: Hints<'_>| claims = adapters::detect(content, hints);
-            let source = read_file(file, options, &fingerprint, None, see);
+            let source = read_file(file, options, &fingerprint, None, see, None::<&fn(Source)>);
             (source, claims)
         })
         .collect();
@@ -253,6 +271,7 @@ fn read_file(
     fingerprint: &str,
     known: Option<&Stamp>,
     mut see: impl FnMut(&[u8], Hints<'_>),
+    sink: Option<&impl Sink>,
 ) -> Source {
     let mut source = Source {
         path: path_text(&file.path),
@@ -268,7 +287,7 @@ fn read_file(
         return source;
     }
     for _ in 0..TRIES {
-        match read_once(source.clone(), file, options, known, &mut see) {
+        match read_once(source.clone(), file, options, known, &mut see, sink) {
             Ok(Some(source)) => return source,
             Ok(None) => {}
             Err(error) => return unreadable(source, error),
@@ -288,6 +307,7 @@ fn read_once(
     options: &Options,
     known: Option<&Stamp>,
     see: &mut impl FnMut(&[u8], Hints<'_>),
+    sink: Option<&impl Sink>,
 ) -> Result<Option<Source>, String> {
     let open = if file.is_stream { log::open_stream } else { log::open };
     let content = open(&file.path, options.limit).map_err(|it| it.to_string())?;
@@ -302,11 +322,11 @@ fn read_once(
         source.forgets = true;
         if rows.is_known {
             source.message = source.message.or(rows.lost);
-            return Ok(Some(parse(source, file, &rows.text, options, see)));
+            return Ok(Some(parse(source, file, &rows.text, options, see, sink)));
         }
     }
     source.grew = known.is_some_and(|it| grew(it, &content));
-    let source = parse(source, file, &content, options, see);
+    let source = parse(source, file, &content, options, see, sink);
     Ok((!content.is_damaged()).then_some(source))
 }
 
@@ -317,6 +337,7 @@ fn parse(
     content: &[u8],
     options: &Options,
     see: &mut impl FnMut(&[u8], Hints<'_>),
+    sink: Option<&impl Sink>,
 ) -> Source {
     let is_cut = source.message.is_some();
     if content.iter().all(|it| it.is_ascii_whitespace() || *it == 0) {
@@ -330,9 +351,10 @@ fn parse(
     sidecar.labels.extend(options.path_labels.iter().flat_map(|it| it.labels(&source.path)));
     let hints = Hints { runtime: sidecar.runtime.as_deref(), path: &source.path };
     // A bug in an adapter costs its file, not the run.
+    let mut over = sink.map(|sink| PutAside { sink, options, sidecar: &sidecar, aside: Vec::new(), kept: Vec::new() });
     let parse = || {
         see(content, hints);
-        adapters::parse(content, hints, options.content)
+        adapters::parse_large(content, hints, options.content, over.as_mut().map(|it| it as &mut dyn Over))
     };
     let Ok(parsed) = catch_unwind(AssertUnwindSafe(parse)) else {
         source.status = SourceStatus::Unreadable;
@@ -344,6 +366,10 @@ fn parse(
     source.format = parsed.format.map(str::to_owned);
     source.sessions = parsed.sessions;
     source.sessions.iter_mut().for_each(|it| sidecar.fill(it));
+    if let Some(PutAside { aside, kept, .. }) = over {
+        source.aside = aside;
+        source.sessions.splice(..0, kept);
+    }
     source.status = match parsed.format {
         _ if is_cut => SourceStatus::Truncated,
         Some(_) => SourceStatus::Parsed,
@@ -362,6 +388,36 @@ fn parse(
         privacy::redact(&mut source);
     }
     source
+}
+
+/// Puts sessions aside that are over before their file is.
+struct PutAside<'a, S> {
+    sink: &'a S,
+    options: &'a Options,
+    sidecar: &'a Sidecar,
+    aside: Vec<Aside>,
+    /// Those for which the sink has no place.
+    kept: Vec<SessionResult>,
+}
+
+impl<S: Sink> Over for PutAside<'_, S> {
+    fn take(&mut self, mut sessions: Vec<SessionResult>) {
+        for session in &mut sessions {
+            self.sidecar.fill(session);
+            if self.options.redact {
+                privacy::redact_session(session);
+            }
+        }
+        match self.sink.put_aside(sessions) {
+            Ok(aside) => self.aside.extend(aside),
+            Err(sessions) => self.kept.extend(sessions),
+        }
+    }
+
+    fn forget(&mut self) {
+        self.aside.clear();
+        self.kept.clear();
+    }
 }
 
 fn hash(content: &[u8]) -> u128 {

@@ -42,30 +42,39 @@ pub fn settle(mut sources: Vec<Source>) -> Tables {
 /// Hashed names under which what a file tells can meet what another file tells: sessions, responses, prompts, contents.
 /// Files that share none, also not by way of others, are settled apart with the same result as together: see [`groups`].
 pub fn links(source: &Source) -> Box<[u64]> {
-    let mut text = String::new();
-    let mut name = |kind: &str, name: &str| {
-        text.clear();
-        text.extend([kind, " ", name]);
-        twox_hash::XxHash3_64::oneshot(text.as_bytes())
-    };
-    let mut links: Vec<u64> = source.content_hash.iter().map(|it| name("content", it)).collect();
-    for session in &source.sessions {
-        let own = [&session.parent_session_id, &session.provider_session_id, &session.continues];
-        let ids = own.into_iter().flatten().chain([&session.session_id]);
-        links.extend(ids.map(|it| name("id", it)));
-        let agents = session.events.iter().filter(|it| it.kind == EventKind::Subagent);
-        links.extend(agents.filter_map(|it| it.code.as_deref()).map(|it| name("id", it)));
-        let identities = session.turns.iter().map(|it| &it.identity).chain(&session.prompts);
-        links.extend(identities.filter_map(|it| match it {
-            Identity::Global(it) => Some(name("response", it)),
-            // Whatever it is called in the end, its threads are sessions.
-            Identity::Thread(thread, _) => Some(name("id", thread)),
-            Identity::Unique | Identity::Session(_) => None,
-        }));
-    }
+    let mut links = links_of(&source.sessions);
+    links.extend(source.content_hash.iter().map(|it| link(&mut String::new(), "content", it)));
     links.sort_unstable();
     links.dedup();
     links.into_boxed_slice()
+}
+
+/// The [`links`] of sessions, which may stand several times.
+pub fn links_of(sessions: &[SessionResult]) -> Vec<u64> {
+    let text = &mut String::new();
+    let mut links = Vec::new();
+    for session in sessions {
+        let own = [&session.parent_session_id, &session.provider_session_id, &session.continues];
+        let ids = own.into_iter().flatten().chain([&session.session_id]);
+        links.extend(ids.map(|it| link(text, "id", it)));
+        let agents = session.events.iter().filter(|it| it.kind == EventKind::Subagent);
+        links.extend(agents.filter_map(|it| it.code.as_deref()).map(|it| link(text, "id", it)));
+        let identities = session.turns.iter().map(|it| &it.identity).chain(&session.prompts);
+        links.extend(identities.filter_map(|it| match it {
+            Identity::Global(it) => Some(link(text, "response", it)),
+            // Whatever it is called in the end, its threads are sessions.
+            Identity::Thread(thread, _) => Some(link(text, "id", thread)),
+            Identity::Unique | Identity::Session(_) => None,
+        }));
+    }
+    links
+}
+
+/// The hash of a name of a kind. `text` is room for both.
+fn link(text: &mut String, kind: &str, name: &str) -> u64 {
+    text.clear();
+    text.extend([kind, " ", name]);
+    twox_hash::XxHash3_64::oneshot(text.as_bytes())
 }
 
 /// Which of the files belong together: the number of each one's group, which is that of its first member. `links` are

@@ -97,13 +97,13 @@ impl<W: Write> Batched<W> {
         Ok(())
     }
 
-    /// Writes the end.
+    /// Writes the end, and gives the file back.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn finish(mut self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<W> {
         self.file.end(Some(vec![self.arrow_schema])).map_err(io::Error::other)?;
-        Ok(())
+        Ok(self.file.into_inner())
     }
 }
 

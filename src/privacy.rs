@@ -137,7 +137,8 @@ fn redact_text<T: Deref<Target = str> + From<String>>(text: &mut T) {
     }
 }
 
-fn redact_session(session: &mut SessionResult) {
+/// As [`redact`], of one session.
+pub fn redact_session(session: &mut SessionResult) {
     // All fields stand here, so that a new one has to be decided on.
     let SessionResult {
         session_id: _,

@@ -53,16 +53,38 @@ pub struct Source {
     pub health: Health,
     /// What it tells.
     pub sessions: Vec<SessionResult>,
+    /// What else it tells, where that was put aside while it was read.
+    #[serde(skip)]
+    pub aside: Vec<Aside>,
     /// How many sessions it tells of, where these have moved into the tables.
     #[serde(skip)]
     pub session_count: usize,
 }
 
+/// A session of a large file that was put aside while the rest of it was read, so that it need not be in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aside {
+    /// Where it stands in the file of whoever keeps it.
+    pub offset: u64,
+    /// How long it is there.
+    pub length: u64,
+    /// Its id.
+    pub session_id: String,
+    /// See [`crate::ledger::links_of`].
+    pub links: Box<[u64]>,
+}
+
 impl Source {
+    /// Whether it tells of a session.
+    pub fn tells_of(&self, session_id: &str) -> bool {
+        let aside = self.aside.iter().map(|it| &it.session_id);
+        self.sessions.iter().map(|it| &it.session_id).chain(aside).any(|it| it == session_id)
+    }
+
     /// What a later look at the file leaves of what this one told, set aside. It replaces all of it if the file grew, or
     /// still tells of one of its sessions; of a database it replaces what it still tells of.
     pub fn left_by(&self, later: &Self) -> Option<Self> {
-        let still_tells = |it: &SessionResult| later.sessions.iter().any(|later| later.session_id == it.session_id);
+        let still_tells = |it: &SessionResult| later.tells_of(&it.session_id);
         let is_same = later.grew || self.content_hash == later.content_hash;
         let is_replaced = is_same || self.sessions.is_empty() || self.sessions.iter().any(still_tells);
         if !is_replaced {

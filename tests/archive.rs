@@ -7,8 +7,12 @@ use std::process::Command;
 use agentlogs::archive::{self, Archive};
 use agentlogs::builder::Content;
 use agentlogs::frames::{self, TABLES};
+use agentlogs::health::{Health, Reason};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::render::{self, Format, Look};
+use agentlogs::session::{Identity, SessionResult, Tokens, Turn};
+use agentlogs::source::{Source, SourceStatus};
+use agentlogs::time::Time;
 use agentlogs::{ledger, query};
 use polars::prelude::*;
 
@@ -29,7 +33,7 @@ fn sorted(frame: &DataFrame) -> DataFrame {
 fn ingest(archive: &Archive, roots: &[std::path::PathBuf]) -> ingest::Taken {
     let writer = archive.write().unwrap();
     let options = Options { roots: roots.to_vec(), ..Options::default() };
-    let taken = ingest::read_into(&options, |it| writer.known(it), &Progress::default(), |it| writer.add(it));
+    let taken = ingest::read_into(&options, |it| writer.known(it), &Progress::default(), &writer);
     writer.commit().unwrap();
     assert_eq!(archive.check().unwrap().problems, []);
     taken
@@ -124,6 +128,73 @@ fn what_goes_into_parquet_comes_out() {
         let read = read.collect().unwrap();
         let (read, written) = (sorted(&read), sorted(&written));
         assert!(read.equals_missing(&written), "{name}\n{}\n{}", shown(&read), shown(&written));
+    }
+}
+
+/// A source of many sessions is kept in pieces, which are settled one by one unless something links them: it makes no
+/// difference.
+#[test]
+fn a_large_source_is_settled_in_pieces() {
+    let session = |number: i64| {
+        let turn = |at: i64| {
+            // One session repeats a response of another one, far before it.
+            let id = if (number, at) == (35, 0) { "msg_2_0".to_owned() } else { format!("msg_{number}_{at}") };
+            Box::new(Turn {
+                line: number * 1000 + at,
+                identity: Identity::Global(id.as_str().into()),
+                message_id: Some(id.as_str().into()),
+                occurred_at: Some(Time((number * 1000 + at) * 1_000_000)),
+                tokens: Tokens { input: Some(at), output: Some(number), ..Tokens::UNKNOWN },
+                ..Turn::default()
+            })
+        };
+        SessionResult {
+            session_id: format!("s{number}"),
+            runtime: "claude".into(),
+            format: "claude-transcript".into(),
+            line: number * 1000,
+            turns: (0..1000).map(turn).collect(),
+            ..SessionResult::default()
+        }
+    };
+    let mut health = Health { lines: 51_000, ..Health::default() };
+    health.reject(Reason::CutShort, 7, b"{");
+    let large = Source {
+        path: "large.jsonl".to_owned(),
+        status: SourceStatus::Parsed,
+        content_hash: Some("0".to_owned()),
+        health,
+        sessions: (0..51).map(session).collect(),
+        ..Source::default()
+    };
+    let small = |number| Source {
+        path: "small.jsonl".to_owned(),
+        status: SourceStatus::Parsed,
+        sessions: vec![session(number)],
+        ..Source::default()
+    };
+    // One that shares nothing with it, one that is its copy, and none.
+    for others in [vec![small(77)], vec![small(31)], Vec::new()] {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = Archive::at(folder.path().join("archive"));
+        let sources: Vec<Source> = others.into_iter().chain([large.clone()]).collect();
+        let expected = frames::frames(&settled(sources.clone())).unwrap();
+        let writer = archive.write().unwrap();
+        sources.iter().cloned().for_each(|it| writer.add(it));
+        let mut sums = writer.commit().unwrap().sums;
+        if sources.len() == 1 {
+            // From what is kept of it.
+            let mut writer = archive.write().unwrap();
+            writer.settle_all();
+            sums = writer.commit().unwrap().sums;
+        }
+        assert_eq!(sums.turns, expected[1].1.height());
+        for ((name, found), (_, expected)) in archive.tables().unwrap().into_iter().zip(&expected) {
+            assert!(sorted(&found.collect().unwrap()).equals_missing(&sorted(expected)), "{name}");
+        }
+        let mut known: Vec<_> = archive.facts().unwrap().into_values().collect();
+        known.sort_by_key(|it| it.path == large.path);
+        assert_eq!(known, sources);
     }
 }
 

@@ -1,8 +1,12 @@
 //! What several logs of one session, and sessions that share responses, become together: whatever the order of files.
 
-use agentlogs::adapters::{self, Hints};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use agentlogs::adapters::{self, Hints, Over};
 use agentlogs::builder::Content;
 use agentlogs::ledger;
+use agentlogs::session::SessionResult;
 use agentlogs::source::{Source, SourceStatus};
 use agentlogs::tables::Tables;
 
@@ -43,6 +47,68 @@ fn told(tables: &Tables) -> Vec<String> {
         format!("{id}: {total:?} {turns:?} {} {}", it.usage.as_str(), it.session.status.as_str())
     };
     tables.sessions.iter().map(row).collect()
+}
+
+/// Sessions that were over before their log.
+#[derive(Default)]
+struct Early {
+    sessions: Vec<SessionResult>,
+    was_wrong: bool,
+    silence: usize,
+}
+
+impl Over for Early {
+    fn take(&mut self, sessions: Vec<SessionResult>) {
+        self.sessions.extend(sessions);
+    }
+
+    fn forget(&mut self) {
+        self.sessions.clear();
+        self.was_wrong = true;
+    }
+
+    fn silence(&self) -> usize {
+        self.silence
+    }
+}
+
+/// Sessions of a large log are handed on before its end: each is what it is where all stay until then.
+#[test]
+fn sessions_that_are_over_are_whole() {
+    let mut logs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in crate::samples() {
+        if let Ok(text) = fs::read_to_string(&path) {
+            let folder = path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+            logs.entry(folder).or_default().push(text + "\n");
+        }
+    }
+    let (mut handed_on, mut wrong) = (BTreeSet::new(), BTreeSet::new());
+    for (format, texts) in logs {
+        let longest = texts.iter().map(|it| it.lines().count()).max().unwrap();
+        let in_turns = (0..longest).flat_map(|line| texts.iter().filter_map(move |it| it.lines().nth(line)));
+        let in_turns: String = in_turns.flat_map(|it| [it, "\n"]).collect();
+        for text in [texts.concat(), texts[1..].concat(), texts.concat().repeat(2), in_turns] {
+            let whole = adapters::parse(text.as_bytes(), Hints::default(), Content::Full);
+            for silence in [1, 2000, 8000] {
+                let mut early = Early { silence, ..Early::default() };
+                let read = adapters::parse_large(text.as_bytes(), Hints::default(), Content::Full, Some(&mut early));
+                if !early.sessions.is_empty() {
+                    (if early.was_wrong { &mut wrong } else { &mut handed_on }).insert(format.clone());
+                }
+                let sessions = early.sessions.into_iter().chain(read.sessions).collect();
+                let in_order = |mut sessions: Vec<SessionResult>| {
+                    sessions.sort_by(|a, b| (a.line, &a.session_id).cmp(&(b.line, &b.session_id)));
+                    sessions
+                };
+                assert_eq!(in_order(sessions), in_order(whole.sessions.clone()), "{format}");
+                assert_eq!((read.format, read.health), (whole.format, whole.health.clone()), "{format}");
+            }
+        }
+    }
+    let named = ["claude-stream-json", "claude-transcript", "codex-exec", "openclaw-session", "pi-json", "pi-session"];
+    let named = BTreeSet::from(named.map(str::to_owned));
+    assert!(named.is_subset(&handed_on), "{handed_on:?}");
+    assert!(wrong.contains("claude-transcript") && wrong.contains("claude-stream-json"), "{wrong:?}");
 }
 
 mod openclaw {

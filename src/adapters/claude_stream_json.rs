@@ -8,16 +8,16 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::HashSet;
 use serde::Deserialize;
 
 use super::claude::{Conversation, Message, Origin, ToolUseResult, Usage, is_human};
+use super::sessions::Sessions;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::{brief, money};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
-use crate::rows::Rows;
 use crate::session::{EventKind, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind};
 use crate::text::Word;
 use crate::time::Time;
@@ -159,8 +159,7 @@ struct CompactMetadata<'a> {
 
 struct Stream {
     context: Context,
-    sessions: Rows<Session>,
-    by_id: HashMap<String, usize>,
+    sessions: Sessions<Session>,
 }
 
 struct Session {
@@ -177,7 +176,7 @@ impl Fold for Stream {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Rows::default(), by_id: HashMap::new() }
+        Self { context: *context, sessions: Sessions::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -200,7 +199,7 @@ impl Fold for Stream {
         if !known {
             return Seen::Unknown;
         }
-        let session = self.session(&record, line);
+        let Some(session) = self.session(&record, line) else { return Seen::Known };
         session.conversation.builder.saw(record.timestamp.0);
         session.is_stream |= record.kind.as_str() != "result";
         match record.kind.as_str() {
@@ -213,36 +212,40 @@ impl Fold for Stream {
         Seen::Known
     }
 
+    fn idle(&mut self, line: i64, go_on: &HashSet<String>) -> Vec<SessionResult> {
+        self.sessions.idle(line, go_on, Session::finish)
+    }
+
+    fn late(&mut self) -> HashSet<String> {
+        self.sessions.late()
+    }
+
     fn finish(self) -> Vec<SessionResult> {
-        self.sessions.into_iter().map(Session::finish).collect()
+        self.sessions.finish(Session::finish)
     }
 }
 
 impl Stream {
-    fn session(&mut self, record: &Record<'_>, line: Line<'_>) -> &mut Session {
-        let id = record.session_id.some().map_or_else(
+    fn session(&mut self, record: &Record<'_>, line: Line<'_>) -> Option<&mut Session> {
+        let new = |id: &str| Session {
+            conversation: Conversation::new(
+                &Context { format: STREAM.id, shows: STREAM.shows, ..self.context },
+                id,
+                line.number,
+            ),
+            is_stream: false,
+            compacting: None,
+            runs: vec![Vec::new()],
+        };
+        match record.session_id.some() {
+            Some(id) => self.sessions.get(id, line.number, || new(id)),
             // A record without a session id belongs to the one before it.
-            || {
-                self.sessions
-                    .last()
-                    .map_or_else(|| hashed_id(line.bytes), |it| it.conversation.builder.session.session_id.clone())
-            },
-            str::to_owned,
-        );
-        let index = *self.by_id.entry(id).or_insert_with_key(|id| {
-            self.sessions.push(Session {
-                conversation: Conversation::new(
-                    &Context { format: STREAM.id, shows: STREAM.shows, ..self.context },
-                    id,
-                    line.number,
-                ),
-                is_stream: false,
-                compacting: None,
-                runs: vec![Vec::new()],
-            });
-            self.sessions.len() - 1
-        });
-        &mut self.sessions[index]
+            None if !self.sessions.is_empty() => self.sessions.current(line.number),
+            None => {
+                let id = hashed_id(line.bytes);
+                self.sessions.get(&id, line.number, || new(&id))
+            }
+        }
     }
 }
 

@@ -7,16 +7,16 @@
 
 use std::collections::BTreeMap;
 
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::HashSet;
 use serde::Deserialize;
 
 use super::claude::{Conversation, Message, Origin, ToolUseResult, is_human};
+use super::sessions::Sessions;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
 use crate::builder::{brief, money};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
-use crate::rows::Rows;
 use crate::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows, Status};
 use crate::text::{Shared, Word};
 use crate::wire::{Count, Flag, Maybe, Number, Text, When};
@@ -150,8 +150,7 @@ struct ApiError<'a> {
 
 struct Transcript {
     context: Context,
-    sessions: Rows<Session>,
-    by_id: HashMap<String, usize>,
+    sessions: Sessions<Session>,
 }
 
 struct Session {
@@ -169,7 +168,7 @@ impl Fold for Transcript {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Rows::default(), by_id: HashMap::new() }
+        Self { context: *context, sessions: Sessions::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -199,23 +198,28 @@ impl Fold for Transcript {
             }
             return Seen::Known;
         };
-        let index = self.by_id.get(id).copied().unwrap_or_else(|| {
-            self.sessions.push(Session {
-                conversation: Conversation::new(&self.context, id, line.number),
-                types: BTreeMap::new(),
-                responses: 0,
-                stopped: 0,
-                ends_in_error: false,
-            });
-            self.by_id.insert(id.to_owned(), self.sessions.len() - 1);
-            self.sessions.len() - 1
-        });
-        self.sessions[index].record(&record, line.number, damage);
+        let new = || Session {
+            conversation: Conversation::new(&self.context, id, line.number),
+            types: BTreeMap::new(),
+            responses: 0,
+            stopped: 0,
+            ends_in_error: false,
+        };
+        let Some(session) = self.sessions.get(id, line.number, new) else { return Seen::Known };
+        session.record(&record, line.number, damage);
         Seen::Known
     }
 
+    fn idle(&mut self, line: i64, go_on: &HashSet<String>) -> Vec<SessionResult> {
+        self.sessions.idle(line, go_on, Session::finish)
+    }
+
+    fn late(&mut self) -> HashSet<String> {
+        self.sessions.late()
+    }
+
     fn finish(self) -> Vec<SessionResult> {
-        self.sessions.into_iter().map(Session::finish).collect()
+        self.sessions.finish(Session::finish)
     }
 }
 

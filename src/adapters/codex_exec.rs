@@ -3,6 +3,7 @@
 //! `turn.completed.usage` is the thread's running total, and its input includes what was cached (accounting B13, B16). The
 //! stream names no model, no folder, no time and no cost. Item ids begin at `item_0` in every recording.
 
+use foldhash::HashSet;
 use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
@@ -151,6 +152,12 @@ impl Fold for Exec {
         recording.hashes.push(XxHash3_64::oneshot(line.bytes));
         recording.record(&record, line, damage);
         Seen::Known
+    }
+
+    fn idle(&mut self, _: i64, _: &HashSet<String>) -> Vec<SessionResult> {
+        // Records are of the last recording, whatever its id.
+        let over = self.recordings.len().saturating_sub(1);
+        self.recordings.drain(..over).map(Recording::finish).collect()
     }
 
     fn finish(self) -> Vec<SessionResult> {

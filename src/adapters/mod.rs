@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use crate::builder::Content;
@@ -52,6 +53,7 @@ mod pi_json;
 mod pi_session;
 mod pi_subagent;
 mod qwen_chat;
+mod sessions;
 mod zag_json;
 mod zag_log;
 
@@ -116,9 +118,31 @@ pub static ADAPTERS: &[Adapter] = &[
 /// The tables that formats are kept in, where the runtime writes a database.
 pub static TABLES: &[Table] = &[goose::SESSIONS, opencode_db::SESSION, opencode_db::SESSION_2];
 
-/// [`fold`] for one format: takes lines, gives sessions and the lines that it did not know.
-type Parse =
-    for<'a> fn(&Context, &mut dyn Iterator<Item = Line<'a>>, &mut Health) -> (Vec<SessionResult>, Vec<Line<'a>>);
+/// [`fold`] for one format.
+type Parse = for<'a> fn(
+    &Context,
+    &mut dyn Iterator<Item = Line<'a>>,
+    &mut Health,
+    Option<&mut (dyn Over + '_)>,
+    &HashSet<String>,
+) -> Result<Folded<'a>, HashSet<String>>;
+
+/// The sessions of a log, and the lines that its format does not know.
+type Folded<'a> = (Vec<SessionResult>, Vec<Line<'a>>);
+
+/// Where sessions of a large log go that are over before it is, so that they need not stay in memory.
+pub trait Over {
+    /// Takes sessions of which nothing more is to come.
+    fn take(&mut self, sessions: Vec<SessionResult>);
+
+    /// One of them was not over: all of them are to come once more.
+    fn forget(&mut self);
+
+    /// After so many bytes, sessions that were silent for as long are taken for being over.
+    fn silence(&self) -> usize {
+        1 << 26
+    }
+}
 
 /// What an adapter may know besides the records.
 #[derive(Debug, Clone, Copy)]
@@ -255,6 +279,18 @@ pub trait Fold {
     /// Takes in one record. What of it could not be used goes into `damage`.
     fn record(&mut self, line: Line<'_>, record: Self::Record<'_>, damage: &mut Damage) -> Seen;
 
+    /// Hands on the sessions of which no record came since `line`, but for those of the ids that are known to go on. Formats of
+    /// which a log holds one session have none.
+    fn idle(&mut self, line: i64, go_on: &HashSet<String>) -> Vec<SessionResult> {
+        let _ = (line, go_on);
+        Vec::new()
+    }
+
+    /// The ids of sessions that were handed on and went on. What is known of them is wrong.
+    fn late(&mut self) -> HashSet<String> {
+        HashSet::new()
+    }
+
     /// The sessions, in the order of their first records.
     fn finish(self) -> Vec<SessionResult>;
 }
@@ -284,16 +320,33 @@ impl Damage {
 /// Longer lines are no records. Real ones reach some 30 MB, with images.
 const MAX_LINE: usize = 1 << 30;
 
-/// The record loop: reads, folds, counts damage. Gives the sessions, and the records that the format does not know.
-pub fn fold<'a, F: Fold>(
+/// The record loop: reads, folds, counts damage. Sessions that are over go to `over`, if it is there. Gives the others, and
+/// the records that the format does not know.
+///
+/// # Errors
+/// The ids of sessions that were taken for being over and went on. Of a second run they are `go_on`.
+fn fold<'a, F: Fold>(
     context: &Context,
     lines: &mut dyn Iterator<Item = Line<'a>>,
     health: &mut Health,
-) -> (Vec<SessionResult>, Vec<Line<'a>>) {
+    mut over: Option<&mut (dyn Over + '_)>,
+    go_on: &HashSet<String>,
+) -> Result<Folded<'a>, HashSet<String>> {
+    let (mut since, mut read) = (0, 0);
     let mut state = F::new(context);
     let mut unknown = Vec::new();
     let mut damage = Damage::default();
     for line in lines {
+        if let Some(over) = &mut over {
+            read += line.bytes.len();
+            if read >= over.silence() {
+                let idle = state.idle(since, go_on);
+                if !idle.is_empty() {
+                    over.take(idle);
+                }
+                (since, read) = (line.number, 0);
+            }
+        }
         let reason = if !line.bytes.starts_with(b"{") {
             if json::value_end(line.bytes, 0) == Ok(line.bytes.len()) { Reason::NotAnObject } else { Reason::NotJson }
         } else if line.bytes.len() > MAX_LINE {
@@ -316,7 +369,8 @@ pub fn fold<'a, F: Fold>(
         };
         health.reject(reason, line.number, line.bytes);
     }
-    (state.finish(), unknown)
+    let late = state.late();
+    if late.is_empty() { Ok((state.finish(), unknown)) } else { Err(late) }
 }
 
 /// The top level of one record, for [`Adapter::claims`].
@@ -446,9 +500,13 @@ fn detect_among(probes: &[Probe<'_>], runtime: Option<&str>) -> Vec<(&'static Ad
 
 /// Reads a log: the likeliest format, then its records.
 pub fn parse(bytes: &[u8], hints: Hints<'_>, content: Content) -> Parsed {
-    let mut health = Health::default();
+    parse_large(bytes, hints, content, None)
+}
+
+/// As [`parse`], but of a large log the sessions that are over before it is go to `over`, if it is there.
+pub fn parse_large(bytes: &[u8], hints: Hints<'_>, content: Content, over: Option<&mut (dyn Over + '_)>) -> Parsed {
     let Some((adapter, _)) = detect(bytes, hints).into_iter().next() else {
-        health.lines = lines::count(bytes);
+        let health = Health { lines: lines::count(bytes), ..Health::default() };
         return Parsed { health, ..Parsed::default() };
     };
     let context = |adapter: &Adapter| Context {
@@ -461,14 +519,22 @@ pub fn parse(bytes: &[u8], hints: Hints<'_>, content: Content) -> Parsed {
         folder_id: FileId::of_folder(hints.path),
         agent_id: FileId::of_agent(hints.path),
     };
-    let mut lines = Lines::new(bytes);
-    let (mut sessions, mut unknown) = (adapter.parse)(&context(adapter), &mut lines, &mut health);
-    health.lines = lines.count_all();
+    let own = context(adapter);
+    let none = HashSet::new();
+    let whole = match over {
+        Some(over) => read(adapter, bytes, &own, Some(&mut *over), &none).or_else(|late| {
+            over.forget();
+            read(adapter, bytes, &own, Some(over), &late)
+        }),
+        None => read(adapter, bytes, &own, None, &none),
+    };
+    let (mut sessions, mut unknown, mut health) = whole.unwrap_or_default();
     // Recordings of several runtimes may have been appended to one file: what one format does not know is another's.
     let mut formats = vec![adapter];
     while let Some(other) = another(&unknown, &formats) {
         let mut own = Health::default();
-        let (more, rest) = (other.parse)(&context(other), &mut unknown.into_iter(), &mut own);
+        let folded = (other.parse)(&context(other), &mut unknown.into_iter(), &mut own, None, &none);
+        let (more, rest) = folded.unwrap_or_default();
         health.unknown_records = own.unknown_records;
         own.rejects.into_iter().for_each(|it| health.add(it));
         sessions.extend(more);
@@ -476,6 +542,20 @@ pub fn parse(bytes: &[u8], hints: Hints<'_>, content: Content) -> Parsed {
         formats.push(other);
     }
     Parsed { format: Some(adapter.id), runtime: Some(adapter.runtime), sessions, health }
+}
+
+/// The lines of a log by one format.
+fn read<'a>(
+    adapter: &Adapter,
+    bytes: &'a [u8],
+    context: &Context,
+    over: Option<&mut (dyn Over + '_)>,
+    go_on: &HashSet<String>,
+) -> Result<(Vec<SessionResult>, Vec<Line<'a>>, Health), HashSet<String>> {
+    let (mut lines, mut health) = (Lines::new(bytes), Health::default());
+    let (sessions, unknown) = (adapter.parse)(context, &mut lines, &mut health, over, go_on)?;
+    health.lines = lines.count_all();
+    Ok((sessions, unknown, health))
 }
 
 /// The format of records that the formats so far do not know, if two of them are surely of it.

@@ -4,9 +4,11 @@
 //! of the role `assistant` is billed (accounting B23). Costs are per message and add up. There may be several
 //! `agent_start` … `agent_end` in one stream: retries and follow-ups.
 
+use foldhash::HashSet;
 use serde::Deserialize;
 
 use super::pi::{Agent, Details, Message, SHOWS, session_of_path, status_in};
+use super::sessions::Sessions;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::brief;
 use crate::json::Raw;
@@ -89,7 +91,7 @@ struct Outcome<'a> {
 /// The fold over the event stream.
 pub(super) struct Events {
     context: Context,
-    sessions: Vec<Session>,
+    sessions: Sessions<Session>,
 }
 
 struct Session {
@@ -104,7 +106,7 @@ impl Fold for Events {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new() }
+        Self { context: *context, sessions: Sessions::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -114,7 +116,7 @@ impl Fold for Events {
                 return Seen::Known;
             }
             "agent_start" => {
-                if let Some(session) = self.sessions.last_mut() {
+                if let Some(session) = self.sessions.current(line.number) {
                     session.has_ended = false;
                 }
                 return Seen::Known;
@@ -146,35 +148,39 @@ impl Fold for Events {
         }
         if self.sessions.is_empty() {
             // Before pi 0.45.1 the stream had no header.
-            self.begin(hashed_id(line.bytes), line);
+            self.session(&hashed_id(line.bytes), line);
         }
-        let Some(session) = self.sessions.last_mut() else { return Seen::Known };
+        let Some(session) = self.sessions.current(line.number) else { return Seen::Known };
         session.record(&record, line.number, damage);
         session.agent.builder.name_events(None, line.bytes);
         Seen::Known
     }
 
+    fn idle(&mut self, line: i64, go_on: &HashSet<String>) -> Vec<SessionResult> {
+        self.sessions.idle(line, go_on, Session::finish)
+    }
+
+    fn late(&mut self) -> HashSet<String> {
+        self.sessions.late()
+    }
+
     fn finish(self) -> Vec<SessionResult> {
-        self.sessions.into_iter().map(Session::finish).collect()
+        self.sessions.finish(Session::finish)
     }
 }
 
 impl Events {
-    fn begin(&mut self, id: String, line: Line<'_>) {
-        let agent = Agent::new(&self.context, id, line.number);
-        self.sessions.push(Session { agent, has_ended: false, compacting: None });
+    fn session(&mut self, id: &str, line: Line<'_>) -> Option<&mut Session> {
+        self.sessions.get(id, line.number, || {
+            let agent = Agent::new(&self.context, id.to_owned(), line.number);
+            Session { agent, has_ended: false, compacting: None }
+        })
     }
 
     fn header(&mut self, record: &Record<'_>, line: Line<'_>) {
         let id = record.id.owned().unwrap_or_else(|| hashed_id(line.bytes));
-        if let Some(index) = self.sessions.iter().position(|it| it.agent.builder.session.session_id == id) {
-            // The same session again: resumed, or the recording twice. Its messages are known by their times.
-            let session = self.sessions.remove(index);
-            self.sessions.push(session);
-        } else {
-            self.begin(id, line);
-        }
-        let Some(session) = self.sessions.last_mut() else { return };
+        // The same session again: resumed, or the recording twice. Its messages are known by their times.
+        let Some(session) = self.session(&id, line) else { return };
         session.has_ended = false;
         session.agent.builder.saw(record.timestamp.0);
         let session = &mut session.agent.builder.session;

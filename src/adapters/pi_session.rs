@@ -4,9 +4,11 @@
 //! replay entries (B22): a response is known by its time and size, and the ledger keeps it once. A compaction may carry a
 //! usage of its own: it is a response ("Found by checking", 5).
 
+use foldhash::HashSet;
 use serde::Deserialize;
 
 use super::pi::{Agent, Message, SHOWS, Usage, identity, session_of_path};
+use super::sessions::Sessions;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::brief;
 use crate::health::Reason;
@@ -21,7 +23,7 @@ pub(super) const PI: Adapter = Adapter {
     about: "pi and oh-my-pi, session files under ~/.pi/agent/sessions",
     shows: SHOWS.and(Shows::KEPT_BY_RUNTIME),
     claims: |probe| if is_entry(probe) { 2 } else { 0 },
-    parse: fold::<Sessions>,
+    parse: fold::<Log>,
 };
 
 pub(super) const OPENCLAW: Adapter = Adapter {
@@ -30,7 +32,7 @@ pub(super) const OPENCLAW: Adapter = Adapter {
     about: "openclaw, session files under ~/.openclaw/agents, with their .reset, .deleted, .bak and checkpoint siblings",
     shows: SHOWS.and(Shows::KEPT_BY_RUNTIME),
     claims: openclaw_claims,
-    parse: fold::<Sessions>,
+    parse: fold::<Log>,
 };
 
 /// Whether a record is an entry of a session file. The header may be all there is.
@@ -111,16 +113,16 @@ struct Data<'a> {
     error: Text<'a>,
 }
 
-struct Sessions {
+struct Log {
     context: Context,
-    sessions: Vec<Agent>,
+    sessions: Sessions<Agent>,
 }
 
-impl Fold for Sessions {
+impl Fold for Log {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new() }
+        Self { context: *context, sessions: Sessions::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -145,28 +147,31 @@ impl Fold for Sessions {
         if self.sessions.is_empty() {
             // A file that lost its header is known only by its name.
             let id = self.context.file_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string());
-            self.sessions.push(Agent::new(&self.context, id, line.number));
+            self.sessions.get(&id, line.number, || Agent::new(&self.context, id.clone(), line.number));
         }
-        let Some(agent) = self.sessions.last_mut() else { return Seen::Known };
+        let Some(agent) = self.sessions.current(line.number) else { return Seen::Known };
         entry(agent, &record, line.number, damage);
         Seen::Known
     }
 
+    fn idle(&mut self, line: i64, go_on: &HashSet<String>) -> Vec<SessionResult> {
+        self.sessions.idle(line, go_on, Agent::finish_without_end)
+    }
+
+    fn late(&mut self) -> HashSet<String> {
+        self.sessions.late()
+    }
+
     fn finish(self) -> Vec<SessionResult> {
-        self.sessions.into_iter().map(Agent::finish_without_end).collect()
+        self.sessions.finish(Agent::finish_without_end)
     }
 }
 
-impl Sessions {
+impl Log {
     fn header(&mut self, record: &Record<'_>, line: Line<'_>) {
         let id = record.id.owned().unwrap_or_else(|| hashed_id(line.bytes));
-        if let Some(index) = self.sessions.iter().position(|it| it.builder.session.session_id == id) {
-            let session = self.sessions.remove(index);
-            self.sessions.push(session);
-        } else {
-            self.sessions.push(Agent::new(&self.context, id, line.number));
-        }
-        let Some(agent) = self.sessions.last_mut() else { return };
+        let new = || Agent::new(&self.context, id.clone(), line.number);
+        let Some(agent) = self.sessions.get(&id, line.number, new) else { return };
         agent.builder.saw(record.timestamp.0);
         agent.effort = record.thinking_level.owned();
         let session = &mut agent.builder.session;

@@ -104,7 +104,7 @@ impl Archive {
             checked.sources += 1;
             let mut problems = Vec::new();
             match state.load(known) {
-                Ok((_, source)) if source.path == *path => {}
+                Ok(source) if source.path == *path => {}
                 Ok(_) => problems.push("its facts are another source's".to_owned()),
                 Err(error) => problems.push(error.to_string()),
             }

@@ -38,6 +38,7 @@ use crate::tables::Tables;
 
 mod check;
 mod disk;
+mod facts;
 mod parts;
 mod writer;
 
@@ -45,6 +46,7 @@ pub use check::{Checked, Problem};
 pub use parts::Sums;
 pub use writer::{Writer, Written};
 
+use facts::{Piece, Pieces};
 use parts::Part;
 
 const MARKER: &str = "agentlogs.json";
@@ -161,6 +163,9 @@ pub struct Known {
     part: usize,
     offset: u64,
     length: u64,
+    /// Where they stand in pieces until they are in a part.
+    #[serde(skip)]
+    pieces: Vec<Piece>,
     /// See [`crate::ledger::links`].
     links: Box<[u64]>,
 }
@@ -177,17 +182,23 @@ struct State {
 }
 
 impl State {
-    /// What a source told.
-    fn load(&self, known: &Known) -> Result<(Vec<u8>, Source), Error> {
+    /// The file that holds the facts of a source.
+    fn open(&self, known: &Known) -> Result<(PathBuf, File), Error> {
         let part = self.manifest.parts.get(known.part);
         let (Some(folder), Some(part)) = (&self.folder, part) else {
             return Err(Error::Damaged { path: PathBuf::from(INDEX), error: "a source is in no part".to_owned() });
         };
-        let path = folder.join(parts::file_of(part, parts::FACTS));
-        let read = || -> io::Result<_> {
-            let bytes = parts::read_at(&mut File::open(&path)?, known.offset, known.length)?;
-            let source = parts::decode(&bytes)?;
-            Ok((bytes, source))
+        let path = folder.join(parts::file_of(part, facts::FACTS));
+        let file = File::open(&path).map_err(Error::file(&path))?;
+        Ok((path, file))
+    }
+
+    /// What a source told.
+    fn load(&self, known: &Known) -> Result<Source, Error> {
+        let (path, mut file) = self.open(known)?;
+        let mut read = || match Pieces::read(&mut file, known.offset, known.length)? {
+            Some(pieces) => pieces.load(&mut file),
+            None => facts::decode(&facts::read_at(&mut file, known.offset, known.length)?),
         };
         read().map_err(Error::file(&path))
     }
@@ -326,7 +337,7 @@ impl Archive {
     /// When they cannot be read.
     pub fn facts(&self) -> Result<BTreeMap<String, Source>, Error> {
         let state = self.state()?;
-        state.sources.iter().map(|(path, known)| Ok((path.clone(), state.load(known)?.1))).collect()
+        state.sources.iter().map(|(path, known)| Ok((path.clone(), state.load(known)?))).collect()
     }
 
     /// [`Self::facts`] of an archive that is there.

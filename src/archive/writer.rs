@@ -6,25 +6,24 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::parts::{self, FACTS, New, Part, Sums};
+use super::facts::{self, FACTS, Facts, PART, Piece, Pieces};
+use super::parts::{self, New, Part, Round, Sums};
 use super::{
     Archive, Error, GENERATION, INDEX, Known, Lock, MANIFEST, MARKER, Manifest, Marker, NEXT, PRICES, Sources, State,
     VERSION, disk,
 };
 use crate::frames::TABLES;
-use crate::ingest::Stamp;
+use crate::ingest::{Sink, Stamp};
 use crate::ledger;
 use crate::prices::{Catalog, Table};
-use crate::source::{Source, SourceStatus};
+use crate::session::SessionResult;
+use crate::source::{Aside, Source, SourceStatus};
 
 /// The facts of what was taken in, until they stand in parts.
 const SPOOL: &str = "spool";
 
 /// Raised when the same facts settle to other tables, so that the next run settles them again.
 const LEDGER: u32 = 2;
-
-/// Facts of a part, in bytes as they are kept: some ten thousand turns. A part that changes is settled whole, in memory.
-const PART: u64 = 9 << 16;
 
 /// Memory for sources that were read and are yet to be settled, in bytes; the others are read again from the disk.
 const KEPT: usize = 16 << 20;
@@ -67,6 +66,8 @@ struct Item {
     path: String,
     known: Box<Known>,
     is_new: bool,
+    /// Whether nothing links it to another source.
+    is_alone: bool,
 }
 
 /// What a run left in the archive.
@@ -128,7 +129,7 @@ impl Writer {
     /// # Errors
     /// When it cannot be read.
     pub fn facts(&self, path: &str) -> Result<Option<Source>, Error> {
-        self.state.sources.get(path).map(|it| Ok(self.state.load(it)?.1)).transpose()
+        self.state.sources.get(path).map(|it| self.state.load(it)).transpose()
     }
 
     /// Takes in what a file tells now, in place of what it told before. What it does not tell any more is set aside: the
@@ -140,7 +141,11 @@ impl Writer {
                 if source.status == SourceStatus::Unreadable {
                     return Ok(());
                 }
-                if let Some(aside) = self.state.load(known)?.1.left_by(&source) {
+                // What grew tells all that it told before.
+                if source.grew {
+                    return self.spool(source);
+                }
+                if let Some(aside) = self.state.load(known)?.left_by(&source) {
                     self.spool(aside)?;
                 }
             }
@@ -157,7 +162,7 @@ impl Writer {
             if age(&stamp) == age(&known.stamp) {
                 return Ok(());
             }
-            let old = self.state.load(known)?.1;
+            let old = self.state.load(known)?;
             let is_later = age(&stamp) > age(&known.stamp);
             let (old, new) = if is_later { (&old, &source) } else { (&source, &old) };
             if let Some(aside) = old.left_by(new) {
@@ -204,29 +209,63 @@ impl Writer {
         }
     }
 
-    fn spool(&self, source: Source) -> Result<(), Error> {
-        let path = self.next.join(SPOOL);
-        let (bytes, length) = parts::encode(&source).map_err(Error::file(&path))?;
+    /// Keeps sessions of a source that is taken in later.
+    fn keep(&self, sessions: &[SessionResult]) -> Result<Vec<Aside>, Error> {
+        let keep = |session: &SessionResult| {
+            let sessions = std::slice::from_ref(session);
+            let encoded = facts::encode(session, facts::rows_of(sessions));
+            let (bytes, _) = encoded.map_err(Error::file(self.next.join(SPOOL)))?;
+            let mut links = ledger::links_of(sessions);
+            links.sort_unstable();
+            links.dedup();
+            let (session_id, length) = (session.session_id.clone(), bytes.len() as u64);
+            let offset = self.append(&mut self.taken(), &bytes)?;
+            Ok(Aside { offset, length, session_id, links: links.into_boxed_slice() })
+        };
+        sessions.iter().map(keep).collect()
+    }
+
+    /// Writes to the spool, and says where.
+    fn append(&self, taken: &mut Taken, bytes: &[u8]) -> Result<u64, Error> {
+        taken.spool.write_all(bytes).map_err(Error::file(self.next.join(SPOOL)))?;
+        let offset = taken.length;
+        taken.length += bytes.len() as u64;
+        Ok(offset)
+    }
+
+    fn spool(&self, mut source: Source) -> Result<(), Error> {
+        if facts::rows_of(&source.sessions) > facts::MANY_ROWS && source.sessions.len() > 1 {
+            source.aside.extend(self.keep(&std::mem::take(&mut source.sessions))?);
+        }
+        let rows = facts::rows_of(&source.sessions);
+        let (bytes, unpacked) = facts::encode(&source, rows).map_err(Error::file(self.next.join(SPOOL)))?;
         // Rows have room for what they do not say.
-        let footprint = length.map_or(usize::MAX, |it| it * 2 + 4000);
+        let footprint = unpacked.map_or(usize::MAX, |it| it * 2 + 4000);
+        let aside = std::mem::take(&mut source.aside);
+        let own = ledger::links(&source);
+        let links = if aside.is_empty() { own.clone() } else { all_links(&aside, &own) };
         let mut known = Box::new(Known {
             stamp: Stamp::of(&source),
-            has_sessions: !source.sessions.is_empty(),
+            has_sessions: !source.sessions.is_empty() || !aside.is_empty(),
             rejects: source.health.rejects.iter().map(|it| (it.reason, it.lines)).collect(),
             unknown_records: source.health.unknown_records,
             status: source.status,
             part: 0,
             offset: 0,
             length: bytes.len() as u64,
-            links: ledger::links(&source),
+            pieces: Vec::new(),
+            links,
         });
         let mut taken = self.taken();
-        taken.spool.write_all(&bytes).map_err(Error::file(&path))?;
-        let offset = taken.length;
-        taken.length += bytes.len() as u64;
-        known.offset = offset;
-        taken.sources.insert(source.path.clone(), known);
+        known.offset = self.append(&mut taken, &bytes)?;
         taken.kept.remove(&source.path);
+        if !aside.is_empty() {
+            known.pieces = pieces(&aside, &own, known.offset, known.length);
+            known.length = known.pieces.iter().map(|it| it.length).sum();
+            taken.sources.insert(source.path, known);
+            return Ok(());
+        }
+        taken.sources.insert(source.path.clone(), known);
         if taken.footprint.saturating_add(footprint) <= KEPT {
             taken.footprint += footprint;
             taken.kept.insert(source.path.clone(), source);
@@ -276,11 +315,11 @@ impl Writer {
             if taken.contains_key(&path) || removed.contains(&path) {
                 dirty.insert(known.part);
             } else {
-                items.push(Item { path, known, is_new: false });
+                items.push(Item { path, known, is_new: false, is_alone: false });
             }
         }
         let taken = taken.into_iter().filter(|(path, _)| !removed.contains(path));
-        items.extend(taken.map(|(path, known)| Item { path, known, is_new: true }));
+        items.extend(taken.map(|(path, known)| Item { path, known, is_new: true, is_alone: false }));
         items.sort_by(|a, b| a.path.cmp(&b.path));
         let groups = ledger::groups(items.iter().map(|it| &*it.known.links));
         let changed: BTreeSet<usize> = groups.iter().zip(&items).filter(|it| it.1.is_new).map(|it| *it.0).collect();
@@ -326,6 +365,11 @@ impl Writer {
         }
         // Groups stay together; both they and their members are in the order of paths.
         changed.sort_by_key(|(group, _)| *group);
+        for group in changed.chunk_by_mut(|a, b| a.0 == b.0) {
+            if let [(_, item)] = group {
+                item.is_alone = true;
+            }
+        }
         let done = self.parts(batches(changed), generation, catalog);
         for part in done {
             let (part, items) = part?;
@@ -366,30 +410,47 @@ impl Writer {
 
     /// Settles sources and writes them as a part.
     fn part(&self, name: String, mut items: Vec<Item>, catalog: &Catalog) -> Result<(Part, Vec<Item>), Error> {
-        let mut facts = parts::Facts::create(&self.next, &name).map_err(Error::file(&self.next))?;
+        let mut facts = Facts::create(&self.next, &name).map_err(Error::file(&self.next))?;
         let mut sources = Vec::with_capacity(items.len());
+        let mut in_pieces = Vec::new();
         let spool = self.next.join(SPOOL);
-        let mut file = File::open(&spool).map_err(Error::file(&spool))?;
+        let mut spooled = File::open(&spool).map_err(Error::file(&spool))?;
         for item in &items {
-            let (bytes, source) = if item.is_new {
-                let kept = self.taken().kept.remove(&item.path);
-                let read = || -> io::Result<_> {
-                    let bytes = parts::read_at(&mut file, item.known.offset, item.known.length)?;
-                    let source = kept.map_or_else(|| parts::decode(&bytes), Ok)?;
-                    Ok((bytes, source))
+            let mut old = if item.is_new { None } else { Some(self.state.open(&item.known)?) };
+            let (path, file) = old.as_mut().map_or((&spool, &mut spooled), |(path, file)| (&*path, file));
+            let Known { offset, length, .. } = *item.known;
+            let mut read = || -> io::Result<()> {
+                let pieces = match &item.known.pieces {
+                    pieces if !pieces.is_empty() => Some(Pieces::new(pieces.clone())),
+                    _ if item.is_new => None,
+                    _ => Pieces::read(file, offset, length)?,
                 };
-                read().map_err(Error::file(&spool))?
-            } else {
-                self.state.load(&item.known)?
+                let Some(pieces) = pieces else {
+                    let bytes = facts::read_at(file, offset, length)?;
+                    facts.add(&bytes)?;
+                    let kept = self.taken().kept.remove(&item.path);
+                    sources.push(kept.map_or_else(|| facts::decode(&bytes), Ok)?);
+                    return Ok(());
+                };
+                facts.add_pieces(file, &pieces)?;
+                if item.is_alone {
+                    in_pieces.push(pieces.rounds(file.try_clone()?)?);
+                } else {
+                    // What others tell of its sessions may meet any of them.
+                    sources.push(pieces.load(file)?);
+                }
+                Ok(())
             };
-            facts.add(&bytes).map_err(Error::file(&self.next))?;
-            sources.push(source);
+            read().map_err(Error::file(path))?;
         }
+        let whole = (!sources.is_empty()).then_some(Ok(Round { sources, has_more: false }));
+        let rounds = whole.into_iter().chain(in_pieces.into_iter().flatten());
         let New { part, places, settled } =
-            parts::write(&self.next, name, sources, facts, catalog).map_err(Error::file(&self.next))?;
+            parts::write(&self.next, name, rounds, facts, catalog).map_err(Error::file(&self.next))?;
         let statuses: BTreeMap<&str, SourceStatus> = settled.iter().map(|it| (it.path.as_str(), it.status)).collect();
         for (item, (offset, length)) in items.iter_mut().zip(places) {
             (item.known.offset, item.known.length) = (offset, length);
+            item.known.pieces.clear();
             item.known.status = statuses.get(item.path.as_str()).copied().unwrap_or(item.known.status);
         }
         Ok((part, items))
@@ -474,6 +535,20 @@ impl Writer {
     }
 }
 
+impl Sink for Writer {
+    fn take(&self, source: Source) {
+        self.add(source);
+    }
+
+    fn put_aside(&self, sessions: Vec<SessionResult>) -> Result<Vec<Aside>, Vec<SessionResult>> {
+        // What is lost here is told by [`Self::commit`], which changes nothing then.
+        self.keep(&sessions).map_err(|error| {
+            self.taken().error.get_or_insert(error);
+            sessions
+        })
+    }
+}
+
 impl Drop for Writer {
     fn drop(&mut self) {
         let _ = disk::remove_folder(&self.next);
@@ -485,6 +560,19 @@ pub fn is_next(folder: &Path) -> bool {
     let is_known = |it: &str| TABLES.contains(&it) || [FACTS, INDEX, MANIFEST, SPOOL].contains(&it);
     fs::read_dir(folder)
         .is_ok_and(|mut it| it.all(|it| it.is_ok_and(|it| it.file_name().to_str().is_some_and(is_known))))
+}
+
+/// The links of a source, some of which was put aside.
+fn all_links(aside: &[Aside], own: &[u64]) -> Box<[u64]> {
+    let links: BTreeSet<u64> = aside.iter().flat_map(|it| &it.links).chain(own).copied().collect();
+    links.into_iter().collect()
+}
+
+/// The places of what was put aside and of the source itself, at the end. Those that something links have the same number.
+fn pieces(aside: &[Aside], own: &[u64], offset: u64, length: u64) -> Vec<Piece> {
+    let groups = ledger::groups(aside.iter().map(|it| &*it.links).chain([own]));
+    let places = aside.iter().map(|it| (it.offset, it.length)).chain([(offset, length)]);
+    places.zip(groups).map(|((offset, length), group)| Piece { offset, length, group }).collect()
 }
 
 /// Whole groups, together about as large as a part.

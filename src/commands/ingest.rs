@@ -6,10 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use agentlogs::archive::{Archive, Sums, Written};
-use agentlogs::ingest::{self, Progress};
+use agentlogs::archive::{Archive, Sums, Writer, Written};
+use agentlogs::ingest::{self, Progress, Sink};
 use agentlogs::render::grouped;
-use agentlogs::source::SourceStatus;
+use agentlogs::session::SessionResult;
+use agentlogs::source::{Aside, Source, SourceStatus};
 use indicatif::{ProgressBar, ProgressStyle};
 use twox_hash::XxHash3_64;
 
@@ -23,26 +24,12 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
     // To wait for another process is no work.
     let start = Instant::now();
     let progress = Progress::default();
-    // By the hashes of their paths: there may be many.
-    let looked_at = Mutex::new(HashSet::new());
-    let mut taken = watched(&progress, || {
-        ingest::read_into(
-            &options,
-            |it| writer.known(it),
-            &progress,
-            |source| {
-                looked_at
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .insert(XxHash3_64::oneshot(source.path.as_bytes()));
-                writer.add(source);
-            },
-        )
-    });
+    let sink = Noted { writer: &writer, looked_at: Mutex::default() };
+    let mut taken = watched(&progress, || ingest::read_into(&options, |it| writer.known(it), &progress, &sink));
     for error in &taken.errors {
         complain(format_args!("{error}"));
     }
-    let mut looked_at = looked_at.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut looked_at = sink.looked_at.into_inner().unwrap_or_else(PoisonError::into_inner);
     looked_at.extend(std::mem::take(&mut taken.unchanged).iter().map(|it| XxHash3_64::oneshot(it.as_bytes())));
     let unchanged = looked_at.len() - taken.read;
     let written = writer.commit()?;
@@ -52,6 +39,25 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
         () if args.strict && lost => Outcome::Lost,
         () => Outcome::Done,
     })
+}
+
+/// A writer that notes what it was given.
+struct Noted<'a> {
+    writer: &'a Writer,
+    /// Hashes of paths: there may be many.
+    looked_at: Mutex<HashSet<u64>>,
+}
+
+impl Sink for Noted<'_> {
+    fn take(&self, source: Source) {
+        let path = XxHash3_64::oneshot(source.path.as_bytes());
+        self.looked_at.lock().unwrap_or_else(PoisonError::into_inner).insert(path);
+        self.writer.take(source);
+    }
+
+    fn put_aside(&self, sessions: Vec<SessionResult>) -> Result<Vec<Aside>, Vec<SessionResult>> {
+        self.writer.put_aside(sessions)
+    }
 }
 
 /// Runs `work` beside a progress bar, which shows on a terminal only.

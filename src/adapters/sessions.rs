@@ -1,0 +1,81 @@
+//! The sessions of one log while it is read, by their ids.
+
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+
+use crate::rows::Rows;
+use crate::session::SessionResult;
+
+/// What is known of each session. `S` is an adapter's state of one.
+#[derive(Debug)]
+pub(super) struct Sessions<S> {
+    /// In the order of their first records.
+    all: Rows<Session<S>>,
+    by_id: HashMap<String, usize>,
+    /// The one of the last record.
+    current: usize,
+    late: HashSet<String>,
+}
+
+#[derive(Debug)]
+struct Session<S> {
+    id: String,
+    /// `None` if it was handed on.
+    state: Option<S>,
+    /// Where its last record stands.
+    last: i64,
+}
+
+impl<S> Sessions<S> {
+    pub(super) fn new() -> Self {
+        Self { all: Rows::default(), by_id: HashMap::new(), current: 0, late: HashSet::new() }
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The session of that id, of which a record stands in `line`; `new` makes it if it is the first. `None` if it was handed
+    /// on already.
+    pub(super) fn get(&mut self, id: &str, line: i64, new: impl FnOnce() -> S) -> Option<&mut S> {
+        self.current = self.by_id.get(id).copied().unwrap_or_else(|| {
+            let place = self.all.len();
+            self.all.push(Session { id: id.to_owned(), state: Some(new()), last: line });
+            self.by_id.insert(id.to_owned(), place);
+            place
+        });
+        self.current(line)
+    }
+
+    /// The session of the last record, which goes on in `line`.
+    pub(super) fn current(&mut self, line: i64) -> Option<&mut S> {
+        let session = self.all.as_list().get_mut(self.current)?;
+        session.last = line;
+        if session.state.is_none() && !self.late.contains(&session.id) {
+            self.late.insert(session.id.clone());
+        }
+        session.state.as_mut()
+    }
+
+    /// Hands on the sessions of which no record came since `line`, but for those that are known to go on.
+    pub(super) fn idle(
+        &mut self,
+        line: i64,
+        go_on: &HashSet<String>,
+        finish: impl Fn(S) -> SessionResult,
+    ) -> Vec<SessionResult> {
+        let current = self.current;
+        let others = self.all.iter_mut().enumerate().filter(|(place, _)| *place != current).map(|it| it.1);
+        let idle = others.filter(|it| it.last <= line && !go_on.contains(&it.id));
+        idle.filter_map(|it| it.state.take()).map(finish).collect()
+    }
+
+    /// The ids of those that were handed on and went on.
+    pub(super) fn late(&mut self) -> HashSet<String> {
+        std::mem::take(&mut self.late)
+    }
+
+    /// The sessions that are left.
+    pub(super) fn finish(self, finish: impl Fn(S) -> SessionResult) -> Vec<SessionResult> {
+        self.all.into_iter().filter_map(|it| it.state).map(finish).collect()
+    }
+}

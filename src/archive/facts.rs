@@ -1,0 +1,283 @@
+//! Facts as they are kept: what each source told before the ledger, one source behind another.
+//!
+//! They are the source's values in the order of the fields, without their names, packed by LZ4. A source that has many rows
+//! in several sessions is kept in pieces: its sessions, then the source with what is left. So neither reading it nor settling
+//! it needs all of them in memory at once.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::parts::{Checksum, Hashed, Round};
+use crate::health::Health;
+use crate::session::SessionResult;
+use crate::source::Source;
+
+/// Where the facts of the sources of each part stand.
+pub const FACTS: &str = "facts";
+
+/// Facts of a part, in bytes as they are kept: some ten thousand turns. A part that changes is settled whole, in memory, but
+/// for sources in pieces: of those so many bytes at a time.
+pub const PART: u64 = 9 << 16;
+
+/// With fewer rows a source is in one piece.
+pub const MANY_ROWS: usize = 50_000;
+
+/// What a row takes, or somewhat more.
+const ROW_BYTES: usize = 320;
+/// LZ4 takes no more at once.
+const MOST_LZ4: usize = 0x7E00_0000;
+
+/// How facts in pieces begin. As the length that LZ4's begin with, it is one that LZ4 never has.
+const PIECES: [u8; 4] = *b"mny\xFF";
+
+/// How many rows sessions have, of the kinds of which there may be many.
+pub fn rows_of(sessions: &[SessionResult]) -> usize {
+    sessions.iter().map(|it| it.turns.len() + it.tool_calls.len() + it.events.len()).sum()
+}
+
+/// Facts of about so many rows, packed: by LZ4, or if they are many by zstd, as they come, so that they never stand in memory
+/// as a whole. Also says how long they are unpacked, unless they are many.
+pub fn encode<T: Serialize>(facts: &T, rows: usize) -> io::Result<(Vec<u8>, Option<usize>)> {
+    if rows > MANY_ROWS {
+        return Ok((encode_as_they_come(facts)?, None));
+    }
+    let mut bytes = Vec::with_capacity(1024 + rows * ROW_BYTES);
+    rmp_serde::encode::write(&mut bytes, facts).map_err(io::Error::other)?;
+    // A few rows may hold much text.
+    if bytes.len() > MOST_LZ4 {
+        return Ok((encode_as_they_come(facts)?, None));
+    }
+    Ok((lz4::block::compress(&bytes, None, true)?, Some(bytes.len())))
+}
+
+fn encode_as_they_come<T: Serialize>(facts: &T) -> io::Result<Vec<u8>> {
+    let mut out = zstd::Encoder::new(Vec::new(), 1)?;
+    rmp_serde::encode::write(&mut out, facts).map_err(io::Error::other)?;
+    out.finish()
+}
+
+/// Facts as [`encode`] wrote them. Those that were kept with the names of the fields, as earlier versions did, are read as well,
+/// and so are those of structures that had fewer fields at their end.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
+    /// How many times as much LZ4 can give as it takes.
+    const RATIO: usize = 256;
+    if bytes.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes()) {
+        let bytes = BufReader::new(zstd::Decoder::with_buffer(bytes)?);
+        return rmp_serde::from_read(bytes).map_err(damaged);
+    }
+    let Some((length, packed)) = bytes.split_first_chunk() else { return Err(damaged("no facts")) };
+    let length = u32::from_le_bytes(*length);
+    let bytes = match i32::try_from(length) {
+        Ok(it) if length as usize <= packed.len().saturating_mul(RATIO) => {
+            lz4::block::decompress(packed, Some(it)).map_err(damaged)?
+        }
+        _ => return Err(damaged("more facts than there can be")),
+    };
+    rmp_serde::from_slice(&bytes).map_err(damaged)
+}
+
+fn damaged(error: impl Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+}
+
+/// A stretch of a file.
+pub fn read_at(file: &mut File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 == length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+/// The places of a source's pieces in a file. The last is the source itself, with what sessions are left.
+#[derive(Debug)]
+pub struct Pieces(Vec<Piece>);
+
+/// One of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece {
+    /// Where it begins.
+    pub offset: u64,
+    /// How long it is.
+    pub length: u64,
+    /// Pieces whose sessions may meet in the ledger have the same number.
+    pub group: usize,
+}
+
+impl Pieces {
+    /// Those that stand in a file in these places.
+    pub const fn new(pieces: Vec<Piece>) -> Self {
+        Self(pieces)
+    }
+
+    /// Those of the facts that begin at `offset`; none if they are not in pieces.
+    pub fn read(file: &mut File, offset: u64, length: u64) -> io::Result<Option<Self>> {
+        const START: u64 = 8;
+        let start = read_at(file, offset, START.min(length))?;
+        let Some(rest) = start.strip_prefix(&PIECES) else { return Ok(None) };
+        let Ok(header) = rest.try_into().map(u32::from_le_bytes) else { return Err(damaged("no pieces")) };
+        let header = u64::from(header).min(length - START);
+        let listed: Vec<(u64, usize)> =
+            rmp_serde::from_slice(&read_at(file, offset + START, header)?).map_err(damaged)?;
+        let mut at = offset + START + header;
+        let mut pieces = Vec::with_capacity(listed.len());
+        for (length, group) in listed {
+            pieces.push(Piece { offset: at, length, group });
+            at = at.checked_add(length).ok_or_else(|| damaged("pieces of no length"))?;
+        }
+        if at == offset + length && !pieces.is_empty() {
+            Ok(Some(Self(pieces)))
+        } else {
+            Err(damaged("pieces that are not all of it"))
+        }
+    }
+
+    /// The source with all of its sessions.
+    pub fn load(&self, file: &mut File) -> io::Result<Source> {
+        let (mut source, pieces) = self.parts(file)?;
+        let own = std::mem::take(&mut source.sessions);
+        source.sessions = sessions(file, pieces)?;
+        source.sessions.extend(own);
+        Ok(source)
+    }
+
+    /// The source several times, each with the sessions of some groups, together about as large as a part. The last is the
+    /// source as it is, the others have lost nothing.
+    pub fn rounds(self, mut file: File) -> io::Result<impl Iterator<Item = io::Result<Round>>> {
+        let (mut source, pieces) = self.parts(&mut file)?;
+        let last = self.0.last().map_or(0, |it| it.group);
+        let mut groups: BTreeMap<usize, Vec<Piece>> = BTreeMap::new();
+        for piece in pieces {
+            groups.entry(piece.group).or_default().push(*piece);
+        }
+        let mut left = groups.remove(&last).unwrap_or_default();
+        let mut rounds: Vec<Vec<Piece>> = Vec::new();
+        let mut length = PART;
+        for group in groups.into_values() {
+            if length >= PART {
+                rounds.push(Vec::new());
+                length = 0;
+            }
+            length += group.iter().map(|it| it.length).sum::<u64>();
+            rounds.last_mut().unwrap_or(&mut left).extend(group);
+        }
+        let others = rounds.len();
+        Ok(rounds.into_iter().chain([left]).enumerate().map(move |(round, pieces)| {
+            let mut sessions = sessions(&mut file, &pieces)?;
+            let has_more = round != others;
+            if !has_more {
+                sessions.append(&mut source.sessions);
+                let sources = vec![Source { sessions, ..std::mem::take(&mut source) }];
+                return Ok(Round { sources, has_more });
+            }
+            // Only its own sessions are large.
+            let (own, health) = (std::mem::take(&mut source.sessions), std::mem::take(&mut source.health));
+            let sources = vec![Source { sessions, health: Health::default(), ..source.clone() }];
+            (source.sessions, source.health) = (own, health);
+            Ok(Round { sources, has_more })
+        }))
+    }
+
+    /// The source itself, and the other pieces.
+    fn parts(&self, file: &mut File) -> io::Result<(Source, &[Piece])> {
+        let Some((last, pieces)) = self.0.split_last() else { return Err(damaged("no facts")) };
+        Ok((decode(&read_at(file, last.offset, last.length)?)?, pieces))
+    }
+}
+
+fn sessions(file: &mut File, pieces: &[Piece]) -> io::Result<Vec<SessionResult>> {
+    pieces.iter().map(|it| decode(&read_at(file, it.offset, it.length)?)).collect()
+}
+
+/// The facts of a part, written one by one as they are loaded: nobody needs them again until then.
+pub struct Facts {
+    file: Hashed<BufWriter<File>>,
+    /// The place of each source's facts.
+    places: Vec<(u64, u64)>,
+}
+
+impl Facts {
+    /// A new file for the facts of a part.
+    pub fn create(folder: &Path, name: &str) -> io::Result<Self> {
+        Ok(Self { file: Hashed::create(&folder.join(FACTS).join(name))?, places: Vec::new() })
+    }
+
+    /// Adds the facts of a source, as they are kept.
+    pub fn add(&mut self, encoded: &[u8]) -> io::Result<()> {
+        self.places.push((self.file.written(), encoded.len() as u64));
+        self.file.write_all(encoded)
+    }
+
+    /// Adds the facts of a source that stand in pieces in a file.
+    pub fn add_pieces(&mut self, from: &mut File, pieces: &Pieces) -> io::Result<()> {
+        let start = self.file.written();
+        let listed: Vec<(u64, usize)> = pieces.0.iter().map(|it| (it.length, it.group)).collect();
+        let listed = rmp_serde::to_vec(&listed).map_err(io::Error::other)?;
+        let length = u32::try_from(listed.len()).map_err(io::Error::other)?;
+        self.file.write_all(&PIECES)?;
+        self.file.write_all(&length.to_le_bytes())?;
+        self.file.write_all(&listed)?;
+        for it in &pieces.0 {
+            self.file.write_all(&read_at(from, it.offset, it.length)?)?;
+        }
+        self.places.push((start, self.file.written() - start));
+        Ok(())
+    }
+
+    /// What the file holds, and the place of each source's facts, in the order in which they were given.
+    pub fn finish(self) -> io::Result<(Checksum, Vec<(u64, u64)>)> {
+        Ok((self.file.finish(self.places.len())?, self.places))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::{Hints, parse};
+    use crate::builder::Content;
+
+    fn source() -> Source {
+        let log = include_bytes!("../../sample-logs/claude-transcript/with-a-subagent.jsonl");
+        let parsed = parse(log, Hints::default(), Content::Full);
+        assert!(!parsed.sessions.is_empty());
+        Source {
+            path: "a".to_owned(),
+            forgets: true,
+            sessions: parsed.sessions,
+            health: parsed.health,
+            ..Source::default()
+        }
+    }
+
+    #[test]
+    fn facts_are_read_as_they_were_kept() {
+        let source = source();
+        let read = |bytes: &[u8]| decode::<Source>(bytes).unwrap();
+        assert_eq!(read(&encode(&source, 9).unwrap().0), source);
+        assert_eq!(read(&encode_as_they_come(&source).unwrap()), source);
+        // By their names, as before.
+        let named = zstd::bulk::compress(&rmp_serde::to_vec_named(&source).unwrap(), 1).unwrap();
+        assert_eq!(read(&named), source);
+    }
+
+    /// A field that came to the end of a structure has its default in facts that were kept before.
+    #[test]
+    fn facts_may_have_fewer_fields() {
+        let turn = &source().sessions[0].turns[0];
+        let bytes = rmp_serde::to_vec(turn).unwrap();
+        let mut values: Vec<serde::de::IgnoredAny> = rmp_serde::from_slice(&bytes).unwrap();
+        let count = values.len();
+        values.clear();
+        // The last value is a flag of one byte; an array of more than 15 has its length in the two bytes behind the first.
+        let mut short = bytes[..bytes.len() - 1].to_vec();
+        assert_eq!((short[0], usize::from(u16::from_be_bytes([short[1], short[2]]))), (0xdc, count));
+        short[2] -= 1;
+        let read: crate::session::Turn = rmp_serde::from_slice(&short).unwrap();
+        assert_eq!(read, crate::session::Turn { is_of_killed: false, ..(**turn).clone() });
+    }
+}
