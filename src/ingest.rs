@@ -10,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::{self, ADAPTERS, Adapter, Hints, Over};
+use crate::adapters::{self, ADAPTERS, Adapter, Hints, Listener};
+use crate::behind::Behind;
 use crate::builder::Content;
 use crate::database;
 use crate::discover::{self, Found, SIDECAR, discover};
@@ -322,15 +323,16 @@ fn read_once(
         source.forgets = true;
         if rows.is_known {
             source.message = source.message.or(rows.lost);
-            return Ok(Some(parse(source, file, &rows.text, options, see, sink)));
+            return Ok(Some(parse(source, file, &rows.text, options, see, sink, None)));
         }
     }
-    source.grew = known.is_some_and(|it| grew(it, &content));
-    let source = parse(source, file, &content, options, see, sink);
+    let log = Some((&content, known));
+    let source = parse(source, file, &content, options, see, sink, log);
     Ok((!content.is_damaged()).then_some(source))
 }
 
-/// Reads the lines of a file. A message says what of it is missing.
+/// Reads the lines of a file. A message says what of it is missing. `log` is the file itself, and what was known of it, unless
+/// the content was made of it.
 fn parse(
     mut source: Source,
     file: &Found,
@@ -338,25 +340,32 @@ fn parse(
     options: &Options,
     see: &mut impl FnMut(&[u8], Hints<'_>),
     sink: Option<&impl Sink>,
+    log: Option<(&log::Content, Option<&Stamp>)>,
 ) -> Source {
     let is_cut = source.message.is_some();
     if content.iter().all(|it| it.is_ascii_whitespace() || *it == 0) {
         source.status = if is_cut { SourceStatus::Truncated } else { SourceStatus::Empty };
         return source;
     }
-    source.content_hash = Some(format!("{:032x}", hash(content)));
     let has_sidecars = file.has_companions && !is_sidecar(&file.path);
     let sidecar = if has_sidecars { read_sidecars(&file.path) } else { Sidecar::default() };
     let mut sidecar = sidecar.or(options.sidecar.clone());
     sidecar.labels.extend(options.path_labels.iter().flat_map(|it| it.labels(&source.path)));
     let hints = Hints { runtime: sidecar.runtime.as_deref(), path: &source.path };
     // A bug in an adapter costs its file, not the run.
-    let mut over = sink.map(|sink| PutAside { sink, options, sidecar: &sidecar, aside: Vec::new(), kept: Vec::new() });
+    let known = log.and_then(|it| it.1);
+    let behind = Behind::new(content, log.map(|it| it.0), known.and_then(known_length));
+    let mut follower = Follower { behind, sink, options, sidecar: &sidecar, aside: Vec::new(), kept: Vec::new() };
     let parse = || {
         see(content, hints);
-        adapters::parse_large(content, hints, options.content, over.as_mut().map(|it| it as &mut dyn Over))
+        adapters::parse_with(content, hints, options.content, Some(&mut follower))
     };
-    let Ok(parsed) = catch_unwind(AssertUnwindSafe(parse)) else {
+    let parsed = catch_unwind(AssertUnwindSafe(parse));
+    let Follower { behind, aside, kept, .. } = follower;
+    let hashes = behind.finish();
+    source.content_hash = Some(format!("{:032x}", hashes.whole));
+    source.grew = known.is_some_and(|it| it.content_hash.is_some() && it.content_hash == hashes.at_mark);
+    let Ok(parsed) = parsed else {
         source.status = SourceStatus::Unreadable;
         source.message = Some("internal error while reading it; please report it with the file".to_owned());
         return source;
@@ -366,10 +375,8 @@ fn parse(
     source.format = parsed.format.map(str::to_owned);
     source.sessions = parsed.sessions;
     source.sessions.iter_mut().for_each(|it| sidecar.fill(it));
-    if let Some(PutAside { aside, kept, .. }) = over {
-        source.aside = aside;
-        source.sessions.splice(..0, kept);
-    }
+    source.aside = aside;
+    source.sessions.splice(..0, kept);
     source.status = match parsed.format {
         _ if is_cut => SourceStatus::Truncated,
         Some(_) => SourceStatus::Parsed,
@@ -390,44 +397,47 @@ fn parse(
     source
 }
 
-/// Puts sessions aside that are over before their file is.
-struct PutAside<'a, S> {
-    sink: &'a S,
+/// Follows the reading of a file.
+struct Follower<'a, S> {
+    behind: Behind<'a>,
+    sink: Option<&'a S>,
     options: &'a Options,
     sidecar: &'a Sidecar,
+    /// Sessions that were over before the file was.
     aside: Vec<Aside>,
     /// Those for which the sink has no place.
     kept: Vec<SessionResult>,
 }
 
-impl<S: Sink> Over for PutAside<'_, S> {
-    fn take(&mut self, mut sessions: Vec<SessionResult>) {
+impl<S: Sink> Listener for Follower<'_, S> {
+    fn passed(&mut self, line: &[u8]) {
+        self.behind.passed(line);
+    }
+
+    fn over(&mut self, mut sessions: Vec<SessionResult>) {
         for session in &mut sessions {
             self.sidecar.fill(session);
             if self.options.redact {
                 privacy::redact_session(session);
             }
         }
-        match self.sink.put_aside(sessions) {
+        let Some(sink) = self.sink else { return self.kept.extend(sessions) };
+        match sink.put_aside(sessions) {
             Ok(aside) => self.aside.extend(aside),
             Err(sessions) => self.kept.extend(sessions),
         }
     }
 
-    fn forget(&mut self) {
+    fn again(&mut self) {
+        self.behind.again();
         self.aside.clear();
         self.kept.clear();
     }
 }
 
-fn hash(content: &[u8]) -> u128 {
-    twox_hash::XxHash3_128::oneshot(content)
-}
-
-/// Whether a file begins with all that it held when it was last read. Of compressed files that is not known.
-fn grew(known: &Stamp, content: &[u8]) -> bool {
-    let length = usize::try_from(known.bytes).ok().filter(|_| !known.is_compressed);
-    length.and_then(|it| content.get(..it)).is_some_and(|it| known.content_hash == Some(hash(it)))
+/// How much a file held when it was last read. Of compressed files that is not known.
+fn known_length(known: &Stamp) -> Option<usize> {
+    usize::try_from(known.bytes).ok().filter(|_| !known.is_compressed)
 }
 
 fn is_sidecar(path: &Path) -> bool {

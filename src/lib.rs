@@ -38,6 +38,7 @@
 pub mod adapters;
 #[cfg(feature = "archive")]
 pub mod archive;
+mod behind;
 pub mod builder;
 #[cfg(feature = "archive")]
 pub mod chart;

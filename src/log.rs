@@ -90,6 +90,15 @@ impl Content {
     }
 }
 
+impl Content {
+    /// What stands from one place to another was read: its memory is given back. It may be read again.
+    pub fn give_back(&self, from: usize, to: usize) {
+        if let Bytes::Mapped(map) = &self.bytes {
+            map.give_back(from, to);
+        }
+    }
+}
+
 impl Deref for Content {
     type Target = [u8];
 

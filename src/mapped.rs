@@ -47,6 +47,26 @@ impl Mapped {
         Ok(Some(Self { watched, map }))
     }
 
+    /// What stands from one place to another was read: its memory is given back, and what comes next is asked for if it is on
+    /// the disk only. It may be read again.
+    #[cfg(unix)]
+    pub fn give_back(&self, from: usize, to: usize) {
+        let page = unix::page();
+        let (from, to) = (from / page * page, to.min(self.map.len()) / page * page);
+        if from < to {
+            // SAFETY: Nobody wrote to the map: what is read of it again is the file's, or zeros where that is gone.
+            let _ = unsafe { self.map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, to - from) };
+        }
+        let next = to..self.map.len().min(to + AHEAD);
+        if !unix::is_in_memory(self.map.get(next.clone()).unwrap_or_default()) {
+            let _ = self.map.advise_range(memmap2::Advice::WillNeed, next.start, next.len());
+        }
+    }
+
+    /// Other systems take it by themselves.
+    #[cfg(not(unix))]
+    pub fn give_back(&self, _: usize, _: usize) {}
+
     /// Whether a part of the file was gone when it was read: zeros stand in its place.
     pub fn is_damaged(&self) -> bool {
         self.watched.is_damaged()
@@ -94,10 +114,15 @@ mod unix {
         }
     }; SLOTS];
 
+    /// The size of a page.
+    pub fn page() -> usize {
+        PAGE.load(Ordering::Relaxed)
+    }
+
     /// Whether the first and the last page of what is mapped need not be read from the disk: usually all of it or nothing is
     /// there. (Of somebody else's file Linux says that it is.)
     pub fn is_in_memory(map: &[u8]) -> bool {
-        let page = PAGE.load(Ordering::Relaxed);
+        let page = page();
         let mut ends = [map.as_ptr_range().start, map.as_ptr_range().end.wrapping_sub(1)].into_iter();
         ends.all(|it| {
             let mut resident = 0_u8;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use agentlogs::adapters::{self, Hints, Over};
+use agentlogs::adapters::{self, Hints, Listener};
 use agentlogs::builder::Content;
 use agentlogs::ledger;
 use agentlogs::session::SessionResult;
@@ -57,17 +57,17 @@ struct Early {
     silence: usize,
 }
 
-impl Over for Early {
-    fn take(&mut self, sessions: Vec<SessionResult>) {
+impl Listener for Early {
+    fn over(&mut self, sessions: Vec<SessionResult>) {
         self.sessions.extend(sessions);
     }
 
-    fn forget(&mut self) {
+    fn again(&mut self) {
         self.sessions.clear();
         self.was_wrong = true;
     }
 
-    fn silence(&self) -> usize {
+    fn large(&self) -> usize {
         self.silence
     }
 }
@@ -91,7 +91,7 @@ fn sessions_that_are_over_are_whole() {
             let whole = adapters::parse(text.as_bytes(), Hints::default(), Content::Full);
             for silence in [1, 2000, 8000] {
                 let mut early = Early { silence, ..Early::default() };
-                let read = adapters::parse_large(text.as_bytes(), Hints::default(), Content::Full, Some(&mut early));
+                let read = adapters::parse_with(text.as_bytes(), Hints::default(), Content::Full, Some(&mut early));
                 if !early.sessions.is_empty() {
                     (if early.was_wrong { &mut wrong } else { &mut handed_on }).insert(format.clone());
                 }

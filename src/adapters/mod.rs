@@ -11,6 +11,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use foldhash::{HashSet, HashSetExt as _};
+use rayon::prelude::*;
 use serde::Deserialize;
 
 use crate::builder::Content;
@@ -121,25 +122,31 @@ pub static TABLES: &[Table] = &[goose::SESSIONS, opencode_db::SESSION, opencode_
 /// [`fold`] for one format.
 type Parse = for<'a> fn(
     &Context,
-    &mut dyn Iterator<Item = Line<'a>>,
+    &mut (dyn Iterator<Item = Line<'a>> + Send),
     &mut Health,
-    Option<&mut (dyn Over + '_)>,
+    Option<&mut (dyn Listener + '_)>,
     &HashSet<String>,
 ) -> Result<Folded<'a>, HashSet<String>>;
 
 /// The sessions of a log, and the lines that its format does not know.
 type Folded<'a> = (Vec<SessionResult>, Vec<Line<'a>>);
 
-/// Where sessions of a large log go that are over before it is, so that they need not stay in memory.
-pub trait Over {
-    /// Takes sessions of which nothing more is to come.
-    fn take(&mut self, sessions: Vec<SessionResult>);
+/// Who follows the reading of a log.
+pub trait Listener: Send {
+    /// All before this line was read. Told now and then.
+    fn passed(&mut self, line: &[u8]) {
+        let _ = line;
+    }
 
-    /// One of them was not over: all of them are to come once more.
-    fn forget(&mut self);
+    /// Takes sessions of which nothing more is to come, so that those of a large log need not stay in memory.
+    fn over(&mut self, sessions: Vec<SessionResult>);
 
-    /// After so many bytes, sessions that were silent for as long are taken for being over.
-    fn silence(&self) -> usize {
+    /// One of them was not over: the log is read once more, and all of them are to come again.
+    fn again(&mut self);
+
+    /// With more bytes than these a log is large: sessions that were silent for as many are taken for being over, and what
+    /// follows is read by several threads.
+    fn large(&self) -> usize {
         1 << 26
     }
 }
@@ -269,9 +276,9 @@ pub enum Seen {
 }
 
 /// The state of one adapter while it reads one log.
-pub trait Fold {
+pub trait Fold: Send {
     /// A record, which borrows the line.
-    type Record<'a>: Deserialize<'a>;
+    type Record<'a>: Deserialize<'a> + Send;
 
     /// The state before the first record.
     fn new(context: &Context) -> Self;
@@ -320,57 +327,146 @@ impl Damage {
 /// Longer lines are no records. Real ones reach some 30 MB, with images.
 const MAX_LINE: usize = 1 << 30;
 
-/// The record loop: reads, folds, counts damage. Sessions that are over go to `over`, if it is there. Gives the others, and
-/// the records that the format does not know.
+/// Bytes after which a listener is told of them.
+const STEP: usize = 1 << 18;
+
+/// Bytes of a large log that are read while those before them are folded.
+const AHEAD: usize = 1 << 20;
+
+/// Lines that are not worth being given to several threads.
+const FEW: usize = 16;
+
+/// The record loop: reads, folds, counts damage. Gives the sessions but for those that `listener` took, and the records that
+/// the format does not know.
 ///
 /// # Errors
 /// The ids of sessions that were taken for being over and went on. Of a second run they are `go_on`.
 fn fold<'a, F: Fold>(
     context: &Context,
-    lines: &mut dyn Iterator<Item = Line<'a>>,
+    lines: &mut (dyn Iterator<Item = Line<'a>> + Send),
     health: &mut Health,
-    mut over: Option<&mut (dyn Over + '_)>,
+    listener: Option<&mut (dyn Listener + '_)>,
     go_on: &HashSet<String>,
 ) -> Result<Folded<'a>, HashSet<String>> {
-    let (mut since, mut read) = (0, 0);
-    let mut state = F::new(context);
-    let mut unknown = Vec::new();
-    let mut damage = Damage::default();
-    for line in lines {
-        if let Some(over) = &mut over {
-            read += line.bytes.len();
-            if read >= over.silence() {
-                let idle = state.idle(since, go_on);
-                if !idle.is_empty() {
-                    over.take(idle);
-                }
-                (since, read) = (line.number, 0);
-            }
+    let mut folding = Folding {
+        state: F::new(context),
+        health,
+        unknown: Vec::new(),
+        damage: Damage::default(),
+        large: listener.as_ref().map_or(usize::MAX, |it| it.large()),
+        listener,
+        go_on,
+        since: 0,
+        read: 0,
+        told: 0,
+    };
+    while let Some(line) = lines.next() {
+        if folding.take(line, record::<F>(line.bytes)) && rayon::current_num_threads() > 1 {
+            folding.side_by_side(lines);
         }
-        let reason = if !line.bytes.starts_with(b"{") {
-            if json::value_end(line.bytes, 0) == Ok(line.bytes.len()) { Reason::NotAnObject } else { Reason::NotJson }
-        } else if line.bytes.len() > MAX_LINE {
-            Reason::TooLong
-        } else {
-            match json::from_slice::<F::Record<'_>>(line.bytes) {
-                Ok(record) => {
-                    health.records += 1;
-                    if state.record(line, record, &mut damage) == Seen::Unknown {
-                        health.unknown_records += 1;
-                        unknown.push(line);
-                    }
-                    damage.0.drain(..).for_each(|reason| health.reject(reason, line.number, line.bytes));
-                    continue;
-                }
-                Err(json::Error::CutShort) => Reason::CutShort,
-                Err(json::Error::TooDeep) => Reason::TooDeep,
-                Err(json::Error::NotJson(_) | json::Error::Refused | json::Error::Repeated) => Reason::NotJson,
-            }
-        };
-        health.reject(reason, line.number, line.bytes);
     }
-    let late = state.late();
-    if late.is_empty() { Ok((state.finish(), unknown)) } else { Err(late) }
+    let late = folding.state.late();
+    if late.is_empty() { Ok((folding.state.finish(), folding.unknown)) } else { Err(late) }
+}
+
+/// A record, or why there is none.
+fn record<'a, F: Fold>(bytes: &'a [u8]) -> Result<F::Record<'a>, Reason> {
+    if !bytes.starts_with(b"{") {
+        let is_json = json::value_end(bytes, 0) == Ok(bytes.len());
+        return Err(if is_json { Reason::NotAnObject } else { Reason::NotJson });
+    }
+    if bytes.len() > MAX_LINE {
+        return Err(Reason::TooLong);
+    }
+    json::from_slice::<F::Record<'a>>(bytes).map_err(|error| match error {
+        json::Error::CutShort => Reason::CutShort,
+        json::Error::TooDeep => Reason::TooDeep,
+        json::Error::NotJson(_) | json::Error::Refused | json::Error::Repeated => Reason::NotJson,
+    })
+}
+
+/// The state of [`fold`].
+struct Folding<'a, 'f, 'd, F> {
+    state: F,
+    health: &'f mut Health,
+    unknown: Vec<Line<'a>>,
+    damage: Damage,
+    listener: Option<&'f mut (dyn Listener + 'd)>,
+    /// See [`Listener::large`].
+    large: usize,
+    go_on: &'f HashSet<String>,
+    /// The line up to which sessions were last looked for that are over.
+    since: i64,
+    /// Bytes since then.
+    read: usize,
+    /// Those that the listener was told of.
+    told: usize,
+}
+
+impl<'a, F: Fold> Folding<'a, '_, '_, F> {
+    /// Takes in a line. Says whether the log turns out to be large.
+    fn take(&mut self, line: Line<'a>, record: Result<F::Record<'a>, Reason>) -> bool {
+        let is_large = self.follow(line);
+        match record {
+            Ok(record) => {
+                self.health.records += 1;
+                if self.state.record(line, record, &mut self.damage) == Seen::Unknown {
+                    self.health.unknown_records += 1;
+                    self.unknown.push(line);
+                }
+                self.damage.0.drain(..).for_each(|reason| self.health.reject(reason, line.number, line.bytes));
+            }
+            Err(reason) => self.health.reject(reason, line.number, line.bytes),
+        }
+        is_large
+    }
+
+    /// Tells the listener how far the reading is, and hands on what is over.
+    fn follow(&mut self, line: Line<'a>) -> bool {
+        let Some(listener) = &mut self.listener else { return false };
+        self.read += line.bytes.len();
+        if self.read - self.told >= STEP.min(self.large) {
+            listener.passed(line.bytes);
+            self.told = self.read;
+        }
+        let is_large = self.read >= self.large;
+        if is_large {
+            let idle = self.state.idle(self.since, self.go_on);
+            if !idle.is_empty() {
+                listener.over(idle);
+            }
+            (self.since, self.read, self.told) = (line.number, 0, 0);
+        }
+        is_large
+    }
+
+    /// Takes in all lines, of which some are read while those before them are folded.
+    fn side_by_side(&mut self, lines: &mut (dyn Iterator<Item = Line<'a>> + Send)) {
+        let mut ready: Vec<(Line<'a>, Result<F::Record<'a>, Reason>)> = Vec::new();
+        loop {
+            let fold = || {
+                for (line, record) in ready {
+                    self.take(line, record);
+                }
+            };
+            let read = || {
+                let (mut next, mut bytes) = (Vec::new(), 0);
+                while bytes < AHEAD
+                    && let Some(line) = lines.next()
+                {
+                    bytes += line.bytes.len();
+                    next.push(line);
+                }
+                let next = next.into_par_iter().with_min_len(FEW);
+                next.map(|it| (it, record::<F>(it.bytes))).collect::<Vec<_>>()
+            };
+            let (next, ()) = rayon::join(read, fold);
+            if next.is_empty() {
+                break;
+            }
+            ready = next;
+        }
+    }
 }
 
 /// The top level of one record, for [`Adapter::claims`].
@@ -500,14 +596,19 @@ fn detect_among(probes: &[Probe<'_>], runtime: Option<&str>) -> Vec<(&'static Ad
 
 /// Reads a log: the likeliest format, then its records.
 pub fn parse(bytes: &[u8], hints: Hints<'_>, content: Content) -> Parsed {
-    parse_large(bytes, hints, content, None)
+    parse_with(bytes, hints, content, None)
 }
 
-/// As [`parse`], but of a large log the sessions that are over before it is go to `over`, if it is there.
-pub fn parse_large(bytes: &[u8], hints: Hints<'_>, content: Content, over: Option<&mut (dyn Over + '_)>) -> Parsed {
+/// As [`parse`]; `listener` may take sessions of a large log that are over before it is.
+pub fn parse_with(
+    bytes: &[u8],
+    hints: Hints<'_>,
+    content: Content,
+    mut listener: Option<&mut (dyn Listener + '_)>,
+) -> Parsed {
     let Some((adapter, _)) = detect(bytes, hints).into_iter().next() else {
-        let health = Health { lines: lines::count(bytes), ..Health::default() };
-        return Parsed { health, ..Parsed::default() };
+        let lines = lines::count_beside(bytes, |part| listener.iter_mut().for_each(|it| it.passed(part)));
+        return Parsed { health: Health { lines, ..Health::default() }, ..Parsed::default() };
     };
     let context = |adapter: &Adapter| Context {
         runtime: adapter.runtime,
@@ -521,10 +622,10 @@ pub fn parse_large(bytes: &[u8], hints: Hints<'_>, content: Content, over: Optio
     };
     let own = context(adapter);
     let none = HashSet::new();
-    let whole = match over {
-        Some(over) => read(adapter, bytes, &own, Some(&mut *over), &none).or_else(|late| {
-            over.forget();
-            read(adapter, bytes, &own, Some(over), &late)
+    let whole = match listener {
+        Some(listener) => read(adapter, bytes, &own, Some(&mut *listener), &none).or_else(|late| {
+            listener.again();
+            read(adapter, bytes, &own, Some(listener), &late)
         }),
         None => read(adapter, bytes, &own, None, &none),
     };
@@ -549,11 +650,11 @@ fn read<'a>(
     adapter: &Adapter,
     bytes: &'a [u8],
     context: &Context,
-    over: Option<&mut (dyn Over + '_)>,
+    listener: Option<&mut (dyn Listener + '_)>,
     go_on: &HashSet<String>,
 ) -> Result<(Vec<SessionResult>, Vec<Line<'a>>, Health), HashSet<String>> {
     let (mut lines, mut health) = (Lines::new(bytes), Health::default());
-    let (sessions, unknown) = (adapter.parse)(context, &mut lines, &mut health, over, go_on)?;
+    let (sessions, unknown) = (adapter.parse)(context, &mut lines, &mut health, listener, go_on)?;
     health.lines = lines.count_all();
     Ok((sessions, unknown, health))
 }
