@@ -68,16 +68,20 @@ impl de::Error for Error {
 /// When `bytes` is not exactly one JSON value.
 pub fn from_slice<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Error> {
     let mut reader = Reader::new(bytes);
-    let value = match T::deserialize(&mut reader) {
-        Err(Error::Repeated) => {
-            // Rare enough that only these records pay for remembering keys.
-            reader = Reader { drops_repeated_keys: true, ..Reader::new(bytes) };
-            T::deserialize(&mut reader)?
+    // Records are large: the one result is made where it is wanted, and moved nowhere.
+    let mut value = T::deserialize(&mut reader);
+    if matches!(value, Err(Error::Repeated)) {
+        // Rare enough that only these records pay for remembering keys.
+        reader = Reader { drops_repeated_keys: true, ..Reader::new(bytes) };
+        value = T::deserialize(&mut reader);
+    }
+    if value.is_ok() {
+        reader.space();
+        if reader.at != bytes.len() {
+            value = Err(Error::NotJson(reader.at));
         }
-        other => other?,
-    };
-    reader.space();
-    if reader.at == bytes.len() { Ok(value) } else { Err(Error::NotJson(reader.at)) }
+    }
+    value
 }
 
 /// The end of the value that starts at `start`, which has to be its first byte or white space before it.
@@ -437,9 +441,13 @@ impl<'de> Reader<'de> {
     fn visit_object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
         self.at += 1;
         let mut items = Items { reader: self, keys: None, close: b'}', first: true, done: false };
-        let value = visitor.visit_map(&mut items)?;
-        items.finish()?;
-        Ok(value)
+        let mut value = visitor.visit_map(&mut items);
+        if value.is_ok()
+            && let Err(error) = items.finish()
+        {
+            value = Err(error);
+        }
+        value
     }
 
     fn visit_array<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {

@@ -40,12 +40,17 @@ pub(super) const CLINE: Adapter = Adapter {
     about: "Cline until 4.0, task folders of saoudrizwan.claude-dev and ~/.cline/data",
     shows: SHOWS,
     claims: |probe| {
-        let is_own = probe.has("modelInfo")
-            || probe.has("model_usage")
-            || has(probe.raw("content"), "# Current Mode\\nACT MODE")
-            || has(probe.raw("content"), "# Current Mode\\nPLAN MODE")
-            || matches!(probe.text("say").as_ref(), "task" | "checkpoint_created" | "task_progress" | "subagent_usage")
-            || is_in(probe, &["saoudrizwan.claude-dev", ".cline"]);
+        let is_own = || {
+            probe.has("modelInfo")
+                || probe.has("model_usage")
+                || has(probe.raw("content"), "# Current Mode\\nACT MODE")
+                || has(probe.raw("content"), "# Current Mode\\nPLAN MODE")
+                || matches!(
+                    probe.text("say").as_ref(),
+                    "task" | "checkpoint_created" | "task_progress" | "subagent_usage"
+                )
+                || is_in(probe, &["saoudrizwan.claude-dev", ".cline"])
+        };
         claims(probe, is_own)
     },
     parse: fold::<Task>,
@@ -57,10 +62,15 @@ pub(super) const ROO: Adapter = Adapter {
     about: "Roo Code, task folders of rooveterinaryinc.roo-cline",
     shows: SHOWS,
     claims: |probe| {
-        let is_own = probe.text("text").contains("\"apiProtocol\"")
-            || has(probe.raw("content"), "<slug>")
-            || matches!(probe.text("say").as_ref(), "checkpoint_saved" | "condense_context" | "api_req_retry_delayed")
-            || is_in(probe, &["rooveterinaryinc.roo-cline", ".vscode-mock"]);
+        let is_own = || {
+            probe.text("text").contains("\"apiProtocol\"")
+                || has(probe.raw("content"), "<slug>")
+                || matches!(
+                    probe.text("say").as_ref(),
+                    "checkpoint_saved" | "condense_context" | "api_req_retry_delayed"
+                )
+                || is_in(probe, &["rooveterinaryinc.roo-cline", ".vscode-mock"])
+        };
         claims(probe, is_own)
     },
     parse: fold::<Task>,
@@ -72,20 +82,31 @@ pub(super) const KILO: Adapter = Adapter {
     about: "Kilo Code until 5, task folders of kilocode.kilo-code",
     shows: SHOWS,
     claims: |probe| {
-        let text = probe.text("text");
-        let is_own = text.contains("\"inferenceProvider\"")
-            || text.contains("\"usageMissing\"")
-            || probe.object("metadata").has("kiloCode")
-            || matches!(probe.text("ask").as_ref(), "payment_required_prompt" | "invalid_model" | "checkpoint_restore")
-            || is_in(probe, &["kilocode.kilo-code"]);
+        let is_own = || {
+            let text = probe.text("text");
+            text.contains("\"inferenceProvider\"")
+                || text.contains("\"usageMissing\"")
+                || probe.object("metadata").has("kiloCode")
+                || matches!(
+                    probe.text("ask").as_ref(),
+                    "payment_required_prompt" | "invalid_model" | "checkpoint_restore"
+                )
+                || is_in(probe, &["kilocode.kilo-code"])
+        };
         // What is Kilo's is in Roo's words, too.
-        claims(probe, is_own) * if is_own { 2 } else { 1 }
+        match claims(probe, is_own) {
+            OWN => 2 * OWN,
+            other => other,
+        }
     },
     parse: fold::<Task>,
 };
 
+/// More than a whole window of what the three have in common.
+const OWN: u32 = 100;
+
 /// The three write the same: a word of its own, or the place, decides over a window of common ones.
-fn claims(probe: &Probe<'_>, is_own: bool) -> u32 {
+fn claims(probe: &Probe<'_>, is_own: impl FnOnce() -> bool) -> u32 {
     let is_message = matches!(probe.text("type").as_ref(), "ask" | "say")
         && probe.has("ts")
         && (probe.has("say") || probe.has("ask"))
@@ -93,10 +114,10 @@ fn claims(probe: &Probe<'_>, is_own: bool) -> u32 {
     let is_history =
         !probe.has("type") && probe.text("role") == "user" && has(probe.raw("content"), "<environment_details>");
     let is_metadata = probe.has("files_in_context") && !probe.has("type");
-    match (is_message || is_history || is_metadata, is_own) {
-        (true, true) => 100,
-        (true, false) => 3,
-        (false, _) => 0,
+    match is_message || is_history || is_metadata {
+        true if is_own() => OWN,
+        true => 3,
+        false => 0,
     }
 }
 

@@ -369,20 +369,23 @@ fn fold<'a, F: Fold>(
     if late.is_empty() { Ok((folding.state.finish(), folding.unknown)) } else { Err(late) }
 }
 
-/// A record, or why there is none.
-fn record<'a, F: Fold>(bytes: &'a [u8]) -> Result<F::Record<'a>, Reason> {
-    if !bytes.starts_with(b"{") {
-        let is_json = json::value_end(bytes, 0) == Ok(bytes.len());
-        return Err(if is_json { Reason::NotAnObject } else { Reason::NotJson });
-    }
-    if bytes.len() > MAX_LINE {
-        return Err(Reason::TooLong);
-    }
-    json::from_slice::<F::Record<'a>>(bytes).map_err(|error| match error {
+/// A record, if the line is one.
+fn record<F: Fold>(bytes: &[u8]) -> Result<F::Record<'_>, json::Error> {
+    if bytes.starts_with(b"{") && bytes.len() <= MAX_LINE { json::from_slice(bytes) } else { Err(json::Error::Refused) }
+}
+
+/// Why a line is no record.
+fn reason(bytes: &[u8], error: json::Error) -> Reason {
+    match error {
+        _ if !bytes.starts_with(b"{") => {
+            let is_json = json::value_end(bytes, 0) == Ok(bytes.len());
+            if is_json { Reason::NotAnObject } else { Reason::NotJson }
+        }
+        _ if bytes.len() > MAX_LINE => Reason::TooLong,
         json::Error::CutShort => Reason::CutShort,
         json::Error::TooDeep => Reason::TooDeep,
         json::Error::NotJson(_) | json::Error::Refused | json::Error::Repeated => Reason::NotJson,
-    })
+    }
 }
 
 /// The state of [`fold`].
@@ -405,7 +408,8 @@ struct Folding<'a, 'f, 'd, F> {
 
 impl<'a, F: Fold> Folding<'a, '_, '_, F> {
     /// Takes in a line. Says whether the log turns out to be large.
-    fn take(&mut self, line: Line<'a>, record: Result<F::Record<'a>, Reason>) -> bool {
+    #[inline]
+    fn take(&mut self, line: Line<'a>, record: Result<F::Record<'a>, json::Error>) -> bool {
         let is_large = self.follow(line);
         match record {
             Ok(record) => {
@@ -416,7 +420,7 @@ impl<'a, F: Fold> Folding<'a, '_, '_, F> {
                 }
                 self.damage.0.drain(..).for_each(|reason| self.health.reject(reason, line.number, line.bytes));
             }
-            Err(reason) => self.health.reject(reason, line.number, line.bytes),
+            Err(error) => self.health.reject(reason(line.bytes, error), line.number, line.bytes),
         }
         is_large
     }
@@ -442,7 +446,7 @@ impl<'a, F: Fold> Folding<'a, '_, '_, F> {
 
     /// Takes in all lines, of which some are read while those before them are folded.
     fn side_by_side(&mut self, lines: &mut (dyn Iterator<Item = Line<'a>> + Send)) {
-        let mut ready: Vec<(Line<'a>, Result<F::Record<'a>, Reason>)> = Vec::new();
+        let mut ready: Vec<(Line<'a>, Result<F::Record<'a>, json::Error>)> = Vec::new();
         loop {
             let fold = || {
                 for (line, record) in ready {
@@ -677,6 +681,12 @@ pub fn hashed_id(record: &[u8]) -> String {
 /// Counts of tokens in the names of responses, as `{:?}` of [`Tokens::kinds`] writes them: archives hold these names.
 fn counts_name(tokens: Tokens) -> String {
     let mut name = String::with_capacity(64);
+    push_counts_name(&mut name, tokens);
+    name
+}
+
+/// Adds [`counts_name`] to a name.
+fn push_counts_name(name: &mut String, tokens: Tokens) {
     let mut digits = itoa::Buffer::new();
     for (place, count) in tokens.kinds().into_iter().enumerate() {
         name.push_str(if place == 0 { "[" } else { ", " });
@@ -686,7 +696,6 @@ fn counts_name(tokens: Tokens) -> String {
         }
     }
     name.push(']');
-    name
 }
 
 #[cfg(test)]

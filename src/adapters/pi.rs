@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::{Context, Damage, counts_name};
+use super::{Context, Damage, push_counts_name};
 use crate::builder::{Builder, brief, money};
 use crate::health::Reason;
 use crate::json::Raw;
@@ -166,7 +166,11 @@ impl Usage {
 
 /// The name of a response that no copy of its message changes.
 pub(super) fn identity(time: Option<Time>, tokens: Tokens) -> Identity {
-    time.map_or(Identity::Unique, |time| Identity::Global(format!("pi {} {}", time.0, counts_name(tokens)).into()))
+    let Some(time) = time else { return Identity::Unique };
+    let mut name = String::with_capacity(96);
+    name.extend(["pi ", itoa::Buffer::new().format(time.0), " "]);
+    push_counts_name(&mut name, tokens);
+    Identity::Global(name.into())
 }
 
 /// A session while its messages are read.

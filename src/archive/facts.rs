@@ -4,6 +4,7 @@
 //! in several sessions is kept in pieces: its sessions, then the source with what is left. So neither reading it nor settling
 //! it needs all of them in memory at once.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::File;
@@ -47,14 +48,33 @@ pub fn encode<T: Serialize>(facts: &T, rows: usize) -> io::Result<(Vec<u8>, Opti
     if rows > MANY_ROWS {
         return Ok((encode_as_they_come(facts)?, None));
     }
-    let mut bytes = Vec::with_capacity(1024 + rows * ROW_BYTES);
-    rmp_serde::encode::write(&mut bytes, facts).map_err(io::Error::other)?;
+    let [mut plain, mut packed] = ROOM.take();
+    plain.clear();
+    plain.reserve(1024 + rows * ROW_BYTES);
+    rmp_serde::encode::write(&mut plain, facts).map_err(io::Error::other)?;
     // A few rows may hold much text.
-    if bytes.len() > MOST_LZ4 {
+    if plain.len() > MOST_LZ4 {
         return Ok((encode_as_they_come(facts)?, None));
     }
-    Ok((lz4::block::compress(&bytes, None, true)?, Some(bytes.len())))
+    let most = lz4::block::compress_bound(plain.len())? + size_of::<u32>();
+    if packed.len() < most {
+        packed.resize(most, 0);
+    }
+    let length = lz4::block::compress_to_buffer(&plain, None, true, &mut packed)?;
+    let (bytes, unpacked) = (packed.get(..length).unwrap_or_default().to_vec(), plain.len());
+    if plain.capacity() <= MOST_ROOM {
+        ROOM.set([plain, packed]);
+    }
+    Ok((bytes, Some(unpacked)))
 }
+
+thread_local! {
+    /// What the last facts of the thread were written into, plain and packed: fresh memory costs as much as the writing.
+    static ROOM: Cell<[Vec<u8>; 2]> = const { Cell::new([Vec::new(), Vec::new()]) };
+}
+
+/// Of larger facts the room is not kept.
+const MOST_ROOM: usize = 1 << 20;
 
 fn encode_as_they_come<T: Serialize>(facts: &T) -> io::Result<Vec<u8>> {
     let mut out = zstd::Encoder::new(Vec::new(), 1)?;
