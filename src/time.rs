@@ -42,10 +42,10 @@ impl Time {
     /// An instant from text: RFC 3339 with any offset, a date and time without one (UTC), or digits. `None` if it
     /// cannot be read: it must never become now.
     pub fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
         if let Some(time) = parse_utc(text.as_bytes()) {
             return Some(time);
         }
+        let text = text.trim();
         let micros = match text.parse::<jiff::Timestamp>() {
             Ok(timestamp) => timestamp.as_microsecond(),
             Err(_) => match text.parse::<DateTime>() {
@@ -82,32 +82,43 @@ pub const fn monday(day: i32) -> i32 {
 
 /// `2026-10-05T10:00:00.123Z`, which nearly every log writes, without a general parser.
 fn parse_utc(text: &[u8]) -> Option<Time> {
-    let digits = |range: std::ops::Range<usize>| {
-        text.get(range)?.iter().try_fold(0_i64, |sum, it| it.is_ascii_digit().then(|| sum * 10 + i64::from(it - b'0')))
-    };
-    let (head, fraction) = (text.get(..19)?, text.get(19..)?);
-    let [_, _, _, _, b'-', _, _, b'-', _, _, b'T', _, _, b':', _, _, b':', ..] = head else {
+    let (head, fraction) = text.split_first_chunk::<19>()?;
+    let [c0, c1, y0, y1, b'-', m0, m1, b'-', d0, d1, b'T', h0, h1, b':', n0, n1, b':', s0, s1] = *head else {
         return None;
     };
-    let date = Date::new(
-        i16::try_from(digits(0..4)?).ok()?,
-        i8::try_from(digits(5..7)?).ok()?,
-        i8::try_from(digits(8..10)?).ok()?,
-    );
-    let days = i64::from(days(date.ok()?));
-    let (hour, minute, second) = (digits(11..13)?, digits(14..16)?, digits(17..19)?);
-    if hour > 23 || minute > 59 || second > 59 {
+    let digits = [c0, c1, y0, y1, m0, m1, d0, d1, h0, h1, n0, n1, s0, s1].map(|it| it.wrapping_sub(b'0'));
+    if digits.iter().any(|it| *it > 9) {
+        return None;
+    }
+    let [c0, c1, y0, y1, m0, m1, d0, d1, h0, h1, n0, n1, s0, s1] = digits;
+    let pairs = [(c0, c1), (y0, y1), (m0, m1), (d0, d1), (h0, h1), (n0, n1), (s0, s1)];
+    let [century, year, month, day, hour, minute, second] = pairs.map(|(a, b)| i64::from(a) * 10 + i64::from(b));
+    if century != 20 || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
     let micros = match fraction {
-        b"Z" => 0,
-        [b'.', .., b'Z'] if text.len() <= 27 => {
-            digits(20..text.len() - 1)? * 10_i64.pow(u32::try_from(27 - text.len()).ok()?)
+        [b'Z'] => 0,
+        [b'.', digits @ .., b'Z'] if digits.len() <= 6 => {
+            let add = |sum, it: &u8| it.is_ascii_digit().then(|| sum * 10 + i64::from(it - b'0'));
+            digits.iter().try_fold(0_i64, add)? * 10_i64.pow(6 - u32::try_from(digits.len()).ok()?)
         }
         _ => return None,
     };
-    let micros = ((days * 24 + hour) * 60 + minute) * 60_000_000 + second * 1_000_000 + micros;
-    (EARLIEST..LATEST).contains(&micros).then_some(Time(micros))
+    let days = days_in_century(year, month, day)?;
+    Some(Time((((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000_000 + micros))
+}
+
+/// A date of the years 2000 to 2099 as days since 1970-01-01. Every fourth of these years is a leap year.
+fn days_in_century(year: i64, month: i64, day: i64) -> Option<i64> {
+    const DAYS_TO_2000: i64 = 10_957;
+    /// Before each month, and before the next year.
+    const BEFORE: [i64; 13] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365];
+    let index = usize::try_from(month - 1).ok()?;
+    let (before, after) = (*BEFORE.get(index)?, *BEFORE.get(index + 1)?);
+    let is_leap = year % 4 == 0;
+    let length = after - before + i64::from(is_leap && month == 2);
+    let in_year = before + i64::from(is_leap && month > 2) + day - 1;
+    (1..=length).contains(&day).then_some(DAYS_TO_2000 + year * 365 + (year + 3) / 4 + in_year)
 }
 
 /// A date as days since 1970-01-01.
@@ -146,9 +157,33 @@ mod tests {
         assert_eq!(Time::from_number(1_791_194_400.0), Some(Time(1_791_194_400_000_000)));
     }
 
+    /// Every day that the way without a parser knows, and some that there are not.
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        for year in 1999..=2100 {
+            for (month, day) in (0..=13).flat_map(|month| (0..=32).map(move |day| (month, day))) {
+                let text = format!("{year}-{month:02}-{day:02}T23:59:58.5Z");
+                let date = Date::new(year, i8::try_from(month).unwrap(), i8::try_from(day).unwrap());
+                let expected = date.ok().filter(|_| (2000..2100).contains(&year)).map(days);
+                let found = Time::parse(&text);
+                assert_eq!(found.map(Time::day), expected, "{text}");
+                assert!(found.is_none_or(|it| it.0.rem_euclid(86_400_000_000) == 86_398_500_000), "{text}");
+            }
+        }
+    }
+
     #[test]
     fn what_is_no_time_is_unknown() {
-        for text in ["", "yesterday", "12", "2026-13-05T10:00:00Z", "2026-10-05T25:00:00Z", "0001-01-01T00:00:00Z"] {
+        for text in [
+            "",
+            "yesterday",
+            "12",
+            "2026-13-05T10:00:00Z",
+            "2026-10-05T25:00:00Z",
+            "2026-10-0:T10:00:00Z",
+            "2026-10-05T10:00:00.Zz",
+            "0001-01-01T00:00:00Z",
+        ] {
             assert_eq!(Time::parse(text), None, "{text}");
         }
         assert_eq!(Time::from_number(12.0), None);

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use super::codex::{Counted, Duration, Edit, Info, Invocation, Next, Outcome, Usage};
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, counts_name, fold, hashed_id};
+use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id, push_counts_name, push_hexadecimal};
 use crate::builder::{Builder, brief};
 use crate::errors::{self, ErrorKind};
 use crate::health::Reason;
@@ -605,11 +605,16 @@ impl Thread {
         let root = &self.root;
         let index = self.so_far.next.add(&mut self.builder, spent, counted, |builder, reached, calls| {
             // A replay has the same calls; another thread of the same size has not.
-            let mut name = XxHash3_64::new();
+            let mut hash = XxHash3_64::new();
             for call in calls {
-                name.write(builder.session.tool_calls[*call].call_id.as_bytes());
+                hash.write(builder.session.tool_calls[*call].call_id.as_bytes());
             }
-            Identity::Thread(root.clone(), format!("Some({}) {:x}", counts_name(reached), name.finish()).into())
+            let mut name = String::with_capacity(128);
+            name.push_str("Some(");
+            push_counts_name(&mut name, reached);
+            name.push_str(") ");
+            push_hexadecimal(&mut name, hash.finish());
+            Identity::Thread(root.clone(), name.into())
         });
         let recorded = &mut self.so_far.recorded;
         if let Some(known) = recorded.iter().find(|it| it.tokens == spent.response) {

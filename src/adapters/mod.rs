@@ -678,6 +678,15 @@ pub fn hashed_id(record: &[u8]) -> String {
     format!("~{:016x}", twox_hash::XxHash3_64::oneshot(record))
 }
 
+/// Adds a number to a name, as `{:x}` writes it.
+fn push_hexadecimal(name: &mut String, number: u64) {
+    let digits = (64 - number.leading_zeros()).div_ceil(4).max(1);
+    for digit in (0..digits).rev() {
+        let digit = u32::try_from(number >> (digit * 4) & 15);
+        name.extend(digit.ok().and_then(|it| char::from_digit(it, 16)));
+    }
+}
+
 /// Counts of tokens in the names of responses, as `{:?}` of [`Tokens::kinds`] writes them: archives hold these names.
 fn counts_name(tokens: Tokens) -> String {
     let mut name = String::with_capacity(64);
@@ -706,6 +715,11 @@ mod tests {
     fn counts_are_named_as_they_are_shown() {
         let tokens = Tokens { input: Some(0), cache_read: Some(i64::MAX), cache_write: Some(-12), ..Tokens::UNKNOWN };
         assert_eq!(counts_name(tokens), format!("{:?}", tokens.kinds()));
+        for number in [0, 1, 15, 16, 0x0f00, u64::MAX, u64::MAX >> 4, 1 << 60] {
+            let mut name = String::new();
+            push_hexadecimal(&mut name, number);
+            assert_eq!(name, format!("{number:x}"));
+        }
     }
 
     #[test]
