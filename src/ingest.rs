@@ -375,8 +375,6 @@ fn parse(
     source.format = parsed.format.map(str::to_owned);
     source.sessions = parsed.sessions;
     source.sessions.iter_mut().for_each(|it| sidecar.fill(it));
-    source.aside = aside;
-    source.sessions.splice(..0, kept);
     source.status = match parsed.format {
         _ if is_cut => SourceStatus::Truncated,
         Some(_) => SourceStatus::Parsed,
@@ -394,6 +392,9 @@ fn parse(
     if options.redact {
         privacy::redact(&mut source);
     }
+    // What was over before is redacted already.
+    source.aside = aside;
+    source.sessions.splice(..0, kept);
     source
 }
 

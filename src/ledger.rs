@@ -59,7 +59,8 @@ pub fn links_of(sessions: &[SessionResult]) -> Vec<u64> {
         links.extend(ids.map(|it| link(text, "id", it)));
         let agents = session.events.iter().filter(|it| it.kind == EventKind::Subagent);
         links.extend(agents.filter_map(|it| it.code.as_deref()).map(|it| link(text, "id", it)));
-        let identities = session.turns.iter().map(|it| &it.identity).chain(&session.prompts);
+        let prompts = session.prompts.iter().chain(session.asked.values());
+        let identities = session.turns.iter().map(|it| &it.identity).chain(prompts);
         links.extend(identities.filter_map(|it| match it {
             Identity::Global(it) => Some(link(text, "response", it)),
             // Whatever it is called in the end, its threads are sessions.

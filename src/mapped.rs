@@ -95,8 +95,8 @@ mod unix {
     /// More threads than any machine reads with.
     const SLOTS: usize = 1024;
 
-    /// One map. The handler reads it in the thread that faults, while that thread holds the map: what it needs of its own
-    /// map was written before. Of other maps it may see half, which lie elsewhere.
+    /// One map. The handler reads it in the thread that faults, which holds the map or was begun by the one that does, and
+    /// that waits for it: what it needs of its own map was written before. Of other maps it may see half, which lie elsewhere.
     #[derive(Debug)]
     struct Slot {
         start: AtomicUsize,

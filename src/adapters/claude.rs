@@ -385,7 +385,8 @@ impl Conversation {
         // A result without a call invents none.
         let Some(call) = self.builder.call_index(block.tool_use_id.as_str()) else { return };
         // A call and its result in one record have one time, which says nothing of how long it took.
-        let is_apart = self.builder.session.tool_calls[call].line != origin.line;
+        let row = &self.builder.session.tool_calls[call];
+        let is_apart = (row.line, row.occurred_at) != (origin.line, origin.time);
         let result = CallResult {
             content: block.content,
             is_error: block.is_error.is_true(),

@@ -9,9 +9,9 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::mpsc;
 
 use foldhash::{HashSet, HashSetExt as _};
-use rayon::prelude::*;
 use serde::Deserialize;
 
 use crate::builder::Content;
@@ -330,11 +330,10 @@ const MAX_LINE: usize = 1 << 30;
 /// Bytes after which a listener is told of them.
 const STEP: usize = 1 << 18;
 
-/// Bytes of a large log that are read while those before them are folded.
+/// Bytes of a large log that are read at once while those before them are folded, and lines: records take more memory than
+/// the shortest of these.
 const AHEAD: usize = 1 << 20;
-
-/// Lines that are not worth being given to several threads.
-const FEW: usize = 16;
+const MOST_AHEAD: usize = 1 << 10;
 
 /// The record loop: reads, folds, counts damage. Gives the sessions but for those that `listener` took, and the records that
 /// the format does not know.
@@ -444,32 +443,31 @@ impl<'a, F: Fold> Folding<'a, '_, '_, F> {
         is_large
     }
 
-    /// Takes in all lines, of which some are read while those before them are folded.
+    /// Takes in all lines, which another thread reads ahead. Not one of rayon's: while it waits it would begin with another
+    /// file, and this one would lie half read.
     fn side_by_side(&mut self, lines: &mut (dyn Iterator<Item = Line<'a>> + Send)) {
-        let mut ready: Vec<(Line<'a>, Result<F::Record<'a>, json::Error>)> = Vec::new();
-        loop {
-            let fold = || {
-                for (line, record) in ready {
-                    self.take(line, record);
+        let (sender, ready) = mpsc::sync_channel::<Vec<(Line<'a>, Result<F::Record<'a>, json::Error>)>>(1);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut lines = lines.peekable();
+                while lines.peek().is_some() {
+                    let (mut records, mut bytes) = (Vec::new(), 0);
+                    while bytes < AHEAD
+                        && records.len() < MOST_AHEAD
+                        && let Some(line) = lines.next()
+                    {
+                        bytes += line.bytes.len();
+                        records.push((line, record::<F>(line.bytes)));
+                    }
+                    if sender.send(records).is_err() {
+                        break;
+                    }
                 }
-            };
-            let read = || {
-                let (mut next, mut bytes) = (Vec::new(), 0);
-                while bytes < AHEAD
-                    && let Some(line) = lines.next()
-                {
-                    bytes += line.bytes.len();
-                    next.push(line);
-                }
-                let next = next.into_par_iter().with_min_len(FEW);
-                next.map(|it| (it, record::<F>(it.bytes))).collect::<Vec<_>>()
-            };
-            let (next, ()) = rayon::join(read, fold);
-            if next.is_empty() {
-                break;
+            });
+            for (line, record) in ready.into_iter().flatten() {
+                self.take(line, record);
             }
-            ready = next;
-        }
+        });
     }
 }
 
@@ -625,20 +623,24 @@ pub fn parse_with(
         agent_id: FileId::of_agent(hints.path),
     };
     let own = context(adapter);
-    let none = HashSet::new();
-    let whole = match listener {
-        Some(listener) => read(adapter, bytes, &own, Some(&mut *listener), &none).or_else(|late| {
-            listener.again();
-            read(adapter, bytes, &own, Some(listener), &late)
-        }),
-        None => read(adapter, bytes, &own, None, &none),
+    let mut go_on = HashSet::new();
+    let (mut sessions, mut unknown, mut health) = loop {
+        match read(adapter, bytes, &own, listener.as_deref_mut(), &go_on) {
+            Ok(read) => break read,
+            // Each time more of them are known to go on. (In bytes that nobody changes meanwhile, once is enough.)
+            Err(late) => {
+                go_on.extend(late);
+                if let Some(listener) = &mut listener {
+                    listener.again();
+                }
+            }
+        }
     };
-    let (mut sessions, mut unknown, mut health) = whole.unwrap_or_default();
     // Recordings of several runtimes may have been appended to one file: what one format does not know is another's.
     let mut formats = vec![adapter];
     while let Some(other) = another(&unknown, &formats) {
         let mut own = Health::default();
-        let folded = (other.parse)(&context(other), &mut unknown.into_iter(), &mut own, None, &none);
+        let folded = (other.parse)(&context(other), &mut unknown.into_iter(), &mut own, None, &HashSet::new());
         let (more, rest) = folded.unwrap_or_default();
         health.unknown_records = own.unknown_records;
         own.rejects.into_iter().for_each(|it| health.add(it));

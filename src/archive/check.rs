@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use polars::prelude::*;
 
+use super::facts::Pieces;
 use super::{Archive, Error, INDEX, parts};
 use crate::query;
 
@@ -103,7 +104,7 @@ impl Archive {
         for (path, known) in &state.sources {
             checked.sources += 1;
             let mut problems = Vec::new();
-            match state.load(known) {
+            match state.read(known, Pieces::check) {
                 Ok(source) if source.path == *path => {}
                 Ok(_) => problems.push("its facts are another source's".to_owned()),
                 Err(error) => problems.push(error.to_string()),

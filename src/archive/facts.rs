@@ -1,8 +1,8 @@
 //! Facts as they are kept: what each source told before the ledger, one source behind another.
 //!
 //! They are the source's values in the order of the fields, without their names, packed by LZ4. A source that has many rows
-//! in several sessions is kept in pieces: its sessions, then the source with what is left. So neither reading it nor settling
-//! it needs all of them in memory at once.
+//! in several sessions is kept in pieces: its sessions, then the source with what is left. So it can be read and settled
+//! without all of them in memory at once, unless something links it to another source.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -23,10 +23,10 @@ use crate::source::Source;
 pub const FACTS: &str = "facts";
 
 /// Facts of a part, in bytes as they are kept: some ten thousand turns. A part that changes is settled whole, in memory, but
-/// for sources in pieces: of those so many bytes at a time.
+/// for sources in pieces that nothing links to others: of those so many bytes at a time.
 pub const PART: u64 = 9 << 16;
 
-/// With fewer rows a source is in one piece.
+/// A source of which nothing was put aside is in one piece if it has no more rows.
 pub const MANY_ROWS: usize = 50_000;
 
 /// What a row takes, or somewhat more.
@@ -150,7 +150,7 @@ impl Pieces {
             pieces.push(Piece { offset: at, length, group });
             at = at.checked_add(length).ok_or_else(|| damaged("pieces of no length"))?;
         }
-        if at == offset + length && !pieces.is_empty() {
+        if Some(at) == offset.checked_add(length) && !pieces.is_empty() {
             Ok(Some(Self(pieces)))
         } else {
             Err(damaged("pieces that are not all of it"))
@@ -166,6 +166,15 @@ impl Pieces {
         Ok(source)
     }
 
+    /// The source without the sessions in other pieces, which can be read as well.
+    pub fn check(&self, file: &mut File) -> io::Result<Source> {
+        let (source, pieces) = self.parts(file)?;
+        for it in pieces {
+            sessions(file, std::slice::from_ref(it))?;
+        }
+        Ok(source)
+    }
+
     /// The source several times, each with the sessions of some groups, together about as large as a part. The last is the
     /// source as it is, the others have lost nothing.
     pub fn rounds(self, mut file: File) -> io::Result<impl Iterator<Item = io::Result<Round>>> {
@@ -175,16 +184,18 @@ impl Pieces {
         for piece in pieces {
             groups.entry(piece.group).or_default().push(*piece);
         }
-        let mut left = groups.remove(&last).unwrap_or_default();
+        let left = groups.remove(&last).unwrap_or_default();
         let mut rounds: Vec<Vec<Piece>> = Vec::new();
-        let mut length = PART;
+        let mut length = 0;
         for group in groups.into_values() {
-            if length >= PART {
-                rounds.push(Vec::new());
-                length = 0;
+            let own: u64 = group.iter().map(|it| it.length).sum();
+            if let Some(round) = rounds.last_mut().filter(|_| length < PART) {
+                round.extend(group);
+                length += own;
+            } else {
+                rounds.push(group);
+                length = own;
             }
-            length += group.iter().map(|it| it.length).sum::<u64>();
-            rounds.last_mut().unwrap_or(&mut left).extend(group);
         }
         let others = rounds.len();
         Ok(rounds.into_iter().chain([left]).enumerate().map(move |(round, pieces)| {
@@ -283,6 +294,50 @@ mod tests {
         // By their names, as before.
         let named = zstd::bulk::compress(&rmp_serde::to_vec_named(&source).unwrap(), 1).unwrap();
         assert_eq!(read(&named), source);
+    }
+
+    /// Pieces are found again, and what only begins like them is refused.
+    #[test]
+    fn pieces_are_all_of_it_or_none() {
+        let source = source();
+        let session = &source.sessions[0];
+        let packed = |number: usize| encode(session, number).unwrap().0;
+        let own = encode(&Source { sessions: Vec::new(), ..source.clone() }, 9).unwrap().0;
+        let listed = [(packed(1).len() as u64, 0), (packed(2).len() as u64, 1), (own.len() as u64, 2_usize)];
+        let kept = |listed: &[(u64, usize)]| {
+            let listed = rmp_serde::to_vec(listed).unwrap();
+            let length = u32::try_from(listed.len()).unwrap().to_le_bytes();
+            [&b"before"[..], &PIECES, &length, &listed, &packed(1), &packed(2), &own].concat()
+        };
+        let read = |bytes: &[u8], length: u64| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(bytes).unwrap();
+            (Pieces::read(&mut file, 6, length), file)
+        };
+        let whole = kept(&listed);
+        let length = whole.len() as u64 - 6;
+        let (pieces, mut file) = read(&whole, length);
+        let pieces = pieces.unwrap().unwrap();
+        let all = Source { sessions: vec![session.clone(), session.clone()], ..source };
+        assert_eq!(pieces.load(&mut file).unwrap(), all);
+        let rounds = pieces.rounds(file).unwrap().map(|it| it.map(|it| (it.sources[0].sessions.len(), it.has_more)));
+        assert_eq!(rounds.collect::<io::Result<Vec<_>>>().unwrap(), [(2, true), (0, false)]);
+        let mut other = listed;
+        other[0].0 += 1;
+        let mut huge = listed;
+        huge[1].0 = u64::MAX;
+        for (bytes, length) in [
+            (kept(&other), length),
+            (kept(&huge), kept(&huge).len() as u64 - 6),
+            (kept(&[]), kept(&[]).len() as u64 - 6),
+            (whole.clone(), length - 1),
+            (whole.clone(), u64::MAX),
+            (whole[..20].to_vec(), length),
+            (whole[..12].to_vec(), 6),
+        ] {
+            assert!(read(&bytes, length).0.is_err());
+        }
+        assert!(read(b"before and no pieces", 14).0.unwrap().is_none());
     }
 
     /// A field that came to the end of a structure has its default in facts that were kept before.

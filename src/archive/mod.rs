@@ -195,9 +195,14 @@ impl State {
 
     /// What a source told.
     fn load(&self, known: &Known) -> Result<Source, Error> {
+        self.read(known, Pieces::load)
+    }
+
+    /// As [`Self::load`], but of a source in pieces what `all` makes of them.
+    fn read(&self, known: &Known, all: impl Fn(&Pieces, &mut File) -> io::Result<Source>) -> Result<Source, Error> {
         let (path, mut file) = self.open(known)?;
         let mut read = || match Pieces::read(&mut file, known.offset, known.length)? {
-            Some(pieces) => pieces.load(&mut file),
+            Some(pieces) => all(&pieces, &mut file),
             None => facts::decode(&facts::read_at(&mut file, known.offset, known.length)?),
         };
         read().map_err(Error::file(&path))

@@ -427,14 +427,16 @@ impl Writer {
                 };
                 let Some(pieces) = pieces else {
                     let bytes = facts::read_at(file, offset, length)?;
-                    facts.add(&bytes)?;
+                    facts.add(&bytes).map_err(at(&self.next))?;
                     let kept = self.taken().kept.remove(&item.path);
                     sources.push(kept.map_or_else(|| facts::decode(&bytes), Ok)?);
                     return Ok(());
                 };
                 facts.add_pieces(file, &pieces)?;
                 if item.is_alone {
-                    in_pieces.push(pieces.rounds(file.try_clone()?)?);
+                    let path = path.clone();
+                    let rounds = pieces.rounds(file.try_clone()?)?;
+                    in_pieces.push(rounds.map(move |it| it.map_err(at(&path))));
                 } else {
                     // What others tell of its sessions may meet any of them.
                     sources.push(pieces.load(file)?);
@@ -560,6 +562,11 @@ pub fn is_next(folder: &Path) -> bool {
     let is_known = |it: &str| TABLES.contains(&it) || [FACTS, INDEX, MANIFEST, SPOOL].contains(&it);
     fs::read_dir(folder)
         .is_ok_and(|mut it| it.all(|it| it.is_ok_and(|it| it.file_name().to_str().is_some_and(is_known))))
+}
+
+/// An error with the path where it happened, for a caller that names another.
+fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
+    |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// The links of a source, some of which was put aside.
