@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use agentlogs::adapters::{self, Hints, Parsed, TABLES};
+use agentlogs::adapters::{self, Hints, Listener, Parsed, TABLES};
 use agentlogs::builder::Content;
 use agentlogs::lines::Lines;
 use agentlogs::log::{self, Limit};
 use agentlogs::prices::{Catalog, Pricer, Request, Table};
-use agentlogs::session::Tokens;
+use agentlogs::session::{SessionResult, Tokens};
 use agentlogs::source::{Sidecar, Source, SourceStatus};
 use agentlogs::tables::Tables;
 use agentlogs::time::Time;
@@ -47,6 +47,48 @@ pub fn check(bytes: &[u8]) {
     the_ledger_adds_up(&rows);
     no_token_comes_from_nowhere(bytes, &rows);
     a_line_of_noise_costs_itself(bytes);
+    for large in [1, 3000] {
+        large_logs_are_read_as_small_ones(bytes, large);
+    }
+}
+
+/// Sessions that were over before their log.
+struct Early {
+    sessions: Vec<SessionResult>,
+    was_wrong: bool,
+    large: usize,
+}
+
+impl Listener for Early {
+    fn over(&mut self, sessions: Vec<SessionResult>) {
+        self.sessions.extend(sessions);
+    }
+
+    fn again(&mut self) {
+        self.sessions.clear();
+        self.was_wrong = true;
+    }
+
+    fn large(&self) -> usize {
+        self.large
+    }
+}
+
+/// Sessions of a large log are handed on before its end, and its records are read ahead: each is what it is where all stay
+/// until then. Says whether some were handed on, and whether some of them were not over.
+pub fn large_logs_are_read_as_small_ones(bytes: &[u8], large: usize) -> (bool, bool) {
+    let whole = parse(bytes);
+    let mut early = Early { sessions: Vec::new(), was_wrong: false, large };
+    let rest = adapters::parse_with(bytes, Hints::default(), Content::Full, Some(&mut early));
+    let is_early = !early.sessions.is_empty();
+    let in_order = |mut sessions: Vec<SessionResult>| {
+        sessions.sort_by(|a, b| (a.line, &a.session_id).cmp(&(b.line, &b.session_id)));
+        sessions
+    };
+    let sessions = early.sessions.into_iter().chain(rest.sessions).collect();
+    assert_eq!(in_order(sessions), in_order(whole.sessions), "{}", String::from_utf8_lossy(bytes));
+    assert_eq!((rest.format, rest.health), (whole.format, whole.health));
+    (is_early, early.was_wrong)
 }
 
 /// Records lie in the log, one behind the other, with growing numbers.
