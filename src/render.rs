@@ -209,6 +209,13 @@ pub fn grouped(number: impl std::fmt::Display) -> String {
     out
 }
 
+/// A number of things, of which more than one take an s.
+pub fn counted(number: impl std::fmt::Display, thing: &str) -> String {
+    let number = grouped(number);
+    let plural = if number == "1" { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
 fn date(days: i32) -> String {
     instant(i64::from(days) * 86_400_000_000, TimeUnit::Microseconds).chars().take(10).collect()
 }

@@ -1,7 +1,7 @@
 //! `agentlogs archive`: check, compact, merge, forget.
 
 use agentlogs::archive::Archive;
-use agentlogs::render::grouped;
+use agentlogs::render::{counted, grouped};
 use agentlogs::source::Source;
 use agentlogs::time;
 use anyhow::bail;
@@ -75,12 +75,11 @@ fn check(archive: &Archive) -> anyhow::Result<Outcome> {
     for problem in &checked.problems {
         complain(format_args!("{problem}"));
     }
-    let count = |count: usize, what: &str| format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" });
     say(&format!(
         "{} in {}, {}, {} bytes: {}",
-        count(checked.sources, "source"),
-        count(checked.parts, "part"),
-        count(checked.files, "file"),
+        counted(checked.sources, "source"),
+        counted(checked.parts, "part"),
+        counted(checked.files, "file"),
         grouped(checked.bytes),
         if checked.problems.is_empty() { "as written, and it adds up" } else { "damaged" }
     ));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use agentlogs::archive::{Archive, Sums, Writer, Written};
 use agentlogs::ingest::{self, Progress, Sink};
-use agentlogs::render::grouped;
+use agentlogs::render::{counted, grouped};
 use agentlogs::session::SessionResult;
 use agentlogs::source::{Aside, Source, SourceStatus};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -126,9 +126,9 @@ fn summary(
     let (megabytes, gigabytes) = (bytes as f64 / 1e6, bytes as f64 / 1e9);
     line("bytes", &format!("{megabytes:.1} MB"), &format!("in {seconds:.2} s, {:.2} GB/s", gigabytes / seconds));
     let rejected: i64 = reasons.values().sum();
-    line("rejected", &format!("{} lines", grouped(rejected)), &counts(&reasons));
+    line("rejected", &counted(rejected, "line"), &counts(&reasons));
     if unknown > 0 {
-        line("unknown", &format!("{} records", grouped(unknown)), "of types that the adapters do not know");
+        line("unknown", &counted(unknown, "record"), "of types that the adapters do not know");
     }
     say(&format!("{} now holds", archive.folder().display()));
     holds(&sums);
