@@ -77,8 +77,7 @@ impl<'a> Behind<'a> {
             self.passed(rest);
         }
         self.hash_to(self.content.len());
-        let whole = self.hash.as_ref().map_or_else(|| XxHash3_128::oneshot(&[]), XxHash3_128::finish_128);
-        Hashes { whole, at_mark: self.at_mark }
+        Hashes { whole: self.hash.get_or_insert_default().finish_128(), at_mark: self.at_mark }
     }
 }
 

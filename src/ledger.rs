@@ -42,17 +42,13 @@ pub fn settle(mut sources: Vec<Source>) -> Tables {
 /// Hashed names under which what a file tells can meet what another file tells: sessions, responses, prompts, contents.
 /// Files that share none, also not by way of others, are settled apart with the same result as together: see [`groups`].
 pub fn links(source: &Source) -> Box<[u64]> {
-    let mut links = links_of(&source.sessions);
-    links.extend(source.content_hash.iter().map(|it| link(&mut String::new(), "content", it)));
-    links.sort_unstable();
-    links.dedup();
-    links.into_boxed_slice()
+    links_of(&source.sessions, source.content_hash.as_deref())
 }
 
-/// The [`links`] of sessions, which may stand several times.
-pub fn links_of(sessions: &[SessionResult]) -> Vec<u64> {
+/// The [`links`] of sessions, and of the content in which they stand.
+pub fn links_of(sessions: &[SessionResult], content_hash: Option<&str>) -> Box<[u64]> {
     let text = &mut String::new();
-    let mut links = Vec::new();
+    let mut links: Vec<u64> = content_hash.into_iter().map(|it| link(text, "content", it)).collect();
     for session in sessions {
         let own = [&session.parent_session_id, &session.provider_session_id, &session.continues];
         let ids = own.into_iter().flatten().chain([&session.session_id]);
@@ -68,7 +64,14 @@ pub fn links_of(sessions: &[SessionResult]) -> Vec<u64> {
             Identity::Unique | Identity::Session(_) => None,
         }));
     }
-    links
+    distinct(links)
+}
+
+/// Links in their order, each once.
+pub fn distinct(mut links: Vec<u64>) -> Box<[u64]> {
+    links.sort_unstable();
+    links.dedup();
+    links.into_boxed_slice()
 }
 
 /// The hash of a name of a kind. `text` is room for both.

@@ -88,9 +88,7 @@ impl Content {
     pub fn is_damaged(&self) -> bool {
         matches!(&self.bytes, Bytes::Mapped(map) if map.is_damaged())
     }
-}
 
-impl Content {
     /// What stands from one place to another was read: its memory is given back. It may be read again.
     pub fn give_back(&self, from: usize, to: usize) {
         if let Bytes::Mapped(map) = &self.bytes {

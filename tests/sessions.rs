@@ -9,7 +9,7 @@ use agentlogs::ledger;
 use agentlogs::source::{Source, SourceStatus};
 use agentlogs::tables::Tables;
 
-use crate::rules::large_logs_are_read_as_small_ones;
+use crate::rules::{large_logs_are_read_as_small_ones, parse};
 
 /// The tables of some logs, which have to be the same in every order of the files.
 fn settled(logs: &[(&str, &str)]) -> Tables {
@@ -66,8 +66,9 @@ fn sessions_that_are_over_are_whole() {
         let in_turns = (0..longest).flat_map(|line| texts.iter().filter_map(move |it| it.lines().nth(line)));
         let in_turns: String = in_turns.flat_map(|it| [it, "\n"]).collect();
         for text in [texts.concat(), texts[1..].concat(), texts.concat().repeat(2), in_turns] {
+            let whole = parse(text.as_bytes());
             for large in [1, 2000, 8000] {
-                let (is_early, was_wrong) = large_logs_are_read_as_small_ones(text.as_bytes(), large);
+                let (is_early, was_wrong) = large_logs_are_read_as_small_ones(text.as_bytes(), &whole, large);
                 if is_early {
                     (if was_wrong { &mut wrong } else { &mut handed_on }).insert(format.clone());
                 }

@@ -214,7 +214,7 @@ impl Fold for Transcript {
         self.sessions.idle(line, go_on, Session::finish)
     }
 
-    fn late(&mut self) -> HashSet<String> {
+    fn late(&self) -> HashSet<String> {
         self.sessions.late()
     }
 

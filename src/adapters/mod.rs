@@ -294,7 +294,7 @@ pub trait Fold: Send {
     }
 
     /// The ids of sessions that were handed on and went on. What is known of them is wrong.
-    fn late(&mut self) -> HashSet<String> {
+    fn late(&self) -> HashSet<String> {
         HashSet::new()
     }
 
@@ -641,6 +641,7 @@ pub fn parse_with(
     while let Some(other) = another(&unknown, &formats) {
         let mut own = Health::default();
         let folded = (other.parse)(&context(other), &mut unknown.into_iter(), &mut own, None, &HashSet::new());
+        // Nobody listens, so nothing was handed on.
         let (more, rest) = folded.unwrap_or_default();
         health.unknown_records = own.unknown_records;
         own.rejects.into_iter().for_each(|it| health.add(it));

@@ -160,7 +160,7 @@ impl Fold for Events {
         self.sessions.idle(line, go_on, Session::finish)
     }
 
-    fn late(&mut self) -> HashSet<String> {
+    fn late(&self) -> HashSet<String> {
         self.sessions.late()
     }
 

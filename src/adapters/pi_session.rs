@@ -158,7 +158,7 @@ impl Fold for Log {
         self.sessions.idle(line, go_on, Agent::finish_without_end)
     }
 
-    fn late(&mut self) -> HashSet<String> {
+    fn late(&self) -> HashSet<String> {
         self.sessions.late()
     }
 

@@ -1,6 +1,6 @@
 //! The sessions of one log while it is read, by their ids.
 
-use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use crate::rows::Rows;
 use crate::session::SessionResult;
@@ -13,7 +13,6 @@ pub(super) struct Sessions<S> {
     by_id: HashMap<String, usize>,
     /// The one of the last record.
     current: usize,
-    late: HashSet<String>,
 }
 
 #[derive(Debug)]
@@ -23,11 +22,13 @@ struct Session<S> {
     state: Option<S>,
     /// Where its last record stands.
     last: i64,
+    /// Whether it went on after it was handed on.
+    is_late: bool,
 }
 
 impl<S> Sessions<S> {
     pub(super) fn new() -> Self {
-        Self { all: Rows::default(), by_id: HashMap::new(), current: 0, late: HashSet::new() }
+        Self { all: Rows::default(), by_id: HashMap::new(), current: 0 }
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -39,7 +40,7 @@ impl<S> Sessions<S> {
     pub(super) fn get(&mut self, id: &str, line: i64, new: impl FnOnce() -> S) -> Option<&mut S> {
         self.current = self.by_id.get(id).copied().unwrap_or_else(|| {
             let place = self.all.len();
-            self.all.push(Session { id: id.to_owned(), state: Some(new()), last: line });
+            self.all.push(Session { id: id.to_owned(), state: Some(new()), last: line, is_late: false });
             self.by_id.insert(id.to_owned(), place);
             place
         });
@@ -50,9 +51,7 @@ impl<S> Sessions<S> {
     pub(super) fn current(&mut self, line: i64) -> Option<&mut S> {
         let session = self.all.as_list().get_mut(self.current)?;
         session.last = line;
-        if session.state.is_none() && !self.late.contains(&session.id) {
-            self.late.insert(session.id.clone());
-        }
+        session.is_late |= session.state.is_none();
         session.state.as_mut()
     }
 
@@ -70,8 +69,8 @@ impl<S> Sessions<S> {
     }
 
     /// The ids of those that were handed on and went on.
-    pub(super) fn late(&mut self) -> HashSet<String> {
-        std::mem::take(&mut self.late)
+    pub(super) fn late(&self) -> HashSet<String> {
+        self.all.iter().filter(|it| it.is_late).map(|it| it.id.clone()).collect()
     }
 
     /// The sessions that are left.

@@ -15,7 +15,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::parts::{Checksum, Hashed, Round};
-use crate::health::Health;
 use crate::session::SessionResult;
 use crate::source::Source;
 
@@ -175,10 +174,11 @@ impl Pieces {
         Ok(source)
     }
 
-    /// The source several times, each with the sessions of some groups, together about as large as a part. The last is the
-    /// source as it is, the others have lost nothing.
+    /// The source several times, each with the sessions of some groups, together about as large as a part; the last with those
+    /// that stand in the source itself.
     pub fn rounds(self, mut file: File) -> io::Result<impl Iterator<Item = io::Result<Round>>> {
         let (mut source, pieces) = self.parts(&mut file)?;
+        let mut own = std::mem::take(&mut source.sessions);
         let last = self.0.last().map_or(0, |it| it.group);
         let mut groups: BTreeMap<usize, Vec<Piece>> = BTreeMap::new();
         for piece in pieces {
@@ -202,15 +202,9 @@ impl Pieces {
             let mut sessions = sessions(&mut file, &pieces)?;
             let has_more = round != others;
             if !has_more {
-                sessions.append(&mut source.sessions);
-                let sources = vec![Source { sessions, ..std::mem::take(&mut source) }];
-                return Ok(Round { sources, has_more });
+                sessions.append(&mut own);
             }
-            // Only its own sessions are large.
-            let (own, health) = (std::mem::take(&mut source.sessions), std::mem::take(&mut source.health));
-            let sources = vec![Source { sessions, health: Health::default(), ..source.clone() }];
-            (source.sessions, source.health) = (own, health);
-            Ok(Round { sources, has_more })
+            Ok(Round { sources: vec![Source { sessions, ..source.clone() }], has_more })
         }))
     }
 

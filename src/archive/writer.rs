@@ -215,12 +215,10 @@ impl Writer {
             let sessions = std::slice::from_ref(session);
             let encoded = facts::encode(session, facts::rows_of(sessions));
             let (bytes, _) = encoded.map_err(Error::file(self.next.join(SPOOL)))?;
-            let mut links = ledger::links_of(sessions);
-            links.sort_unstable();
-            links.dedup();
+            let links = ledger::links_of(sessions, None);
             let (session_id, length) = (session.session_id.clone(), bytes.len() as u64);
             let offset = self.append(&mut self.taken(), &bytes)?;
-            Ok(Aside { offset, length, session_id, links: links.into_boxed_slice() })
+            Ok(Aside { offset, length, session_id, links })
         };
         sessions.iter().map(keep).collect()
     }
@@ -242,8 +240,13 @@ impl Writer {
         // Rows have room for what they do not say.
         let footprint = unpacked.map_or(usize::MAX, |it| it * 2 + 4000);
         let aside = std::mem::take(&mut source.aside);
-        let own = ledger::links(&source);
-        let links = if aside.is_empty() { own.clone() } else { all_links(&aside, &own) };
+        let mut links = ledger::links(&source);
+        let mut groups = Vec::new();
+        if !aside.is_empty() {
+            let all = || aside.iter().map(|it| &*it.links).chain([&*links]);
+            groups = ledger::groups(all());
+            links = ledger::distinct(all().flatten().copied().collect());
+        }
         let mut known = Box::new(Known {
             stamp: Stamp::of(&source),
             has_sessions: !source.sessions.is_empty() || !aside.is_empty(),
@@ -260,7 +263,10 @@ impl Writer {
         known.offset = self.append(&mut taken, &bytes)?;
         taken.kept.remove(&source.path);
         if !aside.is_empty() {
-            known.pieces = pieces(&aside, &own, known.offset, known.length);
+            let places = aside.iter().map(|it| (it.offset, it.length)).chain([(known.offset, known.length)]);
+            // The source itself comes last.
+            let pieces = places.zip(groups).map(|((offset, length), group)| Piece { offset, length, group });
+            known.pieces = pieces.collect();
             known.length = known.pieces.iter().map(|it| it.length).sum();
             taken.sources.insert(source.path, known);
             return Ok(());
@@ -567,19 +573,6 @@ pub fn is_next(folder: &Path) -> bool {
 /// An error with the path where it happened, for a caller that names another.
 fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-}
-
-/// The links of a source, some of which was put aside.
-fn all_links(aside: &[Aside], own: &[u64]) -> Box<[u64]> {
-    let links: BTreeSet<u64> = aside.iter().flat_map(|it| &it.links).chain(own).copied().collect();
-    links.into_iter().collect()
-}
-
-/// The places of what was put aside and of the source itself, at the end. Those that something links have the same number.
-fn pieces(aside: &[Aside], own: &[u64], offset: u64, length: u64) -> Vec<Piece> {
-    let groups = ledger::groups(aside.iter().map(|it| &*it.links).chain([own]));
-    let places = aside.iter().map(|it| (it.offset, it.length)).chain([(offset, length)]);
-    places.zip(groups).map(|((offset, length), group)| Piece { offset, length, group }).collect()
 }
 
 /// Whole groups, together about as large as a part.
