@@ -27,6 +27,8 @@ pub struct Builder {
     content: Content,
     calls: Places,
     turns: Places,
+    /// The tools that were called, as far as they are few.
+    tools: Vec<Tool>,
     /// How many of the events have been named.
     named: usize,
     /// The time that was seen last.
@@ -55,6 +57,31 @@ impl Places {
         let hash = self.hashes.hash_one(name);
         let is_known = |it: &(u64, usize)| it.0 == hash && is_its(it.1);
         self.places.entry(hash, is_known, |it| it.0).or_insert((hash, new)).get().1
+    }
+}
+
+/// What its name says of a tool: each is asked once.
+#[derive(Debug, Clone)]
+struct Tool {
+    tool: Word,
+    category: Word,
+    mcp_server: Option<Word>,
+}
+
+impl Tool {
+    /// That of a name, which is among the `known` from now on if they are few.
+    fn new(name: &str, known: &mut Vec<Self>) -> Self {
+        /// So many are looked through faster than one is asked.
+        const FEW: usize = 16;
+        let tool = Self {
+            tool: name.into(),
+            category: tools::category(name).into(),
+            mcp_server: tools::mcp_server(name).map(Word::new),
+        };
+        if known.len() < FEW {
+            known.push(tool.clone());
+        }
+        tool
     }
 }
 
@@ -87,6 +114,7 @@ impl Builder {
             content: context.content,
             calls: Places::default(),
             turns: Places::default(),
+            tools: Vec::new(),
             named: 0,
             clock: None,
             tellings: HashMap::new(),
@@ -129,12 +157,16 @@ impl Builder {
             call.occurred_at = call.occurred_at.or(time);
             return index;
         }
+        let Tool { tool, category, mcp_server } = match self.tools.iter().find(|it| it.tool == tool) {
+            Some(known) => known.clone(),
+            None => Tool::new(tool, &mut self.tools),
+        };
         calls.push(Box::new(ToolCall {
             line,
             call_id: call_id.into(),
-            tool: tool.into(),
-            category: tools::category(tool).into(),
-            mcp_server: tools::mcp_server(tool).map(Word::new),
+            tool,
+            category,
+            mcp_server,
             occurred_at: time,
             ..ToolCall::default()
         }));

@@ -84,6 +84,16 @@ pub fn from_slice<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Error> {
     value
 }
 
+/// Reads the value that starts at `start`, as [`value_end`] has it, and gives its end as well.
+///
+/// # Errors
+/// When no complete value stands there, or a key stands twice in it.
+pub fn value_at<'a, T: Deserialize<'a>>(bytes: &'a [u8], start: usize) -> Result<(T, usize), Error> {
+    let mut reader = Reader { at: start, ..Reader::new(bytes) };
+    let value = T::deserialize(&mut reader)?;
+    Ok((value, reader.at))
+}
+
 /// The end of the value that starts at `start`, which has to be its first byte or white space before it.
 ///
 /// # Errors

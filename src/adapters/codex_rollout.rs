@@ -18,6 +18,7 @@ use crate::errors::{self, ErrorKind};
 use crate::health::Reason;
 use crate::json::{self, Raw};
 use crate::lines::Line;
+use crate::scan::{self, Inside};
 use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
 use crate::text::{Shared, Word};
 use crate::time::Time;
@@ -75,11 +76,29 @@ struct Git<'a> {
     branch: Text<'a>,
 }
 
+/// A record that begins as Codex writes all of them since there is the envelope; none if it does not.
+fn envelope(line: &[u8]) -> Option<Record<'_>> {
+    let word = |rest: &[u8]| Inside::of_short(line, line.len() - rest.len()).and_then(Inside::ascii);
+    let rest = line.strip_prefix(br#"{"timestamp":""#)?;
+    let time = word(rest)?;
+    let rest = rest.get(time.len()..)?.strip_prefix(br#"","type":""#)?;
+    let kind = word(rest)?;
+    let rest = rest.get(kind.len()..)?.strip_prefix(br#"","payload":"#)?;
+    let (payload, end) = json::value_at(line, line.len() - rest.len()).ok()?;
+    let kind = Text(Some(kind.into()));
+    (line.get(end..) == Some(b"}")).then(|| Record {
+        timestamp: When(Time::parse(time)),
+        kind,
+        payload,
+        ..Record::default()
+    })
+}
+
 by_type! {
     /// The payload of an item, an event, or (of another type, and of none) of what else there is.
     enum Payload<'a> {
         // Items.
-        "message" => Message(Message<'a>),
+        "message" => Message(Raw<'a>),
         "function_call" => FunctionCall(Call<'a>),
         "custom_tool_call" => CustomToolCall(Call<'a>),
         "local_shell_call" => LocalShellCall(Call<'a>),
@@ -90,7 +109,7 @@ by_type! {
         // Events.
         "token_count" => TokenCount(TokenCount),
         "user_message" => UserMessage(Said<'a>),
-        "agent_message" => AgentMessage(Said<'a>),
+        "agent_message" => AgentMessage(Raw<'a>),
         "task_started" | "turn_started" => TaskStarted(TaskStarted),
         "task_complete" | "turn_complete" => TaskComplete(TaskComplete<'a>),
         "turn_aborted" => TurnAborted(TurnAborted<'a>),
@@ -426,6 +445,10 @@ impl Fold for Rollout {
         Self { context: *context, thread: None }
     }
 
+    fn read(line: &[u8]) -> Result<Record<'_>, json::Error> {
+        envelope(line).map_or_else(|| json::from_slice(line), Ok)
+    }
+
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
         let is_header = record.kind.some().is_none() && record.id.is_some();
         let meta: Option<Meta<'_>> = match &record.payload {
@@ -536,7 +559,8 @@ impl Thread {
             }
             Payload::AgentMessage(it) => {
                 if self.builder.keeps_text() {
-                    self.builder.say(it.message.as_str());
+                    let said: Said<'_> = it.read();
+                    self.builder.say(said.message.as_str());
                 }
             }
             Payload::TaskStarted(it) => {
@@ -673,7 +697,12 @@ impl Thread {
 
     fn item(&mut self, item: Payload<'_>, line: Line<'_>, time: Option<Time>) -> Seen {
         match item {
-            Payload::Message(it) => self.message(&it),
+            // Of most messages nothing is asked.
+            Payload::Message(it) => {
+                if self.builder.keeps_text() || !self.has_events {
+                    self.message(&it.read());
+                }
+            }
             Payload::FunctionCall(it) => {
                 let arguments = it.arguments.text();
                 let call = self.call(&it, it.name.as_str(), line, time);
@@ -780,7 +809,7 @@ impl Thread {
         let is_list = item.output.0.first() == Some(&b'[');
         // Of the output of a command, only what the client puts before it is asked for.
         let is_read = !is_list && known != CallStatus::Denied;
-        let mut end = if is_read { whole_head(item.output, HEAD_BYTES).and_then(|it| it.1) } else { None };
+        let mut end = if is_read { end_in_head(item.output) } else { None };
         let text = if is_list || end.is_some() { Cow::Borrowed("") } else { head_of_output(item.output) };
         let own: Output = if text.starts_with('{') { Raw(text.as_bytes()).read() } else { Output::default() };
         end = end.or_else(|| end_of_shell(&text).0).or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
@@ -900,6 +929,30 @@ fn head_of_output(output: Raw<'_>) -> Cow<'_, str> {
     head.unwrap_or_else(|| output.text())
 }
 
+/// How the command ended, if what a client says before its output says it.
+fn end_in_head(output: Raw<'_>) -> Option<ShellEnd> {
+    end_in_plain_head(output.0).unwrap_or_else(|NotPlain| whole_head(output, HEAD_BYTES).and_then(|it| it.1))
+}
+
+/// A text that has other escapes than ends of lines, or is not all of what a client says.
+struct NotPlain;
+
+/// The same, read as it stands in the log.
+fn end_in_plain_head(output: &[u8]) -> Result<Option<ShellEnd>, NotPlain> {
+    let mut rest = output.strip_prefix(b"\"").filter(|it| !it.starts_with(b"{")).ok_or(NotPlain)?;
+    let mut end = None;
+    for _ in 0..HEAD {
+        if rest.starts_with(b"Output:") {
+            return Ok(end);
+        }
+        let near = rest.get(..HEAD_BYTES).unwrap_or(rest);
+        let (line, behind) = scan::backslash(near).and_then(|it| rest.split_at_checked(it)).ok_or(NotPlain)?;
+        end = end.or_else(|| std::str::from_utf8(line).ok().and_then(end_in_line));
+        rest = behind.strip_prefix(b"\\n").ok_or(NotPlain)?;
+    }
+    Err(NotPlain)
+}
+
 /// The beginning of an output, `length` bytes or more of it, if all that a client says before it is there, and what that says
 /// of how the command ended.
 fn whole_head(output: Raw<'_>, length: usize) -> Option<(Cow<'_, str>, Option<ShellEnd>)> {
@@ -950,4 +1003,75 @@ fn is_failure(text: &str) -> bool {
         "write_stdin failed",
     ];
     BEGINNINGS.iter().any(|it| text.starts_with(it))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is read by how records begin is what is read by their keys.
+    #[test]
+    fn the_envelope_is_read_as_any_record() {
+        let logs = concat!(
+            include_str!("../../sample-logs/codex-rollout/before-the-envelope.jsonl"),
+            include_str!("../../sample-logs/codex-rollout/compacted-by-provider-and-by-codex.jsonl"),
+            include_str!("../../sample-logs/codex-rollout/fork-refused-and-interrupted.jsonl"),
+            include_str!("../../sample-logs/codex-rollout/interrupted-before-its-count.jsonl"),
+            include_str!("../../sample-logs/codex-rollout/shell-patch-and-compaction.jsonl"),
+        );
+        let told = |it: Result<Record<'_>, json::Error>| format!("{it:?}");
+        let read = |line: &&str| {
+            assert_eq!(told(Rollout::read(line.as_bytes())), told(json::from_slice(line.as_bytes())), "{line}");
+            envelope(line.as_bytes()).is_some()
+        };
+        assert!(logs.lines().filter(read).count() > 100);
+        let record = r#"{"timestamp":"2026-01-02T03:04:05.678Z","type":"event_msg","payload":{"type":"agent_message","message":"done"}}"#;
+        assert!(read(&record));
+        for (from, to) in [
+            ("}}", "}"),
+            ("}}", "}}}"),
+            ("}}", "},\"more\":1}"),
+            ("}}", "},\"type\":\"turn_context\"}"),
+            ("05.678Z", "\\u0030"),
+            ("event_msg", "event\\u005fmsg"),
+            ("event_msg", "\u{fffd}"),
+            ("2026-01", "about 2026"),
+            ("\"event_msg\"", "7"),
+            ("{\"type\":\"agent_message\",", "[{\"type\":\"agent_message\","),
+            ("\"message\"", "\"type\":\"error\",\"message\""),
+            ("\"done\"", "\"done"),
+        ] {
+            read(&&*record.replacen(from, to, 1));
+        }
+    }
+
+    /// What is read as it stands in the log is what the text says.
+    #[test]
+    fn heads_of_outputs_are_read_with_and_without_their_escapes() {
+        let told = |it: Option<ShellEnd>| match it {
+            Some(ShellEnd::Exited(code)) => format!("exited {code}"),
+            Some(ShellEnd::Runs(shell)) => format!("runs {shell}"),
+            None => String::new(),
+        };
+        let plain = |it: &str| end_in_plain_head(it.as_bytes()).ok().map(told);
+        for (output, expected) in [
+            (r#""Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nx\"y""#, Some("exited 2")),
+            (r#""Exit code: 0\nWall time: 0.1 seconds\nOutput:\n""#, Some("exited 0")),
+            (r#""Process running with session ID 7\nOutput:\n""#, Some("runs 7")),
+            (r#""Output:\nProcess exited with code 1\n""#, Some("")),
+            (r#""Exit code: 0\r\nOutput:\n""#, None),
+            (r#""Exit \"code\"\nOutput:\n""#, None),
+            (r#""{\"output\":\"\"}""#, None),
+            (r#""Exit code: 0""#, None),
+            (r#""1\n2\n3\n4\n5\n6\n7\n8\nOutput:\n""#, None),
+            (r"[]", None),
+            ("\"", None),
+        ] {
+            assert_eq!(plain(output).as_deref(), expected, "{output}");
+            if let Some(expected) = expected {
+                let whole = whole_head(Raw(output.as_bytes()), HEAD_BYTES).and_then(|it| it.1);
+                assert_eq!(told(whole), expected, "{output}");
+            }
+        }
+    }
 }

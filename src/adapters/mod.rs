@@ -283,6 +283,14 @@ pub trait Fold: Send {
     /// The state before the first record.
     fn new(context: &Context) -> Self;
 
+    /// Reads one record. A format whose records all begin alike need not look for each key.
+    ///
+    /// # Errors
+    /// When the line is no object.
+    fn read(line: &[u8]) -> Result<Self::Record<'_>, json::Error> {
+        json::from_slice(line)
+    }
+
     /// Takes in one record. What of it could not be used goes into `damage`.
     fn record(&mut self, line: Line<'_>, record: Self::Record<'_>, damage: &mut Damage) -> Seen;
 
@@ -370,7 +378,7 @@ fn fold<'a, F: Fold>(
 
 /// A record, if the line is one.
 fn record<F: Fold>(bytes: &[u8]) -> Result<F::Record<'_>, json::Error> {
-    if bytes.starts_with(b"{") && bytes.len() <= MAX_LINE { json::from_slice(bytes) } else { Err(json::Error::Refused) }
+    if bytes.starts_with(b"{") && bytes.len() <= MAX_LINE { F::read(bytes) } else { Err(json::Error::Refused) }
 }
 
 /// Why a line is no record.
@@ -683,11 +691,13 @@ pub fn hashed_id(record: &[u8]) -> String {
 
 /// Adds a number to a name, as `{:x}` writes it.
 fn push_hexadecimal(name: &mut String, number: u64) {
-    let digits = (64 - number.leading_zeros()).div_ceil(4).max(1);
-    for digit in (0..digits).rev() {
-        let digit = u32::try_from(number >> (digit * 4) & 15);
-        name.extend(digit.ok().and_then(|it| char::from_digit(it, 16)));
-    }
+    let digits: [u8; 16] = std::array::from_fn(|place| {
+        let digit = (number >> (60 - 4 * place)).to_le_bytes()[0] & 15;
+        digit + if digit < 10 { b'0' } else { b'a' - 10 }
+    });
+    let zeros = number.leading_zeros() as usize / 4;
+    let digits = digits.get(zeros.min(15)..).and_then(|it| std::str::from_utf8(it).ok());
+    name.push_str(digits.unwrap_or_default());
 }
 
 /// Counts of tokens in the names of responses, as `{:?}` of [`Tokens::kinds`] writes them: archives hold these names.
