@@ -4,8 +4,10 @@
 use std::borrow::Cow;
 
 use polars::prelude::*;
+use polars_arrow::array::{Array, BooleanArray, PrimitiveArray};
 
 use crate::health::Reject;
+use crate::parquet::{self, Columns};
 use crate::source::Source;
 use crate::tables::{CallRow, ChangeRow, EventRow, SessionRow, Tables, TurnRow};
 use crate::text::Word;
@@ -45,41 +47,50 @@ impl<R> Get<R> {
         }
     }
 
-    fn column(&self, name: &'static str, rows: &[R]) -> PolarsResult<Column> {
-        let name = PlSmallStr::from_static(name);
-        let series = match self {
-            Self::Text(get) => {
-                let mut builder = StringChunkedBuilder::new(name, rows.len());
-                for row in rows {
-                    builder.append_option(get(row));
-                }
-                builder.finish().into_series()
-            }
-            Self::Int(get) => Int64Chunked::from_iter_options(name, rows.iter().map(get)).into_series(),
-            Self::Float(get) => Float64Chunked::from_iter_options(name, rows.iter().map(get)).into_series(),
-            Self::Flag(get) => BooleanChunked::from_iter_values(name, rows.iter().map(get)).into_series(),
+    /// The column of some rows. Texts that rows share stand in it once if it is for a file.
+    fn array(&self, rows: &[R], is_for_file: bool) -> Box<dyn Array> {
+        let dtype = || self.dtype().to_arrow(CompatLevel::newest());
+        match self {
+            Self::Text(get) if is_for_file => parquet::texts(rows.iter().map(get)),
+            Self::Text(get) => parquet::plain_texts(rows.iter().map(get)),
+            Self::Int(get) => PrimitiveArray::<i64>::from_trusted_len_iter(rows.iter().map(get)).boxed(),
+            Self::Float(get) => PrimitiveArray::<f64>::from_trusted_len_iter(rows.iter().map(get)).boxed(),
+            Self::Flag(get) => BooleanArray::from_trusted_len_values_iter(rows.iter().map(get)).boxed(),
             Self::Time(get) => {
-                let micros = Int64Chunked::from_iter_options(name, rows.iter().map(|it| get(it).map(|it| it.0)));
-                micros.into_series().cast(&self.dtype())?
+                let micros = rows.iter().map(|it| get(it).map(|it| it.0));
+                PrimitiveArray::<i64>::from_trusted_len_iter(micros).to(dtype()).boxed()
             }
-            Self::Date(get) => {
-                Int32Chunked::from_iter_options(name, rows.iter().map(get)).into_series().cast(&DataType::Date)?
-            }
+            Self::Date(get) => PrimitiveArray::<i32>::from_trusted_len_iter(rows.iter().map(get)).to(dtype()).boxed(),
             Self::List(get) => {
-                let mut builder = ListStringChunkedBuilder::new(name, rows.len(), rows.len());
+                let mut builder = ListStringChunkedBuilder::new(PlSmallStr::EMPTY, rows.len(), rows.len());
                 for row in rows {
                     builder.append_values_iter(get(row).into_iter());
                 }
-                builder.finish().into_series()
+                builder.finish().into_series().to_arrow(0, CompatLevel::newest())
             }
-        };
-        Ok(series.into())
+        }
     }
 }
 
-fn frame<R>(rows: &[R], fields: &[Field<R>]) -> PolarsResult<DataFrame> {
-    let columns = fields.iter().map(|it| it.get.column(it.name, rows)).collect::<PolarsResult<Vec<_>>>()?;
-    DataFrame::new(rows.len(), columns)
+/// What becomes of some rows of a table.
+trait Batch: Sized {
+    fn of<R>(rows: &[R], fields: &[Field<R>]) -> PolarsResult<Self>;
+}
+
+impl Batch for DataFrame {
+    fn of<R>(rows: &[R], fields: &[Field<R>]) -> PolarsResult<Self> {
+        let column = |field: &Field<R>| {
+            let series = Series::try_from((PlSmallStr::from_static(field.name), field.get.array(rows, false)))?;
+            Ok(series.into())
+        };
+        Self::new(rows.len(), fields.iter().map(column).collect::<PolarsResult<_>>()?)
+    }
+}
+
+impl Batch for Columns {
+    fn of<R>(rows: &[R], fields: &[Field<R>]) -> PolarsResult<Self> {
+        Ok(fields.iter().map(|it| it.get.array(rows, true)).collect())
+    }
 }
 
 /// A row with what it belongs to.
@@ -401,31 +412,41 @@ pub fn frames(tables: &Tables) -> PolarsResult<Vec<(&'static str, DataFrame)>> {
     TABLES.into_iter().map(whole).collect()
 }
 
-/// One table in frames of at most `most` rows, one after the other, so that not all of it need be there at once; of a table
-/// without rows one frame without rows.
+/// The columns of one table, for a file: of at most `most` rows, one after the other, so that not all of it need be there at
+/// once.
 ///
 /// # Errors
 /// When polars refuses a column, which is a bug, and those of `take`.
-#[expect(clippy::indexing_slicing, reason = "rows name session and source by the places that the ledger gave them")]
-pub fn in_batches(
+pub fn columns(
     tables: &Tables,
     table: &str,
     most: usize,
-    take: impl FnMut(DataFrame) -> PolarsResult<()>,
+    take: impl FnMut(Columns) -> PolarsResult<()>,
 ) -> PolarsResult<()> {
-    fn cut<'a, T, R>(
+    in_batches(tables, table, most, take)
+}
+
+/// One table in batches of at most `most` rows; of a table without rows one batch without rows.
+#[expect(clippy::indexing_slicing, reason = "rows name session and source by the places that the ledger gave them")]
+fn in_batches<B: Batch>(
+    tables: &Tables,
+    table: &str,
+    most: usize,
+    take: impl FnMut(B) -> PolarsResult<()>,
+) -> PolarsResult<()> {
+    fn cut<'a, T, R, B: Batch>(
         rows: &'a [T],
         row: impl Fn(&'a T) -> R,
         fields: &[Field<R>],
         most: usize,
-        mut take: impl FnMut(DataFrame) -> PolarsResult<()>,
+        mut take: impl FnMut(B) -> PolarsResult<()>,
     ) -> PolarsResult<()> {
         if rows.is_empty() {
-            return take(frame(&[], fields)?);
+            return take(B::of(&[], fields)?);
         }
         for rows in rows.chunks(most) {
             let rows: Vec<R> = rows.iter().map(&row).collect();
-            take(frame(&rows, fields)?)?;
+            take(B::of(&rows, fields)?)?;
         }
         Ok(())
     }

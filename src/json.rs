@@ -288,6 +288,10 @@ impl<'a> Reader<'a> {
             self.at += length;
             return Ok(Number::Integer(number));
         }
+        if let Some((number, length)) = short_decimal(&self.bytes[self.at..]) {
+            self.at += length;
+            return Ok(Number::Float(number));
+        }
         self.long_number()
     }
 
@@ -320,6 +324,27 @@ fn short_integer(text: &[u8]) -> Option<(i64, usize)> {
         length += 1;
     }
     (length > 0).then_some((number, length))
+}
+
+/// A decimal fraction of so few digits that a division gives it exactly, as most prices are, and how many bytes it has.
+#[inline]
+fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
+    /// These, and whole numbers below 2^53, are floating point numbers: their quotient is rounded once.
+    const POWERS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+    let mut digits = 0_i64;
+    let mut point = None;
+    let mut length = 0;
+    for byte in text {
+        match byte {
+            b'0'..=b'9' if length < POWERS.len() => digits = digits * 10 + i64::from(byte - b'0'),
+            b'.' if point.is_none() && length > 0 => point = Some(length),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.' => return None,
+            _ => break,
+        }
+        length += 1;
+    }
+    let power = POWERS.get(length - point? - 1)?;
+    Some((digits as f64 / power, length))
 }
 
 enum Number {
@@ -796,6 +821,24 @@ mod tests {
                     let is_whole = fraction.is_empty() && exponent.is_empty();
                     assert!(is_whole || read.map(f64::to_bits) == known.map(f64::to_bits), "{text}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn decimal_fractions_are_those_of_the_standard_library() {
+        let mut digits = 1_u64;
+        for _ in 0..20_000 {
+            digits = digits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let text = digits.to_string();
+            for length in 1..=text.len() {
+                let point = (digits >> 60) as usize % length;
+                let text = format!("{}.{}", &text[..point.max(1)], &text[point..length]);
+                assert_eq!(
+                    from_slice::<f64>(text.as_bytes()).ok().map(f64::to_bits),
+                    text.parse().ok().map(f64::to_bits),
+                    "{text}"
+                );
             }
         }
     }

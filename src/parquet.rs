@@ -1,5 +1,6 @@
 //! Frames as parquet files that every engine reads.
 
+use std::borrow::Cow;
 use std::hash::BuildHasher as _;
 use std::io::{self, Write};
 
@@ -7,9 +8,8 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use polars::io::parquet::write::KeyValueMetadata;
 use polars::prelude::*;
-use polars_arrow::array::{
-    Array, BinaryViewArrayGeneric, DictionaryArray, MutableBinaryViewArray, PrimitiveArray, Utf8ViewArray,
-};
+use polars_arrow::array::{Array, DictionaryArray, MutableBinaryViewArray, PrimitiveArray, Utf8ViewArray};
+use polars_arrow::bitmap::MutableBitmap;
 use polars_arrow::datatypes::{ArrowDataType, IntegerType, PhysicalType};
 use polars_arrow::types::{NativeType, PrimitiveType};
 use polars_parquet::parquet::error::ParquetError;
@@ -43,9 +43,12 @@ fn arrow_schema(schema: &Schema) -> KeyValue {
     schema_to_metadata_key(&schema.collect())
 }
 
-/// A file that is written frame by frame, each a row group. Of many such files an archive is made, again and again, side by
-/// side, so they are written faster than polars does it, by one thread each: what a column is like is not estimated first
-/// (see `packed`), and pages are packed by Snappy. (zstd asks the processor what it is for each of thousands of small
+/// The columns of some rows, those of texts as [`texts`] makes them.
+pub type Columns = Vec<Box<dyn Array>>;
+
+/// A file that is written by some rows at a time, each a row group. Of many such files an archive is made, again and again,
+/// side by side, so they are written faster than polars does it, by one thread each: what a column is like is not estimated
+/// first (see `encodings`), and pages are packed by Snappy. (zstd asks the processor what it is for each of thousands of small
 /// pages, which in a virtual machine takes longer than to pack it.)
 pub struct Batched<W: Write> {
     file: FileWriter<W>,
@@ -82,19 +85,19 @@ impl<W: Write> Batched<W> {
         Ok(Self { file, arrow_schema })
     }
 
-    /// Adds a frame whose columns are of one piece.
+    /// Adds rows, by their columns in the order of the schema.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&mut self, frame: &DataFrame) -> PolarsResult<()> {
-        for batch in frame.iter_chunks(CompatLevel::newest(), false).filter(|it| !it.is_empty()) {
-            let types = self.file.parquet_schema().fields();
-            let columns = batch.columns().iter().zip(types).map(|(column, kind)| pages(&**column, kind));
-            let columns: Vec<Vec<Pages>> = columns.collect::<PolarsResult<_>>()?;
-            let columns = columns.into_iter().flatten().map(Ok);
-            self.file.write(batch.len() as u64, DynIter::new(columns))?;
+    pub fn write(&mut self, columns: &Columns) -> PolarsResult<()> {
+        let rows = columns.first().map_or(0, |it| it.len());
+        if rows == 0 {
+            return Ok(());
         }
-        Ok(())
+        let types = self.file.parquet_schema().fields();
+        let columns: Vec<Vec<Pages>> =
+            columns.iter().zip(types).map(|(column, kind)| pages(&**column, kind)).collect::<PolarsResult<_>>()?;
+        self.file.write(rows as u64, DynIter::new(columns.into_iter().flatten().map(Ok)))
     }
 
     /// Writes the end, and gives the file back.
@@ -109,9 +112,7 @@ impl<W: Write> Batched<W> {
 
 /// The pages of a column, to be packed when they are asked for.
 fn pages(column: &dyn Array, kind: &ParquetType) -> PolarsResult<Vec<Pages>> {
-    let (dictionary, encodings) = packed(column);
-    let column = dictionary.unwrap_or_else(|| column.to_boxed());
-    let columns = array_to_columns(column, kind.clone(), OPTIONS, &encodings)?;
+    let columns = array_to_columns(column, kind.clone(), OPTIONS, &encodings(column))?;
     let packed = columns.into_iter().map(|pages| {
         let pages = pages.map(|it| it.map_err(|it| ParquetError::FeatureNotSupported(it.to_string())));
         let pages = Compressor::new_from_vec(pages, OPTIONS.compression, Vec::new());
@@ -122,27 +123,17 @@ fn pages(column: &dyn Array, kind: &ParquetType) -> PolarsResult<Vec<Pages>> {
 
 /// How a column is written: as a list of its values where rows share them, with a number for each row; else one value behind
 /// the other. polars asks a sketch of every column how many values it has, which takes longer than to look.
-fn packed(column: &dyn Array) -> (Option<Box<dyn Array>>, Vec<Encoding>) {
-    if column.null_count() == column.len() {
-        return (None, get_dtype_encoding(column.dtype()).into_iter().map(|_| Encoding::Plain).collect());
-    }
+fn encodings(column: &dyn Array) -> Vec<Encoding> {
     match column.dtype().to_physical_type() {
-        PhysicalType::Utf8View => {
-            let texts = column.as_any().downcast_ref::<Utf8ViewArray>();
-            match texts.and_then(dictionary) {
-                Some(dictionary) => (Some(dictionary.boxed()), vec![Encoding::RleDictionary]),
-                None => (None, vec![Encoding::Plain]),
-            }
+        _ if column.null_count() == column.len() => {
+            get_dtype_encoding(column.dtype()).into_iter().map(|_| Encoding::Plain).collect()
         }
+        PhysicalType::Dictionary(_) => vec![Encoding::RleDictionary],
         // Of whole numbers in a narrow range polars makes the list fast.
-        PhysicalType::Primitive(PrimitiveType::Int64) if is_narrow::<i64>(column) => {
-            (None, vec![Encoding::RleDictionary])
-        }
-        PhysicalType::Primitive(PrimitiveType::Int32) if is_narrow::<i32>(column) => {
-            (None, vec![Encoding::RleDictionary])
-        }
-        PhysicalType::Primitive(_) => (None, vec![Encoding::Plain]),
-        _ => (None, get_dtype_encoding(column.dtype())),
+        PhysicalType::Primitive(PrimitiveType::Int64) if is_narrow::<i64>(column) => vec![Encoding::RleDictionary],
+        PhysicalType::Primitive(PrimitiveType::Int32) if is_narrow::<i32>(column) => vec![Encoding::RleDictionary],
+        PhysicalType::Utf8View | PhysicalType::Primitive(_) => vec![Encoding::Plain],
+        _ => get_dtype_encoding(column.dtype()),
     }
 }
 
@@ -159,48 +150,65 @@ const fn is_waste(values: usize, rows: usize) -> bool {
     values > 1 && values > rows / 4 * 3
 }
 
+/// A column of texts: each once, and for each row the number of its text, or one behind the other where hardly any is there
+/// twice.
+pub fn texts<'a>(texts: impl Iterator<Item = Option<Cow<'a, str>>> + Clone) -> Box<dyn Array> {
+    match dictionary(texts.clone()) {
+        Some(dictionary) => dictionary.boxed(),
+        None => plain_texts(texts),
+    }
+}
+
+/// The same, always one behind the other, as frames have them.
+pub fn plain_texts<'a>(texts: impl Iterator<Item = Option<Cow<'a, str>>>) -> Box<dyn Array> {
+    Utf8ViewArray::from(MutableBinaryViewArray::from_iterator(texts)).boxed()
+}
+
 /// The texts each once, and for each row the number of its text; none if hardly any is there twice, as far as the first rows
 /// tell, or if they are long: readers hold all of them at once. Rows that follow each other often have the same: those are not
 /// looked up.
-fn dictionary(texts: &Utf8ViewArray) -> Option<DictionaryArray<u32>> {
+fn dictionary<'a>(texts: impl Iterator<Item = Option<Cow<'a, str>>>) -> Option<DictionaryArray<u32>> {
     const FEW: usize = 512;
     const MOST_BYTES: usize = 1 << 20;
+    // Many rows share not only the text but its bytes.
+    let is_same = |one: &str, other: &str| std::ptr::eq(one, other) || one == other;
     let hashes = RandomState::default();
     let mut bytes = 0;
-    let mut values: MutableBinaryViewArray<str> = MutableBinaryViewArray::new();
+    let mut values: Vec<Cow<'a, str>> = Vec::new();
     let mut places: HashTable<(u64, u32)> = HashTable::new();
-    let mut keys = Vec::with_capacity(texts.len());
-    let (mut last, mut last_key) = (None, 0);
+    let mut keys = Vec::with_capacity(texts.size_hint().0);
+    let mut validity = MutableBitmap::with_capacity(texts.size_hint().0);
+    let mut last = 0;
     for text in texts {
-        let Some(text) = text else {
-            keys.push(0);
-            continue;
-        };
-        if last != Some(text) {
-            let hash = hashes.hash_one(text);
-            let is_it = |it: &(u64, u32)| it.0 == hash && values.value(it.1 as usize) == text;
-            last_key = if let Some((_, key)) = places.find(hash, is_it) {
+        validity.push(text.is_some());
+        if let Some(text) = text
+            && values.get(last as usize).is_none_or(|it| !is_same(it, &text))
+        {
+            let hash = hashes.hash_one(&*text);
+            let is_it =
+                |it: &(u64, u32)| it.0 == hash && values.get(it.1 as usize).is_some_and(|it| is_same(it, &text));
+            last = if let Some((_, key)) = places.find(hash, is_it) {
                 *key
             } else {
                 let key = u32::try_from(values.len()).ok()?;
                 places.insert_unique(hash, (hash, key), |it| it.0);
-                values.push_value(text);
                 bytes += text.len();
+                values.push(text);
                 key
             };
-            last = Some(text);
             if bytes > MOST_BYTES || values.len() > FEW && is_waste(values.len(), keys.len()) {
                 return None;
             }
         }
-        keys.push(last_key);
+        keys.push(last);
     }
-    if is_waste(values.len(), texts.len() - texts.null_count()) {
+    if values.is_empty() || is_waste(values.len(), keys.len() - validity.unset_bits()) {
         return None;
     }
-    let values: BinaryViewArrayGeneric<str> = values.into();
+    let values = Utf8ViewArray::from_slice_values(values);
     let dtype = ArrowDataType::Dictionary(IntegerType::UInt32, Box::new(ArrowDataType::Utf8View), false);
-    let keys = PrimitiveArray::new(ArrowDataType::UInt32, keys.into(), texts.validity().cloned());
+    let validity = Some(validity.freeze()).filter(|it| it.unset_bits() > 0);
+    let keys = PrimitiveArray::new(ArrowDataType::UInt32, keys.into(), validity);
     DictionaryArray::try_new(dtype, keys, values.boxed()).ok()
 }
 
@@ -208,18 +216,25 @@ fn dictionary(texts: &Utf8ViewArray) -> Option<DictionaryArray<u32>> {
 mod tests {
     use super::*;
 
+    fn array(column: &Column) -> Box<dyn Array> {
+        match column.str() {
+            Ok(it) => texts(it.iter().collect::<Vec<_>>().into_iter().map(|it| it.map(Cow::Borrowed))),
+            Err(_) => column.as_materialized_series().rechunk().to_arrow(0, CompatLevel::newest()),
+        }
+    }
+
     /// Columns of every type, with and without gaps, of many values, few and none, come back from the file as they were.
     #[test]
     fn what_is_written_is_read() {
         let rows = 3000_i64;
         let gap = |it: i64| it % 7 == 3;
         let column = |of: fn(i64) -> i64| (0..rows).map(|it| (!gap(it)).then(|| of(it))).collect::<Vec<_>>();
-        let texts = |of: fn(i64) -> String| (0..rows).map(|it| (!gap(it)).then(|| of(it))).collect::<Vec<_>>();
+        let words = |of: fn(i64) -> String| (0..rows).map(|it| (!gap(it)).then(|| of(it))).collect::<Vec<_>>();
         let frame = df!(
-            "runs" => texts(|it| format!("a text longer than what a view holds, {}", it / 100)),
-            "few" => texts(|it| (it % 5).to_string()),
-            "all other" => texts(|it| format!("toolu_{it}")),
-            "other at first" => texts(|it| it.min(600).to_string()),
+            "runs" => words(|it| format!("a text longer than what a view holds, {}", it / 100)),
+            "few" => words(|it| (it % 5).to_string()),
+            "all other" => words(|it| format!("toolu_{it}")),
+            "other at first" => words(|it| it.min(600).to_string()),
             "none" => vec![None::<&str>; 3000],
             "one" => vec![Some("claude"); 3000],
             "narrow" => column(|it| it % 11 - 5),
@@ -244,7 +259,7 @@ mod tests {
             let mut file = Vec::new();
             let mut out = Batched::new(&mut file, frame.schema()).unwrap();
             for it in &frames {
-                out.write(it).unwrap();
+                out.write(&it.columns().iter().map(array).collect::<Vec<_>>()).unwrap();
             }
             out.finish().unwrap();
             let whole = frames.iter().fold(frame.clear(), |whole, it| whole.vstack(it).unwrap());
@@ -255,7 +270,9 @@ mod tests {
 
     #[test]
     fn texts_of_many_rows_are_written_once() {
-        let size = |texts: &[Option<&str>]| dictionary(&Utf8ViewArray::from_slice(texts)).map(|it| it.values().len());
+        let size = |texts: &[Option<&str>]| {
+            dictionary(texts.iter().map(|it| it.map(Cow::Borrowed))).map(|it| it.values().len())
+        };
         assert_eq!(size(&[Some("a"), None, Some("b"), Some("b"), Some("a")]), Some(2));
         let other: Vec<String> = (0..1000).map(|it| it.to_string()).collect();
         let other: Vec<Option<&str>> = other.iter().map(|it| Some(&**it)).collect();

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use serde::Serialize;
@@ -221,7 +221,7 @@ fn sessions(file: &mut File, pieces: &[Piece]) -> io::Result<Vec<SessionResult>>
 
 /// The facts of a part, written one by one as they are loaded: nobody needs them again until then.
 pub struct Facts {
-    file: Hashed<BufWriter<File>>,
+    file: Hashed,
     /// The place of each source's facts.
     places: Vec<(u64, u64)>,
 }

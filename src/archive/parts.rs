@@ -5,14 +5,13 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
-use polars::frame::DataFrame;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_128;
 
 use super::disk;
 use super::facts::{FACTS, Facts};
 use crate::frames::{self, TABLES};
-use crate::parquet::Batched;
+use crate::parquet::{Batched, Columns};
 use crate::prices::Catalog;
 use crate::source::Source;
 use crate::tables::Tables;
@@ -95,18 +94,34 @@ impl Sums {
 }
 
 /// A file that is written and hashed at once.
-pub struct Hashed<W> {
-    inner: W,
-    hash: XxHash3_128,
+pub struct Hashed {
+    /// The bytes are hashed as they leave it: those of a parquet file's end come one by one.
+    inner: BufWriter<Hashing>,
     bytes: u64,
 }
 
-impl<W: Write> Write for Hashed<W> {
+struct Hashing {
+    file: File,
+    hash: XxHash3_128,
+}
+
+impl Write for Hashing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.inner.write(bytes)?;
+        let written = self.file.write(bytes)?;
         if let Some(bytes) = bytes.get(..written) {
             self.hash.write(bytes);
         }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
         self.bytes += written as u64;
         Ok(written)
     }
@@ -116,10 +131,11 @@ impl<W: Write> Write for Hashed<W> {
     }
 }
 
-impl Hashed<BufWriter<File>> {
+impl Hashed {
     /// A new file.
     pub fn create(path: &Path) -> io::Result<Self> {
-        Ok(Self { inner: BufWriter::new(disk::create(path)?), hash: XxHash3_128::new(), bytes: 0 })
+        let hashing = Hashing { file: disk::create(path)?, hash: XxHash3_128::new() };
+        Ok(Self { inner: BufWriter::new(hashing), bytes: 0 })
     }
 
     /// How many bytes were written.
@@ -129,17 +145,13 @@ impl Hashed<BufWriter<File>> {
 
     /// What the file holds. It has yet to reach the disk.
     pub fn finish(self, rows: usize) -> io::Result<Checksum> {
-        self.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok(Checksum { bytes: self.bytes, hash: format!("{:032x}", self.hash.finish_128()), rows })
+        let Hashing { hash, .. } = self.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
+        Ok(Checksum { bytes: self.bytes, hash: format!("{:032x}", hash.finish_128()), rows })
     }
 }
 
 /// Writes a file, and says what it holds. It has yet to reach the disk.
-pub fn write_file(
-    path: &Path,
-    rows: usize,
-    write: impl FnOnce(&mut Hashed<BufWriter<File>>) -> io::Result<()>,
-) -> io::Result<Checksum> {
+pub fn write_file(path: &Path, rows: usize, write: impl FnOnce(&mut Hashed) -> io::Result<()>) -> io::Result<Checksum> {
     let mut out = Hashed::create(path)?;
     write(&mut out)?;
     out.finish(rows)
@@ -208,11 +220,11 @@ pub fn write(
             if has_more && matches!(*table, "sources" | "rejects") {
                 continue;
             }
-            let write = |frame: DataFrame| {
-                *rows += frame.height();
-                out.write(&frame)
+            let write = |columns: Columns| {
+                *rows += columns.first().map_or(0, |it| it.len());
+                out.write(&columns)
             };
-            frames::in_batches(&tables, table, ROW_GROUP, write).map_err(io::Error::other)?;
+            frames::columns(&tables, table, ROW_GROUP, write).map_err(io::Error::other)?;
             frames::drop_rows(&mut tables, table);
         }
         if !has_more {
