@@ -31,6 +31,9 @@ const KEPT: usize = 16 << 20;
 /// Files that are waited for at once.
 const SYNCS: usize = 8;
 
+/// Facts of the batches that are settled at once, in bytes as they are kept, where there is a choice.
+const AT_ONCE: u64 = 12 * PART;
+
 /// Parts that are smaller than a quarter are joined once there are more of them.
 const SMALL_PARTS: usize = 8;
 
@@ -399,14 +402,18 @@ impl Writer {
     ) -> Vec<Result<(Part, Vec<Item>), Error>> {
         let threads = rayon::current_num_threads().min(batches.len());
         let mut done: Vec<Option<_>> = batches.iter().map(|_| None).collect();
-        let work = Mutex::new(batches.into_iter().zip(&mut done).enumerate());
+        let work = batches.into_iter().zip(&mut done).enumerate();
+        let work = work.map(|(index, (items, place))| (size_of(&items), (index, items, place)));
+        let queue = Mutex::new(Queue::new(work.collect()));
+        let queue = || queue.lock().unwrap_or_else(PoisonError::into_inner);
         std::thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|| {
                     loop {
-                        let next = work.lock().unwrap_or_else(PoisonError::into_inner).next();
-                        let Some((index, (items, place))) = next else { break };
+                        let next = queue().next();
+                        let Some((size, (index, items, place))) = next else { break };
                         *place = Some(self.part(format!("{generation}-{index}"), items, catalog));
+                        queue().done(size);
                     }
                 });
             }
@@ -575,6 +582,41 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
+/// Facts that sources of a batch have in memory together, in bytes as they are kept.
+fn size_of(items: &[Item]) -> u64 {
+    let in_pieces = |it: &Item| it.is_alone && !it.known.pieces.is_empty();
+    items.iter().map(|it| if in_pieces(it) { it.known.length.min(PART) } else { it.known.length }).sum()
+}
+
+/// Batches that are yet to be settled, the largest last, with their sizes.
+struct Queue<T> {
+    left: Vec<(u64, T)>,
+    /// Those of the batches in work.
+    in_work: u64,
+}
+
+impl<T> Queue<T> {
+    fn new(mut left: Vec<(u64, T)>) -> Self {
+        left.sort_by_key(|it| it.0);
+        Self { left, in_work: 0 }
+    }
+
+    /// The largest, so that none is left when all others are done; but not so large that those in work need too much memory
+    /// together, if there is a smaller one.
+    fn next(&mut self) -> Option<(u64, T)> {
+        let fits = |it: &(u64, T)| self.in_work == 0 || self.in_work + it.0 <= AT_ONCE;
+        let place = self.left.iter().rposition(fits).unwrap_or(0);
+        let next = (place < self.left.len()).then(|| self.left.remove(place))?;
+        self.in_work += next.0;
+        Some(next)
+    }
+
+    /// One of that size is settled.
+    fn done(&mut self, size: u64) {
+        self.in_work -= size;
+    }
+}
+
 /// Whole groups, together about as large as a part.
 fn batches(items: Vec<(usize, Item)>) -> Vec<Vec<Item>> {
     let mut batches: Vec<Vec<Item>> = Vec::new();
@@ -592,4 +634,25 @@ fn batches(items: Vec<(usize, Item)>) -> Vec<Vec<Item>> {
         }
     }
     batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_batch_that_fits_is_settled_first() {
+        let sizes = [1, AT_ONCE / 2, 3, AT_ONCE * 2, AT_ONCE - 3, 2];
+        let mut queue = Queue::new(sizes.into_iter().zip(0..).collect());
+        let mut next = || queue.next().map(|it| it.1);
+        // The largest of all, and beside it, as none fits, the smallest.
+        assert_eq!((next(), next()), (Some(3), Some(0)));
+        queue.done(AT_ONCE * 2);
+        queue.done(1);
+        let mut next = || queue.next().map(|it| it.1);
+        assert_eq!((next(), next(), next()), (Some(4), Some(2), Some(5)));
+        queue.done(AT_ONCE - 3);
+        assert_eq!(queue.next().map(|it| it.1), Some(1));
+        assert_eq!(queue.next(), None);
+    }
 }
