@@ -111,7 +111,17 @@ fn pipeline(criterion: &mut Criterion) {
     #[cfg(feature = "archive")]
     {
         let tables = ledger::settle(sources.clone());
-        group.bench_function("frames", |it| it.iter(|| agentlogs::frames::frames(black_box(&tables))));
+        group.bench_function("frames", |it| {
+            it.iter(|| {
+                for table in agentlogs::frames::TABLES {
+                    let take = |columns| {
+                        black_box(columns);
+                        Ok(())
+                    };
+                    let _ = agentlogs::frames::columns(black_box(&tables), table, usize::MAX, take);
+                }
+            });
+        });
     }
     group.finish();
 }

@@ -1,13 +1,13 @@
-//! Tables to polars frames. The only place that spells column names: each column is one line of a table here, with its
+//! Tables to polars frames, and to columns of files. The only place that spells column names: each column is one line of a table here, with its
 //! name, what it means, and how a row gives it.
-
-use std::borrow::Cow;
 
 use polars::prelude::*;
 use polars_arrow::array::{Array, BooleanArray, PrimitiveArray};
 
+use crate::errors::ErrorKind;
 use crate::health::Reject;
 use crate::parquet::{self, Columns};
+use crate::session::Operation;
 use crate::source::Source;
 use crate::tables::{CallRow, ChangeRow, EventRow, SessionRow, Tables, TurnRow};
 use crate::text::Word;
@@ -25,7 +25,7 @@ struct Field<R> {
 
 /// How a row gives a value, and so of what type the column is. A missing value is NULL.
 enum Get<R> {
-    Text(fn(&R) -> Option<Cow<'_, str>>),
+    Text(fn(&R) -> Option<&str>),
     Int(fn(&R) -> Option<i64>),
     Float(fn(&R) -> Option<f64>),
     Flag(fn(&R) -> bool),
@@ -116,14 +116,14 @@ macro_rules! field {
 /// A borrowed optional text.
 macro_rules! text {
     ($name:literal $about:literal, |$it:ident| $get:expr) => {
-        field!(Text $name $about, |$it| $get.as_deref().map(Cow::Borrowed))
+        field!(Text $name $about, |$it| $get.as_deref())
     };
 }
 
 /// A text that is always there.
 macro_rules! word {
     ($name:literal $about:literal, |$it:ident| $get:expr) => {
-        field!(Text $name $about, |$it| Some(Cow::Borrowed($get)))
+        field!(Text $name $about, |$it| Some($get))
     };
 }
 
@@ -167,7 +167,7 @@ macro_rules! cost {
     (|$it:ident| $money:expr) => {
         [
             field!(Float "cost_usd" "US dollars: reported, else computed, else NULL", |$it| $money.cost),
-            field!(Text "cost_source" "reported, computed or mixed; reported without cost_usd: part of a total that stands on the session row", |$it| $money.source.map(|it| Cow::Borrowed(it.as_str()))),
+            field!(Text "cost_source" "reported, computed or mixed; reported without cost_usd: part of a total that stands on the session row", |$it| $money.source.map(|it| it.as_str())),
             field!(Float "reported_cost_usd" "As the log says, a 0 included", |$it| $money.reported),
             field!(Float "computed_cost_usd" "From tokens and prices", |$it| $money.computed),
         ]
@@ -220,7 +220,7 @@ fn sessions<'a>() -> Vec<Field<Session<'a>>> {
             field!(List "models" "All models, sorted", |it| it.row.models.iter().map(Word::as_str).collect()),
             word!("status" "success, error, aborted, incomplete or unknown", |it| it.row.session.status.as_str()),
             field!(Text "error_kind" "auth, billing, rate_limit, overloaded, timeout, context_overflow, max_turns, budget, cancelled or other",
-                |it| it.row.session.error_kind.map(|it| Cow::Borrowed(it.as_str()))),
+                |it| it.row.session.error_kind.map(ErrorKind::as_str)),
             text!("error_message" "The error's own words", |it| it.row.session.error_message),
             text!("stop_reason" "The runtime's word, of the last main response", |it| it.row.session.stop_reason),
             field!(Int "exit_code" "Exit status of the runtime's process", |it| it.row.session.exit_code),
@@ -333,7 +333,7 @@ fn file_changes<'a>() -> Vec<Field<Change<'a>>> {
             field!(Time "occurred_at" "When", |it| it.row.change.occurred_at),
             word!("path" "The file, as the call names it", |it| &it.row.change.path),
             field!(Text "operation" "create, update, delete or move; NULL where the log does not tell a new file from an old one",
-                |it| it.row.change.operation.map(|it| Cow::Borrowed(it.as_str()))),
+                |it| it.row.change.operation.map(Operation::as_str)),
             field!(Int "lines_added" "Lines added", |it| it.row.change.lines_added),
             field!(Int "lines_removed" "Lines removed", |it| it.row.change.lines_removed),
         ],
@@ -416,7 +416,7 @@ pub fn frames(tables: &Tables) -> PolarsResult<Vec<(&'static str, DataFrame)>> {
 /// once.
 ///
 /// # Errors
-/// When polars refuses a column, which is a bug, and those of `take`.
+/// Those of `take`.
 pub fn columns(
     tables: &Tables,
     table: &str,

@@ -60,7 +60,7 @@ pub struct Run {
     pub settle: Duration,
     /// Time to price its rows.
     pub price: Duration,
-    /// Time to make frames of its tables.
+    /// Time to make columns of its tables.
     pub frames: Duration,
     /// Time to compress them as parquet, nowhere.
     pub write: Duration,

@@ -1,6 +1,5 @@
-//! Frames as parquet files that every engine reads.
+//! Frames and columns as parquet files that every engine reads.
 
-use std::borrow::Cow;
 use std::hash::BuildHasher as _;
 use std::io::{self, Write};
 
@@ -152,7 +151,7 @@ const fn is_waste(values: usize, rows: usize) -> bool {
 
 /// A column of texts: each once, and for each row the number of its text, or one behind the other where hardly any is there
 /// twice.
-pub fn texts<'a>(texts: impl Iterator<Item = Option<Cow<'a, str>>> + Clone) -> Box<dyn Array> {
+pub fn texts<'a>(texts: impl Iterator<Item = Option<&'a str>> + Clone) -> Box<dyn Array> {
     match dictionary(texts.clone()) {
         Some(dictionary) => dictionary.boxed(),
         None => plain_texts(texts),
@@ -160,21 +159,21 @@ pub fn texts<'a>(texts: impl Iterator<Item = Option<Cow<'a, str>>> + Clone) -> B
 }
 
 /// The same, always one behind the other, as frames have them.
-pub fn plain_texts<'a>(texts: impl Iterator<Item = Option<Cow<'a, str>>>) -> Box<dyn Array> {
+pub fn plain_texts<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Box<dyn Array> {
     Utf8ViewArray::from(MutableBinaryViewArray::from_iterator(texts)).boxed()
 }
 
 /// The texts each once, and for each row the number of its text; none if hardly any is there twice, as far as the first rows
 /// tell, or if they are long: readers hold all of them at once. Rows that follow each other often have the same: those are not
 /// looked up.
-fn dictionary<'a>(texts: impl Iterator<Item = Option<Cow<'a, str>>>) -> Option<DictionaryArray<u32>> {
+fn dictionary<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Option<DictionaryArray<u32>> {
     const FEW: usize = 512;
     const MOST_BYTES: usize = 1 << 20;
     // Many rows share not only the text but its bytes.
     let is_same = |one: &str, other: &str| std::ptr::eq(one, other) || one == other;
     let hashes = RandomState::default();
     let mut bytes = 0;
-    let mut values: Vec<Cow<'a, str>> = Vec::new();
+    let mut values: Vec<&str> = Vec::new();
     let mut places: HashTable<(u64, u32)> = HashTable::new();
     let mut keys = Vec::with_capacity(texts.size_hint().0);
     let mut validity = MutableBitmap::with_capacity(texts.size_hint().0);
@@ -182,11 +181,10 @@ fn dictionary<'a>(texts: impl Iterator<Item = Option<Cow<'a, str>>>) -> Option<D
     for text in texts {
         validity.push(text.is_some());
         if let Some(text) = text
-            && values.get(last as usize).is_none_or(|it| !is_same(it, &text))
+            && values.get(last as usize).is_none_or(|it| !is_same(it, text))
         {
-            let hash = hashes.hash_one(&*text);
-            let is_it =
-                |it: &(u64, u32)| it.0 == hash && values.get(it.1 as usize).is_some_and(|it| is_same(it, &text));
+            let hash = hashes.hash_one(text);
+            let is_it = |it: &(u64, u32)| it.0 == hash && values.get(it.1 as usize).is_some_and(|it| is_same(it, text));
             last = if let Some((_, key)) = places.find(hash, is_it) {
                 *key
             } else {
@@ -218,7 +216,7 @@ mod tests {
 
     fn array(column: &Column) -> Box<dyn Array> {
         match column.str() {
-            Ok(it) => texts(it.iter().collect::<Vec<_>>().into_iter().map(|it| it.map(Cow::Borrowed))),
+            Ok(it) => texts(it.iter().collect::<Vec<_>>().into_iter()),
             Err(_) => column.as_materialized_series().rechunk().to_arrow(0, CompatLevel::newest()),
         }
     }
@@ -270,9 +268,7 @@ mod tests {
 
     #[test]
     fn texts_of_many_rows_are_written_once() {
-        let size = |texts: &[Option<&str>]| {
-            dictionary(texts.iter().map(|it| it.map(Cow::Borrowed))).map(|it| it.values().len())
-        };
+        let size = |texts: &[Option<&str>]| dictionary(texts.iter().copied()).map(|it| it.values().len());
         assert_eq!(size(&[Some("a"), None, Some("b"), Some("b"), Some("a")]), Some(2));
         let other: Vec<String> = (0..1000).map(|it| it.to_string()).collect();
         let other: Vec<Option<&str>> = other.iter().map(|it| Some(&**it)).collect();

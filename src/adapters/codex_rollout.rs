@@ -98,7 +98,7 @@ by_type! {
     /// The payload of an item, an event, or (of another type, and of none) of what else there is.
     enum Payload<'a> {
         // Items.
-        "message" => Message(Raw<'a>),
+        "message" => Message(Message<'a>),
         "function_call" => FunctionCall(Call<'a>),
         "custom_tool_call" => CustomToolCall(Call<'a>),
         "local_shell_call" => LocalShellCall(Call<'a>),
@@ -109,7 +109,7 @@ by_type! {
         // Events.
         "token_count" => TokenCount(TokenCount),
         "user_message" => UserMessage(Said<'a>),
-        "agent_message" => AgentMessage(Raw<'a>),
+        "agent_message" => AgentMessage(Said<'a>),
         "task_started" | "turn_started" => TaskStarted(TaskStarted),
         "task_complete" | "turn_complete" => TaskComplete(TaskComplete<'a>),
         "turn_aborted" => TurnAborted(TurnAborted<'a>),
@@ -559,8 +559,7 @@ impl Thread {
             }
             Payload::AgentMessage(it) => {
                 if self.builder.keeps_text() {
-                    let said: Said<'_> = it.read();
-                    self.builder.say(said.message.as_str());
+                    self.builder.say(it.message.as_str());
                 }
             }
             Payload::TaskStarted(it) => {
@@ -697,12 +696,7 @@ impl Thread {
 
     fn item(&mut self, item: Payload<'_>, line: Line<'_>, time: Option<Time>) -> Seen {
         match item {
-            // Of most messages nothing is asked.
-            Payload::Message(it) => {
-                if self.builder.keeps_text() || !self.has_events {
-                    self.message(&it.read());
-                }
-            }
+            Payload::Message(it) => self.message(&it),
             Payload::FunctionCall(it) => {
                 let arguments = it.arguments.text();
                 let call = self.call(&it, it.name.as_str(), line, time);
@@ -934,7 +928,7 @@ fn end_in_head(output: Raw<'_>) -> Option<ShellEnd> {
     end_in_plain_head(output.0).unwrap_or_else(|NotPlain| whole_head(output, HEAD_BYTES).and_then(|it| it.1))
 }
 
-/// A text that has other escapes than ends of lines, or is not all of what a client says.
+/// No text of short lines that are all of what a client says, without other escapes than their ends.
 struct NotPlain;
 
 /// The same, read as it stands in the log.
@@ -947,7 +941,8 @@ fn end_in_plain_head(output: &[u8]) -> Result<Option<ShellEnd>, NotPlain> {
         }
         let near = rest.get(..HEAD_BYTES).unwrap_or(rest);
         let (line, behind) = scan::backslash(near).and_then(|it| rest.split_at_checked(it)).ok_or(NotPlain)?;
-        end = end.or_else(|| std::str::from_utf8(line).ok().and_then(end_in_line));
+        let line = std::str::from_utf8(line).map_err(|_| NotPlain)?;
+        end = end.or_else(|| end_in_line(line));
         rest = behind.strip_prefix(b"\\n").ok_or(NotPlain)?;
     }
     Err(NotPlain)
@@ -1040,12 +1035,15 @@ mod tests {
             ("{\"type\":\"agent_message\",", "[{\"type\":\"agent_message\","),
             ("\"message\"", "\"type\":\"error\",\"message\""),
             ("\"done\"", "\"done"),
+            ("\"done\"", "\"done\" 7"),
+            ("agent_message", "message"),
+            ("agent_message\"", "message\",,"),
         ] {
             read(&&*record.replacen(from, to, 1));
         }
     }
 
-    /// What is read as it stands in the log is what the text says.
+    /// What is read as it stands in the log is what the text says, and what is no text is not.
     #[test]
     fn heads_of_outputs_are_read_with_and_without_their_escapes() {
         let told = |it: Option<ShellEnd>| match it {
@@ -1064,6 +1062,7 @@ mod tests {
             (r#""{\"output\":\"\"}""#, None),
             (r#""Exit code: 0""#, None),
             (r#""1\n2\n3\n4\n5\n6\n7\n8\nOutput:\n""#, None),
+            ("\"Exit \u{fffd}\\nOutput:\\n\"", Some("")),
             (r"[]", None),
             ("\"", None),
         ] {
@@ -1073,5 +1072,6 @@ mod tests {
                 assert_eq!(told(whole), expected, "{output}");
             }
         }
+        assert!(end_in_plain_head(b"\"Process running with session ID 7\xFF\\nOutput:\\n\"").is_err());
     }
 }

@@ -31,9 +31,6 @@ const KEPT: usize = 16 << 20;
 /// Files that are waited for at once.
 const SYNCS: usize = 8;
 
-/// Facts of the batches that are settled at once, in bytes as they are kept, where there is a choice.
-const AT_ONCE: u64 = 12 * PART;
-
 /// Parts that are smaller than a quarter are joined once there are more of them.
 const SMALL_PARTS: usize = 8;
 
@@ -403,8 +400,8 @@ impl Writer {
         let threads = rayon::current_num_threads().min(batches.len());
         let mut done: Vec<Option<_>> = batches.iter().map(|_| None).collect();
         let work = batches.into_iter().zip(&mut done).enumerate();
-        let work = work.map(|(index, (items, place))| (size_of(&items), (index, items, place)));
-        let queue = Mutex::new(Queue::new(work.collect()));
+        let work = work.map(|(index, (items, place))| (facts_of(&items), (index, items, place)));
+        let queue = Mutex::new(Queue::new(work.collect(), threads));
         let queue = || queue.lock().unwrap_or_else(PoisonError::into_inner);
         std::thread::scope(|scope| {
             for _ in 0..threads {
@@ -582,38 +579,48 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// Facts that sources of a batch have in memory together, in bytes as they are kept.
-fn size_of(items: &[Item]) -> u64 {
-    let in_pieces = |it: &Item| it.is_alone && !it.known.pieces.is_empty();
-    items.iter().map(|it| if in_pieces(it) { it.known.length.min(PART) } else { it.known.length }).sum()
+/// Facts that the sources of a batch have in memory together, in bytes as they are kept. It is known of new ones which are in
+/// pieces, and settled in rounds.
+fn facts_of(items: &[Item]) -> u64 {
+    let in_rounds = |it: &Item| it.is_alone && !it.known.pieces.is_empty();
+    let sizes = items.iter().map(|it| if in_rounds(it) { it.known.length.min(PART) } else { it.known.length });
+    sizes.fold(0, u64::saturating_add)
 }
 
-/// Batches that are yet to be settled, the largest last, with their sizes.
+/// Batches that are yet to be settled, the largest last, with the sizes of their facts.
 struct Queue<T> {
     left: Vec<(u64, T)>,
-    /// Those of the batches in work.
+    /// The sum of those in work.
     in_work: u64,
+    threads: u64,
 }
 
 impl<T> Queue<T> {
-    fn new(mut left: Vec<(u64, T)>) -> Self {
+    /// Most batches are no larger, in bytes.
+    const ORDINARY: u64 = 2 * PART;
+    /// Facts in work for each thread, in bytes, where there is a choice.
+    const FOR_EACH: u64 = 6 * PART;
+
+    fn new(mut left: Vec<(u64, T)>, threads: usize) -> Self {
         left.sort_by_key(|it| it.0);
-        Self { left, in_work: 0 }
+        Self { left, in_work: 0, threads: threads as u64 }
     }
 
-    /// The largest, so that none is left when all others are done; but not so large that those in work need too much memory
-    /// together, if there is a smaller one.
+    /// The largest, so that no thread is left alone with it at the end; but beside large ones, the largest that is not too much
+    /// with them, or else the smallest.
     fn next(&mut self) -> Option<(u64, T)> {
-        let fits = |it: &(u64, T)| self.in_work == 0 || self.in_work + it.0 <= AT_ONCE;
-        let place = self.left.iter().rposition(fits).unwrap_or(0);
+        let others_are_ordinary = self.in_work <= self.threads.saturating_sub(1) * Self::ORDINARY;
+        let most = self.threads * Self::FOR_EACH;
+        let may = |it: &(u64, T)| others_are_ordinary || self.in_work.saturating_add(it.0) <= most;
+        let place = self.left.iter().rposition(may).unwrap_or(0);
         let next = (place < self.left.len()).then(|| self.left.remove(place))?;
-        self.in_work += next.0;
+        self.in_work = self.in_work.saturating_add(next.0);
         Some(next)
     }
 
     /// One of that size is settled.
     fn done(&mut self, size: u64) {
-        self.in_work -= size;
+        self.in_work = self.in_work.saturating_sub(size);
     }
 }
 
@@ -640,19 +647,49 @@ fn batches(items: Vec<(usize, Item)>) -> Vec<Vec<Item>> {
 mod tests {
     use super::*;
 
+    fn queue(parts: &[u64], threads: usize) -> Queue<u64> {
+        Queue::new(parts.iter().map(|it| (it * PART, *it)).collect(), threads)
+    }
+
     #[test]
-    fn the_largest_batch_that_fits_is_settled_first() {
-        let sizes = [1, AT_ONCE / 2, 3, AT_ONCE * 2, AT_ONCE - 3, 2];
-        let mut queue = Queue::new(sizes.into_iter().zip(0..).collect());
+    fn the_largest_batch_that_is_not_too_much_is_settled_first() {
+        let mut queue = queue(&[1, 7, 3, 20, 9, 2, 5], 2);
         let mut next = || queue.next().map(|it| it.1);
-        // The largest of all, and beside it, as none fits, the smallest.
-        assert_eq!((next(), next()), (Some(3), Some(0)));
-        queue.done(AT_ONCE * 2);
-        queue.done(1);
-        let mut next = || queue.next().map(|it| it.1);
-        assert_eq!((next(), next(), next()), (Some(4), Some(2), Some(5)));
-        queue.done(AT_ONCE - 3);
-        assert_eq!(queue.next().map(|it| it.1), Some(1));
-        assert_eq!(queue.next(), None);
+        // The largest of all, and beside it, as all are too much with it, the smallest.
+        assert_eq!((next(), next()), (Some(20), Some(1)));
+        queue.done(20 * PART);
+        // Beside an ordinary one any.
+        assert_eq!(queue.next().map(|it| it.1), Some(9));
+        queue.done(PART);
+        assert_eq!(queue.next().map(|it| it.1), Some(3));
+        queue.done(9 * PART);
+        assert_eq!(queue.next().map(|it| it.1), Some(7));
+    }
+
+    /// Threads work on what is left until nothing is: none is idle for longer than the smallest of the large takes, and large
+    /// ones meet only where nothing else is left.
+    #[test]
+    fn threads_end_together_and_hold_little() {
+        for threads in [1, 2, 4, 16] {
+            let sizes: Vec<u64> = (0..200).map(|it| 1 + it % 6).chain([8; 8]).collect();
+            let mut queue = queue(&sizes, threads);
+            let (mut busy, mut taken, mut most, mut now) = (BTreeSet::new(), 0, 0, 0);
+            loop {
+                while busy.len() < threads
+                    && let Some((size, parts)) = queue.next()
+                {
+                    busy.insert((now + parts, taken, size));
+                    taken += 1;
+                }
+                most = most.max(busy.iter().map(|it| it.2 / PART).sum());
+                let Some((end, _, size)) = busy.pop_first() else { break };
+                queue.done(size);
+                now = end;
+            }
+            let ideal = sizes.iter().sum::<u64>().div_ceil(threads as u64);
+            assert_eq!((taken, queue.in_work), (sizes.len(), 0));
+            assert!(now <= ideal + 2, "{threads}: {now} {ideal}");
+            assert!(most <= 6 * threads as u64 + 2, "{threads}: {most}");
+        }
     }
 }
