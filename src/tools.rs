@@ -379,6 +379,13 @@ impl<'a> Iterator for Tokens<'a> {
             self.rest = self.rest.trim_start_matches([';', '&', '|', '\n']);
             return Some(token);
         }
+        // Most words are as they stand.
+        let special = |it: char| matches!(it, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '\'' | '"' | '\\');
+        let (plain, rest) = self.rest.split_at_checked(self.rest.find(special).unwrap_or(self.rest.len()))?;
+        if !plain.is_empty() && !rest.starts_with(['&', '\'', '"', '\\']) {
+            self.rest = rest;
+            return Some(Token::Word(Cow::Borrowed(plain)));
+        }
         let mut word = String::new();
         let mut quote = None;
         let mut escaped = false;

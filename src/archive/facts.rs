@@ -107,8 +107,10 @@ fn damaged(error: impl Display) -> io::Error {
 
 /// A stretch of a file.
 pub fn read_at(file: &mut File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    /// A length may be damaged: what is not there takes no more memory.
+    const MOST: u64 = 1 << 24;
     file.seek(SeekFrom::Start(offset))?;
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(length.min(MOST)).unwrap_or(0));
     file.take(length).read_to_end(&mut bytes)?;
     if bytes.len() as u64 == length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
