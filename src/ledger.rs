@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+use rayon::slice::ParallelSliceMut as _;
 
 use crate::rows::Rows;
 use crate::session::{
@@ -97,7 +98,7 @@ pub fn groups<'a>(links: impl Iterator<Item = &'a [u64]> + Clone) -> Vec<usize> 
         parents.push(index);
         members.extend(links.iter().map(|it| (*it, index)));
     }
-    members.sort_unstable();
+    members.par_sort_unstable();
     for ((link, index), (next, other)) in members.iter().zip(members.iter().skip(1)) {
         if link == next {
             let (a, b) = (root(&mut parents, *index), root(&mut parents, *other));

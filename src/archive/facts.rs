@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use serde::Serialize;
@@ -76,9 +76,10 @@ thread_local! {
 const MOST_ROOM: usize = 1 << 20;
 
 fn encode_as_they_come<T: Serialize>(facts: &T) -> io::Result<Vec<u8>> {
-    let mut out = zstd::Encoder::new(Vec::new(), 1)?;
+    // zstd takes as long for a byte as for many.
+    let mut out = BufWriter::new(zstd::Encoder::new(Vec::new(), 1)?);
     rmp_serde::encode::write(&mut out, facts).map_err(io::Error::other)?;
-    out.finish()
+    out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
 }
 
 /// Facts as [`encode`] wrote them. Those that were kept with the names of the fields, as earlier versions did, are read as well,

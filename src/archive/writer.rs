@@ -96,6 +96,10 @@ impl Writer {
             let written = disk::create_or_empty(&path).and_then(|mut it| it.write_all(&marker));
             written.map_err(Error::file(&path))?;
         }
+        // In the end all else waits for the prices; now no thread but this one has anything to do.
+        rayon::spawn(|| {
+            let _ = Catalog::built_in();
+        });
         let next = archive.folder.join(NEXT);
         // What a process that died left behind.
         disk::remove_folder(&next).map_err(Error::file(&next))?;
@@ -482,9 +486,10 @@ impl Writer {
     fn finish(&self, mut manifest: Manifest, sources: Sources) -> Result<Written, Error> {
         let mut written = || -> io::Result<()> {
             let checksum = parts::write_file(&self.next.join(INDEX), sources.len(), |file| {
-                let mut index = zstd::Encoder::new(file, 1)?;
+                // zstd takes as long for a byte as for many.
+                let mut index = BufWriter::new(zstd::Encoder::new(file, 1)?);
                 rmp_serde::encode::write_named(&mut index, &sources).map_err(io::Error::other)?;
-                index.finish().map(|_| ())
+                index.into_inner().map_err(io::IntoInnerError::into_error)?.finish().map(|_| ())
             })?;
             manifest.index = checksum.hash;
             let text = serde_json::to_vec_pretty(&manifest)?;
