@@ -1,5 +1,5 @@
-//! Tables to polars frames, and to columns of files. The only place that spells column names: each column is one line of a table here, with its
-//! name, what it means, and how a row gives it.
+//! Tables to polars frames, and to columns of files. The only place that spells column names: each column is one line of a
+//! table here, with its name, what it means, and how a row gives it.
 
 use polars::prelude::*;
 use polars_arrow::array::{Array, BooleanArray, PrimitiveArray};
@@ -69,27 +69,6 @@ impl<R> Get<R> {
                 builder.finish().into_series().to_arrow(0, CompatLevel::newest())
             }
         }
-    }
-}
-
-/// What becomes of some rows of a table.
-trait Batch: Sized {
-    fn of<R>(rows: &[R], fields: &[Field<R>]) -> PolarsResult<Self>;
-}
-
-impl Batch for DataFrame {
-    fn of<R>(rows: &[R], fields: &[Field<R>]) -> PolarsResult<Self> {
-        let column = |field: &Field<R>| {
-            let series = Series::try_from((PlSmallStr::from_static(field.name), field.get.array(rows, false)))?;
-            Ok(series.into())
-        };
-        Self::new(rows.len(), fields.iter().map(column).collect::<PolarsResult<_>>()?)
-    }
-}
-
-impl Batch for Columns {
-    fn of<R>(rows: &[R], fields: &[Field<R>]) -> PolarsResult<Self> {
-        Ok(fields.iter().map(|it| it.get.array(rows, true)).collect())
     }
 }
 
@@ -402,12 +381,15 @@ fn rejects<'a>() -> Vec<Field<Lost<'a>>> {
 /// When polars refuses a column, which is a bug.
 pub fn frames(tables: &Tables) -> PolarsResult<Vec<(&'static str, DataFrame)>> {
     let whole = |table| {
-        let mut whole = DataFrame::empty();
-        in_batches(tables, table, usize::MAX, |it| {
+        let mut whole = Columns::new();
+        in_batches(tables, table, usize::MAX, false, |it| {
             whole = it;
             Ok(())
         })?;
-        Ok((table, whole))
+        let rows = whole.first().map_or(0, |it| it.len());
+        let names = schema_of(table).into_iter().map(|(name, _)| name);
+        let columns = names.zip(whole).map(|it| Ok(Series::try_from(it)?.into()));
+        Ok((table, DataFrame::new(rows, columns.collect::<PolarsResult<_>>()?)?))
     };
     TABLES.into_iter().map(whole).collect()
 }
@@ -423,30 +405,33 @@ pub fn columns(
     most: usize,
     take: impl FnMut(Columns) -> PolarsResult<()>,
 ) -> PolarsResult<()> {
-    in_batches(tables, table, most, take)
+    in_batches(tables, table, most, true, take)
 }
 
-/// One table in batches of at most `most` rows; of a table without rows one batch without rows.
+/// One table in columns of at most `most` rows; of a table without rows once columns without rows.
 #[expect(clippy::indexing_slicing, reason = "rows name session and source by the places that the ledger gave them")]
-fn in_batches<B: Batch>(
+fn in_batches(
     tables: &Tables,
     table: &str,
     most: usize,
-    take: impl FnMut(B) -> PolarsResult<()>,
+    is_for_file: bool,
+    take: impl FnMut(Columns) -> PolarsResult<()>,
 ) -> PolarsResult<()> {
-    fn cut<'a, T, R, B: Batch>(
+    fn cut<'a, T, R>(
         rows: &'a [T],
         row: impl Fn(&'a T) -> R,
         fields: &[Field<R>],
         most: usize,
-        mut take: impl FnMut(B) -> PolarsResult<()>,
+        is_for_file: bool,
+        mut take: impl FnMut(Columns) -> PolarsResult<()>,
     ) -> PolarsResult<()> {
+        let columns = |rows: &[R]| fields.iter().map(|it| it.get.array(rows, is_for_file)).collect();
         if rows.is_empty() {
-            return take(B::of(&[], fields)?);
+            return take(columns(&[]));
         }
         for rows in rows.chunks(most) {
             let rows: Vec<R> = rows.iter().map(&row).collect();
-            take(B::of(&rows, fields)?)?;
+            take(columns(&rows))?;
         }
         Ok(())
     }
@@ -458,19 +443,19 @@ fn in_batches<B: Batch>(
     match table {
         "sessions" => {
             let row = |row| -> Session<'_> { In { row, session: row, source: &tables.sources[row.source] } };
-            cut(&tables.sessions, row, &sessions(), most, take)
+            cut(&tables.sessions, row, &sessions(), most, is_for_file, take)
         }
-        "turns" => cut(&tables.turns, placed!(), &turns(), most, take),
-        "tool_calls" => cut(&tables.tool_calls, placed!(), &tool_calls(), most, take),
-        "file_changes" => cut(&tables.file_changes, placed!(), &file_changes(), most, take),
-        "events" => cut(&tables.events, placed!(), &events(), most, take),
-        "sources" => cut(&tables.sources, |it| it, &sources(), most, take),
+        "turns" => cut(&tables.turns, placed!(), &turns(), most, is_for_file, take),
+        "tool_calls" => cut(&tables.tool_calls, placed!(), &tool_calls(), most, is_for_file, take),
+        "file_changes" => cut(&tables.file_changes, placed!(), &file_changes(), most, is_for_file, take),
+        "events" => cut(&tables.events, placed!(), &events(), most, is_for_file, take),
+        "sources" => cut(&tables.sources, |it| it, &sources(), most, is_for_file, take),
         _ => {
             let lost = tables.sources.iter();
             let lost: Vec<Lost<'_>> = lost
                 .flat_map(|source| source.health.rejects.iter().map(move |reject| Lost { reject, source }))
                 .collect();
-            cut(&lost, |it| *it, &rejects(), most, take)
+            cut(&lost, |it| *it, &rejects(), most, is_for_file, take)
         }
     }
 }

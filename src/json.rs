@@ -284,15 +284,9 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn number(&mut self) -> Result<Number, Error> {
-        if let Some((number, length)) = short_integer(&self.bytes[self.at..]) {
-            self.at += length;
-            return Ok(Number::Integer(number));
-        }
-        if let Some((number, length)) = short_decimal(&self.bytes[self.at..]) {
-            self.at += length;
-            return Ok(Number::Float(number));
-        }
-        self.long_number()
+        let Some((number, length)) = short_number(&self.bytes[self.at..]) else { return self.long_number() };
+        self.at += length;
+        Ok(number)
     }
 
     fn long_number(&mut self) -> Result<Number, Error> {
@@ -309,42 +303,32 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Digits that fit 64 bits whatever they are, as nearly all numbers of logs, and how many.
+/// A number as nearly all of logs are, and how many bytes it has: digits that fit 64 bits whatever they are, or a decimal
+/// fraction of so few that a division gives it exactly.
 #[inline]
-fn short_integer(text: &[u8]) -> Option<(i64, usize)> {
+fn short_number(text: &[u8]) -> Option<(Number, usize)> {
     const MOST: usize = 18;
-    let mut number = 0;
-    let mut length = 0;
-    for byte in text {
-        match byte {
-            b'0'..=b'9' if length < MOST => number = number * 10 + i64::from(byte - b'0'),
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.' => return None,
-            _ => break,
-        }
-        length += 1;
-    }
-    (length > 0).then_some((number, length))
-}
-
-/// A decimal fraction of so few digits that a division gives it exactly, as most prices are, and how many bytes it has.
-#[inline]
-fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
     /// These, and whole numbers below 2^53, are floating point numbers: their quotient is rounded once.
-    const POWERS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-    let mut digits = 0_i64;
-    let mut point = None;
+    const POWERS: [f64; 15] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14];
+    let mut digits = 0;
     let mut length = 0;
+    let mut point = None;
     for byte in text {
         match byte {
-            b'0'..=b'9' if length < POWERS.len() => digits = digits * 10 + i64::from(byte - b'0'),
-            b'.' if point.is_none() && length > 0 => point = Some(length),
+            b'0'..=b'9' if length < MOST => digits = digits * 10 + i64::from(byte - b'0'),
+            b'.' if length > 0 && point.is_none() => point = Some(length),
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.' => return None,
             _ => break,
         }
         length += 1;
     }
-    let power = POWERS.get(length - point? - 1)?;
-    Some((digits as f64 / power, length))
+    let number = match point {
+        None if length == 0 => return None,
+        None => Number::Integer(digits),
+        Some(_) if length > POWERS.len() + 1 => return None,
+        Some(point) => Number::Float(digits as f64 / POWERS.get(length - point - 1)?),
+    };
+    Some((number, length))
 }
 
 enum Number {

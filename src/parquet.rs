@@ -84,19 +84,20 @@ impl<W: Write> Batched<W> {
         Ok(Self { file, arrow_schema })
     }
 
-    /// Adds rows, by their columns in the order of the schema.
+    /// Adds rows, by their columns in the order of the schema, and says how many.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&mut self, columns: &Columns) -> PolarsResult<()> {
+    pub fn write(&mut self, columns: &Columns) -> PolarsResult<usize> {
         let rows = columns.first().map_or(0, |it| it.len());
         if rows == 0 {
-            return Ok(());
+            return Ok(0);
         }
         let types = self.file.parquet_schema().fields();
         let columns: Vec<Vec<Pages>> =
             columns.iter().zip(types).map(|(column, kind)| pages(&**column, kind)).collect::<PolarsResult<_>>()?;
-        self.file.write(rows as u64, DynIter::new(columns.into_iter().flatten().map(Ok)))
+        self.file.write(rows as u64, DynIter::new(columns.into_iter().flatten().map(Ok)))?;
+        Ok(rows)
     }
 
     /// Writes the end, and gives the file back.

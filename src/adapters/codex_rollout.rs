@@ -806,7 +806,9 @@ impl Thread {
         let mut end = if is_read { end_in_head(item.output) } else { None };
         let text = if is_list || end.is_some() { Cow::Borrowed("") } else { head_of_output(item.output) };
         let own: Output = if text.starts_with('{') { Raw(text.as_bytes()).read() } else { Output::default() };
-        end = end.or_else(|| end_of_shell(&text).0).or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
+        end = end
+            .or_else(|| end_of_shell(tools::lines(&text)).0)
+            .or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
         let status = match &end {
             // An event has told already.
             _ if known != CallStatus::Incomplete => known,
@@ -925,42 +927,36 @@ fn head_of_output(output: Raw<'_>) -> Cow<'_, str> {
 
 /// How the command ended, if what a client says before its output says it.
 fn end_in_head(output: Raw<'_>) -> Option<ShellEnd> {
-    end_in_plain_head(output.0).unwrap_or_else(|NotPlain| whole_head(output, HEAD_BYTES).and_then(|it| it.1))
+    let (end, is_whole) = end_of_shell(plain_lines(output.0));
+    if is_whole { end } else { whole_head(output, HEAD_BYTES)?.1 }
 }
 
-/// No text of short lines that are all of what a client says, without other escapes than their ends.
-struct NotPlain;
-
-/// The same, read as it stands in the log.
-fn end_in_plain_head(output: &[u8]) -> Result<Option<ShellEnd>, NotPlain> {
-    let mut rest = output.strip_prefix(b"\"").filter(|it| !it.starts_with(b"{")).ok_or(NotPlain)?;
-    let mut end = None;
-    for _ in 0..HEAD {
-        if rest.starts_with(b"Output:") {
-            return Ok(end);
-        }
-        let near = rest.get(..HEAD_BYTES).unwrap_or(rest);
-        let (line, behind) = scan::backslash(near).and_then(|it| rest.split_at_checked(it)).ok_or(NotPlain)?;
-        let line = std::str::from_utf8(line).map_err(|_| NotPlain)?;
-        end = end.or_else(|| end_in_line(line));
-        rest = behind.strip_prefix(b"\\n").ok_or(NotPlain)?;
-    }
-    Err(NotPlain)
+/// The first lines of a text as it stands in the log, no more than a client puts there, as far as they have no other escape than
+/// that of their end.
+fn plain_lines(text: &[u8]) -> impl Iterator<Item = &str> {
+    let text = text.strip_prefix(b"\"").filter(|it| !it.starts_with(b"{")).unwrap_or_default();
+    let mut rest = text.get(..HEAD_BYTES).unwrap_or(text);
+    let next = move || {
+        let (line, behind) = rest.split_at_checked(scan::backslash(rest)?)?;
+        rest = behind.strip_prefix(b"\\n")?;
+        std::str::from_utf8(line).ok()
+    };
+    std::iter::from_fn(next).take(HEAD)
 }
 
 /// The beginning of an output, `length` bytes or more of it, if all that a client says before it is there, and what that says
 /// of how the command ended.
 fn whole_head(output: Raw<'_>, length: usize) -> Option<(Cow<'_, str>, Option<ShellEnd>)> {
     let head = output.head(length);
-    let (end, is_whole) = end_of_shell(&head);
+    let (end, is_whole) = end_of_shell(tools::lines(&head));
     (is_whole && !head.starts_with('{')).then_some((head, end))
 }
 
 /// How a command ended, as the lines say that a client puts before its output, and whether these are all: the last line of a
 /// text that was cut may not be.
-fn end_of_shell(text: &str) -> (Option<ShellEnd>, bool) {
+fn end_of_shell<'a>(lines: impl Iterator<Item = &'a str>) -> (Option<ShellEnd>, bool) {
     let mut end = None;
-    for (number, line) in tools::lines(text).enumerate() {
+    for (number, line) in lines.enumerate() {
         if number == HEAD || line.starts_with("Output:") {
             return (end, true);
         }
@@ -1051,7 +1047,10 @@ mod tests {
             Some(ShellEnd::Runs(shell)) => format!("runs {shell}"),
             None => String::new(),
         };
-        let plain = |it: &str| end_in_plain_head(it.as_bytes()).ok().map(told);
+        let plain = |it: &[u8]| {
+            let (end, is_whole) = end_of_shell(plain_lines(it));
+            is_whole.then(|| told(end))
+        };
         for (output, expected) in [
             (r#""Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nx\"y""#, Some("exited 2")),
             (r#""Exit code: 0\nWall time: 0.1 seconds\nOutput:\n""#, Some("exited 0")),
@@ -1066,12 +1065,12 @@ mod tests {
             (r"[]", None),
             ("\"", None),
         ] {
-            assert_eq!(plain(output).as_deref(), expected, "{output}");
+            assert_eq!(plain(output.as_bytes()).as_deref(), expected, "{output}");
             if let Some(expected) = expected {
                 let whole = whole_head(Raw(output.as_bytes()), HEAD_BYTES).and_then(|it| it.1);
                 assert_eq!(told(whole), expected, "{output}");
             }
         }
-        assert!(end_in_plain_head(b"\"Process running with session ID 7\xFF\\nOutput:\\n\"").is_err());
+        assert_eq!(plain(b"\"Process running with session ID 7\xFF\\nOutput:\\n\""), None);
     }
 }

@@ -221,8 +221,8 @@ pub fn write(
                 continue;
             }
             let write = |columns: Columns| {
-                *rows += columns.first().map_or(0, |it| it.len());
-                out.write(&columns)
+                *rows += out.write(&columns)?;
+                Ok(())
             };
             frames::columns(&tables, table, ROW_GROUP, write).map_err(io::Error::other)?;
             frames::drop_rows(&mut tables, table);

@@ -671,8 +671,7 @@ mod tests {
         assert_eq!(queue.next().map(|it| it.1), Some(7));
     }
 
-    /// Threads work on what is left until nothing is: none is idle for longer than the smallest of the large takes, and large
-    /// ones meet only where nothing else is left.
+    /// Threads end at about the same time, and what is in work has a bound for each of them.
     #[test]
     fn threads_end_together_and_hold_little() {
         for threads in [1, 2, 4, 16] {
