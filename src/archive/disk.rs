@@ -48,6 +48,18 @@ pub fn sync(file: &File, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// What was written to a file begins to reach the disk, so that less of it is waited for by [`sync`], which may not be left out.
+/// Where the system has no such call, nothing happens.
+pub fn begin_sync(file: &File) {
+    #[cfg(target_os = "linux")]
+    #[expect(unsafe_code, reason = "the system's call is")]
+    // SAFETY: The file is open. What the call answers means nothing: a failure to write is told by `sync` as well.
+    unsafe {
+        libc::sync_file_range(std::os::fd::AsRawFd::as_raw_fd(file), 0, 0, libc::SYNC_FILE_RANGE_WRITE);
+    }
+    let _ = file;
+}
+
 /// [`sync`] of a file that was closed.
 pub fn sync_closed(path: &Path) -> io::Result<()> {
     sync(&File::options().write(true).open(path)?, path)

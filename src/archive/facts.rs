@@ -21,9 +21,9 @@ use crate::source::Source;
 /// Where the facts of the sources of each part stand.
 pub const FACTS: &str = "facts";
 
-/// Facts of a part, in bytes as they are kept: some ten thousand turns. A part that changes is settled whole, in memory, but
+/// Facts of a part, in bytes as they are kept: some twenty thousand turns. A part that changes is settled whole, in memory, but
 /// for sources in pieces that nothing links to others: of those so many bytes at a time.
-pub const PART: u64 = 9 << 16;
+pub const PART: u64 = 1 << 20;
 
 /// A source of which nothing was put aside is in one piece if it has no more rows.
 pub const MANY_ROWS: usize = 50_000;

@@ -145,7 +145,8 @@ impl Hashed {
 
     /// What the file holds. It has yet to reach the disk.
     pub fn finish(self, rows: usize) -> io::Result<Checksum> {
-        let Hashing { hash, .. } = self.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let Hashing { file, hash } = self.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
+        disk::begin_sync(&file);
         Ok(Checksum { bytes: self.bytes, hash: format!("{:032x}", hash.finish_128()), rows })
     }
 }

@@ -380,7 +380,7 @@ impl Writer {
                 item.is_alone = true;
             }
         }
-        let done = self.parts(batches(changed), generation, catalog);
+        let done = self.parts(batches(changed, |it| it.known.length), generation, catalog);
         for part in done {
             let (part, items) = part?;
             let index = manifest.parts.len();
@@ -602,9 +602,9 @@ struct Queue<T> {
 
 impl<T> Queue<T> {
     /// Most batches are no larger, in bytes.
-    const ORDINARY: u64 = 2 * PART;
+    const ORDINARY: u64 = PART;
     /// Facts in work for each thread, in bytes, where there is a choice.
-    const FOR_EACH: u64 = 6 * PART;
+    const FOR_EACH: u64 = 3 * PART;
 
     fn new(mut left: Vec<(u64, T)>, threads: usize) -> Self {
         left.sort_by_key(|it| it.0);
@@ -629,21 +629,27 @@ impl<T> Queue<T> {
     }
 }
 
-/// Whole groups, together about as large as a part.
-fn batches(items: Vec<(usize, Item)>) -> Vec<Vec<Item>> {
-    let mut batches: Vec<Vec<Item>> = Vec::new();
-    let mut size = 0;
+/// Whole groups, together about as large as a part. Many batches are an even number of about the same size: most machines have an
+/// even number of threads, which then end together.
+fn batches<T>(items: Vec<(usize, T)>, length_of: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
+    let all = items.iter().fold(0_u64, |all, it| all.saturating_add(length_of(&it.1)));
+    let count = match all.saturating_add(PART / 2) / PART {
+        few @ 0..=2 => few.max(1),
+        many => many.next_multiple_of(2),
+    };
+    let each = all.div_ceil(count).max(1);
+    let mut batches: Vec<Vec<T>> = Vec::new();
+    let mut before = 0_u64;
+    // The group of the last item, and which of the batches it is in, if no group were longer than one.
     let mut last = None;
     for (group, item) in items {
-        if batches.is_empty() || (size >= PART && last != Some(group)) {
-            batches.push(Vec::new());
-            size = 0;
+        let place = last.filter(|it: &(usize, u64)| it.0 == group).map_or(before / each, |it| it.1);
+        before = before.saturating_add(length_of(&item));
+        match batches.last_mut().filter(|_| last.is_some_and(|it| it.1 == place)) {
+            Some(batch) => batch.push(item),
+            None => batches.push(vec![item]),
         }
-        size += item.known.length;
-        last = Some(group);
-        if let Some(batch) = batches.last_mut() {
-            batch.push(item);
-        }
+        last = Some((group, place));
     }
     batches
 }
@@ -652,8 +658,31 @@ fn batches(items: Vec<(usize, Item)>) -> Vec<Vec<Item>> {
 mod tests {
     use super::*;
 
-    fn queue(parts: &[u64], threads: usize) -> Queue<u64> {
-        Queue::new(parts.iter().map(|it| (it * PART, *it)).collect(), threads)
+    /// As large as most batches are at least.
+    const HALF: u64 = PART / 2;
+
+    fn queue(halves: &[u64], threads: usize) -> Queue<u64> {
+        Queue::new(halves.iter().map(|it| (it * HALF, *it)).collect(), threads)
+    }
+
+    #[test]
+    fn batches_are_whole_groups_of_about_the_same_size() {
+        let sizes = |items: &[(usize, u64)]| {
+            let batches = batches(items.to_vec(), |it| *it);
+            batches.iter().map(|it| it.iter().sum::<u64>() * 10 / PART).collect::<Vec<_>>()
+        };
+        let alone = |count: usize, size: u64| (0..count).map(|it| (it, size)).collect::<Vec<_>>();
+        assert_eq!(sizes(&[]), [0; 0]);
+        assert_eq!(sizes(&[(1, 0)]), [0]);
+        assert_eq!(sizes(&alone(22, PART / 16)), [13]);
+        assert_eq!(sizes(&alone(26, PART / 16)), [8, 8]);
+        // Three would leave one thread of two alone.
+        assert_eq!(sizes(&alone(48, PART / 16)), [7, 7, 7, 7]);
+        assert_eq!(sizes(&alone(160, PART / 16)), [10; 10]);
+        // What belongs together stays together.
+        let group = [(5, PART), (5, PART), (5, PART), (6, PART / 2), (7, PART / 2), (8, PART)];
+        assert_eq!(sizes(&group), [30, 5, 15]);
+        assert_eq!(batches(vec![(1, u64::MAX), (2, u64::MAX)], |it| *it).len(), 2);
     }
 
     #[test]
@@ -662,12 +691,12 @@ mod tests {
         let mut next = || queue.next().map(|it| it.1);
         // The largest of all, and beside it, as all are too much with it, the smallest.
         assert_eq!((next(), next()), (Some(20), Some(1)));
-        queue.done(20 * PART);
+        queue.done(20 * HALF);
         // Beside an ordinary one any.
         assert_eq!(queue.next().map(|it| it.1), Some(9));
-        queue.done(PART);
+        queue.done(HALF);
         assert_eq!(queue.next().map(|it| it.1), Some(3));
-        queue.done(9 * PART);
+        queue.done(9 * HALF);
         assert_eq!(queue.next().map(|it| it.1), Some(7));
     }
 
@@ -680,12 +709,12 @@ mod tests {
             let (mut busy, mut taken, mut most, mut now) = (BTreeSet::new(), 0, 0, 0);
             loop {
                 while busy.len() < threads
-                    && let Some((size, parts)) = queue.next()
+                    && let Some((size, halves)) = queue.next()
                 {
-                    busy.insert((now + parts, taken, size));
+                    busy.insert((now + halves, taken, size));
                     taken += 1;
                 }
-                most = most.max(busy.iter().map(|it| it.2 / PART).sum());
+                most = most.max(busy.iter().map(|it| it.2 / HALF).sum());
                 let Some((end, _, size)) = busy.pop_first() else { break };
                 queue.done(size);
                 now = end;
