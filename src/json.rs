@@ -255,7 +255,15 @@ impl<'a> Reader<'a> {
     /// Hops over one value.
     fn skip(&mut self) -> Result<(), Error> {
         match self.peek()? {
-            b'"' => self.string_bytes().map(|_| ()),
+            b'"' => {
+                let start = self.at + 1;
+                let end = match scan::short_key(self.bytes, start) {
+                    Some(inside) => start + inside.len(),
+                    None => scan::closing_quote(self.level, self.bytes, start).ok_or(Error::CutShort)?,
+                };
+                self.at = end + 1;
+                Ok(())
+            }
             b'{' | b'[' => {
                 self.at = scan::nested_end(self.level, self.bytes, self.at)?;
                 Ok(())

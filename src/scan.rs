@@ -104,10 +104,9 @@ impl<'a> Inside<'a> {
     /// [`Self::find`] of a short string without escapes that is ASCII, as keys, names, ids and times are. `None` for any other.
     #[inline]
     pub fn of_short(bytes: &'a [u8], start: usize) -> Option<Self> {
-        let head = bytes.get(start..)?.first_chunk()?;
-        let short = Short::new(head);
+        let short = Short::at(bytes, start)?;
         let length = short.before_quote(short.backslashes | short.beyond_ascii)?;
-        Some(Self { bytes: &head[..length], has_escapes: false, is_ascii: true })
+        Some(Self { bytes: &bytes[start..start + length], has_escapes: false, is_ascii: true })
     }
 
     /// The string whose text begins at `start`, behind the opening quote.
@@ -133,9 +132,8 @@ impl<'a> Inside<'a> {
 /// The bytes of a short string without escapes, as keys are. `None` for any other.
 #[inline]
 pub fn short_key(bytes: &[u8], start: usize) -> Option<&[u8]> {
-    let head = bytes.get(start..)?.first_chunk()?;
-    let short = Short::new(head);
-    head.get(..short.before_quote(short.backslashes)?)
+    let short = Short::at(bytes, start)?;
+    bytes.get(start..start + short.before_quote(short.backslashes)?)
 }
 
 /// The first backslash. In source code and outputs one stands for each 20 to 50 bytes: a search that first prepares itself for
@@ -161,6 +159,27 @@ struct Short {
 }
 
 impl Short {
+    /// Those that begin at `start`, or fewer at the end of the bytes. `None` if all of these are fewer.
+    #[inline]
+    fn at(bytes: &[u8], start: usize) -> Option<Self> {
+        match bytes.get(start..)?.first_chunk() {
+            Some(head) => Some(Self::new(head)),
+            None => Self::before_end(bytes, start),
+        }
+    }
+
+    /// The end of the bytes is looked at with what stands before it.
+    #[inline(never)]
+    fn before_end(bytes: &[u8], start: usize) -> Option<Self> {
+        let Self { quotes, backslashes, beyond_ascii } = Self::new(bytes.last_chunk()?);
+        let before = u32::try_from(start + 32 - bytes.len()).ok()?;
+        Some(Self {
+            quotes: quotes.checked_shr(before)?,
+            backslashes: backslashes.checked_shr(before)?,
+            beyond_ascii: beyond_ascii.checked_shr(before)?,
+        })
+    }
+
     #[cfg(target_arch = "x86_64")]
     #[inline]
     fn new(bytes: &[u8; 32]) -> Self {
@@ -245,6 +264,11 @@ at_level! {
 }
 
 at_level! {
+    /// Where that quote stands, without a look at what stands before it.
+    closing_quote, closing_quote_of -> Option<usize>
+}
+
+at_level! {
     /// The byte behind the object or array whose bracket stands at `at`. Brackets are counted, not recursed into.
     ///
     /// # Errors
@@ -259,6 +283,12 @@ trait Block: Copy {
 
     /// The bytes which are this one.
     fn equal(self, byte: u8) -> u64;
+
+    /// Whether one of the bytes is this one.
+    #[inline(always)]
+    fn has(self, byte: u8) -> bool {
+        self.equal(byte) != 0
+    }
 
     /// The brackets of objects and arrays, whose codes differ by `0x20` only.
     fn brackets(self) -> u64;
@@ -288,57 +318,62 @@ trait Block: Copy {
     }
 }
 
-/// Which bytes of a block stand behind a backslash that is not itself behind one, and whether the next block's first does.
-/// The arithmetic is simdjson's (`json_escape_scanner`): a carry runs through every row of backslashes.
+/// Which bytes of a block stand behind a backslash that is not itself behind one; of the first it is known. The arithmetic is
+/// simdjson's (`json_escape_scanner`): a carry runs through every row of backslashes.
 #[inline(always)]
-fn escaped_by(backslashes: u64, is_first_escaped: &mut bool) -> u64 {
+const fn escaped_by(backslashes: u64, is_first_escaped: bool) -> u64 {
     const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
-    let first = u64::from(*is_first_escaped);
+    let first = is_first_escaped as u64;
     if backslashes == 0 {
-        *is_first_escaped = false;
         return first;
     }
     let potential = backslashes & !first;
     let escapes_and_ends = (potential << 1 | ODD).wrapping_sub(potential) ^ ODD;
-    *is_first_escaped = (escapes_and_ends & backslashes) >> 63 == 1;
     escapes_and_ends ^ (backslashes | first)
 }
 
-/// As [`escaped_by`], of a block in which nothing is asked for: whether the next block's first byte stands behind a backslash
-/// that is not itself behind one.
+/// Whether what follows these bytes stands behind a backslash that is not itself behind one.
 #[inline(always)]
-const fn escapes_next(backslashes: u64, is_first_escaped: bool) -> bool {
-    // Of a row of backslashes every other one escapes: the last does if their number is odd.
-    let row = backslashes.leading_ones();
-    let is_whole_block = row == 64;
-    (row % 2 == 1) != (is_whole_block && is_first_escaped)
+fn ends_in_escape(bytes: &[u8]) -> bool {
+    bytes.iter().rev().take_while(|it| **it == b'\\').count() % 2 == 1
+}
+
+#[inline(always)]
+fn closing_quote_of<B: Block>(bytes: &[u8], mut at: usize) -> Option<usize> {
+    let start = at;
+    loop {
+        let block = B::at(bytes, at)?;
+        // Most blocks of a long text have none, and then it does not matter what escapes what.
+        if block.has(b'"') {
+            let is_first_escaped = ends_in_escape(&bytes[start..at]);
+            let quotes = block.equal(b'"') & !escaped_by(block.equal(b'\\'), is_first_escaped);
+            if quotes != 0 {
+                return Some(at + quotes.trailing_zeros() as usize);
+            }
+        }
+        at += 64;
+    }
 }
 
 #[inline(always)]
 fn string_end_of<B: Block>(bytes: &[u8], mut at: usize) -> Option<Quote> {
+    let start = at;
     let mut has_escapes = false;
-    let mut beyond_ascii = 0;
-    let mut is_first_escaped = false;
+    let mut is_ascii = true;
     loop {
         let block = B::at(bytes, at)?;
-        let backslashes = block.equal(b'\\');
-        let quotes = block.equal(b'"');
-        if quotes == 0 {
-            is_first_escaped = escapes_next(backslashes, is_first_escaped);
-            has_escapes |= backslashes != 0;
-            beyond_ascii |= block.beyond_ascii();
-            at += 64;
-            continue;
+        if block.has(b'"') {
+            let backslashes = block.equal(b'\\');
+            let quotes = block.equal(b'"') & !escaped_by(backslashes, ends_in_escape(&bytes[start..at]));
+            if quotes != 0 {
+                let before = (quotes & quotes.wrapping_neg()) - 1;
+                has_escapes |= backslashes & before != 0;
+                is_ascii &= block.beyond_ascii() & before == 0;
+                return Some(Quote { at: at + quotes.trailing_zeros() as usize, has_escapes, is_ascii });
+            }
         }
-        let quotes = quotes & !escaped_by(backslashes, &mut is_first_escaped);
-        if quotes != 0 {
-            let before = (quotes & quotes.wrapping_neg()) - 1;
-            has_escapes |= backslashes & before != 0;
-            let is_ascii = (beyond_ascii | block.beyond_ascii() & before) == 0;
-            return Some(Quote { at: at + quotes.trailing_zeros() as usize, has_escapes, is_ascii });
-        }
-        has_escapes |= backslashes != 0;
-        beyond_ascii |= block.beyond_ascii();
+        has_escapes |= block.has(b'\\');
+        is_ascii &= block.beyond_ascii() == 0;
         at += 64;
     }
 }
@@ -374,24 +409,26 @@ impl Open {
 
 #[inline(always)]
 fn nested_end_of<B: Block>(bytes: &[u8], mut at: usize) -> Result<usize, Error> {
+    let start = at;
     let mut open = Open { kinds: [0; MAX_DEPTH / 64], depth: 0 };
     let mut is_in_string = false;
-    let mut is_first_escaped = false;
     while let Some(block) = B::at(bytes, at) {
-        let backslashes = block.equal(b'\\');
-        let quotes = block.equal(b'"');
-        if quotes == 0 && is_in_string {
-            is_first_escaped = escapes_next(backslashes, is_first_escaped);
+        if is_in_string && !block.has(b'"') {
             at += 64;
             continue;
         }
-        let was_first_escaped = is_first_escaped;
-        let quotes = quotes & !escaped_by(backslashes, &mut is_first_escaped);
+        let backslashes = block.equal(b'\\');
+        let is_first_escaped = is_in_string && ends_in_escape(&bytes[start..at]);
+        let quotes = block.equal(b'"') & !escaped_by(backslashes, is_first_escaped);
+        if is_in_string && quotes == 0 {
+            at += 64;
+            continue;
+        }
         // From each opening quote up to the closing one.
         let strings = B::prefix_xor(quotes) ^ if is_in_string { u64::MAX } else { 0 };
         if backslashes & !strings != 0 {
             // Outside of a string it is no JSON, and escapes nothing.
-            return nested_end_bytewise(bytes, at, open, is_in_string, was_first_escaped);
+            return nested_end_bytewise(bytes, at, open, is_in_string, is_first_escaped);
         }
         is_in_string = strings >> 63 == 1;
         let mut brackets = block.brackets() & !strings;
@@ -529,6 +566,15 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn has(self, byte: u8) -> bool {
+            unsafe {
+                let all = _mm256_set1_epi8(byte.cast_signed());
+                let (low, high) = (_mm256_cmpeq_epi8(self.0, all), _mm256_cmpeq_epi8(self.1, all));
+                _mm256_movemask_epi8(_mm256_or_si256(low, high)) != 0
+            }
+        }
+
+        #[inline(always)]
         fn brackets(self) -> u64 {
             let lower = self.or(0x20);
             lower.equal(b'{') | lower.equal(b'}')
@@ -630,9 +676,10 @@ mod tests {
         for level in levels {
             let found = (string_end(level, bytes, at), nested_end(level, bytes, at));
             assert_eq!(found, expected, "{level:?} at {at} of {:?}", String::from_utf8_lossy(bytes));
+            assert_eq!(closing_quote(level, bytes, at), expected.0.map(|it| it.at));
         }
         // What is short and plain is found by 32 bytes alone, if there are as many.
-        let quote = expected.0.filter(|it| bytes.len() >= at + 32 && it.at < at + 32 && !it.has_escapes);
+        let quote = expected.0.filter(|it| bytes.len() >= 32 && it.at < at + 32 && !it.has_escapes);
         let inside = |quote: Quote| &bytes[at..quote.at];
         assert_eq!(short_key(bytes, at), quote.map(inside));
         assert_eq!(Inside::of_short(bytes, at).map(Inside::bytes), quote.filter(|it| it.is_ascii).map(inside));
