@@ -84,14 +84,16 @@ pub fn from_slice<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Error> {
     value
 }
 
-/// Reads the value that starts at `start`, as [`value_end`] has it, and gives its end as well.
+/// Reads the value that starts at `at`, as [`value_end`] has it, and moves `at` to its end.
 ///
 /// # Errors
 /// When no complete value stands there, or a key stands twice in it.
-pub fn value_at<'a, T: Deserialize<'a>>(bytes: &'a [u8], start: usize) -> Result<(T, usize), Error> {
-    let mut reader = Reader { at: start, ..Reader::new(bytes) };
-    let value = T::deserialize(&mut reader)?;
-    Ok((value, reader.at))
+pub fn value_at<'a, T: Deserialize<'a>>(bytes: &'a [u8], at: &mut usize) -> Result<T, Error> {
+    let mut reader = Reader { at: *at, ..Reader::new(bytes) };
+    // Values are large: they are moved nowhere, not even out of a result.
+    let value = T::deserialize(&mut reader);
+    *at = reader.at;
+    value
 }
 
 /// The end of the value that starts at `start`, which has to be its first byte or white space before it.
@@ -359,7 +361,7 @@ fn owned_text_of(bytes: Vec<u8>) -> String {
 const STRETCH: usize = 32;
 
 /// The text behind escapes; a lone surrogate becomes U+FFFD. `None` for an escape that JSON does not know.
-fn unescape(bytes: &[u8]) -> Option<String> {
+pub fn unescape(bytes: &[u8]) -> Option<String> {
     let mut out = Vec::with_capacity(bytes.len() + STRETCH);
     unescape_into(bytes, &mut out, usize::MAX)?;
     Some(owned_text_of(out))

@@ -6,8 +6,10 @@
 
 use std::borrow::Cow;
 use std::hash::Hasher as _;
+use std::sync::LazyLock;
 
 use foldhash::{HashMap, HashSet};
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
@@ -84,14 +86,12 @@ fn envelope(line: &[u8]) -> Option<Record<'_>> {
     let rest = rest.get(time.len()..)?.strip_prefix(br#"","type":""#)?;
     let kind = word(rest)?;
     let rest = rest.get(kind.len()..)?.strip_prefix(br#"","payload":"#)?;
-    let (payload, end) = json::value_at(line, line.len() - rest.len()).ok()?;
-    let kind = Text(Some(kind.into()));
-    (line.get(end..) == Some(b"}")).then(|| Record {
-        timestamp: When(Time::parse(time)),
-        kind,
-        payload,
-        ..Record::default()
-    })
+    let mut end = line.len() - rest.len();
+    let payload = json::value_at(line, &mut end).ok()?;
+    if line.get(end..) != Some(b"}") {
+        return None;
+    }
+    Some(Record { timestamp: When(Time::parse(time)), kind: Text(Some(kind.into())), payload, ..Record::default() })
 }
 
 by_type! {
@@ -388,6 +388,9 @@ struct Metadata {
 
 /// How a patch begins.
 const PATCH: &str = "*** Begin Patch";
+
+/// The tool that writes to a command which goes on.
+const WRITE_STDIN: &str = "write_stdin";
 
 struct Rollout {
     context: Context,
@@ -698,9 +701,14 @@ impl Thread {
         match item {
             Payload::Message(it) => self.message(&it),
             Payload::FunctionCall(it) => {
-                let arguments = it.arguments.text();
                 let call = self.call(&it, it.name.as_str(), line, time);
-                self.arguments(call, it.arguments, &arguments, line, time);
+                let tool = &self.builder.session.tool_calls[call];
+                let is_command =
+                    tool.category == "shell" && tool.tool != WRITE_STDIN && !self.builder.keeps_arguments();
+                match if is_command { command_of(it.arguments) } else { None } {
+                    Some(command) => self.builder.command(call, it.arguments, &command),
+                    None => self.arguments(call, it.arguments, &it.arguments.text(), line, time),
+                }
             }
             Payload::CustomToolCall(it) => {
                 let call = self.call(&it, it.name.as_str(), line, time);
@@ -774,7 +782,7 @@ impl Thread {
     fn arguments(&mut self, call: usize, raw: Raw<'_>, text: &str, line: Line<'_>, time: Option<Time>) {
         self.builder.arguments(call, Raw(text.as_bytes()));
         self.builder.session.tool_calls[call].args_bytes = raw.len();
-        let is_input = self.builder.session.tool_calls[call].tool == "write_stdin";
+        let is_input = self.builder.session.tool_calls[call].tool == WRITE_STDIN;
         let has_patch = text.contains(PATCH);
         if !is_input && !has_patch {
             return;
@@ -908,6 +916,40 @@ impl Thread {
     }
 }
 
+/// The command in arguments that begin with it, as most do; none if these have to be read for it, or for a patch. Both the
+/// arguments and the command in them are strings, of which the one stands in the other: a quote that ends the command has one
+/// backslash before it, any other quote in it three.
+fn command_of(arguments: Raw<'_>) -> Option<Cow<'_, str>> {
+    /// Longer ones may hold anything.
+    const LONGEST: usize = 512;
+    static BEGINS_PATCH: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(PATCH));
+    static NAMES_OTHER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(br#"\"command\":"#));
+    let text = arguments.0.strip_prefix(br#""{\"cmd\":\""#)?.strip_suffix(br#"}""#)?;
+    let most = text.get(..LONGEST).unwrap_or(text);
+    let mut end = 0;
+    let mut has_escapes = false;
+    loop {
+        end += scan::backslash(most.get(end..)?)?;
+        match most.get(end + 1)? {
+            b'"' => break,
+            // What is escaped in the command may be so in the arguments.
+            b'\\' => end += if most.get(end + 2) == Some(&b'\\') { 4 } else { 3 },
+            _ => return None,
+        }
+        has_escapes = true;
+    }
+    let (command, rest) = text.split_at_checked(end)?;
+    let is_all = matches!(rest.get(2), None | Some(b','));
+    if !is_all || NAMES_OTHER.find(rest).is_some() || BEGINS_PATCH.find(text).is_some() {
+        return None;
+    }
+    if has_escapes {
+        json::unescape(command).and_then(|it| json::unescape(it.as_bytes())).map(Cow::Owned)
+    } else {
+        std::str::from_utf8(command).ok().map(Cow::Borrowed)
+    }
+}
+
 /// What the result of a shell call says of the command.
 enum ShellEnd {
     Exited(i64),
@@ -1036,6 +1078,59 @@ mod tests {
             ("agent_message\"", "message\",,"),
         ] {
             read(&&*record.replacen(from, to, 1));
+        }
+    }
+
+    /// A command that is found without reading the arguments is the one that these name.
+    #[test]
+    fn commands_are_found_as_arguments_name_them() {
+        let found = |arguments: &str| {
+            let raw = serde_json::to_string(arguments).unwrap();
+            let found = command_of(Raw(raw.as_bytes())).map(Cow::into_owned);
+            let own: Arguments<'_> = Raw(arguments.as_bytes()).read();
+            assert!(found.as_deref().is_none_or(|it| it == own.cmd.as_str()), "{arguments}");
+            found
+        };
+        let commands = [
+            "ls",
+            "",
+            "rg \"a\\\\b\" 'x\ty'\nls",
+            "\\",
+            "\\\\",
+            "\\\"",
+            "\"",
+            "\"\"",
+            "grün \u{1f600}",
+            "echo \u{7}",
+            "a/b",
+        ];
+        for command in commands {
+            let quoted = serde_json::to_string(command).unwrap();
+            for rest in ["", ",\"workdir\":\"/a\"", ",\"a\":[{\"b\":\"\\\"}\"}]"] {
+                assert_eq!(found(&format!("{{\"cmd\":{quoted}{rest}}}")).as_deref(), Some(command), "{command}");
+            }
+            for other in [
+                format!("{{\"cmd\": {quoted}}}"),
+                format!("{{\"cmd\":{quoted},\"command\":\"ls\"}}"),
+                format!("{{\"cmd\":{quoted},\"n\":\"*** Begin Patch\"}}"),
+                format!("{{\"cmd\":{quoted}"),
+                format!("{{\"cmd\":{quoted}7}}"),
+                format!("{{\"cmd\":[{quoted}]}}"),
+                format!("{{\"command\":{quoted}}}"),
+                format!("{{\"cmd\":{quoted}{}}}", "x".repeat(7)),
+            ] {
+                assert_eq!(found(&other), None, "{other}");
+            }
+        }
+        assert_eq!(found(&format!("{{\"cmd\":\"{}\"}}", "x".repeat(600))), None);
+        for raw in [
+            r#""{\"cmd\":\"\u006cs\"}""#,
+            r#""{\"cmd\":\"a\nb\"}""#,
+            r#""{\"cmd\":\"a"#,
+            r#""{\"cmd\":\"}""#,
+            r#""{\"cmd\":\"\\"}""#,
+        ] {
+            assert_eq!(command_of(Raw(raw.as_bytes())), None, "{raw}");
         }
     }
 

@@ -37,7 +37,8 @@ pub(super) struct Message<'a> {
     model: Text<'a>,
     #[serde(borrow)]
     response_id: Text<'a>,
-    usage: Maybe<Usage>,
+    /// Large, and of responses only.
+    usage: Maybe<Box<Usage>>,
     #[serde(borrow)]
     pub(super) stop_reason: Text<'a>,
     #[serde(borrow)]
