@@ -341,8 +341,26 @@ fn short_number(text: &[u8]) -> Option<(Number, usize)> {
     Some((number, length))
 }
 
-enum Number {
+/// The number that these bytes begin with, and what follows it.
+#[inline]
+pub fn leading_number(bytes: &[u8]) -> Option<(Number, &[u8])> {
+    let (number, length) = match short_number(bytes) {
+        Some(it) => it,
+        None if matches!(bytes.first(), Some(b'-' | b'0'..=b'9')) => {
+            let (number, length) = fast_float2::parse_partial(bytes).ok()?;
+            (Number::Float(number), length)
+        }
+        None => return None,
+    };
+    Some((number, &bytes[length..]))
+}
+
+/// A number as it stands in a log.
+#[derive(Debug, Clone, Copy)]
+pub enum Number {
+    /// A whole one.
     Integer(i64),
+    /// Past 64 bits, a fraction or an exponent.
     Float(f64),
 }
 

@@ -13,7 +13,7 @@ use crate::session::{Identity, Operation, Tokens};
 use crate::text::Word;
 use crate::time::Time;
 use crate::tools;
-use crate::wire::{Count, Flag, Maybe, Text};
+use crate::wire::{Count, Flag, InOrder, Members, Text, Usual};
 
 /// Usage as OpenAI counts it: what was cached is in the input, reasoning is in the output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -48,9 +48,23 @@ impl Usage {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Info {
-    pub(super) total_token_usage: Maybe<Usage>,
-    pub(super) last_token_usage: Maybe<Usage>,
+    pub(super) total_token_usage: Usual<Usage>,
+    pub(super) last_token_usage: Usual<Usage>,
     pub(super) model_context_window: Count,
+}
+
+impl InOrder for Usage {
+    fn in_order(members: &mut Members<'_>) -> Option<Self> {
+        let usage = Self {
+            input_tokens: members.count(r#"{"input_tokens":"#)?,
+            cached_input_tokens: members.count(r#","cached_input_tokens":"#)?,
+            output_tokens: members.count(r#","output_tokens":"#)?,
+            reasoning_output_tokens: members.count(r#","reasoning_output_tokens":"#)?,
+            ..Self::default()
+        };
+        members.count(r#","total_tokens":"#)?;
+        Some(usage)
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -278,5 +292,35 @@ impl Edit<'_> {
             _ => self.unified_diff.some().map(|it| tools::diff_lines(tools::lines(it))),
         };
         builder.change(call, path, operation, lines, line, time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::check_order;
+
+    /// What is read by its order is what is read by its keys.
+    #[test]
+    fn usage_is_read_in_any_order() {
+        let usual = r#"{"input_tokens":12,"cached_input_tokens":0,"output_tokens":3,"reasoning_output_tokens":1,"total_tokens":15}"#;
+        check_order::<Usage>(
+            usual,
+            &[
+                ("12", "-12"),
+                ("12", "1.5"),
+                ("12", "1e2"),
+                ("12", "99999999999999"),
+                ("12", "99999999999999999999"),
+                ("12", "null"),
+                ("12", "\"12\""),
+                ("12", ""),
+                ("15}", "15,\"cache_write_input_tokens\":4}"),
+                ("15}", "15,\"input_tokens\":4}"),
+                (",\"total_tokens\":15", ""),
+                ("\"input_tokens\":12,", ""),
+                ("{\"input", "{ \"input"),
+            ],
+        );
     }
 }

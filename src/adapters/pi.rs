@@ -18,7 +18,7 @@ use crate::session::{
 use crate::text::Word;
 use crate::time::Time;
 use crate::tools;
-use crate::wire::{Content, Count, Flag, LateText, Maybe, Number, Text, When};
+use crate::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Text, Usual, When};
 
 /// What a log of pi's messages can show. Only the events tell of retries.
 pub(super) const SHOWS: Shows =
@@ -38,7 +38,7 @@ pub(super) struct Message<'a> {
     #[serde(borrow)]
     response_id: Text<'a>,
     /// Large, and of responses only.
-    usage: Maybe<Box<Usage>>,
+    usage: Usual<Box<Usage>>,
     #[serde(borrow)]
     pub(super) stop_reason: Text<'a>,
     #[serde(borrow)]
@@ -129,6 +129,34 @@ struct Price {
     total: Number,
 }
 
+impl InOrder for Usage {
+    fn in_order(members: &mut Members<'_>) -> Option<Self> {
+        let mut usage = Self {
+            input: members.count(r#"{"input":"#)?,
+            output: members.count(r#","output":"#)?,
+            cache_read: members.count(r#","cacheRead":"#)?,
+            cache_write: members.count(r#","cacheWrite":"#)?,
+            ..Self::default()
+        };
+        let reasoning = members.count(r#","reasoning":"#);
+        members.count(r#","totalTokens":"#)?;
+        usage.cost = Maybe::Present(Price {
+            input: members.number(r#","cost":{"input":"#)?,
+            output: members.number(r#","output":"#)?,
+            cache_read: members.number(r#","cacheRead":"#)?,
+            cache_write: members.number(r#","cacheWrite":"#)?,
+            total: members.number(r#","total":"#)?,
+        });
+        members.pass("}")?;
+        usage.cache_write_1h = members.count(r#","cacheWrite1h":"#).unwrap_or_default();
+        usage.reasoning = match reasoning {
+            Some(reasoning) => reasoning,
+            None => members.count(r#","reasoning":"#).unwrap_or_default(),
+        };
+        Some(usage)
+    }
+}
+
 impl Usage {
     pub(super) fn tokens(&self, damage: &mut Damage) -> Tokens {
         let counts = [
@@ -204,7 +232,7 @@ impl Agent {
         }
         let time = message.timestamp.0;
         self.builder.saw(time);
-        let tokens = match &message.usage {
+        let tokens = match &message.usage.0 {
             Maybe::Absent => Tokens::UNKNOWN,
             Maybe::Wrong => {
                 damage.note(Reason::NoUsage);
@@ -369,4 +397,43 @@ pub(super) fn session_of_path(path: &str) -> String {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let name = name.strip_suffix(".jsonl").unwrap_or(name);
     name.rsplit('_').next().unwrap_or(name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::check_order;
+
+    /// What is read by its order is what is read by its keys.
+    #[test]
+    fn usage_is_read_in_any_order() {
+        let usual = r#"{"input":2,"output":276,"cacheRead":27328,"cacheWrite":0,"totalTokens":27606,"cost":{"input":0.00001,"output":0.006900000000000001,"cacheRead":1e-7,"cacheWrite":0,"total":12},"cacheWrite1h":0,"reasoning":23}"#;
+        check_order::<Box<Usage>>(
+            usual,
+            &[
+                (",\"cacheWrite1h\":0,\"reasoning\":23", ""),
+                (",\"cacheWrite1h\":0", ""),
+                (",\"reasoning\":23", ""),
+                (",\"totalTokens", ",\"reasoning\":7,\"totalTokens"),
+                (",\"cost\":{", ",\"cost\":7,\"x\":{"),
+                (",\"cacheWrite\":0", ""),
+                ("276", "-276"),
+                ("276", "27.6"),
+                ("276", "null"),
+                ("276", "1e400"),
+                ("0.00001", "-0.00001"),
+                ("0.00001", "1e400"),
+                ("0.00001", "0.00001x"),
+                ("0.00001", "-"),
+                ("0.00001", "123456789012345678901234567890"),
+                ("0.00001", "1234567890123456789"),
+                ("0.00001", "null"),
+                ("0.00001", "\"1\""),
+                ("12}", "12,\"total\":13}"),
+                ("12}", "12"),
+                ("23}", "23,\"input\":7}"),
+                ("23}", "23,\"input_tokens\":7}"),
+            ],
+        );
+    }
 }
