@@ -203,11 +203,15 @@ impl Builder {
         arguments
     }
 
-    /// Takes in the arguments of a call that runs `command`, where arguments are not kept.
+    /// Takes in the arguments, in a string, of a call that runs `command`.
     pub fn command(&mut self, call: usize, arguments: Raw<'_>, command: &str) {
+        let full = self.content == Content::Full;
         let call = &mut self.session.tool_calls[call];
         call.args_bytes = arguments.len().or(call.args_bytes);
         call.target = tools::program(command).or_else(|| call.target.take());
+        if full {
+            call.args = Some(arguments.text().into());
+        }
     }
 
     /// Takes in the result of a call: how long its text is in the log, and what it says.
@@ -345,11 +349,6 @@ impl Builder {
         if self.content >= Content::Text && session.prompt.is_none() {
             session.prompt = text.map(str::to_owned);
         }
-    }
-
-    /// Whether the arguments of calls are kept.
-    pub fn keeps_arguments(&self) -> bool {
-        self.content == Content::Full
     }
 
     /// Whether what was said is kept at all.

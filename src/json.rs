@@ -344,15 +344,12 @@ fn short_number(text: &[u8]) -> Option<(Number, usize)> {
 /// The number that these bytes begin with, and what follows it.
 #[inline]
 pub fn leading_number(bytes: &[u8]) -> Option<(Number, &[u8])> {
-    let (number, length) = match short_number(bytes) {
-        Some(it) => it,
-        None if matches!(bytes.first(), Some(b'-' | b'0'..=b'9')) => {
-            let (number, length) = fast_float2::parse_partial(bytes).ok()?;
-            (Number::Float(number), length)
-        }
-        None => return None,
-    };
-    Some((number, &bytes[length..]))
+    if let Some((number, length)) = short_number(bytes) {
+        return Some((number, &bytes[length..]));
+    }
+    let mut reader = Reader::new(bytes);
+    let number = reader.long_number().ok()?;
+    Some((number, &bytes[reader.at..]))
 }
 
 /// A number as it stands in a log.

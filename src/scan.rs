@@ -159,7 +159,7 @@ struct Short {
 }
 
 impl Short {
-    /// Those that begin at `start`, or fewer at the end of the bytes. `None` if all of these are fewer.
+    /// Those that begin at `start`, or fewer at the end of the bytes. `None` if there are fewer than 32 bytes in all.
     #[inline]
     fn at(bytes: &[u8], start: usize) -> Option<Self> {
         match bytes.get(start..)?.first_chunk() {
@@ -264,7 +264,7 @@ at_level! {
 }
 
 at_level! {
-    /// Where that quote stands, without a look at what stands before it.
+    /// Where the closing quote of the string stands whose text begins at `at`: as [`string_end`], which says more of it.
     closing_quote, closing_quote_of -> Option<usize>
 }
 
@@ -678,7 +678,7 @@ mod tests {
             assert_eq!(found, expected, "{level:?} at {at} of {:?}", String::from_utf8_lossy(bytes));
             assert_eq!(closing_quote(level, bytes, at), expected.0.map(|it| it.at));
         }
-        // What is short and plain is found by 32 bytes alone, if there are as many.
+        // What is short and plain is found by 32 bytes alone, if there are as many in all.
         let quote = expected.0.filter(|it| bytes.len() >= 32 && it.at < at + 32 && !it.has_escapes);
         let inside = |quote: Quote| &bytes[at..quote.at];
         assert_eq!(short_key(bytes, at), quote.map(inside));

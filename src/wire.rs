@@ -13,6 +13,7 @@ use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::json::{self, Raw};
+use crate::scan::Inside;
 use crate::time::Time;
 
 /// Counts beyond this are no token counts, sizes or durations of one session but a broken writer.
@@ -200,58 +201,83 @@ impl<T> Usual<T> {
 }
 
 /// See [`Usual`].
-pub trait InOrder: Sized {
+pub trait InOrder<'a>: Sized {
     /// The part, without its closing bracket; none if its members have another order, or are others.
-    fn in_order(members: &mut Members<'_>) -> Option<Self>;
+    fn in_order(members: &mut Members<'a>) -> Option<Self>;
 }
 
-impl<T: InOrder> InOrder for Box<T> {
-    fn in_order(members: &mut Members<'_>) -> Option<Self> {
+impl<'a, T: InOrder<'a>> InOrder<'a> for Box<T> {
+    fn in_order(members: &mut Members<'a>) -> Option<Self> {
         T::in_order(members).map(Self::new)
     }
 }
 
-/// What of an object is yet to be read in order.
+/// An object that is read in order, and how far.
 #[derive(Debug)]
-pub struct Members<'a>(&'a [u8]);
+pub struct Members<'a> {
+    object: &'a [u8],
+    at: usize,
+}
 
-impl Members<'_> {
+impl<'a> Members<'a> {
+    const fn new(object: &'a [u8]) -> Self {
+        Self { object, at: 0 }
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.object.get(self.at..).unwrap_or_default()
+    }
+
+    /// Goes over these bytes.
+    #[inline]
+    pub fn pass(&mut self, bytes: &str) -> Option<()> {
+        let is_next = self.rest().starts_with(bytes.as_bytes());
+        self.at += if is_next { bytes.len() } else { 0 };
+        is_next.then_some(())
+    }
+
+    /// The number behind these bytes, and where it ends.
+    #[inline]
+    fn next_number(&self, before: &str) -> Option<(json::Number, usize)> {
+        let (number, rest) = json::leading_number(self.rest().strip_prefix(before.as_bytes())?)?;
+        Some((number, self.object.len() - rest.len()))
+    }
+
     /// The count behind these bytes, if it is a whole number.
     #[inline]
     pub fn count(&mut self, before: &str) -> Option<Count> {
-        match json::leading_number(self.0.strip_prefix(before.as_bytes())?)? {
-            (json::Number::Integer(number), rest) => {
-                self.0 = rest;
-                Some(number.into())
-            }
-            (json::Number::Float(_), _) => None,
-        }
+        let (json::Number::Integer(number), end) = self.next_number(before)? else { return None };
+        self.at = end;
+        Some(number.into())
     }
 
     /// The number behind these bytes.
     #[inline]
     pub fn number(&mut self, before: &str) -> Option<Number> {
-        let (number, rest) = json::leading_number(self.0.strip_prefix(before.as_bytes())?)?;
-        self.0 = rest;
+        let (number, end) = self.next_number(before)?;
+        self.at = end;
         Some(Number(Some(match number {
             json::Number::Integer(number) => number as f64,
             json::Number::Float(number) => number,
         })))
     }
 
-    /// Goes over these bytes.
+    /// The text behind these bytes, if it is short and plain; they end with its quote.
     #[inline]
-    pub fn pass(&mut self, bytes: &str) -> Option<()> {
-        self.0 = self.0.strip_prefix(bytes.as_bytes())?;
-        Some(())
+    pub fn word(&mut self, before: &str) -> Option<Text<'a>> {
+        let behind = self.rest().strip_prefix(before.as_bytes())?;
+        let word = Inside::of_short(self.object, self.object.len() - behind.len())?.ascii()?;
+        // With the quote that ends it.
+        self.at += before.len() + word.len() + 1;
+        Some(Text(Some(word.into())))
     }
 }
 
-impl<'de, T: InOrder + Deserialize<'de>> Deserialize<'de> for Usual<T> {
+impl<'de, T: InOrder<'de> + Deserialize<'de>> Deserialize<'de> for Usual<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Raw::deserialize(deserializer)?;
-        let mut members = Members(raw.0);
-        match T::in_order(&mut members).filter(|_| members.0 == b"}") {
+        let mut members = Members::new(raw.0);
+        match T::in_order(&mut members).filter(|_| members.rest() == b"}") {
             Some(part) => Ok(Self(Maybe::Present(part))),
             None => json::from_slice(raw.0).map(Self).map_err(D::Error::custom),
         }
@@ -260,17 +286,21 @@ impl<'de, T: InOrder + Deserialize<'de>> Deserialize<'de> for Usual<T> {
 
 /// Fails unless an object is read in its order, and with each of the changes as its keys say.
 #[cfg(test)]
-pub(crate) fn check_order<T: InOrder + fmt::Debug + for<'a> Deserialize<'a>>(usual: &str, changes: &[(&str, &str)]) {
-    let mut members = Members(usual.as_bytes());
-    assert!(T::in_order(&mut members).is_some() && members.0 == b"}", "{usual}");
+pub(crate) fn check_order<T: InOrder<'static> + fmt::Debug + Deserialize<'static>>(
+    usual: &'static str,
+    changes: &[(&str, &str)],
+) {
+    let mut members = Members::new(usual.as_bytes());
+    assert!(T::in_order(&mut members).is_some() && members.rest() == b"}", "{usual}");
     let all =
         [("{", "{ "), ("}", ""), ("}", "}}"), (usual, "null"), (usual, "7"), (usual, "[]"), (usual, "{}"), ("", "")];
     for (from, to) in all.iter().chain(changes) {
         assert!(usual.contains(from));
         let object = usual.replacen(from, to, 1);
         let told = |it: Result<String, json::Error>| it.map_err(|_| "no record");
-        let in_order = json::from_slice::<[Usual<T>; 1]>(format!("[{object}]").as_bytes());
-        let by_keys = json::from_slice::<[Maybe<T>; 1]>(format!("[{object}]").as_bytes());
+        let object: &'static str = format!("[{object}]").leak();
+        let in_order = json::from_slice::<[Usual<T>; 1]>(object.as_bytes());
+        let by_keys = json::from_slice::<[Maybe<T>; 1]>(object.as_bytes());
         assert_eq!(
             told(in_order.map(|[it]| format!("{:?}", it.0))),
             told(by_keys.map(|[it]| format!("{it:?}"))),

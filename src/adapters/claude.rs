@@ -12,7 +12,7 @@ use crate::session::{CallStatus, EventKind, Identity, Operation, Tokens};
 use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::tools;
-use crate::wire::{Content, Count, Flag, LateText, Maybe, Number, Text};
+use crate::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Text, Usual};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -26,7 +26,7 @@ pub(super) struct Message<'a> {
     #[serde(borrow)]
     pub(super) stop_reason: Text<'a>,
     #[serde(borrow)]
-    pub(super) usage: Maybe<Usage<'a>>,
+    pub(super) usage: Usual<Box<Usage<'a>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -99,6 +99,23 @@ struct Iteration<'a> {
     output_tokens: Count,
     cache_read_input_tokens: Count,
     cache_creation_input_tokens: Count,
+}
+
+impl<'de: 'a, 'a> InOrder<'de> for Usage<'a> {
+    fn in_order(members: &mut Members<'de>) -> Option<Self> {
+        let mut usage = Self {
+            input_tokens: members.count(r#"{"input_tokens":"#)?,
+            cache_creation_input_tokens: members.count(r#","cache_creation_input_tokens":"#)?,
+            cache_read_input_tokens: members.count(r#","cache_read_input_tokens":"#)?,
+            ..Self::default()
+        };
+        members.count(r#","cache_creation":{"ephemeral_5m_input_tokens":"#)?;
+        usage.cache_creation.ephemeral_1h_input_tokens = members.count(r#","ephemeral_1h_input_tokens":"#)?;
+        usage.output_tokens = members.count(r#"},"output_tokens":"#)?;
+        usage.service_tier = members.word(r#","service_tier":""#)?;
+        usage.inference_geo = members.word(r#","inference_geo":""#).unwrap_or_default();
+        Some(usage)
+    }
 }
 
 impl Usage<'_> {
@@ -284,7 +301,7 @@ impl Conversation {
         }
         let (is_subagent, agent) = (turn.is_subagent, turn.agent.clone());
         let mut advice = Vec::new();
-        match &message.usage {
+        match &message.usage.0 {
             Maybe::Absent => {}
             Maybe::Wrong => damage.note(Reason::NoUsage),
             Maybe::Present(usage) => {
@@ -429,4 +446,37 @@ pub(super) fn is_human(text: &str) -> bool {
         "[Request interrupted",
     ];
     !MACHINE.iter().any(|it| text.trim_start().starts_with(it))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::check_order;
+
+    /// What is read by its order is what is read by its keys.
+    #[test]
+    fn usage_is_read_in_any_order() {
+        let usual = r#"{"input_tokens":3,"cache_creation_input_tokens":421,"cache_read_input_tokens":16072,"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":421},"output_tokens":12,"service_tier":"standard","inference_geo":"us"}"#;
+        check_order::<Box<Usage<'_>>>(
+            usual,
+            &[
+                (",\"inference_geo\":\"us\"", ""),
+                (",\"inference_geo\":\"us\"", ",\"inference_geo\":null"),
+                (",\"inference_geo\":\"us\"", ",\"speed\":\"fast\""),
+                ("standard", "prio\\u0072ity"),
+                ("standard", "ein Ma\u{df}"),
+                ("standard", ""),
+                ("standard", "a tier whose name is longer than thirty-two bytes"),
+                ("\"standard\"", "null"),
+                ("\"standard\"", "7"),
+                ("\"standard\"", "\"standard"),
+                ("421,", "-421,"),
+                ("421,", "4.5,"),
+                ("421}", "421,\"ephemeral_1h_input_tokens\":1}"),
+                ("421}", "421"),
+                ("12,", "12,\"input_tokens\":7,"),
+                (",\"output_tokens\":12", ""),
+            ],
+        );
+    }
 }

@@ -193,7 +193,7 @@ impl Fold for Transcript {
             _ => return Seen::Unknown,
         }
         let Some(id) = record.session_id.some() else {
-            if matches!(record.message.usage, Maybe::Present(_)) {
+            if matches!(record.message.usage.0, Maybe::Present(_)) {
                 damage.note(Reason::NoUsage);
             }
             return Seen::Known;
@@ -259,7 +259,7 @@ impl Session {
 
     fn assistant(&mut self, record: &Record<'_>, origin: &Origin<'_>, damage: &mut Damage) {
         let message = &record.message;
-        if matches!(message.usage, Maybe::Wrong) {
+        if matches!(message.usage.0, Maybe::Wrong) {
             damage.note(Reason::NoUsage);
         }
         let is_main = !origin.is_subagent;

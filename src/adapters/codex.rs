@@ -53,7 +53,7 @@ pub(super) struct Info {
     pub(super) model_context_window: Count,
 }
 
-impl InOrder for Usage {
+impl InOrder<'_> for Usage {
     fn in_order(members: &mut Members<'_>) -> Option<Self> {
         let usage = Self {
             input_tokens: members.count(r#"{"input_tokens":"#)?,

@@ -703,8 +703,7 @@ impl Thread {
             Payload::FunctionCall(it) => {
                 let call = self.call(&it, it.name.as_str(), line, time);
                 let tool = &self.builder.session.tool_calls[call];
-                let is_command =
-                    tool.category == "shell" && tool.tool != WRITE_STDIN && !self.builder.keeps_arguments();
+                let is_command = tool.category == "shell" && tool.tool != WRITE_STDIN;
                 match if is_command { command_of(it.arguments) } else { None } {
                     Some(command) => self.builder.command(call, it.arguments, &command),
                     None => self.arguments(call, it.arguments, &it.arguments.text(), line, time),
@@ -916,14 +915,14 @@ impl Thread {
     }
 }
 
-/// The command in arguments that begin with it, as most do; none if these have to be read for it, or for a patch. Both the
-/// arguments and the command in them are strings, of which the one stands in the other: a quote that ends the command has one
-/// backslash before it, any other quote in it three.
+/// The command in arguments that begin with it, as most do, whatever follows it; none if these have to be read for it, or for a
+/// patch. The arguments are an object in a string, and the command is a string in that: the quote that ends it is escaped once,
+/// any other quote in it twice.
 fn command_of(arguments: Raw<'_>) -> Option<Cow<'_, str>> {
     /// Longer ones may hold anything.
     const LONGEST: usize = 512;
     static BEGINS_PATCH: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(PATCH));
-    static NAMES_OTHER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(br#"\"command\":"#));
+    static MAY_NAME_OTHER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("command"));
     let text = arguments.0.strip_prefix(br#""{\"cmd\":\""#)?.strip_suffix(br#"}""#)?;
     let most = text.get(..LONGEST).unwrap_or(text);
     let mut end = 0;
@@ -940,7 +939,7 @@ fn command_of(arguments: Raw<'_>) -> Option<Cow<'_, str>> {
     }
     let (command, rest) = text.split_at_checked(end)?;
     let is_all = matches!(rest.get(2), None | Some(b','));
-    if !is_all || NAMES_OTHER.find(rest).is_some() || BEGINS_PATCH.find(text).is_some() {
+    if !is_all || MAY_NAME_OTHER.find(rest).is_some() || BEGINS_PATCH.find(text).is_some() {
         return None;
     }
     if has_escapes {
@@ -1112,6 +1111,7 @@ mod tests {
             for other in [
                 format!("{{\"cmd\": {quoted}}}"),
                 format!("{{\"cmd\":{quoted},\"command\":\"ls\"}}"),
+                format!("{{\"cmd\":{quoted},\"command\" :\"ls\"}}"),
                 format!("{{\"cmd\":{quoted},\"n\":\"*** Begin Patch\"}}"),
                 format!("{{\"cmd\":{quoted}"),
                 format!("{{\"cmd\":{quoted}7}}"),
@@ -1123,6 +1123,9 @@ mod tests {
             }
         }
         assert_eq!(found(&format!("{{\"cmd\":\"{}\"}}", "x".repeat(600))), None);
+        // What is damaged behind it does not matter.
+        let glued = serde_json::to_string(r#"{"cmd":"ls","workdir":"/a"}{"cmd":"pwd"}"#).unwrap();
+        assert_eq!(command_of(Raw(glued.as_bytes())).as_deref(), Some("ls"));
         for raw in [
             r#""{\"cmd\":\"\u006cs\"}""#,
             r#""{\"cmd\":\"a\nb\"}""#,

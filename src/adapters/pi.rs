@@ -129,7 +129,7 @@ struct Price {
     total: Number,
 }
 
-impl InOrder for Usage {
+impl InOrder<'_> for Usage {
     fn in_order(members: &mut Members<'_>) -> Option<Self> {
         let mut usage = Self {
             input: members.count(r#"{"input":"#)?,
@@ -417,11 +417,17 @@ mod tests {
                 (",\"totalTokens", ",\"reasoning\":7,\"totalTokens"),
                 (",\"cost\":{", ",\"cost\":7,\"x\":{"),
                 (",\"cacheWrite\":0", ""),
+                ("1h\":0", "1h\":0.5"),
+                ("\":23", "\":2.5"),
+                (",\"totalTokens", ",\"reasoning\":7.5,\"totalTokens"),
                 ("276", "-276"),
                 ("276", "27.6"),
                 ("276", "null"),
                 ("276", "1e400"),
                 ("0.00001", "-0.00001"),
+                ("0.00001", "-0"),
+                ("0.00001", "true"),
+                ("0.00001", "."),
                 ("0.00001", "1e400"),
                 ("0.00001", "0.00001x"),
                 ("0.00001", "-"),

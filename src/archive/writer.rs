@@ -602,7 +602,7 @@ struct Queue<T> {
 
 impl<T> Queue<T> {
     /// Most batches are no larger, in bytes.
-    const ORDINARY: u64 = PART;
+    const ORDINARY: u64 = PART + PART / 2;
     /// Facts in work for each thread, in bytes, where there is a choice.
     const FOR_EACH: u64 = 3 * PART;
 
@@ -639,15 +639,20 @@ fn batches<T>(items: Vec<(usize, T)>, length_of: impl Fn(&T) -> u64) -> Vec<Vec<
     };
     let each = all.div_ceil(count).max(1);
     let mut batches: Vec<Vec<T>> = Vec::new();
-    let mut before = 0_u64;
-    // The group of the last item, and which of the batches it is in, if no group were longer than one.
+    let (mut before, mut size) = (0_u64, 0);
+    // The group of the last item, and which batch it would be in if all were as large.
     let mut last = None;
     for (group, item) in items {
+        let length = length_of(&item);
         let place = last.filter(|it: &(usize, u64)| it.0 == group).map_or(before / each, |it| it.1);
-        before = before.saturating_add(length_of(&item));
-        match batches.last_mut().filter(|_| last.is_some_and(|it| it.1 == place)) {
-            Some(batch) => batch.push(item),
-            None => batches.push(vec![item]),
+        let goes_on = last.is_some_and(|it| it.1 == place) || size < each / 2;
+        before = before.saturating_add(length);
+        if let Some(batch) = batches.last_mut().filter(|_| goes_on) {
+            size = length.saturating_add(size);
+            batch.push(item);
+        } else {
+            size = length;
+            batches.push(vec![item]);
         }
         last = Some((group, place));
     }
@@ -682,6 +687,8 @@ mod tests {
         // What belongs together stays together.
         let group = [(5, PART), (5, PART), (5, PART), (6, PART / 2), (7, PART / 2), (8, PART)];
         assert_eq!(sizes(&group), [30, 5, 15]);
+        let small = [(1, PART * 2), (2, PART / 20), (3, PART * 2), (4, PART / 20), (5, PART * 2), (6, PART * 2)];
+        assert_eq!(sizes(&small), [20, 20, 20, 20]);
         assert_eq!(batches(vec![(1, u64::MAX), (2, u64::MAX)], |it| *it).len(), 2);
     }
 
