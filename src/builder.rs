@@ -193,24 +193,23 @@ impl Builder {
     /// Takes in the arguments of a call, which it gives back read.
     pub fn arguments<'a>(&mut self, call: usize, raw: Raw<'a>) -> Arguments<'a> {
         let arguments: Arguments<'a> = raw.read();
-        let full = self.content == Content::Full;
-        let call = &mut self.session.tool_calls[call];
-        call.args_bytes = raw.len().or(call.args_bytes);
-        call.target = arguments.target(&call.category).or_else(|| call.target.take());
-        if full && !raw.is_empty() {
-            call.args = Some(raw.text().into());
-        }
+        let target = arguments.target(&self.session.tool_calls[call].category);
+        self.works_on(call, raw, target);
         arguments
     }
 
-    /// Takes in the arguments, in a string, of a call that runs `command`.
-    pub fn command(&mut self, call: usize, arguments: Raw<'_>, command: &str) {
+    /// Takes in the arguments of a call that runs `command`.
+    pub fn command(&mut self, call: usize, raw: Raw<'_>, command: &str) {
+        self.works_on(call, raw, tools::program(command));
+    }
+
+    fn works_on(&mut self, call: usize, raw: Raw<'_>, target: Option<Shared>) {
         let full = self.content == Content::Full;
         let call = &mut self.session.tool_calls[call];
-        call.args_bytes = arguments.len().or(call.args_bytes);
-        call.target = tools::program(command).or_else(|| call.target.take());
-        if full {
-            call.args = Some(arguments.text().into());
+        call.args_bytes = raw.len().or(call.args_bytes);
+        call.target = target.or_else(|| call.target.take());
+        if full && !raw.is_empty() {
+            call.args = Some(raw.text().into());
         }
     }
 

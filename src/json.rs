@@ -96,6 +96,15 @@ pub fn value_at<'a, T: Deserialize<'a>>(bytes: &'a [u8], at: &mut usize) -> Resu
     value
 }
 
+/// Reads the number that starts at `at`, and moves `at` to its end. `None` if no number stands there.
+#[inline]
+pub fn number_at(bytes: &[u8], at: &mut usize) -> Option<Number> {
+    let mut reader = Reader { at: *at, ..Reader::new(bytes) };
+    let number = reader.number().ok();
+    *at = reader.at;
+    number
+}
+
 /// The end of the value that starts at `start`, which has to be its first byte or white space before it.
 ///
 /// # Errors
@@ -339,17 +348,6 @@ fn short_number(text: &[u8]) -> Option<(Number, usize)> {
         Some(point) => Number::Float(digits as f64 / POWERS.get(length - point - 1)?),
     };
     Some((number, length))
-}
-
-/// The number that these bytes begin with, and what follows it.
-#[inline]
-pub fn leading_number(bytes: &[u8]) -> Option<(Number, &[u8])> {
-    if let Some((number, length)) = short_number(bytes) {
-        return Some((number, &bytes[length..]));
-    }
-    let mut reader = Reader::new(bytes);
-    let number = reader.long_number().ok()?;
-    Some((number, &bytes[reader.at..]))
 }
 
 /// A number as it stands in a log.

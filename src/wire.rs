@@ -228,25 +228,24 @@ impl<'a> Members<'a> {
         self.object.get(self.at..).unwrap_or_default()
     }
 
+    /// The place behind these bytes, if they come next.
+    #[inline]
+    fn behind(&self, bytes: &str) -> Option<usize> {
+        self.rest().starts_with(bytes.as_bytes()).then_some(self.at + bytes.len())
+    }
+
     /// Goes over these bytes.
     #[inline]
     pub fn pass(&mut self, bytes: &str) -> Option<()> {
-        let is_next = self.rest().starts_with(bytes.as_bytes());
-        self.at += if is_next { bytes.len() } else { 0 };
-        is_next.then_some(())
-    }
-
-    /// The number behind these bytes, and where it ends.
-    #[inline]
-    fn next_number(&self, before: &str) -> Option<(json::Number, usize)> {
-        let (number, rest) = json::leading_number(self.rest().strip_prefix(before.as_bytes())?)?;
-        Some((number, self.object.len() - rest.len()))
+        self.at = self.behind(bytes)?;
+        Some(())
     }
 
     /// The count behind these bytes, if it is a whole number.
     #[inline]
     pub fn count(&mut self, before: &str) -> Option<Count> {
-        let (json::Number::Integer(number), end) = self.next_number(before)? else { return None };
+        let mut end = self.behind(before)?;
+        let json::Number::Integer(number) = json::number_at(self.object, &mut end)? else { return None };
         self.at = end;
         Some(number.into())
     }
@@ -254,7 +253,8 @@ impl<'a> Members<'a> {
     /// The number behind these bytes.
     #[inline]
     pub fn number(&mut self, before: &str) -> Option<Number> {
-        let (number, end) = self.next_number(before)?;
+        let mut end = self.behind(before)?;
+        let number = json::number_at(self.object, &mut end)?;
         self.at = end;
         Some(Number(Some(match number {
             json::Number::Integer(number) => number as f64,
@@ -265,10 +265,10 @@ impl<'a> Members<'a> {
     /// The text behind these bytes, if it is short and plain; they end with its quote.
     #[inline]
     pub fn word(&mut self, before: &str) -> Option<Text<'a>> {
-        let behind = self.rest().strip_prefix(before.as_bytes())?;
-        let word = Inside::of_short(self.object, self.object.len() - behind.len())?.ascii()?;
+        let start = self.behind(before)?;
+        let word = Inside::of_short(self.object, start)?.ascii()?;
         // With the quote that ends it.
-        self.at += before.len() + word.len() + 1;
+        self.at = start + word.len() + 1;
         Some(Text(Some(word.into())))
     }
 }
