@@ -114,11 +114,13 @@ fn pipeline(criterion: &mut Criterion) {
         group.bench_function("frames", |it| {
             it.iter(|| {
                 for table in agentlogs::frames::TABLES {
-                    let take = |columns| {
-                        black_box(columns);
+                    let schema = agentlogs::frames::schema_of(table);
+                    let Ok(mut file) = agentlogs::parquet::Batched::new(std::io::sink(), &schema) else { continue };
+                    let take = |rows: &dyn agentlogs::parquet::Rows| {
+                        black_box(file.pack(rows)?);
                         Ok(())
                     };
-                    let _ = agentlogs::frames::columns(black_box(&tables), table, usize::MAX, take);
+                    let _ = agentlogs::frames::rows(black_box(&tables), table, usize::MAX, take);
                 }
             });
         });

@@ -2,11 +2,13 @@
 //! table here, with its name, what it means, and how a row gives it.
 
 use polars::prelude::*;
-use polars_arrow::array::{Array, BooleanArray, PrimitiveArray};
+use polars_arrow::array::{Array, BooleanArray, MutableBinaryViewArray, PrimitiveArray, Utf8ViewArray};
+use polars_parquet::write::ParquetType;
 
 use crate::errors::ErrorKind;
 use crate::health::Reject;
-use crate::parquet::{self, Columns};
+use crate::pages::{Packer, Pages};
+use crate::parquet::Rows;
 use crate::session::Operation;
 use crate::source::Source;
 use crate::tables::{CallRow, ChangeRow, EventRow, SessionRow, Tables, TurnRow};
@@ -47,12 +49,11 @@ impl<R> Get<R> {
         }
     }
 
-    /// The column of some rows. Texts that rows share stand in it once if it is for a file.
-    fn array(&self, rows: &[R], is_for_file: bool) -> Box<dyn Array> {
+    /// The column of some rows.
+    fn array(&self, rows: &[R]) -> Box<dyn Array> {
         let dtype = || self.dtype().to_arrow(CompatLevel::newest());
         match self {
-            Self::Text(get) if is_for_file => parquet::texts(rows.iter().map(get)),
-            Self::Text(get) => parquet::plain_texts(rows.iter().map(get)),
+            Self::Text(get) => Utf8ViewArray::from(MutableBinaryViewArray::from_iterator(rows.iter().map(get))).boxed(),
             Self::Int(get) => PrimitiveArray::<i64>::from_trusted_len_iter(rows.iter().map(get)).boxed(),
             Self::Float(get) => PrimitiveArray::<f64>::from_trusted_len_iter(rows.iter().map(get)).boxed(),
             Self::Flag(get) => BooleanArray::from_trusted_len_values_iter(rows.iter().map(get)).boxed(),
@@ -69,6 +70,47 @@ impl<R> Get<R> {
                 builder.finish().into_series().to_arrow(0, CompatLevel::newest())
             }
         }
+    }
+
+    /// The column of some rows as the pages of a file.
+    fn pages(&self, rows: &[R], kind: &ParquetType, packer: &mut Packer) -> PolarsResult<Pages> {
+        match self {
+            Self::Text(get) => packer.texts(kind, rows.iter().map(get)),
+            Self::Int(get) => packer.numbers(kind, rows.iter().map(get)),
+            Self::Float(get) => packer.fractions(kind, rows.iter().map(get)),
+            Self::Flag(get) => packer.flags(kind, rows.iter().map(get)),
+            Self::Time(get) => packer.numbers(kind, rows.iter().map(|it| get(it).map(|it| it.0))),
+            Self::Date(get) => packer.numbers(kind, rows.iter().map(get)),
+            Self::List(_) => packer.array(kind, &*self.array(rows)),
+        }
+    }
+}
+
+/// Some rows of a table, of whatever type they are.
+trait Batch: Rows {
+    /// Their columns.
+    fn arrays(&self) -> Vec<Box<dyn Array>>;
+}
+
+/// Rows with their columns.
+struct Of<'a, R> {
+    rows: &'a [R],
+    fields: &'a [Field<R>],
+}
+
+impl<R> Rows for Of<'_, R> {
+    fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn pages(&self, column: usize, kind: &ParquetType, packer: &mut Packer) -> PolarsResult<Pages> {
+        self.fields.get(column).map_or(Ok(Pages::new()), |it| it.get.pages(self.rows, kind, packer))
+    }
+}
+
+impl<R> Batch for Of<'_, R> {
+    fn arrays(&self) -> Vec<Box<dyn Array>> {
+        self.fields.iter().map(|it| it.get.array(self.rows)).collect()
     }
 }
 
@@ -381,12 +423,11 @@ fn rejects<'a>() -> Vec<Field<Lost<'a>>> {
 /// When polars refuses a column, which is a bug.
 pub fn frames(tables: &Tables) -> PolarsResult<Vec<(&'static str, DataFrame)>> {
     let whole = |table| {
-        let mut whole = Columns::new();
-        in_batches(tables, table, usize::MAX, false, |it| {
-            whole = it;
+        let (mut rows, mut whole) = (0, Vec::new());
+        in_batches(tables, table, usize::MAX, |it| {
+            (rows, whole) = (it.count(), it.arrays());
             Ok(())
         })?;
-        let rows = whole.first().map_or(0, |it| it.len());
         let names = schema_of(table).into_iter().map(|(name, _)| name);
         let columns = names.zip(whole).map(|it| Ok(Series::try_from(it)?.into()));
         Ok((table, DataFrame::new(rows, columns.collect::<PolarsResult<_>>()?)?))
@@ -394,44 +435,40 @@ pub fn frames(tables: &Tables) -> PolarsResult<Vec<(&'static str, DataFrame)>> {
     TABLES.into_iter().map(whole).collect()
 }
 
-/// The columns of one table, for a file: of at most `most` rows, one after the other, so that not all of it need be there at
-/// once.
+/// The rows of one table, for a file: at most `most` at a time, so that not all of it need be there at once.
 ///
 /// # Errors
 /// Those of `take`.
-pub fn columns(
+pub fn rows(
     tables: &Tables,
     table: &str,
     most: usize,
-    take: impl FnMut(Columns) -> PolarsResult<()>,
+    mut take: impl FnMut(&dyn Rows) -> PolarsResult<()>,
 ) -> PolarsResult<()> {
-    in_batches(tables, table, most, true, take)
+    in_batches(tables, table, most, |it| take(it))
 }
 
-/// One table in columns of at most `most` rows; of a table without rows once columns without rows.
+/// The rows of one table, at most `most` at a time; of a table without rows once none.
 #[expect(clippy::indexing_slicing, reason = "rows name session and source by the places that the ledger gave them")]
 fn in_batches(
     tables: &Tables,
     table: &str,
     most: usize,
-    is_for_file: bool,
-    take: impl FnMut(Columns) -> PolarsResult<()>,
+    take: impl FnMut(&dyn Batch) -> PolarsResult<()>,
 ) -> PolarsResult<()> {
     fn cut<'a, T, R>(
         rows: &'a [T],
         row: impl Fn(&'a T) -> R,
         fields: &[Field<R>],
         most: usize,
-        is_for_file: bool,
-        mut take: impl FnMut(Columns) -> PolarsResult<()>,
+        mut take: impl FnMut(&dyn Batch) -> PolarsResult<()>,
     ) -> PolarsResult<()> {
-        let columns = |rows: &[R]| fields.iter().map(|it| it.get.array(rows, is_for_file)).collect();
         if rows.is_empty() {
-            return take(columns(&[]));
+            return take(&Of { rows: &[], fields });
         }
         for rows in rows.chunks(most) {
             let rows: Vec<R> = rows.iter().map(&row).collect();
-            take(columns(&rows))?;
+            take(&Of { rows: &rows, fields })?;
         }
         Ok(())
     }
@@ -443,19 +480,19 @@ fn in_batches(
     match table {
         "sessions" => {
             let row = |row| -> Session<'_> { In { row, session: row, source: &tables.sources[row.source] } };
-            cut(&tables.sessions, row, &sessions(), most, is_for_file, take)
+            cut(&tables.sessions, row, &sessions(), most, take)
         }
-        "turns" => cut(&tables.turns, placed!(), &turns(), most, is_for_file, take),
-        "tool_calls" => cut(&tables.tool_calls, placed!(), &tool_calls(), most, is_for_file, take),
-        "file_changes" => cut(&tables.file_changes, placed!(), &file_changes(), most, is_for_file, take),
-        "events" => cut(&tables.events, placed!(), &events(), most, is_for_file, take),
-        "sources" => cut(&tables.sources, |it| it, &sources(), most, is_for_file, take),
+        "turns" => cut(&tables.turns, placed!(), &turns(), most, take),
+        "tool_calls" => cut(&tables.tool_calls, placed!(), &tool_calls(), most, take),
+        "file_changes" => cut(&tables.file_changes, placed!(), &file_changes(), most, take),
+        "events" => cut(&tables.events, placed!(), &events(), most, take),
+        "sources" => cut(&tables.sources, |it| it, &sources(), most, take),
         _ => {
             let lost = tables.sources.iter();
             let lost: Vec<Lost<'_>> = lost
                 .flat_map(|source| source.health.rejects.iter().map(move |reject| Lost { reject, source }))
                 .collect();
-            cut(&lost, |it| *it, &rejects(), most, is_for_file, take)
+            cut(&lost, |it| *it, &rejects(), most, take)
         }
     }
 }

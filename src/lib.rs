@@ -65,6 +65,8 @@ pub mod mapped;
 #[cfg(feature = "archive")]
 pub mod measure;
 #[cfg(feature = "archive")]
+pub mod pages;
+#[cfg(feature = "archive")]
 pub mod parquet;
 pub mod prices;
 pub mod privacy;

@@ -99,22 +99,25 @@ pub fn run(roots: &[std::path::PathBuf]) -> Run {
     }
     let mut tables = timed(&mut run.settle, || ledger::settle(sources));
     timed(&mut run.price, || costs::price(&mut tables, prices::Catalog::built_in()));
-    let mut batches = Vec::new();
+    let mut files = Vec::new();
     timed(&mut run.frames, || {
         for table in frames::TABLES {
             // Nothing can fail: all types are known, and it goes nowhere.
-            let _ = frames::columns(&tables, table, usize::MAX, |it| {
-                batches.push((table, it));
+            let Ok(mut file) = Batched::new(std::io::sink(), &frames::schema_of(table)) else { continue };
+            let mut groups = Vec::new();
+            let _ = frames::rows(&tables, table, usize::MAX, |it| {
+                groups.push(file.pack(it)?);
                 Ok(())
             });
+            files.push((file, groups));
         }
     });
     timed(&mut run.write, || {
-        for (table, columns) in batches {
-            if let Ok(mut file) = Batched::new(std::io::sink(), &frames::schema_of(table)) {
-                let _ = file.write(&columns);
-                let _ = file.finish();
+        for (mut file, groups) in files {
+            for it in groups {
+                let _ = file.write(&it);
             }
+            let _ = file.finish();
         }
     });
     run

@@ -1,22 +1,15 @@
 //! Frames and columns as parquet files that every engine reads.
 
-use std::hash::BuildHasher as _;
 use std::io::{self, Write};
 
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
 use polars::io::parquet::write::KeyValueMetadata;
 use polars::prelude::*;
-use polars_arrow::array::{Array, DictionaryArray, MutableBinaryViewArray, PrimitiveArray, Utf8ViewArray};
-use polars_arrow::bitmap::MutableBitmap;
-use polars_arrow::datatypes::{ArrowDataType, IntegerType, PhysicalType};
-use polars_arrow::types::{NativeType, PrimitiveType};
-use polars_parquet::parquet::error::ParquetError;
 use polars_parquet::write::{
-    CompressedPage, CompressionOptions, Compressor, DynIter, DynStreamingIterator, Encoding, FileWriter, KeyValue,
-    ParquetType, StatisticsOptions, Version, WriteOptions, ZstdLevel, array_to_columns, get_dtype_encoding,
-    schema_to_metadata_key,
+    CompressionOptions, DynIter, DynStreamingIterator, FileWriter, KeyValue, ParquetType, StatisticsOptions, Version,
+    WriteOptions, ZstdLevel, fallible_streaming_iterator, schema_to_metadata_key,
 };
+
+use crate::pages::{Packer, Pages};
 
 /// Writes a frame with key-value metadata, packed by zstd, to be kept.
 ///
@@ -42,32 +35,35 @@ fn arrow_schema(schema: &Schema) -> KeyValue {
     schema_to_metadata_key(&schema.collect())
 }
 
-/// The columns of some rows, those of texts as [`texts`] makes them.
-pub type Columns = Vec<Box<dyn Array>>;
+/// Rows of one table, which give their columns as the pages of a file.
+pub trait Rows {
+    /// How many they are.
+    fn count(&self) -> usize;
+
+    /// The pages of one of the columns.
+    ///
+    /// # Errors
+    /// Those of [`Packer`].
+    fn pages(&self, column: usize, kind: &ParquetType, packer: &mut Packer) -> PolarsResult<Pages>;
+}
+
+/// A row group that is to be written.
+pub struct Group {
+    rows: usize,
+    columns: Vec<Pages>,
+}
 
 /// A file that is written by some rows at a time, each a row group. Of many such files an archive is made, again and again,
-/// side by side, so they are written faster than polars does it, by one thread each: what a column is like is not estimated
-/// first (see `encodings`), and pages are packed by Snappy. (zstd asks the processor what it is for each of thousands of small
-/// pages, which in a virtual machine takes longer than to pack it.)
+/// side by side, so they are written faster than polars does it, by one thread each: see [`crate::pages`]. Pages are packed by
+/// Snappy: zstd asks the processor what it is for each of thousands of small pages, which in a virtual machine takes longer
+/// than to pack it.
 pub struct Batched<W: Write> {
     file: FileWriter<W>,
     arrow_schema: KeyValue,
+    /// Of each column.
+    kinds: Vec<ParquetType>,
+    packer: Packer,
 }
-
-const OPTIONS: WriteOptions = WriteOptions {
-    statistics: StatisticsOptions {
-        min_value: true,
-        max_value: true,
-        distinct_count: false,
-        null_count: true,
-        binary_statistics_truncate_length: None,
-    },
-    compression: CompressionOptions::Snappy,
-    version: Version::V1,
-    data_page_size: None,
-};
-
-type Pages = DynStreamingIterator<'static, CompressedPage, PolarsError>;
 
 impl<W: Write> Batched<W> {
     /// A file of that schema.
@@ -75,29 +71,47 @@ impl<W: Write> Batched<W> {
     /// # Errors
     /// When the file cannot be written.
     pub fn new(file: W, schema: &Schema) -> io::Result<Self> {
+        let options = WriteOptions {
+            statistics: StatisticsOptions::default(),
+            compression: CompressionOptions::Snappy,
+            version: Version::V1,
+            data_page_size: None,
+        };
         let arrow_schema = arrow_schema(schema);
         let fields = schema.iter().map(|(name, dtype)| {
             let field = dtype.to_arrow_field(name.clone(), CompatLevel::newest());
             (name.clone(), field)
         });
-        let file = FileWriter::try_new(file, fields.collect(), OPTIONS).map_err(io::Error::other)?;
-        Ok(Self { file, arrow_schema })
+        let file = FileWriter::try_new(file, fields.collect(), options).map_err(io::Error::other)?;
+        let kinds = file.parquet_schema().fields().to_vec();
+        Ok(Self { file, arrow_schema, kinds, packer: Packer::default() })
     }
 
-    /// Adds rows, by their columns in the order of the schema, and says how many.
+    /// Makes a row group of rows that have the columns of the schema, in its order.
+    ///
+    /// # Errors
+    /// Those of [`Packer`].
+    pub fn pack(&mut self, rows: &dyn Rows) -> PolarsResult<Group> {
+        let packer = &mut self.packer;
+        let count = rows.count();
+        let kinds = self.kinds.iter().enumerate().filter(|_| count > 0);
+        let columns = kinds.map(|(column, kind)| rows.pages(column, kind, packer)).collect::<PolarsResult<_>>()?;
+        Ok(Group { rows: count, columns })
+    }
+
+    /// Adds a row group, and says how many rows it has.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&mut self, columns: &Columns) -> PolarsResult<usize> {
-        let rows = columns.first().map_or(0, |it| it.len());
-        if rows == 0 {
-            return Ok(0);
+    pub fn write(&mut self, group: &Group) -> PolarsResult<usize> {
+        if group.rows > 0 {
+            let columns = group.columns.iter().map(|pages| {
+                let pages = fallible_streaming_iterator::convert(pages.iter().map(Ok::<_, PolarsError>));
+                Ok(DynStreamingIterator::new(pages))
+            });
+            self.file.write(group.rows as u64, DynIter::new(columns))?;
         }
-        let types = self.file.parquet_schema().fields();
-        let columns: Vec<Vec<Pages>> =
-            columns.iter().zip(types).map(|(column, kind)| pages(&**column, kind)).collect::<PolarsResult<_>>()?;
-        self.file.write(rows as u64, DynIter::new(columns.into_iter().flatten().map(Ok)))?;
-        Ok(rows)
+        Ok(group.rows)
     }
 
     /// Writes the end, and gives the file back.
@@ -110,116 +124,43 @@ impl<W: Write> Batched<W> {
     }
 }
 
-/// The pages of a column, to be packed when they are asked for.
-fn pages(column: &dyn Array, kind: &ParquetType) -> PolarsResult<Vec<Pages>> {
-    let columns = array_to_columns(column, kind.clone(), OPTIONS, &encodings(column))?;
-    let packed = columns.into_iter().map(|pages| {
-        let pages = pages.map(|it| it.map_err(|it| ParquetError::FeatureNotSupported(it.to_string())));
-        let pages = Compressor::new_from_vec(pages, OPTIONS.compression, Vec::new());
-        DynStreamingIterator::new(polars_parquet::write::FallibleStreamingIterator::map_err(pages, PolarsError::from))
-    });
-    Ok(packed.collect())
-}
-
-/// How a column is written: as a list of its values where rows share them, with a number for each row; else one value behind
-/// the other. polars asks a sketch of every column how many values it has, which takes longer than to look.
-fn encodings(column: &dyn Array) -> Vec<Encoding> {
-    match column.dtype().to_physical_type() {
-        _ if column.null_count() == column.len() => {
-            get_dtype_encoding(column.dtype()).into_iter().map(|_| Encoding::Plain).collect()
-        }
-        PhysicalType::Dictionary(_) => vec![Encoding::RleDictionary],
-        // Of whole numbers in a narrow range polars makes the list fast.
-        PhysicalType::Primitive(PrimitiveType::Int64) if is_narrow::<i64>(column) => vec![Encoding::RleDictionary],
-        PhysicalType::Primitive(PrimitiveType::Int32) if is_narrow::<i32>(column) => vec![Encoding::RleDictionary],
-        PhysicalType::Utf8View | PhysicalType::Primitive(_) => vec![Encoding::Plain],
-        _ => get_dtype_encoding(column.dtype()),
-    }
-}
-
-fn is_narrow<T: NativeType + Into<i64>>(column: &dyn Array) -> bool {
-    const WIDEST: i64 = 4096;
-    let Some(numbers) = column.as_any().downcast_ref::<PrimitiveArray<T>>() else { return false };
-    let numbers = numbers.non_null_values_iter().map(Into::into);
-    let (least, most) = numbers.fold((i64::MAX, i64::MIN), |(least, most), it: i64| (least.min(it), most.max(it)));
-    most.checked_sub(least).is_some_and(|it| it <= WIDEST)
-}
-
-/// Whether a list of values with their numbers is hardly shorter than the values of all rows. One value always pays.
-const fn is_waste(values: usize, rows: usize) -> bool {
-    values > 1 && values > rows / 4 * 3
-}
-
-/// A column of texts: each once, and for each row the number of its text, or one behind the other where hardly any is there
-/// twice.
-pub fn texts<'a>(texts: impl Iterator<Item = Option<&'a str>> + Clone) -> Box<dyn Array> {
-    match dictionary(texts.clone()) {
-        Some(dictionary) => dictionary.boxed(),
-        None => plain_texts(texts),
-    }
-}
-
-/// The same, always one behind the other, as frames have them.
-pub fn plain_texts<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Box<dyn Array> {
-    Utf8ViewArray::from(MutableBinaryViewArray::from_iterator(texts)).boxed()
-}
-
-/// The texts each once, and for each row the number of its text; none if hardly any is there twice, as far as the first rows
-/// tell, or if they are long: readers hold all of them at once. Rows that follow each other often have the same: those are not
-/// looked up.
-fn dictionary<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Option<DictionaryArray<u32>> {
-    const FEW: usize = 512;
-    const MOST_BYTES: usize = 1 << 20;
-    // Many rows share not only the text but its bytes.
-    let is_same = |one: &str, other: &str| std::ptr::eq(one, other) || one == other;
-    let hashes = RandomState::default();
-    let mut bytes = 0;
-    let mut values: Vec<&str> = Vec::new();
-    let mut places: HashTable<(u64, u32)> = HashTable::new();
-    let mut keys = Vec::with_capacity(texts.size_hint().0);
-    let mut validity = MutableBitmap::with_capacity(texts.size_hint().0);
-    let mut last = 0;
-    for text in texts {
-        validity.push(text.is_some());
-        if let Some(text) = text
-            && values.get(last as usize).is_none_or(|it| !is_same(it, text))
-        {
-            let hash = hashes.hash_one(text);
-            let is_it = |it: &(u64, u32)| it.0 == hash && values.get(it.1 as usize).is_some_and(|it| is_same(it, text));
-            last = if let Some((_, key)) = places.find(hash, is_it) {
-                *key
-            } else {
-                let key = u32::try_from(values.len()).ok()?;
-                places.insert_unique(hash, (hash, key), |it| it.0);
-                bytes += text.len();
-                values.push(text);
-                key
-            };
-            if bytes > MOST_BYTES || values.len() > FEW && is_waste(values.len(), keys.len()) {
-                return None;
-            }
-        }
-        keys.push(last);
-    }
-    if values.is_empty() || is_waste(values.len(), keys.len() - validity.unset_bits()) {
-        return None;
-    }
-    let values = Utf8ViewArray::from_slice_values(values);
-    let dtype = ArrowDataType::Dictionary(IntegerType::UInt32, Box::new(ArrowDataType::Utf8View), false);
-    let validity = Some(validity.freeze()).filter(|it| it.unset_bits() > 0);
-    let keys = PrimitiveArray::new(ArrowDataType::UInt32, keys.into(), validity);
-    DictionaryArray::try_new(dtype, keys, values.boxed()).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn array(column: &Column) -> Box<dyn Array> {
-        match column.str() {
-            Ok(it) => texts(it.iter().collect::<Vec<_>>().into_iter()),
-            Err(_) => column.as_materialized_series().rechunk().to_arrow(0, CompatLevel::newest()),
+    /// Columns of a frame as rows of a table give theirs.
+    impl Rows for DataFrame {
+        fn count(&self) -> usize {
+            self.height()
         }
+
+        fn pages(&self, column: usize, kind: &ParquetType, packer: &mut Packer) -> PolarsResult<Pages> {
+            let column = self.columns()[column].as_materialized_series().rechunk();
+            match column.dtype() {
+                DataType::String => packer.texts(kind, column.str()?.iter().collect::<Vec<_>>().into_iter()),
+                DataType::Int64 => packer.numbers(kind, column.i64()?.iter()),
+                DataType::Datetime(..) => packer.numbers(kind, column.datetime()?.physical().iter()),
+                DataType::Date => packer.numbers(kind, column.date()?.physical().iter()),
+                DataType::Float64 => packer.fractions(kind, column.f64()?.iter()),
+                DataType::Boolean => packer.flags(kind, column.bool()?.iter().flatten()),
+                _ => packer.array(kind, &*column.to_arrow(0, CompatLevel::newest())),
+            }
+        }
+    }
+
+    fn written(schema: &Schema, frames: &[DataFrame]) -> Vec<u8> {
+        let mut file = Vec::new();
+        let mut out = Batched::new(&mut file, schema).unwrap();
+        for it in frames {
+            let group = out.pack(it).unwrap();
+            assert_eq!(out.write(&group).unwrap(), it.height());
+        }
+        out.finish().unwrap();
+        file
+    }
+
+    fn read(file: &[u8]) -> DataFrame {
+        ParquetReader::new(io::Cursor::new(file)).finish().unwrap()
     }
 
     /// Columns of every type, with and without gaps, of many values, few and none, come back from the file as they were.
@@ -234,51 +175,96 @@ mod tests {
             "few" => words(|it| (it % 5).to_string()),
             "all other" => words(|it| format!("toolu_{it}")),
             "other at first" => words(|it| it.min(600).to_string()),
+            "long" => words(|it| "x".repeat(it.unsigned_abs().try_into().unwrap())),
             "none" => vec![None::<&str>; 3000],
             "one" => vec![Some("claude"); 3000],
             "narrow" => column(|it| it % 11 - 5),
+            "runs of numbers" => column(|it| it / 13),
             "wide" => column(|it| it.wrapping_mul(i64::MAX / 7)),
+            "widest" => column(|it| if it % 2 == 0 { i64::MIN } else { i64::MAX }),
             "no number" => vec![None::<i64>; 3000],
+            "one number" => vec![Some(7_i64); 3000],
             "money" => column(|it| it).into_iter().map(|it| it.map(|it| it as f64 / 3.0)).collect::<Vec<_>>(),
+            "no money" => column(|it| it).into_iter().map(|it| it.map(|_| f64::NAN)).collect::<Vec<_>>(),
             "flag" => (0..rows).map(|it| it % 3 == 0).collect::<Vec<_>>(),
+            "set" => vec![true; 3000],
         )
         .unwrap();
         let time = frame.column("wide").unwrap().cast(&DataType::Datetime(TimeUnit::Microseconds, None)).unwrap();
         let day = frame.column("narrow").unwrap().cast(&DataType::Date).unwrap();
+        let days = frame.column("runs of numbers").unwrap().cast(&DataType::Int32).unwrap() * 1_000;
         let list = frame
             .column("few")
             .unwrap()
             .as_materialized_series()
             .reshape_list(&[ReshapeDimension::Infer, ReshapeDimension::new(1)])
             .unwrap();
-        let more = [time.with_name("time".into()), day.with_name("day".into()), list.with_name("list".into()).into()];
+        let days = days.cast(&DataType::Date).unwrap();
+        let more = [
+            time.with_name("time".into()),
+            day.with_name("day".into()),
+            days.with_name("days".into()),
+            list.with_name("list".into()).into(),
+        ];
         let frame = frame.hstack(&more).unwrap();
-        for frames in [vec![frame.clone()], vec![frame.head(Some(10)), frame.clone()], vec![frame.clear()], Vec::new()]
-        {
-            let mut file = Vec::new();
-            let mut out = Batched::new(&mut file, frame.schema()).unwrap();
-            for it in &frames {
-                out.write(&it.columns().iter().map(array).collect::<Vec<_>>()).unwrap();
-            }
-            out.finish().unwrap();
+        let parts = vec![frame.head(Some(1)), frame.head(Some(63)), frame.head(Some(64)), frame.slice(100, 1001)];
+        for frames in [vec![frame.clone()], parts, vec![frame.clear()], Vec::new()] {
+            let file = written(&frame.schema().clone(), &frames);
             let whole = frames.iter().fold(frame.clear(), |whole, it| whole.vstack(it).unwrap());
-            let read = ParquetReader::new(io::Cursor::new(&file)).finish().unwrap();
+            let read = read(&file);
             assert!(read.equals_missing(&whole), "{read} {whole}");
         }
     }
 
+    /// What is least and most is right, or not said: readers leave out pages by it.
+    #[test]
+    fn rows_are_found_by_what_pages_are_said_to_hold() {
+        let long = "x".repeat(400);
+        let frame = df!(
+            "text" => [Some("b"), None, Some("ä"), Some("a")],
+            "long" => [Some("b"), Some(&*long), Some("a"), None],
+            "number" => [Some(-3_i64), None, Some(900_000), Some(5)],
+            "zero" => [Some(-0.0), Some(0.0), None, None],
+            "money" => [Some(-0.5), None, Some(f64::NAN), Some(2.0)],
+        )
+        .unwrap();
+        let file = written(&frame.schema().clone(), &[frame.clone(), frame.slice(0, 1)]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.parquet");
+        std::fs::write(&path, &file).unwrap();
+        let found = |filter: Expr| {
+            let path = PlRefPath::try_from_path(&path).unwrap();
+            LazyFrame::scan_parquet(path, ScanArgsParquet::default()).unwrap().filter(filter).collect().unwrap().height()
+        };
+        assert_eq!(found(col("text").eq(lit("ä"))), 1);
+        assert_eq!(found(col("text").eq(lit("a"))), 1);
+        assert_eq!(found(col("text").is_null()), 1);
+        assert_eq!(found(col("long").eq(lit(&*long))), 1);
+        assert_eq!(found(col("number").eq(lit(900_000_i64))), 1);
+        assert_eq!(found(col("number").lt(lit(0_i64))), 2);
+        assert_eq!(found(col("zero").eq(lit(0.0))), 3);
+        assert_eq!(found(col("money").eq(lit(2.0))), 1);
+    }
+
     #[test]
     fn texts_of_many_rows_are_written_once() {
-        let size = |texts: &[Option<&str>]| dictionary(texts.iter().copied()).map(|it| it.values().len());
+        let size = |texts: &[Option<&str>]| {
+            let frame = df!("text" => texts).unwrap();
+            let pages = written(frame.schema(), std::slice::from_ref(&frame));
+            assert!(read(&pages).equals_missing(&frame));
+            let kind = Batched::new(io::sink(), frame.schema()).unwrap().kinds.remove(0);
+            let pages = Packer::default().texts(&kind, texts.iter().copied()).unwrap();
+            pages.iter().any(|it| matches!(it, polars_parquet::write::CompressedPage::Dict(_))).then_some(pages.len())
+        };
         assert_eq!(size(&[Some("a"), None, Some("b"), Some("b"), Some("a")]), Some(2));
         let other: Vec<String> = (0..1000).map(|it| it.to_string()).collect();
         let other: Vec<Option<&str>> = other.iter().map(|it| Some(&**it)).collect();
         assert_eq!(size(&other), None);
-        assert_eq!(size(&[&other[..400], &other[..400], &other[..400]].concat()), Some(400));
+        assert_eq!(size(&[&other[..400], &other[..400], &other[..400]].concat()), Some(2));
         assert_eq!(size(&other[..100]), None);
-        assert_eq!(size(&[Some("a"); 2]), Some(1));
+        assert_eq!(size(&[Some("a"); 2]), Some(2));
         let long = "x".repeat(1 << 20);
-        assert_eq!(size(&[Some(&*long); 8]), Some(1));
+        assert_eq!(size(&[Some(&*long); 8]), Some(2));
         let longer = long.clone() + "x";
         assert_eq!(size(&[Some(&*long), Some(&*longer), Some(&*long), Some(&*longer)]), None);
     }

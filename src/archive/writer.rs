@@ -25,8 +25,9 @@ const SPOOL: &str = "spool";
 /// Raised when the same facts settle to other tables, so that the next run settles them again.
 const LEDGER: u32 = 2;
 
-/// Memory for sources that were read and are yet to be settled, in bytes; the others are read again from the disk.
-const KEPT: usize = 16 << 20;
+/// Memory for sources that were read and are yet to be settled, in bytes. If they are more, all of them are read again from the
+/// disk: they are so many then that a part of them would save little time.
+const KEPT: usize = 64 << 20;
 
 /// Files that are waited for at once.
 const SYNCS: usize = 8;
@@ -52,7 +53,7 @@ struct Taken {
     length: u64,
     /// Their places in the spool.
     sources: Sources,
-    /// As many of them as there is memory for, so that they need not be read again.
+    /// All of them, so that they need not be read again, while there is memory for that.
     kept: HashMap<String, Source>,
     /// The memory that these take, about.
     footprint: usize,
@@ -276,9 +277,13 @@ impl Writer {
             return Ok(());
         }
         taken.sources.insert(source.path.clone(), known);
-        if taken.footprint.saturating_add(footprint) <= KEPT {
-            taken.footprint += footprint;
+        taken.footprint = taken.footprint.saturating_add(footprint);
+        if taken.footprint <= KEPT {
             taken.kept.insert(source.path.clone(), source);
+        } else {
+            let kept = std::mem::take(&mut taken.kept);
+            drop(taken);
+            drop(kept);
         }
         Ok(())
     }
