@@ -303,7 +303,8 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn number(&mut self) -> Result<Number, Error> {
-        let Some((number, length)) = short_number(&self.bytes[self.at..]) else { return self.long_number() };
+        let rest = &self.bytes[self.at..];
+        let Some((number, length)) = usual_number(rest).or_else(|| short_number(rest)) else { return self.long_number() };
         self.at += length;
         Ok(number)
     }
@@ -322,13 +323,71 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// A number as nearly all are, of at most 15 digits with or without a point, and how many bytes it has: what [`short_number`]
+/// gives, eight digits at a step.
+#[inline]
+fn usual_number(text: &[u8]) -> Option<(Number, usize)> {
+    const MOST: usize = 15;
+    let is_end = |at: usize| matches!(text.get(at), Some(b',' | b'}' | b']'));
+    let (whole, length) = digits(text)?;
+    if length == 0 || length > MOST {
+        return None;
+    }
+    if is_end(length) {
+        return Some((Number::Integer(whole), length));
+    }
+    let [b'.', rest @ ..] = text.get(length..)? else { return None };
+    let (fraction, places) = digits(rest)?;
+    let end = length + 1 + places;
+    if length + places > MOST || !is_end(end) {
+        return None;
+    }
+    let power = POWERS.get(places)?;
+    // Exact: none of them has more digits than a floating point number.
+    Some((Number::Float((whole as f64 * power + fraction as f64) / power), end))
+}
+
+/// The value of the digits that a text begins with, and how many they are, if that are less than 16 and eight bytes can be read
+/// at each step.
+#[inline]
+fn digits(text: &[u8]) -> Option<(i64, usize)> {
+    const TENS: [i64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+    let (first, count) = eight_digits(*text.first_chunk()?);
+    if count < 8 {
+        return Some((first, count));
+    }
+    let (second, more) = eight_digits(*text.get(8..)?.first_chunk()?);
+    Some((first * TENS.get(more)? + second, 8 + more))
+}
+
+/// The value of the digits that eight bytes begin with, and how many they are.
+#[inline]
+fn eight_digits(bytes: [u8; 8]) -> (i64, usize) {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let values = u64::from_le_bytes(bytes) ^ (EACH * 0x30);
+    // What is no digit has a high bit, as it is or when 6 are added. A carry goes to bytes behind it.
+    let others = (values | values.wrapping_add(EACH * 6)) & (EACH * 0xF0);
+    let count = others.trailing_zeros() / 8;
+    if count == 0 {
+        return (0, 0);
+    }
+    // The first digit is in the lowest byte: zeros come before it, and what stands behind the digits leaves.
+    let values = values << (64 - 8 * count);
+    // Neighbours together: numbers of two digits, of four, of eight.
+    let values = (values.wrapping_mul(10) + (values >> 8)) & 0x00FF_00FF_00FF_00FF;
+    let values = (values.wrapping_mul(100) + (values >> 16)) & 0x0000_FFFF_0000_FFFF;
+    let value = (values.wrapping_mul(10_000) + (values >> 32)) & 0xFFFF_FFFF;
+    (value.cast_signed(), count as usize)
+}
+
+/// These, and whole numbers below 2^53, are floating point numbers: their quotient is rounded once.
+const POWERS: [f64; 15] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14];
+
 /// A number as nearly all of logs are, and how many bytes it has: digits that fit 64 bits whatever they are, or a decimal
 /// fraction of so few that a division gives it exactly.
 #[inline]
 fn short_number(text: &[u8]) -> Option<(Number, usize)> {
     const MOST: usize = 18;
-    /// These, and whole numbers below 2^53, are floating point numbers: their quotient is rounded once.
-    const POWERS: [f64; 15] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14];
     let mut digits = 0;
     let mut length = 0;
     let mut point = None;
@@ -735,7 +794,13 @@ struct Typed<'r, 'a>(&'r mut Reader<'a>);
 impl<'a> Typed<'_, 'a> {
     /// The text of the object's `type`. The object stays unread.
     fn kind(&mut self) -> Result<Option<Cow<'a, str>>, Error> {
+        const USUAL: &[u8] = br#"{"type":""#;
         let start = self.0.at;
+        if self.0.bytes.get(start..).is_some_and(|it| it.starts_with(USUAL))
+            && let Some(kind) = Inside::of_short(self.0.bytes, start + USUAL.len()).and_then(Inside::ascii)
+        {
+            return Ok(Some(Cow::Borrowed(kind)));
+        }
         self.0.at += 1;
         let mut items = Items { reader: self.0, keys: None, close: b'}', first: true, done: false };
         let mut kind = None;
@@ -848,6 +913,35 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Whatever stands behind it.
+    #[test]
+    fn a_number_in_its_place_is_the_number_by_itself() {
+        let mut digits = 1_u64;
+        for round in 0..20_000_usize {
+            digits = digits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let mut text = format!("{digits:020}").split_off(round % 20);
+            if round % 3 > 0 {
+                text.insert(round / 5 % text.len(), ['.', 'x', '-', 'e', ' ', '/', ':', '\u{1}'][round / 3 % 8]);
+            }
+            for behind in [",\"text\"", "}}}}}}}}}}", "]", "", " ", "7", "e", "\u{fa}", "0.1,0.1,0.1"] {
+                let whole = format!("{text}{behind}");
+                if let Some(usual) = usual_number(whole.as_bytes()) {
+                    assert_eq!(told_of(Some(usual)), told_of(short_number(whole.as_bytes())), "{whole}");
+                }
+            }
+            let is_usual = usual_number(format!("{text},\"behind\"").as_bytes()).is_some();
+            assert!(is_usual || round % 3 > 0 || text.len() > 15, "{text}");
+        }
+        let usual = |it: &str| told_of(usual_number(it.as_bytes()));
+        assert_eq!(usual("0.000123,      "), Some(("Float(0.000123)".to_owned(), 8)));
+        assert_eq!(usual("1234567890.12345,        "), Some(("Float(1234567890.12345)".to_owned(), 16)));
+        assert_eq!(usual("200000}}}}"), Some(("Integer(200000)".to_owned(), 6)));
+    }
+
+    fn told_of(number: Option<(Number, usize)>) -> Option<(String, usize)> {
+        number.map(|(number, length)| (format!("{number:?}"), length))
     }
 
     #[test]

@@ -124,10 +124,13 @@ impl Packer {
         let mut list: Vec<&str> = Vec::new();
         let mut places: HashTable<(u64, u32)> = HashTable::new();
         let mut last = ("", 0);
-        self.present.clear();
-        self.keys.clear();
+        let mut is_listed = true;
+        let mut present = self.present.again();
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.clear();
+        keys.reserve(texts.size_hint().0);
         for text in texts {
-            self.present.push(text.is_some());
+            present.push(text.is_some());
             let Some(text) = text else { continue };
             if list.is_empty() || !is_same(last.0, text) {
                 let hash = hashes.hash_one(text);
@@ -135,20 +138,23 @@ impl Packer {
                 let key = if let Some((_, key)) = places.find(hash, is_it) {
                     *key
                 } else {
-                    let key = u32::try_from(list.len()).ok()?;
+                    #[expect(clippy::cast_possible_truncation, reason = "a row group has fewer rows than a u32 counts")]
+                    let key = list.len() as u32;
                     places.insert_unique(hash, (hash, key), |it| it.0);
                     bytes += text.len();
                     list.push(text);
                     key
                 };
                 last = (text, key);
-                if bytes > MOST_BYTES || list.len() > FEW && is_waste(list.len(), self.present.rows - 1) {
-                    return None;
+                is_listed = bytes <= MOST_BYTES && (list.len() <= FEW || !is_waste(list.len(), present.rows - 1));
+                if !is_listed {
+                    break;
                 }
             }
-            self.keys.push(last.1);
+            keys.push(last.1);
         }
-        (!list.is_empty() && !is_waste(list.len(), self.keys.len())).then_some(list)
+        (self.present, self.keys) = (present, keys);
+        (is_listed && !list.is_empty() && !is_waste(list.len(), self.keys.len())).then_some(list)
     }
 
     /// A column of whole numbers: where they are in a narrow range each once, and for each row the number of its number.
@@ -160,14 +166,18 @@ impl Packer {
         kind: &ParquetType,
         numbers: impl Iterator<Item = Option<T>>,
     ) -> PolarsResult<Pages> {
-        self.present.clear();
-        self.numbers.clear();
+        // In registers, not in `self`, while the rows are gone over; as below.
+        let mut present = self.present.again();
+        let mut found = std::mem::take(&mut self.numbers);
+        found.clear();
+        found.reserve(numbers.size_hint().0);
         for it in numbers {
-            self.present.push(it.is_some());
+            present.push(it.is_some());
             if let Some(it) = it {
-                self.numbers.push(it.into());
+                found.push(it.into());
             }
         }
+        (self.present, self.numbers) = (present, found);
         let least = self.numbers.iter().copied().min().unwrap_or(0);
         let most = self.numbers.iter().copied().max().unwrap_or(0);
         let written = |it: i64| T::try_from(it).ok().map(|it| it.to_le_bytes());
@@ -212,17 +222,18 @@ impl Packer {
     /// # Errors
     /// None that a log can cause.
     pub fn fractions(&mut self, kind: &ParquetType, fractions: impl Iterator<Item = Option<f64>>) -> PolarsResult<Pages> {
-        self.present.clear();
+        let mut present = self.present.again();
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         let mut is_ordered = true;
         for it in fractions {
-            self.present.push(it.is_some());
+            present.push(it.is_some());
             if let Some(it) = it {
                 is_ordered &= !it.is_nan();
                 (least, most) = (least.min(it), most.max(it));
                 self.values.extend_from_slice(&it.to_le_bytes());
             }
         }
+        self.present = present;
         // As the format asks for, a zero that is the least may be negative, and one that is the most positive.
         let least = if least == 0.0 { -0.0 } else { least };
         let most = if most == 0.0 { 0.0 } else { most };
@@ -235,10 +246,11 @@ impl Packer {
     /// # Errors
     /// None that a log can cause.
     pub fn flags(&mut self, kind: &ParquetType, flags: impl Iterator<Item = bool>) -> PolarsResult<Pages> {
-        self.present.clear();
+        let mut present = self.present.again();
         for it in flags {
-            self.present.push(it);
+            present.push(it);
         }
+        self.present = present;
         // They are written as levels are, without the length.
         let (rows, set) = (self.present.rows, self.present.values);
         self.values.extend_from_slice(self.present.bits());
@@ -362,12 +374,20 @@ impl Present {
         self.all(0);
     }
 
+    /// No rows, in the same memory.
+    fn again(&mut self) -> Self {
+        let mut present = std::mem::take(self);
+        present.clear();
+        present
+    }
+
     /// Makes it that many rows that all have a value.
     fn all(&mut self, rows: usize) {
         self.bits.clear();
         (self.word, self.rows, self.values) = (0, rows, rows);
     }
 
+    #[inline]
     fn push(&mut self, is_present: bool) {
         self.word |= u64::from(is_present) << (self.rows % 64);
         self.rows += 1;

@@ -219,9 +219,21 @@ pub struct Members<'a> {
     at: usize,
 }
 
+// What stands before a value is known where it is asked for: compared there, it is a word or two.
+#[expect(clippy::inline_always, reason = "as a call it is compared byte by byte")]
 impl<'a> Members<'a> {
     const fn new(object: &'a [u8]) -> Self {
         Self { object, at: 0 }
+    }
+
+    /// Those of the object that begins at `at`.
+    pub const fn of_object_at(object: &'a [u8], at: usize) -> Self {
+        Self { object, at }
+    }
+
+    /// Where the next of them begins.
+    pub const fn place(&self) -> usize {
+        self.at
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -229,20 +241,20 @@ impl<'a> Members<'a> {
     }
 
     /// The place behind these bytes, if they come next.
-    #[inline]
+    #[inline(always)]
     fn behind(&self, bytes: &str) -> Option<usize> {
         self.rest().starts_with(bytes.as_bytes()).then_some(self.at + bytes.len())
     }
 
     /// Goes over these bytes.
-    #[inline]
+    #[inline(always)]
     pub fn pass(&mut self, bytes: &str) -> Option<()> {
         self.at = self.behind(bytes)?;
         Some(())
     }
 
     /// The count behind these bytes, if it is a whole number.
-    #[inline]
+    #[inline(always)]
     pub fn count(&mut self, before: &str) -> Option<Count> {
         let mut end = self.behind(before)?;
         let json::Number::Integer(number) = json::number_at(self.object, &mut end)? else { return None };
@@ -251,7 +263,7 @@ impl<'a> Members<'a> {
     }
 
     /// The number behind these bytes.
-    #[inline]
+    #[inline(always)]
     pub fn number(&mut self, before: &str) -> Option<Number> {
         let mut end = self.behind(before)?;
         let number = json::number_at(self.object, &mut end)?;
@@ -260,6 +272,40 @@ impl<'a> Members<'a> {
             json::Number::Integer(number) => number as f64,
             json::Number::Float(number) => number,
         })))
+    }
+
+    /// The value behind these bytes, as it stands.
+    #[inline(always)]
+    pub fn raw(&mut self, before: &str) -> Option<Raw<'a>> {
+        let start = self.behind(before)?;
+        self.value_at(start)
+    }
+
+    fn value_at(&mut self, start: usize) -> Option<Raw<'a>> {
+        // White space is no part of it.
+        self.object.get(start).filter(|it| **it > b' ')?;
+        self.at = json::value_end(self.object, start).ok()?;
+        self.object.get(start..self.at).map(Raw)
+    }
+
+    /// Goes over the members that are left, and the bracket behind them; none if one of them has one of these names.
+    pub fn end_without(&mut self, names: &[&str]) -> Option<()> {
+        loop {
+            match self.rest() {
+                [b'}', ..] => {
+                    self.at += 1;
+                    return Some(());
+                }
+                [b',', b'"', ..] => {}
+                _ => return None,
+            }
+            let Raw([b'"', name @ .., b'"']) = self.value_at(self.at + 1)? else { return None };
+            if name.contains(&b'\\') || names.iter().any(|it| it.as_bytes() == name) {
+                return None;
+            }
+            self.pass(":")?;
+            self.at = json::value_end(self.object, self.at).ok()?;
+        }
     }
 
     /// The text behind these bytes, if it is short and plain; they end with its quote.

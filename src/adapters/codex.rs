@@ -13,7 +13,7 @@ use crate::session::{Identity, Operation, Tokens};
 use crate::text::Word;
 use crate::time::Time;
 use crate::tools;
-use crate::wire::{Count, Flag, InOrder, Members, Text, Usual};
+use crate::wire::{Count, Flag, InOrder, Maybe, Members, Text, Usual};
 
 /// Usage as OpenAI counts it: what was cached is in the input, reasoning is in the output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -64,6 +64,18 @@ impl InOrder<'_> for Usage {
         };
         members.count(r#","total_tokens":"#)?;
         Some(usage)
+    }
+}
+
+impl InOrder<'_> for Info {
+    fn in_order(members: &mut Members<'_>) -> Option<Self> {
+        members.pass(r#"{"total_token_usage":"#)?;
+        let total = Usage::in_order(members)?;
+        members.pass(r#"},"last_token_usage":"#)?;
+        let last = Usage::in_order(members)?;
+        let model_context_window = members.count(r#"},"model_context_window":"#)?;
+        let usual = |it| Usual(Maybe::Present(it));
+        Some(Self { total_token_usage: usual(total), last_token_usage: usual(last), model_context_window })
     }
 }
 

@@ -25,7 +25,7 @@ use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, 
 use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::tools;
-use crate::wire::{Content, Count, Flag, LateText, Maybe, Number, Pairs, Text, When, by_type};
+use crate::wire::{Content, Count, Flag, InOrder as _, LateText, Maybe, Members, Number, Pairs, Text, When, by_type};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "codex-rollout",
@@ -87,11 +87,60 @@ fn envelope(line: &[u8]) -> Option<Record<'_>> {
     let kind = word(rest)?;
     let rest = rest.get(kind.len()..)?.strip_prefix(br#"","payload":"#)?;
     let mut end = line.len() - rest.len();
-    let payload = json::value_at(line, &mut end).ok()?;
+    let mut members = Members::of_object_at(line, end);
+    let payload = match usual_payload(&mut members) {
+        Some(payload) => {
+            end = members.place();
+            payload
+        }
+        None => json::value_at(line, &mut end).ok()?,
+    };
     if line.get(end..) != Some(b"}") {
         return None;
     }
     Some(Record { timestamp: When(Time::parse(time)), kind: Text(Some(kind.into())), payload, ..Record::default() })
+}
+
+/// A payload of the types that most are of, if it has the members that Codex gives them in its order. Others may stand behind these,
+/// but none that is asked for.
+fn usual_payload<'a>(members: &mut Members<'a>) -> Option<Payload<'a>> {
+    match members.word(r#"{"type":""#)?.as_str() {
+        "function_call_output" => {
+            let call_id = members.word(r#","call_id":""#)?;
+            let output = members.raw(r#","output":"#)?;
+            members.end_without(&["type", "call_id", "output"])?;
+            Some(Payload::CallOutput(CallOutput { call_id, output }))
+        }
+        "function_call" => {
+            let id = members.word(r#","id":""#).unwrap_or_default();
+            let name = members.word(r#","name":""#)?;
+            let arguments = members.raw(r#","arguments":"#)?;
+            let call_id = members.word(r#","call_id":""#)?;
+            let names = ["type", "id", "call_id", "name", "namespace", "arguments", "input", "action"];
+            members.end_without(&names)?;
+            Some(Payload::FunctionCall(Call { id, call_id, name, arguments, ..Call::default() }))
+        }
+        "token_count" => {
+            members.pass(r#","info":"#)?;
+            let info = Info::in_order(members)?;
+            members.pass("}")?;
+            members.end_without(&["type", "info"])?;
+            Some(Payload::TokenCount(TokenCount { info }))
+        }
+        "message" => {
+            members.word(r#","id":""#);
+            let role = members.word(r#","role":""#)?;
+            let content = members.raw(r#","content":"#)?;
+            members.end_without(&["type", "role", "content"])?;
+            Some(Payload::Message(Message { role, content }))
+        }
+        "agent_message" => {
+            let message = members.raw(r#","message":"#).filter(|it| it.0.starts_with(b"\""))?;
+            members.end_without(&["type", "message", "codex_error_info"])?;
+            Some(Payload::AgentMessage(Said { message: LateText::of(message), ..Said::default() }))
+        }
+        _ => None,
+    }
 }
 
 by_type! {
@@ -814,7 +863,7 @@ impl Thread {
         let text = if is_list || end.is_some() { Cow::Borrowed("") } else { head_of_output(item.output) };
         let own: Output = if text.starts_with('{') { Raw(text.as_bytes()).read() } else { Output::default() };
         end = end
-            .or_else(|| end_of_shell(tools::lines(&text)).0)
+            .or_else(|| end_of_shell(tools::lines(&text).map(str::as_bytes)).0)
             .or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
         let status = match &end {
             // An event has told already.
@@ -972,15 +1021,15 @@ fn end_in_head(output: Raw<'_>) -> Option<ShellEnd> {
     if is_whole { end } else { whole_head(output, HEAD_BYTES)?.1 }
 }
 
-/// The first lines of a text as it stands in the log, no more than a client puts there, as far as they have no other escape than
-/// that of their end.
-fn plain_lines(text: &[u8]) -> impl Iterator<Item = &str> {
+/// The first lines of a text as it stands in the log, no more than a client puts there, as far as they are ASCII and have no other
+/// escape than that of their end.
+fn plain_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let text = text.strip_prefix(b"\"").filter(|it| !it.starts_with(b"{")).unwrap_or_default();
     let mut rest = text.get(..HEAD_BYTES).unwrap_or(text);
     let next = move || {
         let (line, behind) = rest.split_at_checked(scan::backslash(rest)?)?;
         rest = behind.strip_prefix(b"\\n")?;
-        std::str::from_utf8(line).ok()
+        line.is_ascii().then_some(line)
     };
     std::iter::from_fn(next).take(HEAD)
 }
@@ -989,16 +1038,16 @@ fn plain_lines(text: &[u8]) -> impl Iterator<Item = &str> {
 /// of how the command ended.
 fn whole_head(output: Raw<'_>, length: usize) -> Option<(Cow<'_, str>, Option<ShellEnd>)> {
     let head = output.head(length);
-    let (end, is_whole) = end_of_shell(tools::lines(&head));
+    let (end, is_whole) = end_of_shell(tools::lines(&head).map(str::as_bytes));
     (is_whole && !head.starts_with('{')).then_some((head, end))
 }
 
 /// How a command ended, as the lines say that a client puts before its output, and whether these are all: the last line of a
 /// text that was cut may not be.
-fn end_of_shell<'a>(lines: impl Iterator<Item = &'a str>) -> (Option<ShellEnd>, bool) {
+fn end_of_shell<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (Option<ShellEnd>, bool) {
     let mut end = None;
     for (number, line) in lines.enumerate() {
-        if number == HEAD || line.starts_with("Output:") {
+        if number == HEAD || line.starts_with(b"Output:") {
             return (end, true);
         }
         end = end.or_else(|| end_in_line(line));
@@ -1006,11 +1055,12 @@ fn end_of_shell<'a>(lines: impl Iterator<Item = &'a str>) -> (Option<ShellEnd>, 
     (end, false)
 }
 
-fn end_in_line(line: &str) -> Option<ShellEnd> {
-    if let Some(code) = line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: ")) {
-        return code.trim().parse().ok().map(ShellEnd::Exited);
+fn end_in_line(line: &[u8]) -> Option<ShellEnd> {
+    let text = |it| std::str::from_utf8(it).ok().map(str::trim);
+    if let Some(code) = line.strip_prefix(b"Process exited with code ").or_else(|| line.strip_prefix(b"Exit code: ")) {
+        return text(code)?.parse().ok().map(ShellEnd::Exited);
     }
-    line.strip_prefix("Process running with session ID ").map(|it| ShellEnd::Runs(it.trim().to_owned()))
+    text(line.strip_prefix(b"Process running with session ID ")?).map(|it| ShellEnd::Runs(it.to_owned()))
 }
 
 /// Longer texts only quote one.
@@ -1077,6 +1127,59 @@ mod tests {
             ("agent_message\"", "message\",,"),
         ] {
             read(&&*record.replacen(from, to, 1));
+        }
+    }
+
+    /// What is read by the order of its members is what is read by their keys, whatever is changed in it.
+    #[test]
+    fn payloads_are_read_in_order_as_by_their_keys() {
+        let usage = r#"{"input_tokens":30,"cached_input_tokens":20,"output_tokens":10,"reasoning_output_tokens":5,"total_tokens":40}"#;
+        let count = format!(
+            r#"{{"type":"token_count","info":{{"total_token_usage":{usage},"last_token_usage":{usage},"model_context_window":258400}},"rate_limits":{{"primary":null}}}}"#
+        );
+        let told = |it: Result<Payload<'_>, json::Error>| it.map(|it| format!("{it:?}")).map_err(|_| "no record");
+        for usual in [
+            r#"{"type":"function_call","name":"shell","arguments":"{\"cmd\":\"ls\"}","call_id":"call_1"}"#,
+            r#"{"type":"function_call","id":"fc_1","name":"shell","arguments":"{}","call_id":"call_1","metadata":{"turn_id":"t"}}"#,
+            r#"{"type":"function_call_output","call_id":"call_1","output":"x\n\"y\"","internal_chat_message_metadata_passthrough":{"turn_id":"t"}}"#,
+            r#"{"type":"message","id":"msg_1","role":"user","content":[{"type":"input_text","text":"a"}],"phase":"final"}"#,
+            r#"{"type":"message","role":"user","content":[]}"#,
+            r#"{"type":"agent_message","message":"done","phase":null}"#,
+            &count,
+        ] {
+            let read = |payload: &str| {
+                let mut members = Members::of_object_at(payload.as_bytes(), 0);
+                let found = usual_payload(&mut members);
+                let end = json::value_end(payload.as_bytes(), 0).ok();
+                assert!(found.is_none() || Some(members.place()) == end, "{payload}");
+                let by_keys = json::from_slice::<Payload<'_>>(payload.get(..end.unwrap_or(0)).unwrap_or_default().as_bytes());
+                // A repeated key is read otherwise, when the whole record is.
+                if let Some(found) = found {
+                    assert_eq!(told(Ok(found)), told(by_keys), "{payload}");
+                    return true;
+                }
+                false
+            };
+            assert!(read(usual), "{usual}");
+            assert!(read(&format!("{usual},1")), "{usual}");
+            for cut in 0..usual.len() {
+                read(&usual[..cut]);
+                // One byte left out, another in its place, and one more.
+                for other in ["", " ", "\"", "\\", "{", "}", "[", "]", ",", ":", "0", "e", "\u{e9}", "\u{1}"] {
+                    read(&format!("{}{other}{}", &usual[..cut], &usual[cut + 1..]));
+                    read(&format!("{}{other}{}", &usual[..cut], &usual[cut..]));
+                }
+            }
+            let names = ["type", "id", "name", "arguments", "call_id", "output", "role", "content", "message", "info", "input", "x"];
+            for name in names {
+                for value in ["\"y\"", "null", "{}", "[7]", "0.5"] {
+                    let member = format!("\"{name}\":{value}");
+                    read(&usual.replacen('{', &format!("{{{member},"), 1));
+                    read(&format!("{},{member}}}", &usual[..usual.len() - 1]));
+                    read(&format!("{},{member} }}", &usual[..usual.len() - 1]));
+                    read(&usual.replace(&format!("\"{name}\":\""), &format!("\"{name}\":{value},\"x\":\"")));
+                }
+            }
         }
     }
 
@@ -1159,7 +1262,7 @@ mod tests {
             (r#""{\"output\":\"\"}""#, None),
             (r#""Exit code: 0""#, None),
             (r#""1\n2\n3\n4\n5\n6\n7\n8\nOutput:\n""#, None),
-            ("\"Exit \u{fffd}\\nOutput:\\n\"", Some("")),
+            ("\"Exit \u{fffd}\\nOutput:\\n\"", None),
             (r"[]", None),
             ("\"", None),
         ] {
