@@ -304,7 +304,9 @@ impl<'a> Reader<'a> {
     #[inline]
     fn number(&mut self) -> Result<Number, Error> {
         let rest = &self.bytes[self.at..];
-        let Some((number, length)) = usual_number(rest).or_else(|| short_number(rest)) else { return self.long_number() };
+        let Some((number, length)) = usual_number(rest).or_else(|| short_number(rest)) else {
+            return self.long_number();
+        };
         self.at += length;
         Ok(number)
     }

@@ -20,8 +20,8 @@ use polars_parquet::parquet::schema::types::PrimitiveType;
 use polars_parquet::parquet::statistics::ParquetStatistics;
 use polars_parquet::parquet::types::NativeType;
 use polars_parquet::write::{
-    CompressedPage, CompressionOptions, ParquetType, StatisticsOptions, Version, WriteOptions, array_to_columns, compress,
-    get_dtype_encoding,
+    CompressedPage, CompressionOptions, ParquetType, StatisticsOptions, Version, WriteOptions, array_to_columns,
+    compress, get_dtype_encoding,
 };
 
 /// The pages of one column of some rows.
@@ -134,7 +134,8 @@ impl Packer {
             let Some(text) = text else { continue };
             if list.is_empty() || !is_same(last.0, text) {
                 let hash = hashes.hash_one(text);
-                let is_it = |it: &(u64, u32)| it.0 == hash && list.get(it.1 as usize).is_some_and(|it| is_same(it, text));
+                let is_it =
+                    |it: &(u64, u32)| it.0 == hash && list.get(it.1 as usize).is_some_and(|it| is_same(it, text));
                 let key = if let Some((_, key)) = places.find(hash, is_it) {
                     *key
                 } else {
@@ -221,7 +222,11 @@ impl Packer {
     ///
     /// # Errors
     /// None that a log can cause.
-    pub fn fractions(&mut self, kind: &ParquetType, fractions: impl Iterator<Item = Option<f64>>) -> PolarsResult<Pages> {
+    pub fn fractions(
+        &mut self,
+        kind: &ParquetType,
+        fractions: impl Iterator<Item = Option<f64>>,
+    ) -> PolarsResult<Pages> {
         let mut present = self.present.again();
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         let mut is_ordered = true;

@@ -234,7 +234,12 @@ mod tests {
         std::fs::write(&path, &file).unwrap();
         let found = |filter: Expr| {
             let path = PlRefPath::try_from_path(&path).unwrap();
-            LazyFrame::scan_parquet(path, ScanArgsParquet::default()).unwrap().filter(filter).collect().unwrap().height()
+            LazyFrame::scan_parquet(path, ScanArgsParquet::default())
+                .unwrap()
+                .filter(filter)
+                .collect()
+                .unwrap()
+                .height()
         };
         assert_eq!(found(col("text").eq(lit("ä"))), 1);
         assert_eq!(found(col("text").eq(lit("a"))), 1);

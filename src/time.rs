@@ -206,7 +206,8 @@ mod tests {
                     assert_eq!(read, known, "{text}");
                 }
                 let usual = USUAL.as_bytes()[place];
-                let has_form = byte == usual || byte.is_ascii_digit() && usual.is_ascii_digit() && text.starts_with("20");
+                let has_form =
+                    byte == usual || byte.is_ascii_digit() && usual.is_ascii_digit() && text.starts_with("20");
                 // A leap second is left to the parser.
                 assert_eq!(read.is_some(), has_form && known.is_some() && &text[17..19] != "60", "{text}");
             }

@@ -13,7 +13,7 @@ use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::json::{self, Raw};
-use crate::scan::Inside;
+use crate::scan::{Inside, Level};
 use crate::time::Time;
 
 /// Counts beyond this are no token counts, sizes or durations of one session but a broken writer.
@@ -274,38 +274,35 @@ impl<'a> Members<'a> {
         })))
     }
 
-    /// The value behind these bytes, as it stands.
+    /// All of an object, with its closing bracket.
+    pub fn object<T: InOrder<'a>>(&mut self) -> Option<T> {
+        let object = T::in_order(self)?;
+        self.pass("}")?;
+        Some(object)
+    }
+
+    /// The value behind these bytes.
     #[inline(always)]
-    pub fn raw(&mut self, before: &str) -> Option<Raw<'a>> {
-        let start = self.behind(before)?;
-        self.value_at(start)
+    pub fn value<T: Deserialize<'a>>(&mut self, before: &str) -> Option<T> {
+        let mut end = self.behind(before)?;
+        let value = json::value_at(self.object, &mut end).ok()?;
+        self.at = end;
+        Some(value)
     }
 
-    fn value_at(&mut self, start: usize) -> Option<Raw<'a>> {
-        // White space is no part of it.
-        self.object.get(start).filter(|it| **it > b' ')?;
-        self.at = json::value_end(self.object, start).ok()?;
-        self.object.get(start..self.at).map(Raw)
-    }
-
-    /// Goes over the members that are left, and the bracket behind them; none if one of them has one of these names.
-    pub fn end_without(&mut self, names: &[&str]) -> Option<()> {
-        loop {
-            match self.rest() {
-                [b'}', ..] => {
-                    self.at += 1;
-                    return Some(());
-                }
-                [b',', b'"', ..] => {}
-                _ => return None,
-            }
-            let Raw([b'"', name @ .., b'"']) = self.value_at(self.at + 1)? else { return None };
-            if name.contains(&b'\\') || names.iter().any(|it| it.as_bytes() == name) {
+    /// Goes over the members that are left; none if one of them has one of these names.
+    pub fn others(&mut self, names: &[&str]) -> Option<()> {
+        while let [b',', b'"', ..] = self.rest() {
+            let start = self.at + 2;
+            let name = Inside::find(Level::best(), self.object, start).filter(|it| !it.has_escapes)?.bytes();
+            if names.iter().any(|it| it.as_bytes() == name) {
                 return None;
             }
+            self.at = start + name.len() + 1;
             self.pass(":")?;
             self.at = json::value_end(self.object, self.at).ok()?;
         }
+        Some(())
     }
 
     /// The text behind these bytes, if it is short and plain; they end with its quote.
@@ -353,6 +350,35 @@ pub(crate) fn check_order<T: InOrder<'static> + fmt::Debug + Deserialize<'static
             "{object}"
         );
     }
+}
+
+/// A record and what becomes of it by small changes: bytes that are left out, are others, or are one more; members of these names
+/// with values of any type before, behind and in place of its own.
+#[cfg(test)]
+pub(crate) fn changes_of(usual: &str, names: &[&str]) -> Vec<String> {
+    let mut changes = vec![usual.to_owned(), format!("{usual},1"), format!("{usual} "), format!(" {usual}")];
+    for (at, _) in usual.char_indices() {
+        changes.push(usual[..at].to_owned());
+        for other in ["", " ", "\"", "\\", "{", "}", "[", "]", ",", ":", "0", "e", "\u{e9}", "\u{1}"] {
+            changes.push(format!("{}{other}{}", &usual[..at], &usual[at + 1..]));
+            changes.push(format!("{}{other}{}", &usual[..at], &usual[at..]));
+        }
+    }
+    for (name, value) in names.iter().flat_map(|name| {
+        let values = ["\"y\"", "\"\\n\"", "null", "true", "{}", "[7]", "0.5", "-3", "\""];
+        values.into_iter().map(move |value| (name, value))
+    }) {
+        let member = format!("\"{name}\":{value}");
+        for (at, _) in usual.match_indices('{') {
+            changes.push(format!("{}{{{member},{}", &usual[..at], &usual[at + 1..]));
+        }
+        for (at, _) in usual.match_indices('}') {
+            changes.push(format!("{},{member}{}", &usual[..at], &usual[at..]));
+            changes.push(format!("{},{member} {}", &usual[..at], &usual[at..]));
+        }
+        changes.push(usual.replace(&format!("\"{name}\":"), &format!("{member},\"x\":")));
+    }
+    changes
 }
 
 /// An object with free keys, in their order.

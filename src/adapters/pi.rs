@@ -53,6 +53,52 @@ pub(super) struct Message<'a> {
     is_error: Flag,
 }
 
+/// A response, or a tool's result, with the members that pi gives it in its order. Others may stand behind these, but none that is
+/// asked for.
+impl<'a> InOrder<'a> for Message<'a> {
+    fn in_order(members: &mut Members<'a>) -> Option<Self> {
+        let mut message = Self { role: members.word(r#"{"role":""#)?, ..Self::default() };
+        match message.role.as_str() {
+            "assistant" => {
+                message.content = members.value(r#","content":"#)?;
+                let _: Raw<'_> = members.value(r#","api":"#)?;
+                message.provider = members.value(r#","provider":"#)?;
+                message.model = members.value(r#","model":"#)?;
+                members.pass(r#","usage":"#)?;
+                message.usage = Usual(Maybe::Present(Box::in_order(members)?));
+                message.stop_reason = members.value(r#"},"stopReason":"#)?;
+                message.timestamp = members.value(r#","timestamp":"#)?;
+                message.response_id = members.value(r#","responseId":"#).unwrap_or_default();
+            }
+            "toolResult" => {
+                message.tool_call_id = members.value(r#","toolCallId":"#)?;
+                let _: Raw<'_> = members.value(r#","toolName":"#)?;
+                message.content = members.value(r#","content":"#)?;
+                message.details = members.value(r#","details":"#).unwrap_or_default();
+                message.is_error = members.value(r#","isError":"#)?;
+                message.timestamp = members.value(r#","timestamp":"#)?;
+            }
+            _ => return None,
+        }
+        members.others(&[
+            "role",
+            "content",
+            "provider",
+            "model",
+            "responseId",
+            "usage",
+            "stopReason",
+            "errorMessage",
+            "timestamp",
+            "duration",
+            "toolCallId",
+            "details",
+            "isError",
+        ])?;
+        Some(message)
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Block<'a> {

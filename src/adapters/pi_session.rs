@@ -12,10 +12,10 @@ use super::sessions::Sessions;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::brief;
 use crate::health::Reason;
-use crate::json::Raw;
+use crate::json::{self, Raw};
 use crate::lines::Line;
 use crate::session::{EventKind, SessionResult, Shows};
-use crate::wire::{Count, Maybe, Text, When};
+use crate::wire::{Count, Maybe, Members, Text, When};
 
 pub(super) const PI: Adapter = Adapter {
     id: "pi-session",
@@ -105,6 +105,18 @@ struct Record<'a> {
     data: Raw<'a>,
 }
 
+/// A message that has the members that pi gives it, in its order.
+fn usual(line: &[u8]) -> Option<Record<'_>> {
+    let mut members = Members::of_object_at(line, 0);
+    let id = members.value(r#"{"type":"message","id":"#)?;
+    let _: Raw<'_> = members.value(r#","parentId":"#)?;
+    let timestamp = members.value(r#","timestamp":"#)?;
+    members.pass(r#","message":"#)?;
+    let message = members.object()?;
+    let is_all = line.get(members.place()..) == Some(b"}");
+    is_all.then(|| Record { kind: Text(Some("message".into())), id, timestamp, message, ..Record::default() })
+}
+
 /// The data of openclaw's `openclaw:prompt-error`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -123,6 +135,10 @@ impl Fold for Log {
 
     fn new(context: &Context) -> Self {
         Self { context: *context, sessions: Sessions::new() }
+    }
+
+    fn read(line: &[u8]) -> Result<Record<'_>, json::Error> {
+        usual(line).map_or_else(|| json::from_slice(line), Ok)
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -220,5 +236,50 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
             event.message = Some(brief(message));
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::changes_of;
+
+    /// What is read by the order of its members is what is read by their keys, whatever is changed in it.
+    #[test]
+    fn messages_are_read_in_order_as_by_their_keys() {
+        let response = r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-02T03:04:05.678Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"ls"}}],"api":"a","provider":"p","model":"m","usage":{"input":2,"output":7,"cacheRead":3,"cacheWrite":0,"totalTokens":12,"cost":{"input":0.01,"output":0.006900000000000001,"cacheRead":0,"cacheWrite":0,"total":0.02}},"stopReason":"stop","timestamp":1767323045678,"responseId":"r1","rawStopReason":"stop"}}"#;
+        let result = r#"{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-01-02T03:04:05.678Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"x\n\"y\""}],"details":{"diff":"+a","exitCode":1},"isError":false,"timestamp":1767323045678}}"#;
+        let names = [
+            "type",
+            "id",
+            "timestamp",
+            "message",
+            "role",
+            "content",
+            "provider",
+            "usage",
+            "details",
+            "isError",
+            "duration",
+            "errorMessage",
+            "stopReason",
+            "responseId",
+            "toolCallId",
+            "cwd",
+            "x",
+        ];
+        let plain = result.replace(r#""details":{"diff":"+a","exitCode":1},"#, "");
+        let bare = response.replace(r#","responseId":"r1","rawStopReason":"stop""#, "");
+        for record in [response, result, &plain, &bare] {
+            assert!(usual(record.as_bytes()).is_some(), "{record}");
+            let mut in_order = 0;
+            for record in changes_of(record, &names) {
+                let Some(found) = usual(record.as_bytes()) else { continue };
+                in_order += 1;
+                let by_keys = json::from_slice::<Record<'_>>(record.as_bytes()).map_err(|it| it.to_string());
+                assert_eq!(Ok(format!("{found:?}")), by_keys.map(|it| format!("{it:?}")), "{record}");
+            }
+            assert!(in_order > 100, "{in_order} {record}");
+        }
     }
 }
