@@ -1,8 +1,8 @@
 //! What happens behind the reader of a file: its content is hashed, and the memory of what was read is given back.
 
-use twox_hash::XxHash3_128;
-
+use crate::hash::Hash;
 use crate::log;
+use crate::scan::Level;
 
 /// So much of a file is in memory before some of it is given back.
 const WINDOW: usize = 16 << 20;
@@ -12,7 +12,7 @@ pub struct Behind<'a> {
     content: &'a [u8],
     /// Where the content is mapped, if it is.
     log: Option<&'a log::Content>,
-    hash: Option<XxHash3_128>,
+    hash: Hash,
     hashed: usize,
     given_back: usize,
     /// A length at which the hash is asked for as well, and the hash there.
@@ -31,8 +31,8 @@ pub struct Hashes {
 
 impl<'a> Behind<'a> {
     /// At the beginning. `mark` is a length at which the hash is asked for as well.
-    pub const fn new(content: &'a [u8], log: Option<&'a log::Content>, mark: Option<usize>) -> Self {
-        Self { content, log, hash: None, hashed: 0, given_back: 0, mark, at_mark: None }
+    pub fn new(content: &'a [u8], log: Option<&'a log::Content>, mark: Option<usize>) -> Self {
+        Self { content, log, hash: Hash::new(Level::best()), hashed: 0, given_back: 0, mark, at_mark: None }
     }
 
     /// All before `part` of the content was read.
@@ -55,34 +55,26 @@ impl<'a> Behind<'a> {
     fn hash_to(&mut self, end: usize) {
         if let Some(mark) = self.mark.filter(|it| self.hashed <= *it && *it <= end) {
             self.mark = None;
-            self.hash_on(mark);
-            self.at_mark = self.hash.as_ref().map(XxHash3_128::finish_128);
+            self.at_mark = self.content.get(..mark).map(|it| self.hash.clone().finish(it));
         }
-        self.hash_on(end);
-    }
-
-    fn hash_on(&mut self, end: usize) {
-        self.hash.get_or_insert_default().write(self.content.get(self.hashed..end).unwrap_or_default());
+        self.hash.advance(self.content.get(..end).unwrap_or_default());
         self.hashed = self.hashed.max(end);
     }
 
     /// The hashes, for which the rest of the content is read.
     pub fn finish(mut self) -> Hashes {
-        // Most files are so small that nobody told of them meanwhile.
-        if self.hash.is_none() && self.content.len() < WINDOW {
-            let at_mark = self.mark.and_then(|it| self.content.get(..it)).map(XxHash3_128::oneshot);
-            return Hashes { whole: XxHash3_128::oneshot(self.content), at_mark };
-        }
         for rest in self.content.get(self.hashed..).unwrap_or_default().chunks(WINDOW) {
             self.passed(rest);
         }
         self.hash_to(self.content.len());
-        Hashes { whole: self.hash.get_or_insert_default().finish_128(), at_mark: self.at_mark }
+        Hashes { whole: self.hash.finish(self.content), at_mark: self.at_mark }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use twox_hash::XxHash3_128;
+
     use super::*;
 
     #[test]

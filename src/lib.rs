@@ -54,6 +54,7 @@ pub mod errors;
 pub mod export;
 #[cfg(feature = "archive")]
 pub mod frames;
+mod hash;
 pub mod health;
 pub mod ingest;
 pub mod json;

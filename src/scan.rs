@@ -71,6 +71,14 @@ impl fmt::Display for Level {
 }
 
 #[cfg(target_arch = "x86_64")]
+impl Level {
+    /// Whether it is AVX2, or more.
+    pub(crate) const fn has_avx2(self) -> bool {
+        matches!(self.0, Kind::Avx2 | Kind::Avx512)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
 fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("pclmulqdq")
 }
