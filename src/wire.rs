@@ -212,6 +212,18 @@ impl<'a, T: InOrder<'a>> InOrder<'a> for Box<T> {
     }
 }
 
+/// A record, by the order of its members if that is the usual one.
+///
+/// # Errors
+/// When it is no record.
+pub fn read_in_order<'a, T: InOrder<'a> + Deserialize<'a>>(line: &'a [u8]) -> Result<T, json::Error> {
+    let mut members = Members::of_object_at(line, 0);
+    match members.object() {
+        Some(record) if members.rest().is_empty() => Ok(record),
+        _ => json::from_slice(line),
+    }
+}
+
 /// An object that is read in order, and how far.
 #[derive(Debug)]
 pub struct Members<'a> {
@@ -222,10 +234,6 @@ pub struct Members<'a> {
 // What stands before a value is known where it is asked for: compared there, it is a word or two.
 #[expect(clippy::inline_always, reason = "as a call it is compared byte by byte")]
 impl<'a> Members<'a> {
-    const fn new(object: &'a [u8]) -> Self {
-        Self { object, at: 0 }
-    }
-
     /// Those of the object that begins at `at`.
     pub const fn of_object_at(object: &'a [u8], at: usize) -> Self {
         Self { object, at }
@@ -290,12 +298,12 @@ impl<'a> Members<'a> {
         Some(value)
     }
 
-    /// Goes over the members that are left; none if one of them has one of these names.
-    pub fn others(&mut self, names: &[&str]) -> Option<()> {
+    /// Goes over the members that are left; none if one of them is a field of `T`, or has one of these names.
+    pub fn others<T: Deserialize<'a>>(&mut self, and: &[&str]) -> Option<()> {
         while let [b',', b'"', ..] = self.rest() {
             let start = self.at + 2;
             let name = Inside::find(Level::best(), self.object, start).filter(|it| !it.has_escapes)?.bytes();
-            if names.iter().any(|it| it.as_bytes() == name) {
+            if fields_of::<T>().iter().chain(and).any(|it| it.as_bytes() == name) {
                 return None;
             }
             self.at = start + name.len() + 1;
@@ -316,10 +324,42 @@ impl<'a> Members<'a> {
     }
 }
 
+/// The names of a structure's fields, as they stand in a log.
+fn fields_of<'a, T: Deserialize<'a>>() -> &'static [&'static str] {
+    struct Fields<'a>(&'a mut &'static [&'static str]);
+
+    impl<'de> Deserializer<'de> for Fields<'_> {
+        type Error = json::Error;
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, json::Error> {
+            Err(json::Error::Refused)
+        }
+
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            fields: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value, json::Error> {
+            *self.0 = fields;
+            self.deserialize_any(visitor)
+        }
+
+        serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct
+            newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+
+    let mut fields: &'static [&'static str] = &[];
+    let _ = T::deserialize(Fields(&mut fields));
+    fields
+}
+
 impl<'de, T: InOrder<'de> + Deserialize<'de>> Deserialize<'de> for Usual<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Raw::deserialize(deserializer)?;
-        let mut members = Members::new(raw.0);
+        let mut members = Members::of_object_at(raw.0, 0);
         match T::in_order(&mut members).filter(|_| members.rest() == b"}") {
             Some(part) => Ok(Self(Maybe::Present(part))),
             None => json::from_slice(raw.0).map(Self).map_err(D::Error::custom),
@@ -333,7 +373,7 @@ pub(crate) fn check_order<T: InOrder<'static> + fmt::Debug + Deserialize<'static
     usual: &'static str,
     changes: &[(&str, &str)],
 ) {
-    let mut members = Members::new(usual.as_bytes());
+    let mut members = Members::of_object_at(usual.as_bytes(), 0);
     assert!(T::in_order(&mut members).is_some() && members.rest() == b"}", "{usual}");
     let all =
         [("{", "{ "), ("}", ""), ("}", "}}"), (usual, "null"), (usual, "7"), (usual, "[]"), (usual, "{}"), ("", "")];
@@ -379,6 +419,28 @@ pub(crate) fn changes_of(usual: &str, names: &[&str]) -> Vec<String> {
         changes.push(usual.replace(&format!("\"{name}\":"), &format!("{member},\"x\":")));
     }
     changes
+}
+
+/// Fails unless a record and what becomes of it are read by their order as by their keys, where they are. Says how many are.
+#[cfg(test)]
+pub(crate) fn check_records_in_order<T: InOrder<'static> + fmt::Debug + Deserialize<'static>>(
+    usual: &str,
+    names: &[&str],
+) -> usize {
+    let in_order = |record: &'static str| {
+        let mut members = Members::of_object_at(record.as_bytes(), 0);
+        members.object::<T>().filter(|_| members.rest().is_empty())
+    };
+    assert!(in_order(usual.to_owned().leak()).is_some(), "{usual}");
+    let mut count = 0;
+    for record in changes_of(usual, names) {
+        let record: &'static str = record.leak();
+        let Some(found) = in_order(record) else { continue };
+        count += 1;
+        let by_keys = json::from_slice::<T>(record.as_bytes());
+        assert_eq!(Some(format!("{found:?}")), by_keys.ok().map(|it| format!("{it:?}")), "{record}");
+    }
+    count
 }
 
 /// An object with free keys, in their order.

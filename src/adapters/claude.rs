@@ -29,6 +29,26 @@ pub(super) struct Message<'a> {
     pub(super) usage: Usual<Box<Usage<'a>>>,
 }
 
+/// A response as the API gives it, or what the user or a tool says.
+impl<'a> InOrder<'a> for Message<'a> {
+    fn in_order(members: &mut Members<'a>) -> Option<Self> {
+        let mut message = Self::default();
+        if members.pass(r#"{"role":"user","#).is_some() {
+            message.content = members.value(r#""content":"#)?;
+        } else {
+            message.model = members.value(r#"{"model":"#)?;
+            message.id = members.value(r#","id":"#)?;
+            members.pass(r#","type":"message","role":"assistant","#)?;
+            message.content = members.value(r#""content":"#)?;
+            message.stop_reason = members.value(r#","stop_reason":"#)?;
+            let _: Raw<'_> = members.value(r#","stop_sequence":"#)?;
+            message.usage = members.value(r#","usage":"#)?;
+        }
+        members.others::<Self>(&[])?;
+        Some(message)
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Block<'a> {

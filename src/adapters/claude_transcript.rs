@@ -15,11 +15,11 @@ use super::sessions::Sessions;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
 use crate::builder::{brief, money};
 use crate::health::Reason;
-use crate::json::Raw;
+use crate::json::{self, Raw};
 use crate::lines::Line;
 use crate::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows, Status};
 use crate::text::{Shared, Word};
-use crate::wire::{Count, Flag, Maybe, Number, Text, When};
+use crate::wire::{Count, Flag, InOrder, Maybe, Members, Number, Text, When, read_in_order};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "claude-transcript",
@@ -101,6 +101,52 @@ struct Record<'a> {
     parent_tool_use_id: Text<'a>,
 }
 
+/// A record of a conversation with its members in the order in which Claude Code has written them: first where it belongs, then
+/// what it is, then what most kinds have. Versions leave members out and add others, among which there may be none that is asked
+/// for.
+impl<'a> InOrder<'a> for Record<'a> {
+    fn in_order(members: &mut Members<'a>) -> Option<Self> {
+        let mut record = Self::default();
+        let _: Raw<'_> = members.value(r#"{"parentUuid":"#)?;
+        record.is_sidechain = members.value(r#","isSidechain":"#)?;
+        let is_agent = members.pass(r#","agentId":"#).is_some();
+        if is_agent {
+            record.agent_id = members.value("")?;
+        }
+        let _: Raw<'_> = members.value(r#","userType":"#)?;
+        record.entrypoint = members.value(r#","entrypoint":"#).unwrap_or_default();
+        record.cwd = members.value(r#","cwd":"#)?;
+        record.session_id = members.value(r#","sessionId":"#)?;
+        record.version = members.value(r#","version":"#)?;
+        record.git_branch = members.value(r#","gitBranch":"#)?;
+        if !is_agent {
+            record.agent_id = members.value(r#","agentId":"#).unwrap_or_default();
+        }
+        let _: Option<Raw<'_>> = members.value(r#","slug":"#);
+        let is_response = members.pass(r#","message":"#).is_some();
+        if is_response {
+            record.message = members.object()?;
+            record.request_id = members.value(r#","requestId":"#)?;
+        }
+        record.kind = members.word(r#","type":""#)?;
+        if !is_response && members.pass(r#","message":"#).is_some() {
+            record.message = members.object()?;
+        } else if record.kind.as_str() == "progress" {
+            record.data = members.value(r#","data":"#)?;
+        }
+        record.is_meta = members.value(r#","isMeta":"#).unwrap_or_default();
+        let parent = members.value(r#","parentToolUseID":"#);
+        let _: Option<Raw<'_>> = members.value(r#","toolUseID":"#);
+        record.parent_tool_use_id = parent.or_else(|| members.value(r#","parentToolUseID":"#)).unwrap_or_default();
+        let uuid = members.value(r#","uuid":"#);
+        record.timestamp = members.value(r#","timestamp":"#).unwrap_or_default();
+        record.uuid = uuid.or_else(|| members.value(r#","uuid":"#)).unwrap_or_default();
+        record.tool_use_result = members.value(r#","toolUseResult":"#).unwrap_or_default();
+        members.others::<Self>(&[])?;
+        Some(record)
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct CompactMetadata<'a> {
@@ -169,6 +215,10 @@ impl Fold for Transcript {
 
     fn new(context: &Context) -> Self {
         Self { context: *context, sessions: Sessions::new() }
+    }
+
+    fn read(line: &[u8]) -> Result<Record<'_>, json::Error> {
+        read_in_order(line)
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -464,11 +514,13 @@ fn status(session: &SessionResult, ends_in_error: bool) -> Status {
 
 #[cfg(test)]
 mod tests {
+    use super::Record;
     use crate::adapters::{Hints, parse};
     use crate::builder::Content;
     use crate::costs::settled as settle;
     use crate::source::Source;
     use crate::tables::{Tables, Usage};
+    use crate::wire::check_records_in_order;
 
     fn settled(logs: &[&[String]]) -> Tables {
         let source = |(index, lines): (usize, &&[String])| Source {
@@ -523,5 +575,58 @@ mod tests {
         let lines = [response(1, "msg_1", "", ""), response(2, "msg_2", "", ""), response(1, "msg_1", "", cost)];
         let costs: Vec<_> = settled(&[&lines]).turns.iter().map(|it| it.money.reported).collect();
         assert_eq!(costs, [Some(0.25), None]);
+    }
+
+    /// What is read by the order of its members is what is read by their keys, whatever is changed in it.
+    #[test]
+    fn records_are_read_in_order_as_by_their_keys() {
+        let head = r#"{"parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/a","sessionId":"s1","version":"2.0.1","gitBranch":"b","slug":"c""#;
+        let usage = r#"{"input_tokens":1,"cache_creation_input_tokens":3,"cache_read_input_tokens":80,"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":3},"output_tokens":9,"service_tier":"standard"}"#;
+        let message = format!(
+            r#"{{"model":"m","id":"msg_1","type":"message","role":"assistant","content":[{{"type":"text","text":"a"}}],"stop_reason":null,"stop_sequence":null,"usage":{usage}}}"#
+        );
+        let end = r#""uuid":"u1","timestamp":"2026-01-02T03:04:05.678Z""#;
+        let content = r#"{"role":"user","content":[{"tool_use_id":"toolu_1","type":"tool_result","content":"x"}]}"#;
+        let records = [
+            format!(r#"{head},"message":{message},"requestId":"req_1","type":"assistant",{end}}}"#),
+            format!(r#"{head},"type":"user","message":{content},{end},"toolUseResult":{{"type":"text"}},"todos":[]}}"#),
+            format!(r#"{head},"type":"user","message":{{"role":"user","content":"hi"}},"isMeta":true,{end}}}"#),
+            format!(
+                r#"{head},"type":"progress","data":{{"type":"hook"}},"parentToolUseID":"toolu_1","toolUseID":"t","timestamp":"2026-01-02T03:04:05Z","uuid":"u1"}}"#
+            ),
+            format!(
+                r#"{head},"type":"progress","data":{{"type":"hook"}},"toolUseID":"t","parentToolUseID":"toolu_1",{end}}}"#
+            ),
+            format!(r#"{head},"type":"system","timestamp":"2026-01-02T03:04:05Z","uuid":"u1","durationMs":5}}"#)
+                .replace(r#""userType""#, r#""agentId":"a1","userType""#),
+            format!(r#"{head},"type":"system",{end}}}"#).replace(r#","slug""#, r#","agentId":"a1","slug""#),
+        ];
+        let names = [
+            "type",
+            "uuid",
+            "timestamp",
+            "sessionId",
+            "agentId",
+            "entrypoint",
+            "message",
+            "model",
+            "content",
+            "usage",
+            "stop_reason",
+            "requestId",
+            "subtype",
+            "isMeta",
+            "isApiErrorMessage",
+            "toolUseResult",
+            "costUSD",
+            "data",
+            "parentToolUseID",
+            "compactMetadata",
+            "x",
+        ];
+        for record in &records {
+            let in_order = check_records_in_order::<Record<'_>>(record, &names);
+            assert!(in_order > 100, "{in_order} {record}");
+        }
     }
 }

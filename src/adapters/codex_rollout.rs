@@ -109,7 +109,7 @@ impl<'a> InOrder<'a> for Payload<'a> {
             "function_call_output" => {
                 let call_id = members.value(r#","call_id":"#)?;
                 let output = members.value(r#","output":"#)?;
-                members.others(&["type", "call_id", "output"])?;
+                members.others::<CallOutput<'_>>(&["type"])?;
                 Some(Payload::CallOutput(CallOutput { call_id, output }))
             }
             "function_call" => {
@@ -117,27 +117,26 @@ impl<'a> InOrder<'a> for Payload<'a> {
                 let name = members.value(r#","name":"#)?;
                 let arguments = members.value(r#","arguments":"#)?;
                 let call_id = members.value(r#","call_id":"#)?;
-                let names = ["type", "id", "call_id", "name", "namespace", "arguments", "input", "action"];
-                members.others(&names)?;
+                members.others::<Call<'_>>(&["type"])?;
                 Some(Payload::FunctionCall(Call { id, call_id, name, arguments, ..Call::default() }))
             }
             "token_count" => {
                 members.pass(r#","info":"#)?;
                 let info = Info::in_order(members)?;
                 members.pass("}")?;
-                members.others(&["type", "info"])?;
+                members.others::<TokenCount>(&["type"])?;
                 Some(Payload::TokenCount(TokenCount { info }))
             }
             "message" => {
                 let _: Option<Raw<'_>> = members.value(r#","id":"#);
                 let role = members.word(r#","role":""#)?;
                 let content = members.value(r#","content":"#)?;
-                members.others(&["type", "role", "content"])?;
+                members.others::<Message<'_>>(&["type"])?;
                 Some(Payload::Message(Message { role, content }))
             }
             "agent_message" => {
                 let message = members.value(r#","message":"#)?;
-                members.others(&["type", "message", "codex_error_info"])?;
+                members.others::<Said<'_>>(&["type"])?;
                 Some(Payload::AgentMessage(Said { message, ..Said::default() }))
             }
             _ => None,

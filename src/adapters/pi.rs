@@ -80,21 +80,7 @@ impl<'a> InOrder<'a> for Message<'a> {
             }
             _ => return None,
         }
-        members.others(&[
-            "role",
-            "content",
-            "provider",
-            "model",
-            "responseId",
-            "usage",
-            "stopReason",
-            "errorMessage",
-            "timestamp",
-            "duration",
-            "toolCallId",
-            "details",
-            "isError",
-        ])?;
+        members.others::<Self>(&[])?;
         Some(message)
     }
 }

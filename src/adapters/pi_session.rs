@@ -15,7 +15,7 @@ use crate::health::Reason;
 use crate::json::{self, Raw};
 use crate::lines::Line;
 use crate::session::{EventKind, SessionResult, Shows};
-use crate::wire::{Count, Maybe, Members, Text, When};
+use crate::wire::{Count, InOrder, Maybe, Members, Text, When, read_in_order};
 
 pub(super) const PI: Adapter = Adapter {
     id: "pi-session",
@@ -105,16 +105,16 @@ struct Record<'a> {
     data: Raw<'a>,
 }
 
-/// A message that has the members that pi gives it, in its order.
-fn usual(line: &[u8]) -> Option<Record<'_>> {
-    let mut members = Members::of_object_at(line, 0);
-    let id = members.value(r#"{"type":"message","id":"#)?;
-    let _: Raw<'_> = members.value(r#","parentId":"#)?;
-    let timestamp = members.value(r#","timestamp":"#)?;
-    members.pass(r#","message":"#)?;
-    let message = members.object()?;
-    let is_all = line.get(members.place()..) == Some(b"}");
-    is_all.then(|| Record { kind: Text(Some("message".into())), id, timestamp, message, ..Record::default() })
+/// A message with the members that pi gives it, in its order.
+impl<'a> InOrder<'a> for Record<'a> {
+    fn in_order(members: &mut Members<'a>) -> Option<Self> {
+        let id = members.value(r#"{"type":"message","id":"#)?;
+        let _: Raw<'_> = members.value(r#","parentId":"#)?;
+        let timestamp = members.value(r#","timestamp":"#)?;
+        members.pass(r#","message":"#)?;
+        let message = members.object()?;
+        Some(Record { kind: Text(Some("message".into())), id, timestamp, message, ..Record::default() })
+    }
 }
 
 /// The data of openclaw's `openclaw:prompt-error`.
@@ -138,7 +138,7 @@ impl Fold for Log {
     }
 
     fn read(line: &[u8]) -> Result<Record<'_>, json::Error> {
-        usual(line).map_or_else(|| json::from_slice(line), Ok)
+        read_in_order(line)
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -242,7 +242,7 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::changes_of;
+    use crate::wire::check_records_in_order;
 
     /// What is read by the order of its members is what is read by their keys, whatever is changed in it.
     #[test]
@@ -271,14 +271,7 @@ mod tests {
         let plain = result.replace(r#""details":{"diff":"+a","exitCode":1},"#, "");
         let bare = response.replace(r#","responseId":"r1","rawStopReason":"stop""#, "");
         for record in [response, result, &plain, &bare] {
-            assert!(usual(record.as_bytes()).is_some(), "{record}");
-            let mut in_order = 0;
-            for record in changes_of(record, &names) {
-                let Some(found) = usual(record.as_bytes()) else { continue };
-                in_order += 1;
-                let by_keys = json::from_slice::<Record<'_>>(record.as_bytes()).map_err(|it| it.to_string());
-                assert_eq!(Ok(format!("{found:?}")), by_keys.map(|it| format!("{it:?}")), "{record}");
-            }
+            let in_order = check_records_in_order::<Record<'_>>(record, &names);
             assert!(in_order > 100, "{in_order} {record}");
         }
     }
