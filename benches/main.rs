@@ -116,11 +116,11 @@ fn pipeline(criterion: &mut Criterion) {
                 for table in agentlogs::frames::TABLES {
                     let schema = agentlogs::frames::schema_of(table);
                     let Ok(mut file) = agentlogs::parquet::Batched::new(std::io::sink(), &schema) else { continue };
-                    let take = |rows: &dyn agentlogs::parquet::Rows| {
+                    let take = |rows: &dyn agentlogs::parquet::RowSet| {
                         black_box(file.pack(rows)?);
                         Ok(())
                     };
-                    let _ = agentlogs::frames::rows(black_box(&tables), table, usize::MAX, take);
+                    let _ = agentlogs::frames::row_sets(black_box(&tables), table, usize::MAX, take);
                 }
             });
         });

@@ -8,7 +8,7 @@ use polars_parquet::write::ParquetType;
 use crate::errors::ErrorKind;
 use crate::health::Reject;
 use crate::pages::{Packer, Pages};
-use crate::parquet::Rows;
+use crate::parquet::RowSet;
 use crate::session::Operation;
 use crate::source::Source;
 use crate::tables::{CallRow, ChangeRow, EventRow, SessionRow, Tables, TurnRow};
@@ -87,18 +87,18 @@ impl<R> Get<R> {
 }
 
 /// Some rows of a table, of whatever type they are.
-trait Batch: Rows {
+trait Batch: RowSet {
     /// Their columns.
     fn arrays(&self) -> Vec<Box<dyn Array>>;
 }
 
 /// Rows with their columns.
-struct Of<'a, R> {
+struct Chunk<'a, R> {
     rows: &'a [R],
     fields: &'a [Field<R>],
 }
 
-impl<R> Rows for Of<'_, R> {
+impl<R> RowSet for Chunk<'_, R> {
     fn count(&self) -> usize {
         self.rows.len()
     }
@@ -108,7 +108,7 @@ impl<R> Rows for Of<'_, R> {
     }
 }
 
-impl<R> Batch for Of<'_, R> {
+impl<R> Batch for Chunk<'_, R> {
     fn arrays(&self) -> Vec<Box<dyn Array>> {
         self.fields.iter().map(|it| it.get.array(self.rows)).collect()
     }
@@ -439,11 +439,11 @@ pub fn frames(tables: &Tables) -> PolarsResult<Vec<(&'static str, DataFrame)>> {
 ///
 /// # Errors
 /// Those of `take`.
-pub fn rows(
+pub fn row_sets(
     tables: &Tables,
     table: &str,
     most: usize,
-    mut take: impl FnMut(&dyn Rows) -> PolarsResult<()>,
+    mut take: impl FnMut(&dyn RowSet) -> PolarsResult<()>,
 ) -> PolarsResult<()> {
     in_batches(tables, table, most, |it| take(it))
 }
@@ -464,11 +464,11 @@ fn in_batches(
         mut take: impl FnMut(&dyn Batch) -> PolarsResult<()>,
     ) -> PolarsResult<()> {
         if rows.is_empty() {
-            return take(&Of { rows: &[], fields });
+            return take(&Chunk { rows: &[], fields });
         }
         for rows in rows.chunks(most) {
             let rows: Vec<R> = rows.iter().map(&row).collect();
-            take(&Of { rows: &rows, fields })?;
+            take(&Chunk { rows: &rows, fields })?;
         }
         Ok(())
     }

@@ -215,6 +215,7 @@ pub fn read_into<'a>(
             unread
         })
         .collect();
+    log::drop_buffers();
     errors.extend(unread);
     Taken { sources: Vec::new(), read, unchanged, errors }
 }

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! discover   paths -> files, each once
-//! log        file -> bytes: mapped, read or decompressed   (mapped)
+//! log        file -> bytes: mapped, read or decompressed   (mapped; behind the reader: behind, hash)
 //! database   SQLite file -> lines: the rows of the tables that formats know
 //! lines      bytes -> numbered records
 //! adapters   records -> SessionResult, one file a format   (scan, json, wire, text, builder, tools, errors, time)
@@ -13,14 +13,14 @@
 //! costs      what the tables' rows cost: reported, or tokens times prices
 //! ingest     the pipeline itself                                (labels: what a path says; privacy)
 //! ---------- below here only with the feature `archive` (polars)
-//! frames     tables -> polars frames; the only place that spells column names
-//! archive    frames <-> parquet                                  (parquet: files that every engine reads)
+//! frames     tables -> polars frames, and rows of files; the only place that spells column names
+//! archive    tables <-> parquet                                  (parquet: files that every engine reads; pages)
 //! query, reports, compare, dashboard, export, render, chart, measure
 //! ```
 //!
 //! What is nowhere: adapters do no I/O and know neither clock nor environment nor polars; no format's name stands outside
-//! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `mapped` and `scan` only, and in
-//! the program's `allocator`.
+//! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `mapped`, `scan` and `hash` only,
+//! and in the program's `allocator`.
 
 // What input can reach must not end the program; tests may.
 #![cfg_attr(

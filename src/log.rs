@@ -10,8 +10,11 @@ use std::time::SystemTime;
 use crate::mapped::Mapped;
 
 /// Smaller files are read, into a buffer that the thread keeps: each page that is mapped, and taken away again, costs more than
-/// to copy it, and nothing that is done to the file matters then.
+/// to copy it.
 const MAP_FROM: u64 = 1 << 22;
+
+/// Buffers of all threads together, where these are many.
+const BUFFERS: u64 = 64 << 20;
 
 /// What is decompressed beyond this goes to a temporary file, which needs no memory.
 const IN_MEMORY: usize = 32 << 20;
@@ -75,6 +78,8 @@ pub struct Content {
     pub stored: u64,
     /// When it was last written, as it was opened.
     pub modified: Option<SystemTime>,
+    /// Whether there was less to read than that size.
+    is_cut: bool,
 }
 
 #[derive(Debug)]
@@ -86,7 +91,7 @@ enum Bytes {
 impl Content {
     /// Whether a part of the file was gone when it was read, so that what was read never stood there. To be asked last.
     pub fn is_damaged(&self) -> bool {
-        matches!(&self.bytes, Bytes::Mapped(map) if map.is_damaged())
+        self.is_cut || matches!(&self.bytes, Bytes::Mapped(map) if map.is_damaged())
     }
 
     /// What stands from one place to another was read: its memory is given back. It may be read again.
@@ -116,11 +121,20 @@ thread_local! {
 impl Drop for Content {
     fn drop(&mut self) {
         if let Bytes::Owned(bytes) = &mut self.bytes
-            && bytes.capacity() as u64 <= 2 * MAP_FROM
+            && bytes.capacity() as u64 <= map_from() + 1
         {
             BUFFER.set(std::mem::take(bytes));
         }
     }
+}
+
+fn map_from() -> u64 {
+    (BUFFERS / rayon::current_num_threads() as u64).clamp(1 << 17, MAP_FROM)
+}
+
+/// Gives back what threads keep for the next file. To be called when there is none.
+pub fn drop_buffers() {
+    rayon::broadcast(|_| drop(BUFFER.take()));
 }
 
 fn buffer() -> Vec<u8> {
@@ -139,20 +153,25 @@ pub fn open(path: &Path, limit: Limit) -> io::Result<Content> {
     let metadata = file.metadata()?;
     let stored = metadata.len();
     let map = match usize::try_from(stored) {
-        Ok(length) if stored >= MAP_FROM => Mapped::new(&file, length)?,
+        Ok(length) if stored >= map_from() => Mapped::new(&file, length)?,
         _ => None,
     };
-    let bytes = if let Some(map) = map {
-        Bytes::Mapped(map)
-    } else {
-        let mut bytes = buffer();
-        bytes.reserve_exact(usize::try_from(stored.min(MAP_FROM)).unwrap_or(0) + 1);
-        // What is appended meanwhile is for the next time. The size of a file of the kernel's own says nothing.
-        (&mut file).take(if stored > 0 { stored } else { u64::MAX }).read_to_end(&mut bytes)?;
-        Bytes::Owned(bytes)
+    let (bytes, is_cut) = match map {
+        Some(map) => (Bytes::Mapped(map), false),
+        None => read(&mut file, stored)?,
     };
-    let content = Content { bytes, compression: None, truncated: None, stored, modified: metadata.modified().ok() };
+    let content =
+        Content { bytes, compression: None, truncated: None, stored, modified: metadata.modified().ok(), is_cut };
     decompressed(content, limit)
+}
+
+/// Reads as much as a file held when it was opened, and says whether there was less.
+fn read(file: &mut File, stored: u64) -> io::Result<(Bytes, bool)> {
+    let mut bytes = buffer();
+    bytes.reserve_exact(usize::try_from(stored.min(MAP_FROM)).unwrap_or(0) + 1);
+    // What is appended meanwhile is for the next time. The size of a file of the kernel's own says nothing.
+    let read = file.take(if stored > 0 { stored } else { u64::MAX }).read_to_end(&mut bytes)?;
+    Ok((Bytes::Owned(bytes), (read as u64) < stored))
 }
 
 /// Reads a pipe or a device to its end, and decompresses it.
@@ -169,7 +188,14 @@ pub fn open_stream(path: &Path, limit: Limit) -> io::Result<Content> {
         return Err(too_much("gives", most));
     }
     decompressed(
-        Content { bytes: Bytes::Owned(bytes), compression: None, truncated: None, stored, modified: None },
+        Content {
+            bytes: Bytes::Owned(bytes),
+            compression: None,
+            truncated: None,
+            stored,
+            modified: None,
+            is_cut: false,
+        },
         limit,
     )
 }
@@ -210,7 +236,8 @@ fn decompressed(content: Content, limit: Limit) -> io::Result<Content> {
         return Err(io::Error::other(CUT));
     }
     let bytes = out.finish()?;
-    Ok(Content { bytes, compression: Some(compression), truncated, stored: content.stored, modified: content.modified })
+    let (stored, modified) = (content.stored, content.modified);
+    Ok(Content { bytes, compression: Some(compression), truncated, stored, modified, is_cut: false })
 }
 
 /// Why a file that was cut while it was read tells nothing.
@@ -287,6 +314,17 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
         file
+    }
+
+    #[test]
+    fn a_file_that_was_cut_while_it_was_read_says_so() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"{}\n").unwrap();
+        for (stored, is_shorter) in [(3, false), (2, false), (4, true)] {
+            file.rewind().unwrap();
+            let (Bytes::Owned(bytes), is_cut) = read(&mut file, stored).unwrap() else { panic!("a map") };
+            assert_eq!((bytes.len() as u64, is_cut), (stored.min(3), is_shorter));
+        }
     }
 
     fn written(bytes: &[u8]) -> Content {

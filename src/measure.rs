@@ -105,7 +105,7 @@ pub fn run(roots: &[std::path::PathBuf]) -> Run {
             // Nothing can fail: all types are known, and it goes nowhere.
             let Ok(mut file) = Batched::new(std::io::sink(), &frames::schema_of(table)) else { continue };
             let mut groups = Vec::new();
-            let _ = frames::rows(&tables, table, usize::MAX, |it| {
+            let _ = frames::row_sets(&tables, table, usize::MAX, |it| {
                 groups.push(file.pack(it)?);
                 Ok(())
             });

@@ -30,7 +30,7 @@ pub type Pages = Vec<CompressedPage>;
 /// Values of a page that is full, in bytes; its last value may make it longer.
 const FULL: usize = 1 << 20;
 
-/// Texts that are longer are not named as the least or the most of a page: the file would hold them three times.
+/// Texts that are longer are not named as the least or the most of a column: the file would hold them three times.
 const MOST_NAMED: usize = 256;
 
 /// Makes pages, in memory that it keeps from one to the next.
@@ -71,7 +71,7 @@ impl Packer {
     /// twice.
     ///
     /// # Errors
-    /// When a text is longer than Snappy takes, 4 GiB.
+    /// When a text is longer than Snappy takes, 4 GiB. (The file refuses a page from 2 GiB on.)
     pub fn texts<'a>(
         &mut self,
         kind: &ParquetType,
@@ -89,20 +89,19 @@ impl Packer {
         let mut pages = Pages::new();
         let mut range: Option<(&str, &str)> = None;
         for text in texts {
+            // The last page, which has rows, names the least and the most of all: of pages of which one named none, those of the
+            // others would be taken for those of the column.
+            if self.values.len() >= FULL {
+                pages.push(self.data(kind, FormatEncoding::PLAIN, None)?);
+            }
             self.present.push(text.is_some());
             if let Some(text) = text {
                 self.text(text);
                 range = Some(range.map_or((text, text), |(least, most)| (least.min(text), most.max(text))));
-                if self.values.len() >= FULL {
-                    let range = range.take().and_then(|it| named(it.0, it.1));
-                    pages.push(self.data(kind, FormatEncoding::PLAIN, range)?);
-                }
             }
         }
-        if self.present.rows > 0 {
-            let range = range.and_then(|it| named(it.0, it.1));
-            pages.push(self.data(kind, FormatEncoding::PLAIN, range)?);
-        }
+        let range = range.and_then(|it| named(it.0, it.1));
+        pages.push(self.data(kind, FormatEncoding::PLAIN, range)?);
         Ok(pages)
     }
 

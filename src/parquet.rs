@@ -36,7 +36,7 @@ fn arrow_schema(schema: &Schema) -> KeyValue {
 }
 
 /// Rows of one table, which give their columns as the pages of a file.
-pub trait Rows {
+pub trait RowSet {
     /// How many they are.
     fn count(&self) -> usize;
 
@@ -91,7 +91,7 @@ impl<W: Write> Batched<W> {
     ///
     /// # Errors
     /// Those of [`Packer`].
-    pub fn pack(&mut self, rows: &dyn Rows) -> PolarsResult<Group> {
+    pub fn pack(&mut self, rows: &dyn RowSet) -> PolarsResult<Group> {
         let packer = &mut self.packer;
         let count = rows.count();
         let kinds = self.kinds.iter().enumerate().filter(|_| count > 0);
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     /// Columns of a frame as rows of a table give theirs.
-    impl Rows for DataFrame {
+    impl RowSet for DataFrame {
         fn count(&self) -> usize {
             self.height()
         }
@@ -161,6 +161,15 @@ mod tests {
 
     fn read(file: &[u8]) -> DataFrame {
         ParquetReader::new(io::Cursor::new(file)).finish().unwrap()
+    }
+
+    /// How many rows of a file a reader finds that leaves out what cannot hold them.
+    fn found(file: &[u8], filter: Expr) -> usize {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.parquet");
+        std::fs::write(&path, file).unwrap();
+        let path = PlRefPath::try_from_path(&path).unwrap();
+        LazyFrame::scan_parquet(path, ScanArgsParquet::default()).unwrap().filter(filter).collect().unwrap().height()
     }
 
     /// Columns of every type, with and without gaps, of many values, few and none, come back from the file as they were.
@@ -229,18 +238,7 @@ mod tests {
         )
         .unwrap();
         let file = written(&frame.schema().clone(), &[frame.clone(), frame.slice(0, 1)]);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.parquet");
-        std::fs::write(&path, &file).unwrap();
-        let found = |filter: Expr| {
-            let path = PlRefPath::try_from_path(&path).unwrap();
-            LazyFrame::scan_parquet(path, ScanArgsParquet::default())
-                .unwrap()
-                .filter(filter)
-                .collect()
-                .unwrap()
-                .height()
-        };
+        let found = |filter: Expr| found(&file, filter);
         assert_eq!(found(col("text").eq(lit("ä"))), 1);
         assert_eq!(found(col("text").eq(lit("a"))), 1);
         assert_eq!(found(col("text").is_null()), 1);
@@ -249,6 +247,23 @@ mod tests {
         assert_eq!(found(col("number").lt(lit(0_i64))), 2);
         assert_eq!(found(col("zero").eq(lit(0.0))), 3);
         assert_eq!(found(col("money").eq(lit(2.0))), 1);
+    }
+
+    /// A column of several pages is as wide as all of its texts, or says nothing of them, as the long ones are not named.
+    #[test]
+    fn pages_of_short_texts_do_not_speak_for_those_of_long_ones() {
+        // They fill the first page to its end.
+        let long = |it: i64| (it < 2061).then_some(format!("{it:05}{}", "z".repeat(500)));
+        for text in [long as fn(i64) -> _, |it| Some(format!("{it:05}{}", "z".repeat(200)))] {
+            let texts: Vec<String> = (0..9000).map(|it| text(it).unwrap_or_else(|| format!("m{it}"))).collect();
+            let frame = df!("text" => &texts).unwrap();
+            let file = written(frame.schema(), std::slice::from_ref(&frame));
+            assert!(read(&file).equals(&frame));
+            for text in [&texts[0], &texts[2060], &texts[8999]] {
+                assert_eq!(found(&file, col("text").eq(lit(text.as_str()))), 1);
+            }
+            assert_eq!(found(&file, col("text").lt(lit("a"))), texts.iter().filter(|it| it.as_str() < "a").count());
+        }
     }
 
     #[test]

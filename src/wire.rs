@@ -227,7 +227,8 @@ pub fn read_in_order<'a, T: InOrder<'a> + Deserialize<'a>>(line: &'a [u8]) -> Re
 /// An object that is read in order, and how far.
 #[derive(Debug)]
 pub struct Members<'a> {
-    object: &'a [u8],
+    /// The line, or the object alone.
+    bytes: &'a [u8],
     at: usize,
 }
 
@@ -235,8 +236,8 @@ pub struct Members<'a> {
 #[expect(clippy::inline_always, reason = "as a call it is compared byte by byte")]
 impl<'a> Members<'a> {
     /// Those of the object that begins at `at`.
-    pub const fn of_object_at(object: &'a [u8], at: usize) -> Self {
-        Self { object, at }
+    pub const fn of_object_at(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at }
     }
 
     /// Where the next of them begins.
@@ -245,7 +246,7 @@ impl<'a> Members<'a> {
     }
 
     fn rest(&self) -> &'a [u8] {
-        self.object.get(self.at..).unwrap_or_default()
+        self.bytes.get(self.at..).unwrap_or_default()
     }
 
     /// The place behind these bytes, if they come next.
@@ -265,7 +266,7 @@ impl<'a> Members<'a> {
     #[inline(always)]
     pub fn count(&mut self, before: &str) -> Option<Count> {
         let mut end = self.behind(before)?;
-        let json::Number::Integer(number) = json::number_at(self.object, &mut end)? else { return None };
+        let json::Number::Integer(number) = json::number_at(self.bytes, &mut end)? else { return None };
         self.at = end;
         Some(number.into())
     }
@@ -274,7 +275,7 @@ impl<'a> Members<'a> {
     #[inline(always)]
     pub fn number(&mut self, before: &str) -> Option<Number> {
         let mut end = self.behind(before)?;
-        let number = json::number_at(self.object, &mut end)?;
+        let number = json::number_at(self.bytes, &mut end)?;
         self.at = end;
         Some(Number(Some(match number {
             json::Number::Integer(number) => number as f64,
@@ -293,7 +294,7 @@ impl<'a> Members<'a> {
     #[inline(always)]
     pub fn value<T: Deserialize<'a>>(&mut self, before: &str) -> Option<T> {
         let mut end = self.behind(before)?;
-        let value = json::value_at(self.object, &mut end).ok()?;
+        let value = json::value_at(self.bytes, &mut end).ok()?;
         self.at = end;
         Some(value)
     }
@@ -302,13 +303,13 @@ impl<'a> Members<'a> {
     pub fn others<T: Deserialize<'a>>(&mut self, and: &[&str]) -> Option<()> {
         while let [b',', b'"', ..] = self.rest() {
             let start = self.at + 2;
-            let name = Inside::find(Level::best(), self.object, start).filter(|it| !it.has_escapes)?.bytes();
+            let name = Inside::find(Level::best(), self.bytes, start).filter(|it| !it.has_escapes)?.bytes();
             if fields_of::<T>().iter().chain(and).any(|it| it.as_bytes() == name) {
                 return None;
             }
             self.at = start + name.len() + 1;
             self.pass(":")?;
-            self.at = json::value_end(self.object, self.at).ok()?;
+            self.at = json::value_end(self.bytes, self.at).ok()?;
         }
         Some(())
     }
@@ -317,7 +318,7 @@ impl<'a> Members<'a> {
     #[inline]
     pub fn word(&mut self, before: &str) -> Option<Text<'a>> {
         let start = self.behind(before)?;
-        let word = Inside::of_short(self.object, start)?.ascii()?;
+        let word = Inside::of_short(self.bytes, start)?.ascii()?;
         // With the quote that ends it.
         self.at = start + word.len() + 1;
         Some(Text(Some(word.into())))
@@ -353,6 +354,7 @@ fn fields_of<'a, T: Deserialize<'a>>() -> &'static [&'static str] {
 
     let mut fields: &'static [&'static str] = &[];
     let _ = T::deserialize(Fields(&mut fields));
+    debug_assert!(!fields.is_empty(), "only a structure has fields");
     fields
 }
 

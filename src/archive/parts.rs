@@ -11,7 +11,7 @@ use twox_hash::XxHash3_128;
 use super::disk;
 use super::facts::{FACTS, Facts};
 use crate::frames::{self, TABLES};
-use crate::parquet::{Batched, Rows};
+use crate::parquet::{Batched, RowSet};
 use crate::prices::Catalog;
 use crate::source::Source;
 use crate::tables::Tables;
@@ -221,12 +221,12 @@ pub fn write(
             if has_more && matches!(*table, "sources" | "rejects") {
                 continue;
             }
-            let write = |batch: &dyn Rows| {
+            let write = |batch: &dyn RowSet| {
                 let group = out.pack(batch)?;
                 *rows += out.write(&group)?;
                 Ok(())
             };
-            frames::rows(&tables, table, ROW_GROUP, write).map_err(io::Error::other)?;
+            frames::row_sets(&tables, table, ROW_GROUP, write).map_err(io::Error::other)?;
             frames::drop_rows(&mut tables, table);
         }
         if !has_more {

@@ -27,7 +27,7 @@ const LEDGER: u32 = 2;
 
 /// Memory for sources that were read and are yet to be settled, in bytes. If they are more, all of them are read again from the
 /// disk: they are so many then that a part of them would save little time.
-const KEPT: usize = 64 << 20;
+const KEPT: usize = if cfg!(test) { 16 << 10 } else { 64 << 20 };
 
 /// Files that are waited for at once.
 const SYNCS: usize = 8;
@@ -53,9 +53,9 @@ struct Taken {
     length: u64,
     /// Their places in the spool.
     sources: Sources,
-    /// All of them, so that they need not be read again, while there is memory for that.
-    kept: HashMap<String, Source>,
-    /// The memory that these take, about.
+    /// All but the largest, so that they need not be read again, while there is memory for that; with what each takes of it, about.
+    kept: HashMap<String, (usize, Source)>,
+    /// What they take together, or would.
     footprint: usize,
     removed: BTreeSet<String>,
     /// The first thing that went wrong.
@@ -243,7 +243,7 @@ impl Writer {
         let rows = facts::rows_of(&source.sessions);
         let (bytes, unpacked) = facts::encode(&source, rows).map_err(Error::file(self.next.join(SPOOL)))?;
         // Rows have room for what they do not say.
-        let footprint = unpacked.map_or(usize::MAX, |it| it * 2 + 4000);
+        let footprint = unpacked.map(|it| it * 2 + 4000);
         let aside = std::mem::take(&mut source.aside);
         let mut links = ledger::links(&source);
         let mut groups = Vec::new();
@@ -266,7 +266,9 @@ impl Writer {
         });
         let mut taken = self.taken();
         known.offset = self.append(&mut taken, &bytes)?;
-        taken.kept.remove(&source.path);
+        if let Some((footprint, _)) = taken.kept.remove(&source.path) {
+            taken.footprint -= footprint;
+        }
         if !aside.is_empty() {
             let places = aside.iter().map(|it| (it.offset, it.length)).chain([(known.offset, known.length)]);
             // The source itself comes last.
@@ -277,9 +279,10 @@ impl Writer {
             return Ok(());
         }
         taken.sources.insert(source.path.clone(), known);
+        let Some(footprint) = footprint else { return Ok(()) };
         taken.footprint = taken.footprint.saturating_add(footprint);
         if taken.footprint <= KEPT {
-            taken.kept.insert(source.path.clone(), source);
+            taken.kept.insert(source.path.clone(), (footprint, source));
         } else {
             let kept = std::mem::take(&mut taken.kept);
             drop(taken);
@@ -448,7 +451,7 @@ impl Writer {
                     let bytes = facts::read_at(file, offset, length)?;
                     facts.add(&bytes).map_err(at(&self.next))?;
                     let kept = self.taken().kept.remove(&item.path);
-                    sources.push(kept.map_or_else(|| facts::decode(&bytes), Ok)?);
+                    sources.push(kept.map_or_else(|| facts::decode(&bytes), |it| Ok(it.1))?);
                     return Ok(());
                 };
                 facts.add_pieces(file, &pieces)?;
