@@ -21,7 +21,10 @@ fn read(path: &Path) -> Source {
     ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources.remove(0)
 }
 
-/// A log large enough to be mapped, of `turns` turns.
+/// Turns of a log that is read, and of one that is large enough to be mapped.
+const TURNS: [usize; 2] = [12_000, 45_000];
+
+/// A log of so many turns.
 fn log(turns: usize) -> String {
     START.to_owned() + &TURN.repeat(turns)
 }
@@ -47,9 +50,14 @@ fn meanwhile(work: impl Fn(u64) + Sync, check: impl FnOnce()) {
 /// files are read, and what is told of the log is what stood in it at some moment.
 #[test]
 fn a_log_that_is_cut_while_it_is_read_ends_nothing() {
+    TURNS.into_iter().for_each(cut_while_it_is_read);
+}
+
+fn cut_while_it_is_read(turns: usize) {
+    let looks = 1_200_000 / turns;
     let folder = tempfile::tempdir().unwrap();
     let (path, other) = (folder.path().join("a.jsonl"), folder.path().join("b.jsonl"));
-    let whole = log(12_000);
+    let whole = log(turns);
     let turns_of = |it: &Source| it.sessions.iter().map(|it| it.totals.len()).sum::<usize>();
     fs::write(&path, &whole).unwrap();
     let all = turns_of(&read(&path));
@@ -62,7 +70,7 @@ fn a_log_that_is_cut_while_it_is_read_ends_nothing() {
     };
     let (mut read_whole, mut cut_short, mut unreadable) = (0, 0, 0);
     meanwhile(cut, || {
-        for _ in 0..200 {
+        for _ in 0..looks {
             let options = Options { roots: vec![folder.path().to_owned()], ..Options::default() };
             let sources = ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources;
             let find =
@@ -79,7 +87,7 @@ fn a_log_that_is_cut_while_it_is_read_ends_nothing() {
             assert!(!format!("{source:?}").contains("\\0"));
         }
     });
-    assert_eq!(read_whole + cut_short + unreadable, 200);
+    assert_eq!(read_whole + cut_short + unreadable, looks);
     assert!(cut_short + unreadable > 0, "the test has to cut while it reads");
     assert_eq!(turns_of(&read(&path)), all);
 }
@@ -87,9 +95,13 @@ fn a_log_that_is_cut_while_it_is_read_ends_nothing() {
 /// What takes the place of a log, or leaves it empty, does not reach who reads it.
 #[test]
 fn a_log_that_is_replaced_or_deleted_while_it_is_read_is_read() {
+    TURNS.into_iter().for_each(replaced_while_it_is_read);
+}
+
+fn replaced_while_it_is_read(turns: usize) {
     let folder = tempfile::tempdir().unwrap();
     let (path, next) = (folder.path().join("a.jsonl"), folder.path().join("a.next"));
-    let whole = log(12_000);
+    let whole = log(turns);
     fs::write(&path, &whole).unwrap();
     let replace = |random: u64| {
         if random.is_multiple_of(2) {
@@ -100,11 +112,11 @@ fn a_log_that_is_replaced_or_deleted_while_it_is_read_is_read() {
     };
     meanwhile(replace, || {
         let mut seen = 0;
-        while seen < 20 {
+        while seen < 240_000 / turns {
             let options = Options { roots: vec![path.clone()], ..Options::default() };
             for source in ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources {
                 let is_gone = source.status == SourceStatus::Unreadable;
-                assert!(is_gone || source.health.records == 12_001, "{source:?}");
+                assert!(is_gone || usize::try_from(source.health.records) == Ok(turns + 1), "{source:?}");
                 seen += usize::from(!is_gone);
             }
         }
