@@ -27,6 +27,20 @@ use polars_parquet::write::{
 /// The pages of one column of some rows.
 pub type Pages = Vec<CompressedPage>;
 
+/// How the files are written that are made of such pages.
+pub const OPTIONS: WriteOptions = WriteOptions {
+    statistics: StatisticsOptions {
+        min_value: true,
+        max_value: true,
+        distinct_count: false,
+        null_count: true,
+        binary_statistics_truncate_length: None,
+    },
+    compression: CompressionOptions::Snappy,
+    version: Version::V1,
+    data_page_size: None,
+};
+
 /// Values of a page that is full, in bytes; its last value may make it longer.
 const FULL: usize = 1 << 20;
 
@@ -125,9 +139,7 @@ impl Packer {
         let mut last = ("", 0);
         let mut is_listed = true;
         let mut present = self.present.again();
-        let mut keys = std::mem::take(&mut self.keys);
-        keys.clear();
-        keys.reserve(texts.size_hint().0);
+        let mut keys = again(&mut self.keys, texts.size_hint().0);
         for text in texts {
             present.push(text.is_some());
             let Some(text) = text else { continue };
@@ -168,9 +180,7 @@ impl Packer {
     ) -> PolarsResult<Pages> {
         // In registers, not in `self`, while the rows are gone over; as below.
         let mut present = self.present.again();
-        let mut found = std::mem::take(&mut self.numbers);
-        found.clear();
-        found.reserve(numbers.size_hint().0);
+        let mut found = again(&mut self.numbers, numbers.size_hint().0);
         for it in numbers {
             present.push(it.is_some());
             if let Some(it) = it {
@@ -268,15 +278,9 @@ impl Packer {
     /// # Errors
     /// Those of polars.
     pub fn array(&mut self, kind: &ParquetType, array: &dyn Array) -> PolarsResult<Pages> {
-        let options = WriteOptions {
-            statistics: StatisticsOptions { distinct_count: false, ..StatisticsOptions::default() },
-            compression: CompressionOptions::Snappy,
-            version: Version::V1,
-            data_page_size: None,
-        };
-        let columns = array_to_columns(array, kind.clone(), options, &get_dtype_encoding(array.dtype()))?;
+        let columns = array_to_columns(array, kind.clone(), OPTIONS, &get_dtype_encoding(array.dtype()))?;
         let pages = columns.into_iter().flatten();
-        pages.map(|it| Ok(compress(it?, Vec::new(), options.compression)?)).collect()
+        pages.map(|it| Ok(compress(it?, Vec::new(), OPTIONS.compression)?)).collect()
     }
 
     /// The pages of a column whose values are listed once: these, which stand in `values`, and the keys.
@@ -335,6 +339,14 @@ impl Packer {
         let length = self.snappy.compress(&self.page, &mut self.packed).map_err(|_| too_much())?;
         Ok(self.packed.get(..length).unwrap_or_default().to_vec())
     }
+}
+
+/// An empty list in the same memory, with room for so many.
+fn again<T>(list: &mut Vec<T>, room: usize) -> Vec<T> {
+    let mut list = std::mem::take(list);
+    list.clear();
+    list.reserve(room);
+    list
 }
 
 fn too_much() -> PolarsError {

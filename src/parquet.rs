@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use polars::io::parquet::write::KeyValueMetadata;
 use polars::prelude::*;
 use polars_parquet::write::{
-    CompressionOptions, DynIter, DynStreamingIterator, FileWriter, KeyValue, ParquetType, StatisticsOptions, Version,
-    WriteOptions, ZstdLevel, fallible_streaming_iterator, schema_to_metadata_key,
+    DynIter, DynStreamingIterator, FileWriter, KeyValue, ParquetType, ZstdLevel, fallible_streaming_iterator,
+    schema_to_metadata_key,
 };
 
-use crate::pages::{Packer, Pages};
+use crate::pages::{OPTIONS, Packer, Pages};
 
 /// Writes a frame with key-value metadata, packed by zstd, to be kept.
 ///
@@ -71,18 +71,12 @@ impl<W: Write> Batched<W> {
     /// # Errors
     /// When the file cannot be written.
     pub fn new(file: W, schema: &Schema) -> io::Result<Self> {
-        let options = WriteOptions {
-            statistics: StatisticsOptions::default(),
-            compression: CompressionOptions::Snappy,
-            version: Version::V1,
-            data_page_size: None,
-        };
         let arrow_schema = arrow_schema(schema);
         let fields = schema.iter().map(|(name, dtype)| {
             let field = dtype.to_arrow_field(name.clone(), CompatLevel::newest());
             (name.clone(), field)
         });
-        let file = FileWriter::try_new(file, fields.collect(), options).map_err(io::Error::other)?;
+        let file = FileWriter::try_new(file, fields.collect(), OPTIONS).map_err(io::Error::other)?;
         let kinds = file.parquet_schema().fields().to_vec();
         Ok(Self { file, arrow_schema, kinds, packer: Packer::default() })
     }

@@ -109,19 +109,14 @@ impl<'a> InOrder<'a> for Record<'a> {
         let mut record = Self::default();
         let _: Raw<'_> = members.value(r#"{"parentUuid":"#)?;
         record.is_sidechain = members.value(r#","isSidechain":"#)?;
-        let is_agent = members.pass(r#","agentId":"#).is_some();
-        if is_agent {
-            record.agent_id = members.value("")?;
-        }
+        let agent_id = members.value(r#","agentId":"#);
         let _: Raw<'_> = members.value(r#","userType":"#)?;
         record.entrypoint = members.value(r#","entrypoint":"#).unwrap_or_default();
         record.cwd = members.value(r#","cwd":"#)?;
         record.session_id = members.value(r#","sessionId":"#)?;
         record.version = members.value(r#","version":"#)?;
         record.git_branch = members.value(r#","gitBranch":"#)?;
-        if !is_agent {
-            record.agent_id = members.value(r#","agentId":"#).unwrap_or_default();
-        }
+        record.agent_id = agent_id.or_else(|| members.value(r#","agentId":"#)).unwrap_or_default();
         let _: Option<Raw<'_>> = members.value(r#","slug":"#);
         let is_response = members.pass(r#","message":"#).is_some();
         if is_response {

@@ -1091,7 +1091,7 @@ fn is_failure(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::changes_of;
+    use crate::wire::check_records_in_order;
 
     /// What is read by how records begin is what is read by their keys.
     #[test]
@@ -1139,7 +1139,6 @@ mod tests {
         let count = format!(
             r#"{{"type":"token_count","info":{{"total_token_usage":{usage},"last_token_usage":{usage},"model_context_window":258400}},"rate_limits":{{"primary":null}}}}"#
         );
-        let told = |it: Result<Payload<'_>, json::Error>| it.map(|it| format!("{it:?}")).map_err(|_| "no record");
         for usual in [
             r#"{"type":"function_call","name":"shell","arguments":"{\"cmd\":\"ls\"}","call_id":"call_1"}"#,
             r#"{"type":"function_call","id":"fc_1","name":"shell","arguments":"{}","call_id":"call_1","metadata":{"turn_id":"t"}}"#,
@@ -1165,15 +1164,7 @@ mod tests {
                 "codex_error_info",
                 "x",
             ];
-            let mut in_order = 0;
-            for payload in changes_of(usual, &names) {
-                let mut members = Members::of_object_at(payload.as_bytes(), 0);
-                let Some(found) = members.object::<Payload<'_>>() else { continue };
-                in_order += 1;
-                let by_keys = json::from_slice::<Payload<'_>>(&payload.as_bytes()[..members.place()]);
-                assert_eq!(Ok(format!("{found:?}")), told(by_keys), "{payload}");
-                assert_eq!(json::value_end(payload.as_bytes(), 0).ok(), Some(members.place()), "{payload}");
-            }
+            let in_order = check_records_in_order::<Payload<'_>>(usual, &names);
             assert!(in_order > 20, "{usual}");
         }
     }
