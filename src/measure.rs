@@ -60,9 +60,9 @@ pub struct Run {
     pub settle: Duration,
     /// Time to price its rows.
     pub price: Duration,
-    /// Time to make columns of its tables.
+    /// Time to make the pages of its tables' columns, and to compress them.
     pub frames: Duration,
-    /// Time to compress them as parquet, nowhere.
+    /// Time to write them as parquet, nowhere.
     pub write: Duration,
     /// What could not be walked.
     pub errors: Vec<discover::Error>,
