@@ -363,33 +363,56 @@ fn name_by_first_threads(groups: &mut BTreeMap<Key, Vec<Part>>) {
     }
 }
 
-/// A session that a response stands in, and when.
-struct Claim<'a> {
-    key: &'a Key,
+/// Which response a turn or a prompt of a recording is, among those of all sessions that are known everywhere.
+#[derive(Default)]
+struct Numbers {
+    /// Of its turns, in their order.
+    turns: Rows<Option<usize>>,
+    /// Of its prompts, in their order.
+    prompts: Rows<Option<usize>>,
+}
+
+/// Gives responses and prompts that are known everywhere their numbers. Each is looked up by its name here, and nowhere else.
+#[derive(Default)]
+struct Numbering<'a> {
+    numbers: HashMap<&'a str, usize>,
+    /// Of each number the session in which it stands, by its place, and whether it stands in others too.
+    sessions: Rows<(usize, bool)>,
+}
+
+impl<'a> Numbering<'a> {
+    fn number(&mut self, session: usize, identity: &'a Identity) -> Option<usize> {
+        let Identity::Global(name) = identity else { return None };
+        let number = *self.numbers.entry(name).or_insert(self.sessions.len());
+        if number == self.sessions.len() {
+            self.sessions.push((session, false));
+        }
+        let (first, has_others) = &mut self.sessions[number];
+        *has_others |= *first != session;
+        Some(number)
+    }
+
+    fn numbers(&mut self, session: usize, part: &'a Part) -> Numbers {
+        Numbers {
+            turns: part.session.turns.iter().map(|it| self.number(session, &it.identity)).collect(),
+            prompts: part.session.prompts.iter().map(|it| self.number(session, it)).collect(),
+        }
+    }
+}
+
+/// A session that a response stands in, by its place, and when.
+struct Claim {
+    session: usize,
     source: usize,
     time: Option<Time>,
     is_kept: bool,
 }
 
-/// The responses and prompts of a part that are known everywhere, and when they were.
-fn known_everywhere(part: &Part) -> impl Iterator<Item = (&Identity, Option<Time>)> {
-    let turns = part.session.turns.iter().map(|it| (&it.identity, it.occurred_at));
-    let prompts = part.session.prompts.iter().map(|it| (it, None));
-    turns.chain(prompts).filter(|(it, _)| matches!(it, Identity::Global(_)))
-}
-
-/// Those that more than one session tells of: few, of many.
-fn in_several_sessions(groups: &BTreeMap<Key, Vec<Part>>) -> HashSet<&Identity> {
-    let mut sessions: HashMap<&Identity, usize> = HashMap::new();
-    let mut shared = HashSet::new();
-    for (session, parts) in groups.values().enumerate() {
-        for (identity, _) in parts.iter().flat_map(known_everywhere) {
-            if *sessions.entry(identity).or_insert(session) != session {
-                shared.insert(identity);
-            }
-        }
-    }
-    shared
+/// The session that a response belongs to, by its place, and the file that tells so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Owner {
+    session: usize,
+    source: usize,
 }
 
 /// A response that stands in several sessions, by a resume or a fork that copied history, belongs to one (accounting B9):
@@ -397,114 +420,134 @@ fn in_several_sessions(groups: &BTreeMap<Key, Vec<Part>>) -> HashSet<&Identity> 
 /// one whose file the runtime keeps, then to the one whose last record is earliest, then to the smallest id. Never by path
 /// or file time. What hangs on it goes along. Says which sessions are another one under a name of their own.
 fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> HashMap<Key, Key> {
-    let shared = in_several_sessions(groups);
-    if shared.is_empty() {
+    let mut numbering = Numbering::default();
+    numbering.numbers.reserve(groups.values().flatten().map(|it| it.session.turns.len()).sum());
+    let mut numbers: Rows<Vec<Numbers>> = Rows::default();
+    for (session, parts) in groups.values().enumerate() {
+        numbers.push(parts.iter().map(|it| numbering.numbers(session, it)).collect());
+    }
+    let sessions = numbering.sessions;
+    if !sessions.iter().any(|(_, has_others)| *has_others) {
         return HashMap::new();
     }
-    let mut claims: HashMap<&Identity, Vec<Claim<'_>>> = HashMap::new();
-    for (key, parts) in groups.iter() {
-        for part in parts {
+    let mut claims: Rows<Vec<Claim>> = sessions.iter().map(|_| Vec::new()).collect();
+    for (session, (parts, numbers)) in groups.values().zip(&numbers).enumerate() {
+        for (part, numbers) in parts.iter().zip(numbers) {
             let is_kept = part.session.shows.has(Shows::KEPT_BY_RUNTIME);
-            for (identity, time) in known_everywhere(part).filter(|(it, _)| shared.contains(it)) {
-                let claims = claims.entry(identity).or_default();
+            let turns = numbers.turns.iter().zip(part.session.turns.iter().map(|it| it.occurred_at));
+            let prompts = numbers.prompts.iter().map(|it| (it, None));
+            let shared = turns.chain(prompts).filter_map(|(number, time)| Some(((*number)?, time)));
+            for (number, time) in shared.filter(|it| sessions[it.0].1) {
                 // The recordings of a session come one behind the other.
-                match claims.last_mut().filter(|it| it.key == key) {
+                match claims[number].last_mut().filter(|it| it.session == session) {
                     Some(claim) => {
                         claim.time = earlier(claim.time, time);
                         claim.is_kept |= is_kept;
                     }
-                    None => claims.push(Claim { key, source: part.source, time, is_kept }),
+                    None => claims[number].push(Claim { session, source: part.source, time, is_kept }),
                 }
             }
         }
     }
-    let claimants: HashSet<Key> = claims.values().flatten().map(|it| it.key.clone()).collect();
-    // Looked up once for each session: thousands may have copies of one response.
-    let known: HashMap<&Key, (Option<&str>, Option<Time>)> = groups
-        .iter()
-        .filter(|(key, _)| claimants.contains(*key))
-        .map(|(key, parts)| {
+    // Looked at once for each session: thousands may have copies of one response.
+    let keys: Rows<&Key> = groups.keys().collect();
+    let known: Rows<(Option<&str>, Option<Time>)> = groups
+        .values()
+        .map(|parts| {
             let parent = parts.iter().find_map(|it| it.session.parent_session_id.as_deref());
-            (key, (parent, parts.iter().filter_map(|it| it.session.ended_at).max()))
+            (parent, parts.iter().filter_map(|it| it.session.ended_at).max())
         })
         .collect();
-    let owners: HashMap<Identity, (Key, usize)> = claims
-        .into_iter()
-        .filter_map(|(identity, claims)| {
-            let mut ids: HashMap<&str, usize> = HashMap::new();
-            for claim in &claims {
-                *ids.entry(&claim.key.1).or_default() += 1;
+    let owner = |claims: &Vec<Claim>| {
+        let mut ids: HashMap<&str, usize> = HashMap::new();
+        if claims.iter().any(|it| known[it.session].0.is_some()) {
+            for claim in claims {
+                *ids.entry(&keys[claim.session].1).or_default() += 1;
             }
-            let is_child =
-                |key: &Key, parent: &str| ids.get(parent).is_some_and(|it| *it > usize::from(key.1 == parent));
-            let rank = |it: &Claim<'_>| {
-                let (parent, last) = known.get(it.key).copied().unwrap_or_default();
-                let time = it.time;
-                (
-                    parent.is_some_and(|parent| is_child(it.key, parent)),
-                    time.is_none(),
-                    time,
-                    !it.is_kept,
-                    last.is_none(),
-                    last,
-                )
-            };
-            let owner = claims.iter().min_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.key.cmp(b.key)))?;
-            Some((identity.clone(), (owner.key.clone(), owner.source)))
-        })
-        .collect();
-    let mut copies = HashMap::new();
-    let events_of = |key: &Key| -> HashSet<EventId> {
-        groups[key].iter().flat_map(|it| &it.session.events).filter_map(event_id).collect()
+        }
+        let is_child = |id: &str, parent: &str| ids.get(parent).is_some_and(|it| *it > usize::from(id == parent));
+        let rank = |it: &Claim| {
+            let (parent, last) = known[it.session];
+            let is_child = parent.is_some_and(|parent| is_child(&keys[it.session].1, parent));
+            // Sessions stand in the order of their ids.
+            (is_child, it.time.is_none(), it.time, !it.is_kept, last.is_none(), last, it.session)
+        };
+        let owner = claims.iter().min_by_key(|it| rank(it))?;
+        Some(Owner { session: owner.session, source: owner.source })
     };
-    let keys: HashSet<&Key> = owners.values().map(|(key, _)| key).collect();
-    let told: HashMap<Key, HashSet<EventId>> = keys.into_iter().map(|key| (key.clone(), events_of(key))).collect();
-    for (key, parts) in groups.iter_mut().filter(|(key, _)| claimants.contains(*key)) {
-        let elsewhere = |it: &Identity| owners.get(it).filter(|(owner, _)| owner != key).map(|(_, source)| *source);
-        let turns = parts.iter().flat_map(|it| &it.session.turns);
-        let messages: HashMap<Shared, usize> =
-            turns.filter_map(|it| Some((it.message_id.clone()?, elsewhere(&it.identity)?))).collect();
-        for part in parts.iter_mut() {
-            if let Some((owner, source)) = owner_of_all(part, key, &owners) {
+    let owners: Rows<Option<Owner>> = claims.iter().map(owner).collect();
+    let claimants: HashSet<usize> = claims.iter().flatten().map(|it| it.session).collect();
+    let with_own: HashSet<usize> = owners.iter().flatten().map(|it| it.session).collect();
+    let events_of = |parts: &[Part]| parts.iter().flat_map(|it| &it.session.events).filter_map(event_id).collect();
+    let told: HashMap<usize, HashSet<EventId>> = groups
+        .values()
+        .enumerate()
+        .filter(|(session, _)| with_own.contains(session))
+        .map(|(session, parts)| (session, events_of(parts)))
+        .collect();
+    let mut copies = Vec::new();
+    for (session, (parts, numbers)) in groups.values_mut().zip(&numbers).enumerate() {
+        if !claimants.contains(&session) {
+            continue;
+        }
+        let owner_of = |number: &Option<usize>| number.and_then(|it| owners[it]);
+        let elsewhere =
+            |number: &Option<usize>| owner_of(number).filter(|it| it.session != session).map(|it| it.source);
+        let messages: HashMap<Shared, usize> = parts
+            .iter()
+            .zip(numbers)
+            .flat_map(|(part, numbers)| part.session.turns.iter().zip(&numbers.turns))
+            .filter_map(|(turn, number)| Some((turn.message_id.clone()?, elsewhere(number)?)))
+            .collect();
+        for (part, numbers) in parts.iter_mut().zip(numbers) {
+            let is_recording = !part.session.shows.has(Shows::KEPT_BY_RUNTIME) && part.session.totals.is_empty();
+            if let Some(owner) = one(numbers.turns.iter().map(owner_of))
+                && is_recording
+                && owner.session != session
+            {
+                // It tells of that session, under another name.
                 part.session = facts_only(mem::take(&mut part.session));
-                part.given_to = Some(*source);
-                copies.insert(key.clone(), owner.clone());
+                part.given_to = Some(owner.source);
+                copies.push((session, owner.session));
                 continue;
             }
-            let given: HashSet<&Key> =
-                part.session.turns.iter().filter_map(|it| owners.get(&it.identity)).map(|(key, _)| key).collect();
-            let is_told = |it: &Event| {
-                event_id(it).is_some_and(|id| {
-                    given.iter().any(|it| *it != key && told.get(*it).is_some_and(|it| it.contains(&id)))
-                })
-            };
-            part.session.events.retain(|it| !is_told(it));
-            give_away(part, elsewhere, &messages);
+            let given: BTreeSet<usize> = numbers.turns.iter().filter_map(owner_of).map(|it| it.session).collect();
+            let given = given.into_iter().filter(|it| *it != session);
+            let told: Vec<&HashSet<EventId>> = given.filter_map(|it| told.get(&it)).collect();
+            if !told.is_empty() {
+                let is_told = |it: &Event| event_id(it).is_some_and(|id| told.iter().any(|it| it.contains(&id)));
+                part.session.events.retain(|it| !is_told(it));
+            }
+            give_away(part, numbers, elsewhere, &messages);
         }
     }
+    let keys: Rows<&Key> = groups.keys().collect();
+    let copies = copies.into_iter().map(|(copy, owner)| (keys[copy].clone(), keys[owner].clone())).collect();
     // A session left without a row of its own is none.
     groups.retain(|_, parts| parts.iter().any(|it| it.given_to.is_none() || it.rows() > 0));
     copies
 }
 
-/// The session that all responses of a recording belong to: the recording tells of that one, under another name.
-fn owner_of_all<'a>(part: &Part, key: &Key, owners: &'a HashMap<Identity, (Key, usize)>) -> Option<&'a (Key, usize)> {
-    let mut turns = part.session.turns.iter().map(|it| owners.get(&it.identity));
-    let owner = turns.next()??;
-    let is_recording = !part.session.shows.has(Shows::KEPT_BY_RUNTIME) && part.session.totals.is_empty();
-    let is_other = owner.0 != *key && turns.all(|it| it.is_some_and(|it| it.0 == owner.0));
-    (is_recording && is_other).then_some(owner)
+/// The owner of responses that all belong to one session: the first of them; none if there is no response.
+fn one(mut owners: impl Iterator<Item = Option<Owner>>) -> Option<Owner> {
+    let owner = owners.next()??;
+    owners.all(|it| it.is_some_and(|it| it.session == owner.session)).then_some(owner)
 }
 
 /// Takes the turns out of a part that belong elsewhere, with the calls, changes and events that hang on them. `messages`
 /// are those of such turns in any part of the session.
-fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>, messages: &HashMap<Shared, usize>) {
+fn give_away(
+    part: &mut Part,
+    numbers: &Numbers,
+    elsewhere: impl Fn(&Option<usize>) -> Option<usize>,
+    messages: &HashMap<Shared, usize>,
+) {
     let session = &mut part.session;
     let mut given_to = None;
     let mut kept = Vec::with_capacity(session.turns.len());
     let mut places = Rows::default();
-    for turn in mem::take(&mut session.turns) {
-        if let Some(source) = elsewhere(&turn.identity) {
+    for (turn, number) in mem::take(&mut session.turns).into_iter().zip(&numbers.turns) {
+        if let Some(source) = elsewhere(number) {
             given_to = Some(source);
             places.push(None);
         } else {
@@ -513,8 +556,9 @@ fn give_away(part: &mut Part, elsewhere: impl Fn(&Identity) -> Option<usize>, me
         }
     }
     session.turns = kept.into();
-    session.prompts.retain(|it| {
-        let owner = elsewhere(it);
+    let mut prompts = numbers.prompts.iter();
+    session.prompts.retain(|_| {
+        let owner = prompts.next().and_then(&elsewhere);
         given_to = given_to.or(owner);
         owner.is_none()
     });
