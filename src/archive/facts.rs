@@ -14,6 +14,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::pack::pack;
 use super::parts::{Checksum, Hashed, Round};
 use crate::session::SessionResult;
 use crate::source::Source;
@@ -50,7 +51,7 @@ pub fn encode<T: Serialize>(facts: &T, rows: usize) -> io::Result<(Vec<u8>, Opti
     let [mut plain, mut packed] = ROOM.take();
     plain.clear();
     plain.reserve(1024 + rows * ROW_BYTES);
-    rmp_serde::encode::write(&mut plain, facts).map_err(io::Error::other)?;
+    pack(facts, &mut plain).map_err(io::Error::other)?;
     // A few rows may hold much text.
     if plain.len() > MOST_LZ4 {
         return Ok((encode_as_they_come(facts)?, None));

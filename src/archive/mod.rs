@@ -39,6 +39,7 @@ use crate::tables::Tables;
 mod check;
 mod disk;
 mod facts;
+mod pack;
 mod parts;
 mod writer;
 
