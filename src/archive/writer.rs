@@ -401,8 +401,9 @@ impl Writer {
         self.finish(manifest, sources)
     }
 
-    /// Settles batches of sources and writes each as a part, on all cores. Threads of our own: one of rayon's that waits for
-    /// polars would begin with another batch meanwhile, and hold both.
+    /// Settles batches of sources and writes each as a part, on all cores: by the threads that have read them, which use the
+    /// memory again that these free. Nothing in it may wait for rayon: a thread that waits would begin with another batch
+    /// meanwhile, and hold both.
     fn parts(
         &self,
         batches: Vec<Vec<Item>>,
@@ -415,16 +416,12 @@ impl Writer {
         let work = work.map(|(index, (items, place))| (facts_of(&items), (index, items, place)));
         let queue = Mutex::new(Queue::new(work.collect(), threads));
         let queue = || queue.lock().unwrap_or_else(PoisonError::into_inner);
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| {
-                    loop {
-                        let next = queue().next();
-                        let Some((size, (index, items, place))) = next else { break };
-                        *place = Some(self.part(format!("{generation}-{index}"), items, catalog));
-                        queue().done(size);
-                    }
-                });
+        rayon::broadcast(|_| {
+            loop {
+                let next = queue().next();
+                let Some((size, (index, items, place))) = next else { break };
+                *place = Some(self.part(format!("{generation}-{index}"), items, catalog));
+                queue().done(size);
             }
         });
         done.into_iter().flatten().collect()
