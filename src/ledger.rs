@@ -31,6 +31,7 @@ pub fn settle(mut sources: Vec<Source>) -> Tables {
     name_by_first_threads(&mut groups);
     let copies = give_each_response_its_session(&mut groups);
     let mut held: Rows<Held> = sources.iter().map(|_| Held::default()).collect();
+    make_room(&mut tables, &groups);
     for (_, parts) in groups {
         Merge::new(parts, &mut held).into_tables(&mut tables);
     }
@@ -106,6 +107,17 @@ pub fn groups<'a>(links: impl Iterator<Item = &'a [u64]> + Clone) -> Vec<usize> 
         }
     }
     (0..parents.len()).map(|it| root(&mut parents, it)).collect()
+}
+
+/// Makes room for the rows of several sessions at once: tables that grow are copied again and again.
+fn make_room(tables: &mut Tables, groups: &BTreeMap<Key, Vec<Part>>) {
+    if groups.len() > 1 {
+        let rows = |of: fn(&SessionResult) -> usize| groups.values().flatten().map(|it| of(&it.session)).sum();
+        tables.turns.reserve(rows(|it| it.turns.len()));
+        tables.tool_calls.reserve(rows(|it| it.tool_calls.len()));
+        tables.file_changes.reserve(rows(|it| it.file_changes.len()));
+        tables.events.reserve(rows(|it| it.events.len()));
+    }
 }
 
 /// What of a file's rows stands in the tables.
@@ -928,15 +940,13 @@ impl Merge {
             }
         }
         let mut turns: Rows<Option<_>> = mem::take(&mut self.turns).into_iter().map(Some).collect();
-        let mut rows: Vec<TurnRow> = order
-            .iter()
-            .filter_map(|index| {
-                let (source, turn) = turns[*index].take()?;
-                let tool_calls = shows.has(Shows::TOOL_CALLS).then_some(calls_of_turn[*index]);
-                let number = Some(numbers[*index]);
-                Some(TurnRow { number, tool_calls, ..TurnRow::new(session_index, source, Grain::Turn, turn) })
-            })
-            .collect();
+        let mut rows: Vec<TurnRow> = Vec::with_capacity(order.len());
+        rows.extend(order.iter().filter_map(|index| {
+            let (source, turn) = turns[*index].take()?;
+            let tool_calls = shows.has(Shows::TOOL_CALLS).then_some(calls_of_turn[*index]);
+            let number = Some(numbers[*index]);
+            Some(TurnRow { number, tool_calls, ..TurnRow::new(session_index, source, Grain::Turn, turn) })
+        }));
         let totals = Totals::new(mem::take(&mut self.totals));
         let is_conflict = totals.rest(&mut rows, session_index, &self.session);
         let row = self.session_row(&rows, &totals, is_conflict);
@@ -944,7 +954,7 @@ impl Merge {
         for row in &mut rows {
             row.covered_by = row.covered_by.map(|it| it + tables.turns.len());
         }
-        if tables.turns.is_empty() {
+        if tables.turns.capacity() < rows.len() && tables.turns.is_empty() {
             tables.turns = rows;
         } else {
             tables.turns.append(&mut rows);
