@@ -73,8 +73,9 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
         }
         let is_archive =
             |path: &Path| except.as_deref().is_some_and(|it| path.canonicalize().is_ok_and(|path| path == it));
-        let walk = WalkDir::new(root).follow_links(true).sort_by_file_name().into_iter();
-        for entry in walk.filter_entry(|it| !(it.file_type().is_dir() && is_archive(it.path()))) {
+        // By name: paths of one folder begin alike, and are compared as they stand.
+        let walk = WalkDir::new(root).follow_links(true).sort_by(|a, b| a.path().as_os_str().cmp(b.path().as_os_str()));
+        for entry in walk.into_iter().filter_entry(|it| !(it.file_type().is_dir() && is_archive(it.path()))) {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) if error.loop_ancestor().is_some() => continue,
