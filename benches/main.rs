@@ -115,7 +115,7 @@ fn pipeline(criterion: &mut Criterion) {
             it.iter(|| {
                 for table in agentlogs::frames::TABLES {
                     let schema = agentlogs::frames::schema_of(table);
-                    let Ok(mut file) = agentlogs::parquet::Batched::new(std::io::sink(), &schema) else { continue };
+                    let Ok(file) = agentlogs::parquet::Batched::new(std::io::sink(), &schema) else { continue };
                     let take = |rows: &dyn agentlogs::parquet::RowSet| {
                         black_box(file.pack(rows)?);
                         Ok(())

@@ -98,7 +98,7 @@ struct Chunk<'a, R> {
     fields: &'a [Field<R>],
 }
 
-impl<R> RowSet for Chunk<'_, R> {
+impl<R: Sync> RowSet for Chunk<'_, R> {
     fn count(&self) -> usize {
         self.rows.len()
     }
@@ -108,7 +108,7 @@ impl<R> RowSet for Chunk<'_, R> {
     }
 }
 
-impl<R> Batch for Chunk<'_, R> {
+impl<R: Sync> Batch for Chunk<'_, R> {
     fn arrays(&self) -> Vec<Box<dyn Array>> {
         self.fields.iter().map(|it| it.get.array(self.rows)).collect()
     }
@@ -456,7 +456,7 @@ fn in_batches(
     most: usize,
     take: impl FnMut(&dyn Batch) -> PolarsResult<()>,
 ) -> PolarsResult<()> {
-    fn cut<'a, T, R>(
+    fn cut<'a, T, R: Sync>(
         rows: &'a [T],
         row: impl Fn(&'a T) -> R,
         fields: &[Field<R>],

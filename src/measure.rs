@@ -103,7 +103,7 @@ pub fn run(roots: &[std::path::PathBuf]) -> Run {
     timed(&mut run.frames, || {
         for table in frames::TABLES {
             // Nothing can fail: all types are known, and it goes nowhere.
-            let Ok(mut file) = Batched::new(std::io::sink(), &frames::schema_of(table)) else { continue };
+            let Ok(file) = Batched::new(std::io::sink(), &frames::schema_of(table)) else { continue };
             let mut groups = Vec::new();
             let _ = frames::row_sets(&tables, table, usize::MAX, |it| {
                 groups.push(file.pack(it)?);

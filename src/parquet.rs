@@ -1,5 +1,6 @@
 //! Frames and columns as parquet files that every engine reads.
 
+use std::cell::Cell;
 use std::io::{self, Write};
 
 use polars::io::parquet::write::KeyValueMetadata;
@@ -8,6 +9,7 @@ use polars_parquet::write::{
     DynIter, DynStreamingIterator, FileWriter, KeyValue, ParquetType, ZstdLevel, fallible_streaming_iterator,
     schema_to_metadata_key,
 };
+use rayon::prelude::*;
 
 use crate::pages::{OPTIONS, Packer, Pages};
 
@@ -36,7 +38,7 @@ fn arrow_schema(schema: &Schema) -> KeyValue {
 }
 
 /// Rows of one table, which give their columns as the pages of a file.
-pub trait RowSet {
+pub trait RowSet: Sync {
     /// How many they are.
     fn count(&self) -> usize;
 
@@ -54,7 +56,7 @@ pub struct Group {
 }
 
 /// A file that is written by some rows at a time, each a row group. Of many such files an archive is made, again and again,
-/// side by side, so they are written faster than polars does it, by one thread each: see [`crate::pages`]. Pages are packed by
+/// side by side, so they are written faster than polars does it: see [`crate::pages`]. Pages are packed by
 /// Snappy: zstd asks the processor what it is for each of thousands of small pages, which in a virtual machine takes longer
 /// than to pack it.
 pub struct Batched<W: Write> {
@@ -62,7 +64,10 @@ pub struct Batched<W: Write> {
     arrow_schema: KeyValue,
     /// Of each column.
     kinds: Vec<ParquetType>,
-    packer: Packer,
+}
+
+thread_local! {
+    static PACKER: Cell<Packer> = Cell::default();
 }
 
 impl<W: Write> Batched<W> {
@@ -78,19 +83,24 @@ impl<W: Write> Batched<W> {
         });
         let file = FileWriter::try_new(file, fields.collect(), OPTIONS).map_err(io::Error::other)?;
         let kinds = file.parquet_schema().fields().to_vec();
-        Ok(Self { file, arrow_schema, kinds, packer: Packer::default() })
+        Ok(Self { file, arrow_schema, kinds })
     }
 
-    /// Makes a row group of rows that have the columns of the schema, in its order.
+    /// Makes a row group of rows that have the columns of the schema, in its order. Threads of rayon that have nothing else to do
+    /// take some of the columns.
     ///
     /// # Errors
     /// Those of [`Packer`].
-    pub fn pack(&mut self, rows: &dyn RowSet) -> PolarsResult<Group> {
-        let packer = &mut self.packer;
+    pub fn pack(&self, rows: &dyn RowSet) -> PolarsResult<Group> {
         let count = rows.count();
-        let kinds = self.kinds.iter().enumerate().filter(|_| count > 0);
-        let columns = kinds.map(|(column, kind)| rows.pages(column, kind, packer)).collect::<PolarsResult<_>>()?;
-        Ok(Group { rows: count, columns })
+        let pages = |(column, kind)| {
+            let mut packer = PACKER.take();
+            let pages = rows.pages(column, kind, &mut packer);
+            PACKER.set(packer);
+            pages
+        };
+        let columns = if count > 0 { self.kinds.par_iter().enumerate().map(pages).collect() } else { Ok(Vec::new()) };
+        Ok(Group { rows: count, columns: columns? })
     }
 
     /// Adds a row group, and says how many rows it has.

@@ -108,7 +108,7 @@ impl Writer {
         let path = next.join(SPOOL);
         let spool = disk::create(&path);
         let taken = Taken {
-            spool: BufWriter::new(spool.map_err(Error::file(&path))?),
+            spool: BufWriter::with_capacity(parts::BUFFER, spool.map_err(Error::file(&path))?),
             length: 0,
             sources: Sources::new(),
             kept: HashMap::new(),
@@ -402,8 +402,8 @@ impl Writer {
     }
 
     /// Settles batches of sources and writes each as a part, on all cores: by the threads that have read them, which use the
-    /// memory again that these free. Nothing in it may wait for rayon: a thread that waits would begin with another batch
-    /// meanwhile, and hold both.
+    /// memory again that these free. One that waits for others meanwhile may take columns of theirs, but begins with no other
+    /// batch: that is no task of rayon's. So none holds two.
     fn parts(
         &self,
         batches: Vec<Vec<Item>>,
