@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     // Below the rows of a damaged table polars may panic, and so may we: the message stands on stderr already.
     let done = panic::catch_unwind(AssertUnwindSafe(|| run(cli)));
-    match done.unwrap_or_else(|_| Err(anyhow::anyhow!(FAILED))) {
+    let status = match done.unwrap_or_else(|_| Err(anyhow::anyhow!(FAILED))) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NotAllDone) => ExitCode::from(1),
         Ok(Outcome::Lost) => ExitCode::from(3),
@@ -40,7 +40,10 @@ fn main() -> ExitCode {
             commands::complain(format_args!("{error:#}"));
             ExitCode::from(if error.is::<WrongCommandLine>() { 2 } else { 1 })
         }
-    }
+    };
+    #[cfg(unix)]
+    allocator::shut_down();
+    status
 }
 
 fn run(cli: Cli) -> anyhow::Result<Outcome> {

@@ -515,22 +515,26 @@ impl Writer {
         Ok(Written { sums: manifest.sums(), sources })
     }
 
-    /// All of the next generation reaches the disk. Each file waits for the disk, so several are waited for at once.
+    /// All of the next generation reaches the disk. Each file and folder waits for the disk, so several are waited for at once.
     fn sync(&self, manifest: &Manifest) -> io::Result<()> {
+        type Sync = fn(&Path) -> io::Result<()>;
         let linked: BTreeSet<&str> = self.state.manifest.parts.iter().map(|it| it.name.as_str()).collect();
         let new = manifest.parts.iter().filter(|it| !linked.contains(it.name.as_str()));
         let files = new.flat_map(|part| part.files.keys().map(|kind| self.next.join(parts::file_of(part, kind))));
-        let mut files: Vec<PathBuf> = files.chain([INDEX, MANIFEST].map(|it| self.next.join(it))).collect();
+        let files = files.chain([INDEX, MANIFEST].map(|it| self.next.join(it)));
+        let folders = TABLES.iter().chain([&FACTS, &""]).map(|it| self.next.join(it));
+        let mut paths: Vec<(PathBuf, Sync)> = files.map(|it| (it, disk::sync_closed as Sync)).collect();
+        paths.extend(folders.map(|it| (it, disk::sync_folder as Sync)));
         if self.state.folder.is_none() {
-            files.push(self.archive.folder.join(MARKER));
+            paths.push((self.archive.folder.join(MARKER), disk::sync_closed));
         }
-        let (left, error) = (Mutex::new(files.into_iter()), Mutex::new(Ok(())));
+        let (left, error) = (Mutex::new(paths.into_iter()), Mutex::new(Ok(())));
         let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
         std::thread::scope(|scope| {
             for _ in 0..SYNCS {
                 scope.spawn(|| {
-                    while let Some(path) = next() {
-                        let synced = disk::sync_closed(&path);
+                    while let Some((path, sync)) = next() {
+                        let synced = sync(&path);
                         if synced.is_err() {
                             *error.lock().unwrap_or_else(PoisonError::into_inner) = synced;
                         }
@@ -539,7 +543,6 @@ impl Writer {
             }
         });
         error.into_inner().unwrap_or_else(PoisonError::into_inner)?;
-        TABLES.iter().chain([&FACTS, &""]).try_for_each(|it| disk::sync_folder(&self.next.join(it)))?;
         // What this folder is stands there before anything in it that would make it another's.
         if self.state.folder.is_none() { disk::sync_folder(&self.archive.folder) } else { Ok(()) }
     }
