@@ -268,6 +268,8 @@ fn leave_to_providers(groups: &mut BTreeMap<Key, Vec<Part>>) {
         for part in parts.iter_mut().filter(|it| is_inner(it)) {
             let session = mem::take(&mut part.session);
             let durations = session.totals.iter().map(|it| it.duration_ms);
+            // Their turns are gone.
+            let errors = session.events.into_iter().filter(|it| it.kind == EventKind::Error);
             part.session = SessionResult {
                 duration_ms: session.duration_ms.or(durations.fold(None, add)),
                 shows: Shows::USER_TURNS,
@@ -281,7 +283,7 @@ fn leave_to_providers(groups: &mut BTreeMap<Key, Vec<Part>>) {
                 tool_calls: Rows::default(),
                 file_changes: Rows::default(),
                 totals: Vec::new(),
-                events: session.events.into_iter().filter(|it| it.kind == EventKind::Error).collect(),
+                events: errors.map(|it| Event { turn: None, ..it }).collect(),
                 ..session
             };
         }
@@ -376,7 +378,6 @@ fn name_by_first_threads(groups: &mut BTreeMap<Key, Vec<Part>>) {
 }
 
 /// Which response a turn or a prompt of a recording is, among those of all sessions that are known everywhere.
-#[derive(Default)]
 struct Numbers {
     /// Of its turns, in their order.
     turns: Rows<Option<usize>>,
@@ -421,7 +422,7 @@ struct Claim {
 }
 
 /// The session that a response belongs to, by its place, and the file that tells so.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 struct Owner {
     session: usize,
     source: usize,
@@ -433,12 +434,14 @@ struct Owner {
 /// or file time. What hangs on it goes along. Says which sessions are another one under a name of their own.
 fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> HashMap<Key, Key> {
     let mut numbering = Numbering::default();
-    numbering.numbers.reserve(groups.values().flatten().map(|it| it.session.turns.len()).sum());
+    // Of copies there may be many.
+    numbering.numbers.reserve(groups.values().flatten().map(|it| it.session.turns.len()).max().unwrap_or(0));
     let mut numbers: Rows<Vec<Numbers>> = Rows::default();
     for (session, parts) in groups.values().enumerate() {
         numbers.push(parts.iter().map(|it| numbering.numbers(session, it)).collect());
     }
-    let sessions = numbering.sessions;
+    let Numbering { numbers: names, sessions } = numbering;
+    drop(names);
     if !sessions.iter().any(|(_, has_others)| *has_others) {
         return HashMap::new();
     }
@@ -513,8 +516,8 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
             .collect();
         for (part, numbers) in parts.iter_mut().zip(numbers) {
             let is_recording = !part.session.shows.has(Shows::KEPT_BY_RUNTIME) && part.session.totals.is_empty();
-            if let Some(owner) = one(numbers.turns.iter().map(owner_of))
-                && is_recording
+            if is_recording
+                && let Some(owner) = one(numbers.turns.iter().map(owner_of))
                 && owner.session != session
             {
                 // It tells of that session, under another name.

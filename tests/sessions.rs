@@ -6,8 +6,10 @@ use std::fs;
 use agentlogs::adapters::{self, Hints};
 use agentlogs::builder::Content;
 use agentlogs::ledger;
+use agentlogs::session::{Event, EventKind, Identity, SessionResult, Tokens, Turn};
 use agentlogs::source::{Source, SourceStatus};
 use agentlogs::tables::Tables;
+use agentlogs::time::Time;
 
 use crate::rules::{large_logs_are_read_as_small_ones, parse};
 
@@ -375,4 +377,32 @@ mod atif {
             assert_eq!(told(&settled(&[("trajectory.json", &text)])), rows);
         }
     }
+}
+
+/// Facts of an archive may say what no log says. A session that tells of another agent's gives its turns to that, and what
+/// remains of it may lose its prompts as well: its errors name no turn then.
+#[test]
+fn errors_of_turns_that_went_elsewhere_stay() {
+    let turn = |name: &str| {
+        let tokens = Tokens { input: Some(5), ..Tokens::UNKNOWN };
+        Box::new(Turn { identity: Identity::Global(name.into()), tokens, ..Turn::default() })
+    };
+    let session = |runtime: &'static str, id: &str| SessionResult {
+        runtime: runtime.into(),
+        session_id: id.to_owned(),
+        turns: vec![turn(id)].into(),
+        prompts: [Identity::Global("prompt".into())].into(),
+        ..SessionResult::default()
+    };
+    let outer = SessionResult {
+        provider_session_id: Some("inner".to_owned()),
+        events: vec![Event { kind: EventKind::Error, turn: Some(0), ..Event::default() }].into(),
+        ..session("a", "outer")
+    };
+    let inner = SessionResult { ended_at: Some(Time(1)), ..session("b", "inner") };
+    let source = Source { status: SourceStatus::Parsed, sessions: vec![outer, inner], ..Source::default() };
+    let tables = ledger::settle(vec![source]);
+    let of = |turns: &agentlogs::tables::TurnRow| tables.sessions[turns.session].session.session_id.clone();
+    assert_eq!(tables.turns.iter().map(of).collect::<Vec<_>>(), ["inner"]);
+    assert_eq!(tables.events.iter().map(|it| it.turn).collect::<Vec<_>>(), [None]);
 }
