@@ -81,6 +81,11 @@ impl Default for Packer {
 }
 
 impl Packer {
+    /// How much memory it keeps for pages, in bytes.
+    pub const fn room(&self) -> usize {
+        self.values.capacity() + self.page.capacity() + self.packed.capacity()
+    }
+
     /// A column of texts: each once, and for each row the number of its text, or one behind the other where hardly any is there
     /// twice.
     ///

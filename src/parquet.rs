@@ -37,6 +37,9 @@ fn arrow_schema(schema: &Schema) -> KeyValue {
     schema_to_metadata_key(&schema.collect())
 }
 
+/// Memory that a thread keeps from one column to the next, in bytes: twice what an ordinary page takes, as it is and packed.
+const MOST_ROOM: usize = 1 << 23;
+
 /// Rows of one table, which give their columns as the pages of a file.
 pub trait RowSet: Sync {
     /// How many they are.
@@ -67,7 +70,8 @@ pub struct Batched<W: Write> {
 }
 
 thread_local! {
-    static PACKER: Cell<Packer> = Cell::default();
+    /// What made the last column of the thread: fresh memory costs as much as packing. It is let go if a text was long.
+    static PACKER: Cell<Option<Box<Packer>>> = const { Cell::new(None) };
 }
 
 impl<W: Write> Batched<W> {
@@ -94,9 +98,9 @@ impl<W: Write> Batched<W> {
     pub fn pack(&self, rows: &dyn RowSet) -> PolarsResult<Group> {
         let count = rows.count();
         let pages = |(column, kind)| {
-            let mut packer = PACKER.take();
+            let mut packer = PACKER.take().unwrap_or_default();
             let pages = rows.pages(column, kind, &mut packer);
-            PACKER.set(packer);
+            PACKER.set(Some(packer).filter(|it| it.room() <= MOST_ROOM));
             pages
         };
         let columns = if count > 0 { self.kinds.par_iter().enumerate().map(pages).collect() } else { Ok(Vec::new()) };
