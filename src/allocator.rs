@@ -42,8 +42,8 @@ pub fn set_up() {
     unsafe { mi_option_set_default(PURGE_DELAY, 100) };
 }
 
-/// What all of mimalloc's pieces are aligned to, however small. What asks for no more need not say so, which is quicker.
-const LEAST: usize = 8;
+/// What all of mimalloc's pieces are aligned to, however small: a word. What asks for no more need not say so, which is quicker.
+const LEAST: usize = size_of::<usize>();
 
 /// To be called last. The system takes all memory back at once; mimalloc would first give back what is free, piece by piece.
 pub fn shut_down() {
@@ -151,6 +151,28 @@ mod tests {
             assert_eq!(delay(), 1000);
             set_up();
             assert_eq!(delay(), 100);
+        }
+    }
+
+    #[test]
+    fn small_pieces_are_aligned_as_well() {
+        for (align, size) in [1, 2, 4, 8, 16, 32].into_iter().flat_map(|align| (1..200).map(move |size| (align, size)))
+        {
+            let layout = Layout::from_size_align(size, align).unwrap();
+            // SAFETY: As below.
+            unsafe {
+                let pieces = [Pages.alloc(layout), Pages.alloc_zeroed(layout), Pages.alloc_zeroed(layout)];
+                assert!((0..size).all(|it| pieces[1].add(it).read() == 0));
+                pieces[2].add(size - 1).write(7);
+                let grown = Pages.realloc(pieces[2], layout, size * 3);
+                assert_eq!(grown.add(size - 1).read(), 7);
+                for it in [pieces[0], pieces[1], grown] {
+                    assert!(!it.is_null() && it.addr().is_multiple_of(align), "{size} {align}");
+                }
+                Pages.dealloc(pieces[0], layout);
+                Pages.dealloc(pieces[1], layout);
+                Pages.dealloc(grown, Layout::from_size_align(size * 3, align).unwrap());
+            }
         }
     }
 

@@ -19,8 +19,8 @@
 //! ```
 //!
 //! What is nowhere: adapters do no I/O and know neither clock nor environment nor polars; no format's name stands outside
-//! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `mapped`, `scan` and `hash` only,
-//! and in the program's `allocator`.
+//! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `mapped`, `scan`, `hash` and
+//! `archive::disk` only, and in the program's `allocator`.
 
 // What input can reach must not end the program; tests may.
 #![cfg_attr(

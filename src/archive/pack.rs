@@ -1,5 +1,6 @@
-//! Values as [MessagePack][spec]: the bytes that `rmp_serde` writes of them, with half the instructions. All that is read is
-//! packed so, and `rmp_serde` reads it again.
+//! Values as [MessagePack][spec]: the bytes that `rmp_serde` writes of them, with two thirds of the instructions. The facts of each
+//! source are packed so, unless they are many, and `rmp_serde` reads them again. Only lists and maps that do not say how many
+//! members they have, of which facts have none, get a length of other bytes.
 //!
 //! [spec]: https://github.com/msgpack/msgpack/blob/master/spec.md
 

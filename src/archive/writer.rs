@@ -403,7 +403,7 @@ impl Writer {
 
     /// Settles batches of sources and writes each as a part, on all cores: by the threads that have read them, which use the
     /// memory again that these free. One that waits for others meanwhile may take columns of theirs, but begins with no other
-    /// batch: that is no task of rayon's. So none holds two.
+    /// batch of this commit: that is no task of rayon's. So none holds two.
     fn parts(
         &self,
         batches: Vec<Vec<Item>>,
