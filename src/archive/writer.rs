@@ -517,14 +517,14 @@ impl Writer {
 
     /// All of the next generation reaches the disk. Each file and folder waits for the disk, so several are waited for at once.
     fn sync(&self, manifest: &Manifest) -> io::Result<()> {
-        type Sync = fn(&Path) -> io::Result<()>;
+        type ToDisk = fn(&Path) -> io::Result<()>;
         let linked: BTreeSet<&str> = self.state.manifest.parts.iter().map(|it| it.name.as_str()).collect();
         let new = manifest.parts.iter().filter(|it| !linked.contains(it.name.as_str()));
         let files = new.flat_map(|part| part.files.keys().map(|kind| self.next.join(parts::file_of(part, kind))));
         let files = files.chain([INDEX, MANIFEST].map(|it| self.next.join(it)));
         let folders = TABLES.iter().chain([&FACTS, &""]).map(|it| self.next.join(it));
-        let mut paths: Vec<(PathBuf, Sync)> = files.map(|it| (it, disk::sync_closed as Sync)).collect();
-        paths.extend(folders.map(|it| (it, disk::sync_folder as Sync)));
+        let mut paths: Vec<(PathBuf, ToDisk)> = files.map(|it| (it, disk::sync_closed as ToDisk)).collect();
+        paths.extend(folders.map(|it| (it, disk::sync_folder as ToDisk)));
         if self.state.folder.is_none() {
             paths.push((self.archive.folder.join(MARKER), disk::sync_closed));
         }
