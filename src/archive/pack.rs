@@ -35,17 +35,19 @@ struct Pack<'a> {
     out: &'a mut Vec<u8>,
 }
 
-/// The markers of lengths that stand in one, two and four bytes behind them.
+/// How the length of a value of some kind is written: as part of its first byte, or behind that in one, two or four bytes.
 struct Lengths {
+    /// The first byte of the empty value, and how many lengths are added to it.
+    short: (u8, usize),
     one: Option<u8>,
     two: u8,
     four: u8,
 }
 
-const TEXT: Lengths = Lengths { one: Some(0xd9), two: 0xda, four: 0xdb };
-const BYTES: Lengths = Lengths { one: Some(0xc4), two: 0xc5, four: 0xc6 };
-const LIST: Lengths = Lengths { one: None, two: 0xdc, four: 0xdd };
-const MAP: Lengths = Lengths { one: None, two: 0xde, four: 0xdf };
+const TEXT: Lengths = Lengths { short: (0xa0, 32), one: Some(0xd9), two: 0xda, four: 0xdb };
+const BYTES: Lengths = Lengths { short: (0, 0), one: Some(0xc4), two: 0xc5, four: 0xc6 };
+const LIST: Lengths = Lengths { short: (0x90, 16), one: None, two: 0xdc, four: 0xdd };
+const MAP: Lengths = Lengths { short: (0x80, 16), one: None, two: 0xde, four: 0xdf };
 
 impl Pack<'_> {
     #[inline]
@@ -59,8 +61,16 @@ impl Pack<'_> {
         self.out.extend_from_slice(&bytes);
     }
 
-    /// A length that is not part of its marker.
+    #[inline]
     fn length(&mut self, lengths: &Lengths, length: usize) -> Result<(), Error> {
+        match u8::try_from(length) {
+            Ok(it) if length < lengths.short.1 => self.byte(lengths.short.0 | it),
+            _ => self.long(lengths, length)?,
+        }
+        Ok(())
+    }
+
+    fn long(&mut self, lengths: &Lengths, length: usize) -> Result<(), Error> {
         match (lengths.one, u8::try_from(length), u16::try_from(length), u32::try_from(length)) {
             (Some(marker), Ok(it), ..) => self.marked(marker, [it]),
             (_, _, Ok(it), _) => self.marked(lengths.two, it.to_be_bytes()),
@@ -70,27 +80,17 @@ impl Pack<'_> {
         Ok(())
     }
 
+    /// A text or bytes.
     #[inline]
-    fn list(&mut self, length: usize) -> Result<(), Error> {
-        match u8::try_from(length) {
-            Ok(it @ 0..16) => self.byte(0x90 | it),
-            _ => self.length(&LIST, length)?,
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn map(&mut self, length: usize) -> Result<(), Error> {
-        match u8::try_from(length) {
-            Ok(it @ 0..16) => self.byte(0x80 | it),
-            _ => self.length(&MAP, length)?,
-        }
+    fn whole(&mut self, lengths: &Lengths, bytes: &[u8]) -> Result<(), Error> {
+        self.length(lengths, bytes.len())?;
+        self.out.extend_from_slice(bytes);
         Ok(())
     }
 
     /// The name of a variant, before its value.
     fn variant(&mut self, name: &str) -> Result<(), Error> {
-        self.map(1)?;
+        self.length(&MAP, 1)?;
         self.serialize_str(name)
     }
 }
@@ -104,18 +104,17 @@ struct Members<'a, 'b> {
 }
 
 impl<'a, 'b> Members<'a, 'b> {
-    /// Of that many, whose number stands there.
+    /// Of that many, or of as many as will come.
     #[inline]
-    const fn of(pack: &'a mut Pack<'b>) -> Self {
-        Self { pack, unknown: None, count: 0 }
-    }
-
-    /// Of as many as will come.
-    fn counted(pack: &'a mut Pack<'b>, lengths: &Lengths) -> Self {
-        pack.byte(lengths.four);
-        let place = pack.out.len();
-        pack.out.extend_from_slice(&[0; 4]);
-        Self { pack, unknown: Some(place), count: 0 }
+    fn new(pack: &'a mut Pack<'b>, lengths: &Lengths, count: Option<usize>) -> Result<Self, Error> {
+        let unknown = if let Some(count) = count {
+            pack.length(lengths, count)?;
+            None
+        } else {
+            pack.marked(lengths.four, [0; 4]);
+            Some(pack.out.len() - 4)
+        };
+        Ok(Self { pack, unknown, count: 0 })
     }
 
     #[inline]
@@ -234,18 +233,11 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
 
     #[inline]
     fn serialize_str(self, it: &str) -> Result<(), Error> {
-        match u8::try_from(it.len()) {
-            Ok(length @ 0..32) => self.byte(0xa0 | length),
-            _ => self.length(&TEXT, it.len())?,
-        }
-        self.out.extend_from_slice(it.as_bytes());
-        Ok(())
+        self.whole(&TEXT, it.as_bytes())
     }
 
     fn serialize_bytes(self, it: &[u8]) -> Result<(), Error> {
-        self.length(&BYTES, it.len())?;
-        self.out.extend_from_slice(it);
-        Ok(())
+        self.whole(&BYTES, it)
     }
 
     #[inline]
@@ -265,7 +257,7 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
     }
 
     fn serialize_unit_struct(self, _name: &'static str) -> Result<(), Error> {
-        self.list(0)
+        self.length(&LIST, 0)
     }
 
     #[inline]
@@ -290,14 +282,11 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
     }
 
     fn serialize_seq(self, length: Option<usize>) -> Result<Self::SerializeSeq, Error> {
-        let Some(length) = length else { return Ok(Members::counted(self, &LIST)) };
-        self.list(length)?;
-        Ok(Members::of(self))
+        Members::new(self, &LIST, length)
     }
 
     fn serialize_tuple(self, length: usize) -> Result<Self::SerializeTuple, Error> {
-        self.list(length)?;
-        Ok(Members::of(self))
+        Members::new(self, &LIST, Some(length))
     }
 
     fn serialize_tuple_struct(self, _name: &'static str, length: usize) -> Result<Self::SerializeTupleStruct, Error> {
@@ -316,9 +305,7 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
     }
 
     fn serialize_map(self, length: Option<usize>) -> Result<Self::SerializeMap, Error> {
-        let Some(length) = length else { return Ok(Members::counted(self, &MAP)) };
-        self.map(length)?;
-        Ok(Members::of(self))
+        Members::new(self, &MAP, length)
     }
 
     #[inline]
@@ -337,14 +324,14 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
     }
 }
 
-macro_rules! list {
-    ($($kind:ident $add:ident),*) => {
+macro_rules! members {
+    ($($kind:ident: $add:ident($($name:ident)?);)*) => {
         $(impl $kind for Members<'_, '_> {
             type Ok = ();
             type Error = Error;
 
             #[inline]
-            fn $add<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+            fn $add<T: Serialize + ?Sized>(&mut self, $($name: &'static str,)? value: &T) -> Result<(), Error> {
                 self.add(value)
             }
 
@@ -356,28 +343,14 @@ macro_rules! list {
     };
 }
 
-macro_rules! fields {
-    ($($kind:ident),*) => {
-        $(impl $kind for Members<'_, '_> {
-            type Ok = ();
-            type Error = Error;
-
-            #[inline]
-            fn serialize_field<T: Serialize + ?Sized>(&mut self, _name: &'static str, value: &T) -> Result<(), Error> {
-                self.add(value)
-            }
-
-            #[inline]
-            fn end(self) -> Result<(), Error> {
-                self.finish(1)
-            }
-        })*
-    };
+members! {
+    SerializeSeq: serialize_element();
+    SerializeTuple: serialize_element();
+    SerializeTupleStruct: serialize_field();
+    SerializeTupleVariant: serialize_field();
+    SerializeStruct: serialize_field(_name);
+    SerializeStructVariant: serialize_field(_name);
 }
-
-list!(SerializeSeq serialize_element, SerializeTuple serialize_element);
-list!(SerializeTupleStruct serialize_field, SerializeTupleVariant serialize_field);
-fields!(SerializeStruct, SerializeStructVariant);
 
 impl SerializeMap for Members<'_, '_> {
     type Ok = ();
