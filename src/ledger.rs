@@ -428,25 +428,15 @@ struct Owner {
     source: usize,
 }
 
-/// A response that stands in several sessions, by a resume or a fork that copied history, belongs to one (accounting B9):
-/// not to a session that names another of them as its parent, then to the one that has it at the earliest time, then to
-/// one whose file the runtime keeps, then to the one whose last record is earliest, then to the smallest id. Never by path
-/// or file time. What hangs on it goes along. Says which sessions are another one under a name of their own.
-fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> HashMap<Key, Key> {
-    let mut numbering = Numbering::default();
-    // Of copies there may be many.
-    numbering.numbers.reserve(groups.values().flatten().map(|it| it.session.turns.len()).max().unwrap_or(0));
-    let mut numbers: Rows<Vec<Numbers>> = Rows::default();
-    for (session, parts) in groups.values().enumerate() {
-        numbers.push(parts.iter().map(|it| numbering.numbers(session, it)).collect());
-    }
-    let Numbering { numbers: names, sessions } = numbering;
-    drop(names);
-    if !sessions.iter().any(|(_, has_others)| *has_others) {
-        return HashMap::new();
-    }
+/// To which session each response belongs that stands in several, by its number: see [`give_each_response_its_session`].
+/// `sessions` are the first in which each stands, and whether there are others.
+fn owners_of(
+    groups: &BTreeMap<Key, Vec<Part>>,
+    numbers: &Rows<Vec<Numbers>>,
+    sessions: &Rows<(usize, bool)>,
+) -> Rows<Option<Owner>> {
     let mut claims: Rows<Vec<Claim>> = sessions.iter().map(|_| Vec::new()).collect();
-    for (session, (parts, numbers)) in groups.values().zip(&numbers).enumerate() {
+    for (session, (parts, numbers)) in groups.values().zip(numbers).enumerate() {
         for (part, numbers) in parts.iter().zip(numbers) {
             let is_kept = part.session.shows.has(Shows::KEPT_BY_RUNTIME);
             let turns = numbers.turns.iter().zip(part.session.turns.iter().map(|it| it.occurred_at));
@@ -490,8 +480,27 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
         let owner = claims.iter().min_by_key(|it| rank(it))?;
         Some(Owner { session: owner.session, source: owner.source })
     };
-    let owners: Rows<Option<Owner>> = claims.iter().map(owner).collect();
-    let claimants: HashSet<usize> = claims.iter().flatten().map(|it| it.session).collect();
+    claims.iter().map(owner).collect()
+}
+
+/// A response that stands in several sessions, by a resume or a fork that copied history, belongs to one (accounting B9):
+/// not to a session that names another of them as its parent, then to the one that has it at the earliest time, then to
+/// one whose file the runtime keeps, then to the one whose last record is earliest, then to the smallest id. Never by path
+/// or file time. What hangs on it goes along. Says which sessions are another one under a name of their own.
+fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> HashMap<Key, Key> {
+    let mut numbering = Numbering::default();
+    // Of copies there may be many.
+    numbering.numbers.reserve(groups.values().flatten().map(|it| it.session.turns.len()).max().unwrap_or(0));
+    let mut numbers: Rows<Vec<Numbers>> = Rows::default();
+    for (session, parts) in groups.values().enumerate() {
+        numbers.push(parts.iter().map(|it| numbering.numbers(session, it)).collect());
+    }
+    let Numbering { numbers: names, sessions } = numbering;
+    drop(names);
+    if !sessions.iter().any(|(_, has_others)| *has_others) {
+        return HashMap::new();
+    }
+    let owners = owners_of(groups, &numbers, &sessions);
     let with_own: HashSet<usize> = owners.iter().flatten().map(|it| it.session).collect();
     let events_of = |parts: &[Part]| parts.iter().flat_map(|it| &it.session.events).filter_map(event_id).collect();
     let told: HashMap<usize, HashSet<EventId>> = groups
@@ -502,10 +511,10 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
         .collect();
     let mut copies = Vec::new();
     for (session, (parts, numbers)) in groups.values_mut().zip(&numbers).enumerate() {
-        if !claimants.contains(&session) {
+        let owner_of = |number: &Option<usize>| number.and_then(|it| owners[it]);
+        if !numbers.iter().flat_map(|it| it.turns.iter().chain(&it.prompts)).any(|it| owner_of(it).is_some()) {
             continue;
         }
-        let owner_of = |number: &Option<usize>| number.and_then(|it| owners[it]);
         let elsewhere =
             |number: &Option<usize>| owner_of(number).filter(|it| it.session != session).map(|it| it.source);
         let messages: HashMap<Shared, usize> = parts
@@ -957,7 +966,7 @@ impl Merge {
         for row in &mut rows {
             row.covered_by = row.covered_by.map(|it| it + tables.turns.len());
         }
-        if tables.turns.capacity() < rows.len() && tables.turns.is_empty() {
+        if tables.turns.capacity() == 0 {
             tables.turns = rows;
         } else {
             tables.turns.append(&mut rows);
