@@ -107,20 +107,17 @@ impl Source {
 /// A path as text, another one for every other path: bytes that are no UTF-8 become `%FF`. So that nothing else reads like
 /// them, a `%` that stands before such digits becomes `%25`.
 pub fn path_text(path: &Path) -> String {
-    if let Some(text) = path.to_str().filter(|it| !it.contains('%')) {
-        return text.to_owned();
-    }
+    let reads_like_one = |it: &str| it == "25" || u8::from_str_radix(it, 16).is_ok_and(|it| it >= 0x80);
     let mut out = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        let text = chunk.valid();
-        for (at, it) in text.char_indices() {
-            out.push(it);
-            let digits = text.get(at + 1..at + 3).filter(|it| it.bytes().all(|it| it.is_ascii_hexdigit()));
-            let reads_like_one = |it: &str| it == "25" || u8::from_str_radix(it, 16).is_ok_and(|it| it >= 0x80);
-            if it == '%' && digits.is_some_and(reads_like_one) {
-                out.push_str("25");
-            }
+        let mut rest = chunk.valid();
+        while let Some((before, behind)) = rest.split_once('%') {
+            out.push_str(before);
+            let digits = behind.get(..2).filter(|it| it.bytes().all(|it| it.is_ascii_hexdigit()));
+            out.push_str(if digits.is_some_and(reads_like_one) { "%25" } else { "%" });
+            rest = behind;
         }
+        out.push_str(rest);
         for byte in chunk.invalid() {
             let _ = write!(out, "%{byte:02X}");
         }
