@@ -27,6 +27,9 @@ const LARGE: usize = 1 << 20;
 const USUAL: usize = 16;
 const PAGE: usize = 4096;
 
+/// What all of mimalloc's pieces are aligned to, however small: a word. What asks for no more need not say so, which is quicker.
+const LEAST: usize = size_of::<usize>();
+
 // Of mimalloc; the crate knows no name for the option, whose number has been the same in all of its versions.
 unsafe extern "C" {
     fn mi_option_set_default(option: c_int, value: c_long);
@@ -41,9 +44,6 @@ pub fn set_up() {
     // SAFETY: It sets a number.
     unsafe { mi_option_set_default(PURGE_DELAY, 100) };
 }
-
-/// What all of mimalloc's pieces are aligned to, however small: a word. What asks for no more need not say so, which is quicker.
-const LEAST: usize = size_of::<usize>();
 
 /// To be called last. The system takes all memory back at once; mimalloc would first give back what is free, piece by piece.
 pub fn shut_down() {

@@ -59,9 +59,8 @@ pub struct Group {
 }
 
 /// A file that is written by some rows at a time, each a row group. Of many such files an archive is made, again and again,
-/// side by side, so they are written faster than polars does it: see [`crate::pages`]. Pages are packed by
-/// Snappy: zstd asks the processor what it is for each of thousands of small pages, which in a virtual machine takes longer
-/// than to pack it.
+/// side by side, so they are written faster than polars does it: see [`crate::pages`]. Pages are packed by Snappy: zstd asks the
+/// processor what it is for each of thousands of small pages, which in a virtual machine takes longer than to pack it.
 pub struct Batched<W: Write> {
     file: FileWriter<W>,
     arrow_schema: KeyValue,
