@@ -7,6 +7,8 @@ use std::ops::Deref;
 use std::path::Path;
 use std::time::SystemTime;
 
+use memmap2::MmapMut;
+
 use crate::mapped::Mapped;
 
 /// Smaller files are read, into a buffer that the thread keeps: each page that is mapped, and taken away again, costs more than
@@ -85,8 +87,14 @@ pub struct Content {
 #[derive(Debug)]
 enum Bytes {
     Mapped(Mapped),
+    /// What was read, and how much it is.
+    Read(Buffer, usize),
     Owned(Vec<u8>),
 }
+
+/// Memory of the system's own to read a file into. Some processors take three times as long to copy to memory that begins a few
+/// bytes behind a page, as an allocator's may.
+type Buffer = MmapMut;
 
 impl Content {
     /// Whether a part of the file was gone when it was read, so that what was read never stood there. To be asked last.
@@ -108,6 +116,7 @@ impl Deref for Content {
     fn deref(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Mapped(map) => map,
+            Bytes::Read(buffer, length) => buffer.get(..*length).unwrap_or_default(),
             Bytes::Owned(bytes) => bytes,
         }
     }
@@ -115,15 +124,15 @@ impl Deref for Content {
 
 thread_local! {
     /// What the last file of the thread was read into: fresh memory costs as much as the reading.
-    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static BUFFER: Cell<Option<Buffer>> = const { Cell::new(None) };
 }
 
 impl Drop for Content {
     fn drop(&mut self) {
-        if let Bytes::Owned(bytes) = &mut self.bytes
-            && bytes.capacity() as u64 <= map_from() + 1
+        if let Bytes::Read(buffer, _) = std::mem::replace(&mut self.bytes, Bytes::Owned(Vec::new()))
+            && buffer.len() as u64 <= map_from()
         {
-            BUFFER.set(std::mem::take(bytes));
+            BUFFER.set(Some(buffer));
         }
     }
 }
@@ -137,10 +146,11 @@ pub fn drop_buffers() {
     rayon::broadcast(|_| drop(BUFFER.take()));
 }
 
-fn buffer() -> Vec<u8> {
-    let mut buffer = BUFFER.take();
-    buffer.clear();
-    buffer
+/// Memory for so many bytes.
+fn buffer(length: usize) -> io::Result<Buffer> {
+    let kept = BUFFER.take().filter(|it| it.len() >= length);
+    let room = usize::try_from(map_from()).unwrap_or(0);
+    kept.map_or_else(|| MmapMut::map_anon(length.max(room)), Ok)
 }
 
 /// Opens a regular file and decompresses it if its first bytes say so, whatever its name says.
@@ -156,22 +166,35 @@ pub fn open(path: &Path, limit: Limit) -> io::Result<Content> {
         Ok(length) if stored >= map_from() => Mapped::new(&file, length)?,
         _ => None,
     };
-    let (bytes, is_cut) = match map {
-        Some(map) => (Bytes::Mapped(map), false),
-        None => read(&mut file, stored)?,
+    let (bytes, is_cut) = match (map, usize::try_from(stored)) {
+        (Some(map), _) => (Bytes::Mapped(map), false),
+        // The size of a file of the kernel's own says nothing.
+        (None, Ok(length @ 1..)) => read(&mut file, length)?,
+        (None, _) => {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            (Bytes::Owned(bytes), false)
+        }
     };
     let content =
         Content { bytes, compression: None, truncated: None, stored, modified: metadata.modified().ok(), is_cut };
     decompressed(content, limit)
 }
 
-/// Reads as much as a file held when it was opened, and says whether there was less.
-fn read(file: &mut File, stored: u64) -> io::Result<(Bytes, bool)> {
-    let mut bytes = buffer();
-    bytes.reserve_exact(usize::try_from(stored.min(MAP_FROM)).unwrap_or(0) + 1);
-    // What is appended meanwhile is for the next time. The size of a file of the kernel's own says nothing.
-    let read = file.take(if stored > 0 { stored } else { u64::MAX }).read_to_end(&mut bytes)?;
-    Ok((Bytes::Owned(bytes), (read as u64) < stored))
+/// Reads as much as a file held when it was opened, and says whether there was less. What is appended meanwhile is for the next
+/// time.
+fn read(file: &mut File, stored: usize) -> io::Result<(Bytes, bool)> {
+    let mut buffer = buffer(stored)?;
+    let mut read = 0;
+    while let Some(rest) = buffer.get_mut(read..stored).filter(|it| !it.is_empty()) {
+        match file.read(rest) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((Bytes::Read(buffer, read), read < stored))
 }
 
 /// Reads a pipe or a device to its end, and decompresses it.
@@ -179,7 +202,7 @@ fn read(file: &mut File, stored: u64) -> io::Result<(Bytes, bool)> {
 /// # Errors
 /// When it cannot be read, or gives more than the limit.
 pub fn open_stream(path: &Path, limit: Limit) -> io::Result<Content> {
-    let mut bytes = buffer();
+    let mut bytes = Vec::new();
     // It may have no end.
     let most = limit.of(u64::MAX);
     File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -322,8 +345,8 @@ mod tests {
         file.write_all(b"{}\n").unwrap();
         for (stored, is_shorter) in [(3, false), (2, false), (4, true)] {
             file.rewind().unwrap();
-            let (Bytes::Owned(bytes), is_cut) = read(&mut file, stored).unwrap() else { panic!("a map") };
-            assert_eq!((bytes.len() as u64, is_cut), (stored.min(3), is_shorter));
+            let (Bytes::Read(_, length), is_cut) = read(&mut file, stored).unwrap() else { panic!("not read") };
+            assert_eq!((length, is_cut), (stored.min(3), is_shorter));
         }
     }
 
