@@ -571,21 +571,22 @@ const SURE: u32 = 16;
 /// How surely a log is of each format: the sum of [`Adapter::claims`] over its first records. Ordered by weight, the
 /// likeliest first; formats that claim nothing are left out. A runtime among the hints decides among those that claim.
 pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Vec<(&'static Adapter, u32)> {
-    let mut probes = Vec::with_capacity(DECIDING);
+    let mut weights = Weights::default();
     for line in Lines::new(bytes) {
         let offset = line.bytes.as_ptr().addr() - bytes.as_ptr().addr();
-        if probes.len() == DECIDING || (probes.len() >= FEW_DECIDING && offset >= DECIDING_BYTES) {
+        if weights.probes == DECIDING || (weights.probes >= FEW_DECIDING && offset >= DECIDING_BYTES) {
             break;
         }
-        probes.extend(Probe::new(line.bytes, hints.path));
-        if probes.len() == FIRST_DECIDING {
-            let claims = detect_among(&probes, hints.runtime);
+        let Some(probe) = Probe::new(line.bytes, hints.path) else { continue };
+        weights.add(&probe);
+        if weights.probes == FIRST_DECIDING {
+            let claims = weights.claims(hints.runtime);
             if matches!(claims[..], [(_, SURE..)]) {
                 return claims;
             }
         }
     }
-    detect_among(&probes, hints.runtime)
+    weights.claims(hints.runtime)
 }
 
 /// Whether a file that no format claims belongs to logs and is none: an index, a pointer.
@@ -594,14 +595,28 @@ pub fn is_auxiliary(bytes: &[u8]) -> bool {
     document.is_some_and(|it| openclaw_trajectory::is_auxiliary(&it))
 }
 
-fn detect_among(probes: &[Probe<'_>], runtime: Option<&str>) -> Vec<(&'static Adapter, u32)> {
-    let mut claims: Vec<_> = ADAPTERS
-        .iter()
-        .map(|adapter| (adapter, probes.iter().map(adapter.claims).sum::<u32>()))
-        .filter(|(_, weight)| *weight > 0)
-        .collect();
-    claims.sort_by_key(|(adapter, weight)| (runtime != Some(adapter.runtime), std::cmp::Reverse(*weight)));
-    claims
+/// How surely records are of each format, in sum.
+#[derive(Default)]
+struct Weights {
+    probes: usize,
+    /// In the order of [`ADAPTERS`].
+    sums: Vec<u32>,
+}
+
+impl Weights {
+    fn add(&mut self, probe: &Probe<'_>) {
+        self.probes += 1;
+        self.sums.resize(ADAPTERS.len(), 0);
+        for (sum, adapter) in self.sums.iter_mut().zip(ADAPTERS) {
+            *sum += (adapter.claims)(probe);
+        }
+    }
+
+    fn claims(&self, runtime: Option<&str>) -> Vec<(&'static Adapter, u32)> {
+        let mut claims: Vec<_> = ADAPTERS.iter().zip(self.sums.iter().copied()).filter(|it| it.1 > 0).collect();
+        claims.sort_by_key(|(adapter, weight)| (runtime != Some(adapter.runtime), std::cmp::Reverse(*weight)));
+        claims
+    }
 }
 
 /// Reads a log: the likeliest format, then its records.
@@ -676,8 +691,10 @@ fn read<'a>(
 
 /// The format of records that the formats so far do not know, if two of them are surely of it.
 fn another(unknown: &[Line<'_>], formats: &[&'static Adapter]) -> Option<&'static Adapter> {
-    let probes: Vec<_> = unknown.iter().filter_map(|it| Probe::new(it.bytes, "")).take(DECIDING).collect();
-    let claims = detect_among(&probes, None)
+    let mut weights = Weights::default();
+    unknown.iter().filter_map(|it| Probe::new(it.bytes, "")).take(DECIDING).for_each(|it| weights.add(&it));
+    let claims = weights
+        .claims(None)
         .into_iter()
         .filter(|(adapter, weight)| *weight >= 4 && formats.iter().all(|it| it.runtime != adapter.runtime));
     claims.map(|(adapter, _)| adapter).next()
