@@ -29,6 +29,9 @@ const LEDGER: u32 = 2;
 /// disk: they are so many then that a part of them would save little time.
 const KEPT: usize = if cfg!(test) { 16 << 10 } else { 64 << 20 };
 
+/// Threads that settle batches at once: each holds the rows of one, some 20 MB.
+const SETTLING: usize = 4;
+
 /// Files that are waited for at once.
 const SYNCS: usize = 8;
 
@@ -401,23 +404,23 @@ impl Writer {
         self.finish(manifest, sources)
     }
 
-    /// Settles batches of sources and writes each as a part, on all cores: by the threads that have read them, which use the
-    /// memory again that these free. One that waits for others meanwhile may take columns of theirs, but begins with no other
-    /// batch of this commit: that is no task of rayon's. So none holds two.
+    /// Settles batches of sources and writes each as a part, on all cores: by threads that have read them, which use the memory
+    /// again that these free. The others, and one that waits for others, take columns of theirs, but begin with no other batch of
+    /// this commit: that is no task of rayon's. So none holds two.
     fn parts(
         &self,
         batches: Vec<Vec<Item>>,
         generation: u64,
         catalog: &Catalog,
     ) -> Vec<Result<(Part, Vec<Item>), Error>> {
-        let threads = rayon::current_num_threads().min(batches.len());
+        let threads = rayon::current_num_threads().min(batches.len()).min(SETTLING);
         let mut done: Vec<Option<_>> = batches.iter().map(|_| None).collect();
         let work = batches.into_iter().zip(&mut done).enumerate();
         let work = work.map(|(index, (items, place))| (facts_of(&items), (index, items, place)));
         let queue = Mutex::new(Queue::new(work.collect(), threads));
         let queue = || queue.lock().unwrap_or_else(PoisonError::into_inner);
-        rayon::broadcast(|_| {
-            loop {
+        rayon::broadcast(|thread| {
+            while thread.index() < SETTLING {
                 let next = queue().next();
                 let Some((size, (index, items, place))) = next else { break };
                 *place = Some(self.part(format!("{generation}-{index}"), items, catalog));
