@@ -475,9 +475,13 @@ pub fn lines(text: &str) -> impl Iterator<Item = &str> {
 
 /// Lines that a diff adds and removes. Its headers (`+++`, `---`) are not among them.
 pub fn diff_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> (i64, i64) {
+    diff_lines_as_bytes(lines.into_iter().map(str::as_bytes))
+}
+
+fn diff_lines_as_bytes<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (i64, i64) {
     let (mut added, mut removed) = (0, 0);
     for line in lines {
-        match line.as_bytes() {
+        match line {
             [b'+', b'+', b'+', b' ', ..] | [b'-', b'-', b'-', b' ', ..] => {}
             [b'+', ..] => added += 1,
             [b'-', ..] => removed += 1,
@@ -487,9 +491,54 @@ pub fn diff_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> (i64, i64) {
     (added, removed)
 }
 
+/// [`diff_lines`] of a string in a log, whose escapes are not undone for that.
+pub fn diff_lines_in(diff: &LateText<'_>) -> (i64, i64) {
+    let mut is_plain = true;
+    let escaped = escaped_lines(diff.escaped()).inspect(|line| {
+        // What decides may stand there by its number. Nobody writes it so.
+        let decides = match line {
+            [b'+' | b'-', rest @ ..] => rest.get(..4).unwrap_or(rest).windows(2).any(|it| it == b"\\u"),
+            line => line.starts_with(b"\\u"),
+        };
+        is_plain &= !decides;
+    });
+    let counts = diff_lines_as_bytes(escaped);
+    if is_plain { counts } else { diff_lines(lines(diff.as_str())) }
+}
+
 /// Number of lines of a text; a last one without its newline counts.
 pub fn line_count(text: &str) -> i64 {
     i64::try_from(lines(text).count()).unwrap_or(i64::MAX)
+}
+
+/// [`line_count`] of a string in a log, whose escapes are not undone for that.
+pub fn line_count_in(text: &LateText<'_>) -> i64 {
+    i64::try_from(escaped_lines(text.escaped()).count()).unwrap_or(i64::MAX)
+}
+
+/// The lines of a text with its escapes.
+fn escaped_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let all = rest;
+        let mut from = 0;
+        while let Some(at) = memchr::memchr2(b'\\', b'\n', all.get(from..).unwrap_or_default()) {
+            let end = from + at;
+            let newline = match all.get(end..)? {
+                [b'\n', ..] => 1,
+                [b'\\', b'n', ..] => 2,
+                [b'\\', b'u', b'0', b'0', b'0', b'a' | b'A', ..] => 6,
+                _ => 0,
+            };
+            if newline > 0 {
+                rest = all.get(end + newline..)?;
+                return all.get(..end);
+            }
+            from = end + 2;
+        }
+        rest = &[];
+        Some(all).filter(|it| !it.is_empty())
+    })
 }
 
 #[cfg(test)]
@@ -594,6 +643,30 @@ mod tests {
             ]
         );
         assert_eq!(diff_lines(lines("--- a\n+++ b\n@@\n-x\n+y\n+z")), (2, 1));
+    }
+
+    /// Of all texts of up to five of these.
+    #[test]
+    fn lines_with_escapes_are_those_without() {
+        let letters =
+            ["\\n", "+", "-", " ", "\\\"", "\\\\", "\\u000a", "\\u000A", "\\u002b", "\\u002D", "\\u0020", "\\r", "n"];
+        let count = letters.len();
+        for length in 0..=5 {
+            for number in 0..count.pow(length) {
+                let letter = |it: u32| letters[number / count.pow(it) % count];
+                let string = format!("\"{}\"", (0..length).map(letter).collect::<String>());
+                let text: LateText<'_> = json::from_slice(string.as_bytes()).unwrap();
+                let plain: String = serde_json::from_str(&string).unwrap();
+                assert_eq!(diff_lines_in(&text), diff_lines(lines(&plain)), "{string}");
+                assert_eq!(line_count_in(&text), line_count(&plain), "{string}");
+            }
+        }
+        for (string, expected) in
+            [("\"+++\\u0020a\\n+\"", (1, 0)), ("\"---\\t\\n--- a\\n-\\n\"", (0, 2)), ("\"\"", (0, 0))]
+        {
+            let text: LateText<'_> = json::from_slice(string.as_bytes()).unwrap();
+            assert_eq!(diff_lines_in(&text), expected, "{string}");
+        }
     }
 
     /// Of all texts of up to six of these.

@@ -88,6 +88,14 @@ impl<'a> LateText<'a> {
         !self.raw.0.is_empty()
     }
 
+    /// The text as it stands there, with its escapes.
+    pub fn escaped(&self) -> &'a [u8] {
+        match self.raw.0 {
+            [b'"', inside @ .., b'"'] => inside,
+            other => other,
+        }
+    }
+
     /// The beginning of the text: all of it, or at least `length` bytes.
     pub fn head(&self, length: usize) -> Cow<'a, str> {
         self.raw.head(length)
@@ -225,7 +233,7 @@ pub fn read_in_order<'a, T: InOrder<'a> + Deserialize<'a>>(line: &'a [u8]) -> Re
 }
 
 /// An object that is read in order, and how far.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Members<'a> {
     /// The line, or the object alone.
     bytes: &'a [u8],
@@ -288,6 +296,18 @@ impl<'a> Members<'a> {
         let object = T::in_order(self)?;
         self.pass("}")?;
         Some(object)
+    }
+
+    /// All of an array of objects, as it stands there and as they are.
+    pub fn array<T: InOrder<'a>>(&mut self) -> Option<(Raw<'a>, Vec<T>)> {
+        let start = self.at;
+        self.pass("[")?;
+        let mut objects = Vec::new();
+        while objects.is_empty() || self.pass(",").is_some() {
+            objects.push(self.object()?);
+        }
+        self.pass("]")?;
+        Some((Raw(self.bytes.get(start..self.at)?), objects))
     }
 
     /// The value behind these bytes.

@@ -13,7 +13,7 @@ use crate::session::{Identity, Operation, Tokens};
 use crate::text::Word;
 use crate::time::Time;
 use crate::tools;
-use crate::wire::{Count, Flag, InOrder, Maybe, Members, Text, Usual};
+use crate::wire::{Count, Flag, InOrder, LateText, Maybe, Members, Text, Usual};
 
 /// Usage as OpenAI counts it: what was cached is in the input, reasoning is in the output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -277,9 +277,9 @@ pub(super) struct Edit<'a> {
     #[serde(borrow, rename = "type")]
     pub(super) kind: Text<'a>,
     #[serde(borrow)]
-    content: Text<'a>,
+    content: LateText<'a>,
     #[serde(borrow)]
-    unified_diff: Text<'a>,
+    unified_diff: LateText<'a>,
     #[serde(borrow)]
     move_path: Text<'a>,
 }
@@ -300,8 +300,8 @@ impl Edit<'_> {
             None => (path, operation),
         };
         let lines = match operation {
-            Some(Operation::Create) if self.content.is_some() => Some((tools::line_count(self.content.as_str()), 0)),
-            _ => self.unified_diff.some().map(|it| tools::diff_lines(tools::lines(it))),
+            Some(Operation::Create) if self.content.is_some() => Some((tools::line_count_in(&self.content), 0)),
+            _ => (!self.unified_diff.escaped().is_empty()).then(|| tools::diff_lines_in(&self.unified_diff)),
         };
         builder.change(call, path, operation, lines, line, time);
     }

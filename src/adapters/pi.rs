@@ -5,6 +5,8 @@
 //! they are known by their time and size, which no copy changes.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::fmt;
 
 use serde::Deserialize;
 
@@ -30,7 +32,7 @@ pub(super) struct Message<'a> {
     #[serde(borrow)]
     pub(super) role: Text<'a>,
     #[serde(borrow)]
-    content: Raw<'a>,
+    content: Said<'a>,
     #[serde(borrow)]
     provider: Text<'a>,
     #[serde(borrow)]
@@ -60,7 +62,7 @@ impl<'a> InOrder<'a> for Message<'a> {
         let mut message = Self { role: members.word(r#"{"role":""#)?, ..Self::default() };
         match message.role.as_str() {
             "assistant" => {
-                message.content = members.value(r#","content":"#)?;
+                message.content = Said::in_order(members, r#","content":"#)?;
                 let _: Raw<'_> = members.value(r#","api":"#)?;
                 message.provider = members.value(r#","provider":"#)?;
                 message.model = members.value(r#","model":"#)?;
@@ -85,6 +87,40 @@ impl<'a> InOrder<'a> for Message<'a> {
     }
 }
 
+/// What a message says: read when it is asked for, or with the message that stands in its order.
+#[derive(Default, Deserialize)]
+#[serde(transparent)]
+struct Said<'a> {
+    #[serde(borrow)]
+    raw: Raw<'a>,
+    #[serde(skip)]
+    content: OnceCell<Content<'a, Block<'a>>>,
+}
+
+impl<'a> Said<'a> {
+    fn content(&self) -> &Content<'a, Block<'a>> {
+        self.content.get_or_init(|| self.raw.read())
+    }
+
+    /// The value behind these bytes. Blocks are read at once if their members have pi's order: else all of it is gone over now, and
+    /// the blocks later.
+    fn in_order(members: &mut Members<'a>, before: &str) -> Option<Self> {
+        let mut ahead = *members;
+        ahead.pass(before)?;
+        let Some((raw, blocks)) = ahead.array() else {
+            return members.value(before);
+        };
+        *members = ahead;
+        Some(Self { raw, content: Content { text: None, blocks }.into() })
+    }
+}
+
+impl fmt::Debug for Said<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Said").field(&self.raw).field(self.content()).finish()
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Block<'a> {
@@ -100,12 +136,30 @@ struct Block<'a> {
     arguments: Raw<'a>,
 }
 
+/// A call with the members that pi gives it in its order. Of other blocks only texts are asked for.
+impl<'a> InOrder<'a> for Block<'a> {
+    fn in_order(members: &mut Members<'a>) -> Option<Self> {
+        let mut block = Self { kind: members.word(r#"{"type":""#)?, ..Self::default() };
+        match block.kind.as_str() {
+            "toolCall" => {
+                block.id = members.value(r#","id":"#)?;
+                block.name = members.value(r#","name":"#)?;
+                block.arguments = members.value(r#","arguments":"#)?;
+            }
+            "text" => block.text = members.value(r#","text":"#)?,
+            _ => {}
+        }
+        members.others::<Self>(&[])?;
+        Some(block)
+    }
+}
+
 /// What a tool says of its work besides text.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Details<'a> {
     #[serde(borrow)]
-    diff: Text<'a>,
+    diff: LateText<'a>,
     exit_code: Number,
     duration_ms: Number,
     /// Agents that an extension ran for the call.
@@ -294,7 +348,7 @@ impl Agent {
             turn.stop_reason = message.stop_reason.owned();
             turn.cost = message.usage.get().and_then(|it| it.cost(damage));
         }
-        let content: Content<'_, Block<'_>> = message.content.read();
+        let content = message.content.content();
         for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
             let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
             self.builder.session.tool_calls[call].turn = index;
@@ -310,7 +364,7 @@ impl Agent {
         }
         if is_turn
             && self.builder.keeps_text()
-            && let Some(text) = said(&content)
+            && let Some(text) = said(content)
         {
             self.builder.say(&text);
         }
@@ -341,7 +395,7 @@ impl Agent {
         self.builder.saw(time);
         let Some(call) = self.builder.call_index(message.tool_call_id.as_str()) else { return };
         if self.builder.session.tool_calls[call].status == CallStatus::Incomplete {
-            self.outcome(call, message.content, &message.details, message.is_error, line, time);
+            self.outcome(call, message.content.raw, &message.details, message.is_error, line, time);
         }
         let row = &mut self.builder.session.tool_calls[call];
         row.ended_at = row.ended_at.or(time);
@@ -364,8 +418,8 @@ impl Agent {
         if row.category == "shell" && row.exit_code.is_none() && is_error.is_true() {
             row.exit_code = exit_code_in(&content.text());
         }
-        if let (Some(diff), Some(path)) = (details.diff.some(), row.target.clone()) {
-            let lines = tools::diff_lines(tools::lines(diff));
+        if let (false, Some(path)) = (details.diff.escaped().is_empty(), row.target.clone()) {
+            let lines = tools::diff_lines_in(&details.diff);
             self.builder.change(call, &path, None, Some(lines), line, None);
         }
         let call_id = self.builder.session.tool_calls[call].call_id.clone();
@@ -395,7 +449,7 @@ impl Agent {
     fn user(&mut self, message: &Message<'_>) {
         let time = message.timestamp.0;
         self.builder.saw(time);
-        let text = if self.builder.keeps_text() { said(&message.content.read()) } else { None };
+        let text = if self.builder.keeps_text() { said(message.content.content()) } else { None };
         let identity = time.map_or(Identity::Unique, |time| Identity::Global(format!("pi user {}", time.0).into()));
         self.builder.prompt_as(identity, text.as_deref());
     }
@@ -434,7 +488,41 @@ pub(super) fn session_of_path(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json;
     use crate::wire::check_order;
+
+    #[test]
+    fn blocks_are_read_with_a_message_in_order() {
+        let usage = r#"{"input":2,"output":7,"cacheRead":3,"cacheWrite":0,"totalTokens":12,"cost":{"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"total":3}}"#;
+        let is_read = |content: &str| {
+            let message = format!(
+                r#"{{"role":"assistant","content":{content},"api":"a","provider":"p","model":"m","usage":{usage},"stopReason":"stop","timestamp":7}}"#
+            );
+            let message: Message<'_> = Members::of_object_at(message.as_bytes(), 0).object().unwrap();
+            (message.content.content.get().is_some(), message.content.content().blocks.len())
+        };
+        let call = r#"{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"ls"},"signature":"s"}"#;
+        let others = r#"{"type":"thinking","thinking":"a\nb"},{"type":"text","text":"c","index":1}"#;
+        assert_eq!(is_read(&format!("[{call}]")), (true, 1));
+        assert_eq!(is_read(&format!("[{others},{call}]")), (true, 3));
+        // Not in order, or no blocks: these are read later.
+        assert_eq!(is_read(r#"[{"name":"bash","type":"toolCall","id":"c1"}]"#), (false, 1));
+        assert_eq!(is_read(&format!("[ {call}]")), (false, 1));
+        assert_eq!(is_read("[]"), (false, 0));
+        assert_eq!(is_read(r#""text""#), (false, 0));
+    }
+
+    /// An escape that JSON does not know costs a diff nothing.
+    #[test]
+    fn diffs_are_counted_with_their_escapes() {
+        let lines = |diff: &str| {
+            let details = format!(r#"{{"diff":{diff},"exitCode":0}}"#);
+            tools::diff_lines_in(&json::from_slice::<Details<'_>>(details.as_bytes()).unwrap().diff)
+        };
+        assert_eq!(lines(r#""--- a\n+++ b\n+x\n-\"y\"\n \q\n+""#), (2, 1));
+        assert_eq!(lines("null"), (0, 0));
+        assert_eq!(lines("7"), (0, 0));
+    }
 
     /// What is read by its order is what is read by its keys.
     #[test]

@@ -266,11 +266,17 @@ mod tests {
             "responseId",
             "toolCallId",
             "cwd",
+            "text",
+            "arguments",
             "x",
         ];
         let plain = result.replace(r#""details":{"diff":"+a","exitCode":1},"#, "");
+        let thought = response.replace(
+            r#""content":["#,
+            r#""content":[{"type":"thinking","thinking":"a\"b","signature":""},{"type":"text","text":"c\nd"},"#,
+        );
         let bare = response.replace(r#","responseId":"r1","rawStopReason":"stop""#, "");
-        for record in [response, result, &plain, &bare] {
+        for record in [response, result, &plain, &bare, &thought] {
             let in_order = check_records_in_order::<Record<'_>>(record, &names);
             assert!(in_order > 100, "{in_order} {record}");
         }
