@@ -302,7 +302,7 @@ impl Builder {
                     let hash = hashed_id(record);
                     let telling = self.tellings.entry(hash.clone()).or_insert(0);
                     *telling += 1;
-                    Some(format!("{hash} {:?} {telling}", self.clock.map(|it| it.0)).into())
+                    Some(format!("{hash} {:?} {telling}", self.clock.map(Time::micros)).into())
                 }
             };
             self.session.events[index].key = key;
@@ -454,7 +454,7 @@ mod tests {
         let names = |records: &[(Option<i64>, &str)]| {
             let mut builder = builder();
             for (time, record) in records {
-                builder.saw(time.map(Time));
+                builder.saw(time.map(Time::from_micros));
                 builder.event(EventKind::Retry, 1, None);
                 builder.name_events(None, record.as_bytes());
             }

@@ -150,7 +150,7 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
 /// A file's time.
 pub fn micros(time: SystemTime) -> Option<Time> {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_micros()).ok().map(Time)
+    i64::try_from(since.as_micros()).ok().map(Time::from_micros)
 }
 
 #[cfg(test)]

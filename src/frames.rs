@@ -58,7 +58,7 @@ impl<R> Get<R> {
             Self::Float(get) => PrimitiveArray::<f64>::from_trusted_len_iter(rows.iter().map(get)).boxed(),
             Self::Flag(get) => BooleanArray::from_trusted_len_values_iter(rows.iter().map(get)).boxed(),
             Self::Time(get) => {
-                let micros = rows.iter().map(|it| get(it).map(|it| it.0));
+                let micros = rows.iter().map(|it| get(it).map(Time::micros));
                 PrimitiveArray::<i64>::from_trusted_len_iter(micros).to(dtype()).boxed()
             }
             Self::Date(get) => PrimitiveArray::<i32>::from_trusted_len_iter(rows.iter().map(get)).to(dtype()).boxed(),
@@ -79,7 +79,7 @@ impl<R> Get<R> {
             Self::Int(get) => packer.numbers(kind, rows.iter().map(get)),
             Self::Float(get) => packer.fractions(kind, rows.iter().map(get)),
             Self::Flag(get) => packer.flags(kind, rows.iter().map(get)),
-            Self::Time(get) => packer.numbers(kind, rows.iter().map(|it| get(it).map(|it| it.0))),
+            Self::Time(get) => packer.numbers(kind, rows.iter().map(|it| get(it).map(Time::micros))),
             Self::Date(get) => packer.numbers(kind, rows.iter().map(get)),
             Self::List(_) => packer.array(kind, &*self.array(rows)),
         }

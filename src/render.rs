@@ -226,7 +226,7 @@ fn instant(value: i64, unit: TimeUnit) -> String {
         TimeUnit::Microseconds => value,
         TimeUnit::Milliseconds => value.saturating_mul(1000),
     };
-    Time(micros).to_string()
+    Time::from_micros(micros).to_string()
 }
 
 /// What acts on a terminal: control characters, and the marks that turn the direction of text around.

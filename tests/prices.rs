@@ -445,7 +445,7 @@ fn any_request() -> impl Strategy<Value = Request<'static>> {
         .prop_map(|(entry, tokens, time, service_tier, inference_geo, is_sum, web_searches)| Request {
             provider: Some(&entry.provider),
             model: Some(&entry.model),
-            at: time.map(Time),
+            at: time.map(Time::from_micros),
             tokens,
             web_searches,
             service_tier,

@@ -255,7 +255,7 @@ pub fn check_prices(it: &Priced<'_>) {
     let request = Request {
         provider: it.provider,
         model: Some(it.model),
-        at: it.at.map(Time),
+        at: it.at.map(Time::from_micros),
         tokens: Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN },
         service_tier: Some(it.tier),
         speed: Some(it.tier),

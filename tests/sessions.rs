@@ -399,7 +399,7 @@ fn errors_of_turns_that_went_elsewhere_stay() {
         events: vec![Event { kind: EventKind::Error, turn: Some(0), ..Event::default() }].into(),
         ..session("a", "outer")
     };
-    let inner = SessionResult { ended_at: Some(Time(1)), ..session("b", "inner") };
+    let inner = SessionResult { ended_at: Some(Time::from_micros(1)), ..session("b", "inner") };
     let source = Source { status: SourceStatus::Parsed, sessions: vec![outer, inner], ..Source::default() };
     let tables = ledger::settle(vec![source]);
     let of = |turns: &agentlogs::tables::TurnRow| tables.sessions[turns.session].session.session_id.clone();

@@ -447,7 +447,7 @@ fn total(read: &[Trajectory], index: usize, line: i64) -> Option<Total> {
     let trajectory = own.trajectory_id.as_deref().unwrap_or_default();
     Some(Total {
         line,
-        key: format!("{trajectory} {:?} {:?} {:?}", ended_at.map(|it| it.0), tokens.kinds(), stated.cost),
+        key: format!("{trajectory} {:?} {:?} {:?}", ended_at.map(Time::micros), tokens.kinds(), stated.cost),
         kind: TotalKind::Process,
         occurred_at: ended_at,
         cost: stated.cost,
@@ -607,7 +607,7 @@ impl Trajectory {
         self.spent = self.spent.plus(tokens);
         let time = step.timestamp.0;
         let trajectory = self.trajectory_id.as_deref().unwrap_or_default();
-        let name = format!("{trajectory} {} {:?} {}", step.step_id.text(), time.map(|it| it.0), counts_name(tokens));
+        let name = format!("{trajectory} {} {:?} {}", step.step_id.text(), time.map(Time::micros), counts_name(tokens));
         let index = self.builder.turn(Identity::Session(name.into()), line);
         let turn = &mut self.builder.session.turns[index];
         turn.agent.clone_from(&self.agent);

@@ -358,7 +358,9 @@ impl Fold for Task {
 impl Task {
     fn identity(&self, record: &Record<'_>) -> Identity {
         match self.first.zip(record.ts.0) {
-            Some((first, ts)) => Identity::Global(format!("{} {} {}", self.context.runtime, first.0, ts.0).into()),
+            Some((first, ts)) => {
+                Identity::Global(format!("{} {} {}", self.context.runtime, first.micros(), ts.micros()).into())
+            }
             None => Identity::Unique,
         }
     }

@@ -15,6 +15,7 @@ use crate::lines::Line;
 use crate::rows::Rows;
 use crate::session::{CallStatus, Cost, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
 use crate::text::Word;
+use crate::time::Time;
 use crate::tools;
 use crate::wire::{Count, Flag, Maybe, Number, Text, When};
 
@@ -242,7 +243,7 @@ impl Run {
         let [input, output, cache_read, cache_write] = counts.map(Count::get);
         let cost = money(usage.cost_usd, damage);
         // A run's log may hold the run twice: its usage is known by time, turn and size.
-        let key = format!("{:?} {:?} {input:?} {output:?}", record.ts.0.map(|it| it.0), record.turn.get());
+        let key = format!("{:?} {:?} {input:?} {output:?}", record.ts.0.map(Time::micros), record.turn.get());
         let index = self.builder.turn(Identity::Session(key.into()), line.number);
         let turn = &mut self.builder.session.turns[index];
         turn.tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };

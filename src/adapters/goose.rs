@@ -435,10 +435,10 @@ impl Session {
         self.builder.saw(time);
         if record.is_compaction.0 == Some(1.0) {
             let event = self.builder.event(EventKind::Compaction, line.number, time);
-            event.key = Some(format!("compaction {row} {:?}", time.map(|it| it.0)).into());
+            event.key = Some(format!("compaction {row} {:?}", time.map(Time::micros)).into());
         }
         // The same row of another machine's session of that id is another one.
-        let identity = Identity::Session(format!("{row} {:?} {}", time.map(|it| it.0), counts_name(tokens)).into());
+        let identity = Identity::Session(format!("{row} {:?} {}", time.map(Time::micros), counts_name(tokens)).into());
         let index = self.builder.turn(identity, line.number);
         let turn = &mut self.builder.session.turns[index];
         turn.model = record.model.owned();
@@ -480,7 +480,7 @@ impl Session {
                 if is_asked && !is_answer && !is_hidden && !self.is_subagent {
                     // A message that is imported gets another id.
                     let text = said.map_or("", |it| it.text.as_str());
-                    let identity = hashed_id(format!("{:?} {text}", time.map(|it| it.0)).as_bytes());
+                    let identity = hashed_id(format!("{:?} {text}", time.map(Time::micros)).as_bytes());
                     let identity = Identity::Session(identity.into());
                     self.builder.prompt_as(identity, said.and_then(|it| it.text.some()));
                 }
@@ -565,7 +565,7 @@ impl Session {
             session.totals.push(Total {
                 // It holds the requests behind the session's row as well.
                 line: if session.turns.is_empty() { line } else { end },
-                key: format!("goose {} {:?}", session.session_id, first.map(|it| it.0)),
+                key: format!("goose {} {:?}", session.session_id, first.map(Time::micros)),
                 cost,
                 models: vec![ModelTotal { tokens, cost, ..ModelTotal::default() }],
                 covers_subagents: true,

@@ -237,7 +237,8 @@ impl Wire {
                 (self.step, self.is_failed) = (None, false);
                 let parts = it.user_input.blocks.iter().map(|it| it.text.as_str());
                 let text: String = it.user_input.text.as_deref().into_iter().chain(parts).collect();
-                let identity = time.map_or(Identity::Unique, |it| Identity::Global(format!("kimi {}", it.0).into()));
+                let identity =
+                    time.map_or(Identity::Unique, |it| Identity::Global(format!("kimi {}", it.micros()).into()));
                 builder.prompt_as(identity, Some(&text));
             }
             "StepBegin" if is_main => (self.step, self.is_failed) = (None, false),
@@ -317,7 +318,7 @@ impl Wire {
         let name = |id: &str| format!("{id} {}", counts_name(tokens));
         let identity = match (it.message_id.some(), time) {
             (Some(id), _) => Identity::Global(name(id).into()),
-            (None, Some(time)) => Identity::Global(name(&time.0.to_string()).into()),
+            (None, Some(time)) => Identity::Global(name(&time.micros().to_string()).into()),
             (None, None) => Identity::Unique,
         };
         let index = builder.turn(identity, line);

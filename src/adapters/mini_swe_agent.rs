@@ -393,7 +393,7 @@ impl Run {
         let (id, usage) = response.map_or((&message.id, &message.usage), |it| (&it.id, &it.usage));
         // Servers exist that give every response the same id: the time tells them apart, or else the place.
         let time = message.time();
-        let mark = time.map_or_else(|| format!("#{index}"), |it| it.0.to_string());
+        let mark = time.map_or_else(|| format!("#{index}"), |it| it.micros().to_string());
         let turn_index = self.builder.turn(Identity::Session(format!("{} {mark}", id.as_str()).into()), line);
         let turn = &mut self.builder.session.turns[turn_index];
         match usage {

@@ -16,6 +16,7 @@ use crate::json::Raw;
 use crate::lines::Line;
 use crate::rows::Rows;
 use crate::session::{EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Total, TotalKind, add};
+use crate::time::Time;
 use crate::wire::{Flag, Maybe, Text, When};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -204,7 +205,7 @@ impl Session {
     /// The run that a record belongs to: the last of its id; a start begins one that was not seen yet.
     fn run(&mut self, record: &Record<'_>, is_start: bool) -> usize {
         let id = record.run_id.as_str();
-        let key = format!("{id} {:?}", record.ts.0.map(|it| it.0));
+        let key = format!("{id} {:?}", record.ts.0.map(Time::micros));
         let known = self.runs.iter().rposition(|it| if is_start { it.key == key } else { it.id == id });
         known.unwrap_or_else(|| {
             self.runs.push(Run { id: id.to_owned(), key, is_of_human: false, tools: None, total: None, failure: None });

@@ -325,7 +325,7 @@ impl<'a> Message<'a> {
         match self.time.start() {
             Some(time) => {
                 let counts = [usage.input, usage.output, usage.reasoning, usage.cache.read, usage.cache.write];
-                Identity::Global(format!("opencode {} {:?}", time.0, counts.map(Count::get)).into())
+                Identity::Global(format!("opencode {} {:?}", time.micros(), counts.map(Count::get)).into())
             }
             None if is_real(id) => Identity::Session(id.into()),
             None => Identity::Unique,
@@ -400,7 +400,7 @@ impl<'a> Message<'a> {
     /// The name of a prompt, which forks and exports leave as it is.
     pub(super) fn prompt_identity(&self) -> Identity {
         match self.time.start() {
-            Some(time) => Identity::Global(format!("opencode user {}", time.0).into()),
+            Some(time) => Identity::Global(format!("opencode user {}", time.micros()).into()),
             None => Identity::Unique,
         }
     }

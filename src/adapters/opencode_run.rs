@@ -12,6 +12,7 @@ use crate::health::Reason;
 use crate::lines::Line;
 use crate::rows::Rows;
 use crate::session::{Cost, Identity, SessionResult, Shows, Status};
+use crate::time::Time;
 use crate::wire::{Maybe, Text, When};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -102,7 +103,7 @@ impl Session {
     fn step_finish(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
         let (part, time) = (&record.part, record.timestamp.0);
         // Exports exist in which every id is masked by the same word: the time tells the steps apart.
-        let identity = Identity::Session(format!("{} {:?}", part.id.as_str(), time.map(|it| it.0)).into());
+        let identity = Identity::Session(format!("{} {:?}", part.id.as_str(), time.map(Time::micros)).into());
         let index = self.builder.turn(identity, line.number);
         let turn = &mut self.builder.session.turns[index];
         match &part.tokens {

@@ -283,7 +283,7 @@ impl Usage {
 pub(super) fn identity(time: Option<Time>, tokens: Tokens) -> Identity {
     let Some(time) = time else { return Identity::Unique };
     let mut name = String::with_capacity(96);
-    name.extend(["pi ", itoa::Buffer::new().format(time.0), " "]);
+    name.extend(["pi ", itoa::Buffer::new().format(time.micros()), " "]);
     push_counts_name(&mut name, tokens);
     Identity::Global(name.into())
 }
@@ -385,7 +385,7 @@ impl Agent {
             _ => return self.builder.succeed(),
         };
         let event = self.builder.event(kind, line, time);
-        event.key = time.map(|it| format!("pi {}", it.0).into());
+        event.key = time.map(|it| format!("pi {}", it.micros()).into());
         event.message = message.error_message.some().map(brief);
         event.code = message.error_message.some().and_then(status_in);
     }
@@ -450,7 +450,8 @@ impl Agent {
         let time = message.timestamp.0;
         self.builder.saw(time);
         let text = if self.builder.keeps_text() { said(message.content.content()) } else { None };
-        let identity = time.map_or(Identity::Unique, |time| Identity::Global(format!("pi user {}", time.0).into()));
+        let identity =
+            time.map_or(Identity::Unique, |time| Identity::Global(format!("pi user {}", time.micros()).into()));
         self.builder.prompt_as(identity, text.as_deref());
     }
 }

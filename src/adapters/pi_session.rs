@@ -206,7 +206,7 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
         "thinking_level_change" => agent.effort = record.thinking_level.owned(),
         "compaction" => {
             let event = agent.builder.event(EventKind::Compaction, line, time);
-            event.key = time.map(|it| format!("pi {}", it.0).into());
+            event.key = time.map(|it| format!("pi {}", it.micros()).into());
             event.tokens_before = record.tokens_before.get();
             match &record.usage.read::<Maybe<Usage>>() {
                 Maybe::Absent => {}
@@ -231,7 +231,7 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
             let message = data.error.as_str();
             agent.builder.fail(None, message);
             let event = agent.builder.event(EventKind::Error, line, time);
-            event.key = time.map(|it| format!("pi {}", it.0).into());
+            event.key = time.map(|it| format!("pi {}", it.micros()).into());
             event.code = Some("prompt-error".into());
             event.message = Some(brief(message));
         }

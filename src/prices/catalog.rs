@@ -206,13 +206,13 @@ pub struct Day(pub i32);
 impl Day {
     fn parse(text: &str) -> Option<Self> {
         let midnight = text.parse::<Date>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-        Some(Self(Time(midnight.timestamp().as_microsecond()).day()))
+        Some(Self(Time::from_micros(midnight.timestamp().as_microsecond()).day()))
     }
 }
 
 impl fmt::Display for Day {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = Time(i64::from(self.0) * 86_400_000_000).to_string();
+        let text = Time::from_micros(i64::from(self.0) * 86_400_000_000).to_string();
         formatter.write_str(text.get(..10).unwrap_or(&text))
     }
 }
@@ -252,7 +252,7 @@ impl Clock {
     }
 
     fn of(time: Time) -> Self {
-        let minutes = time.0.div_euclid(60_000_000).rem_euclid(24 * 60);
+        let minutes = time.micros().div_euclid(60_000_000).rem_euclid(24 * 60);
         Self(u16::try_from(minutes).unwrap_or_default())
     }
 
