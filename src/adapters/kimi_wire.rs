@@ -39,9 +39,13 @@ fn claims(probe: &Probe<'_>) -> u32 {
     if probe.text("type") == "metadata" && probe.has("protocol_version") {
         return 3;
     }
+    // Other formats' messages are large, and are not gone over for this.
+    if !probe.has("timestamp") || probe.has("type") {
+        return 0;
+    }
     let message = probe.object("message");
-    let is_own = probe.has("timestamp") && !probe.has("type") && message.has("payload");
-    4 * u32::from(is_own && message.text("type").starts_with(|it: char| it.is_ascii_uppercase()))
+    let is_own = message.has("payload") && message.text("type").starts_with(|it: char| it.is_ascii_uppercase());
+    4 * u32::from(is_own)
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -325,9 +329,9 @@ impl Wire {
         let turn = &mut builder.session.turns[index];
         turn.message_id = it.message_id.owned();
         turn.occurred_at = turn.occurred_at.or(time);
-        turn.context_window = it.max_context_tokens.get().filter(|it| *it > 0);
+        turn.context_window = it.max_context_tokens.get().filter(|it| *it > 0).into();
         if !tokens.is_all_zero() {
-            turn.tokens = tokens;
+            turn.tokens = tokens.into();
         }
         if let Some(agent) = agent {
             turn.is_subagent = true;
@@ -335,10 +339,11 @@ impl Wire {
         }
         // A step's calls are told before its usage.
         let of_agent = builder.session.tool_calls.iter_mut().rev().filter(|it| it.is_subagent == agent.is_some());
-        of_agent.take_while(|it| it.turn.is_none()).for_each(|it| it.turn = Some(index));
+        of_agent.take_while(|it| it.turn.is_none()).for_each(|it| it.turn = index.into());
         if agent.is_none() {
             self.turn = Some(index);
-            self.step = Some(builder.session.tool_calls.iter().rev().take_while(|it| it.turn == self.turn).count());
+            self.step =
+                Some(builder.session.tool_calls.iter().rev().take_while(|it| it.turn.get() == self.turn).count());
         }
     }
 }
