@@ -206,7 +206,7 @@ impl Builder {
     fn works_on(&mut self, call: usize, raw: Raw<'_>, target: Option<Shared>) {
         let full = self.content == Content::Full;
         let call = &mut self.session.tool_calls[call];
-        call.args_bytes = raw.len().or(call.args_bytes);
+        call.args_bytes = raw.len().or(call.args_bytes.get()).into();
         call.target = target.or_else(|| call.target.take());
         if full && !raw.is_empty() {
             call.args = Some(raw.text().into());
@@ -219,7 +219,7 @@ impl Builder {
         let call = &mut self.session.tool_calls[call];
         call.status = status;
         call.ended_at = call.ended_at.or(time);
-        call.result_bytes = raw.len().or(call.result_bytes);
+        call.result_bytes = raw.len().or(call.result_bytes.get()).into();
         if full && !raw.is_empty() {
             call.result = Some(raw.text().into());
         }

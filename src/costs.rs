@@ -40,8 +40,8 @@ pub fn request(row: &TurnRow, start: Option<Time>) -> Request<'_> {
         provider: turn.provider.as_deref(),
         model: turn.model.as_deref(),
         at: turn.occurred_at.or(start),
-        tokens: turn.tokens,
-        web_searches: turn.web_searches,
+        tokens: turn.tokens.get(),
+        web_searches: turn.web_searches.get(),
         service_tier: turn.service_tier.as_deref(),
         speed: turn.speed.as_deref(),
         inference_geo: turn.inference_geo.as_deref(),
@@ -71,7 +71,7 @@ impl Costs<'_> {
             }
         }
         for (row, parts) in self.rows.iter_mut().zip(&parts) {
-            row.money = own(&row.turn, row.turn.tokens, *parts);
+            row.money = own(&row.turn, row.turn.tokens.get(), *parts);
         }
         for holder in holders {
             self.share(holder, &parts);
@@ -85,8 +85,8 @@ impl Costs<'_> {
     }
 
     fn whole(&self, holder: usize) -> Tokens {
-        let own = self.rows.get(holder).map_or(Tokens::UNKNOWN, |it| it.turn.tokens);
-        self.covered_by(holder).fold(own, |sum, (_, it)| sum.plus(it.turn.tokens))
+        let own = self.rows.get(holder).map_or(Tokens::UNKNOWN, |it| it.turn.tokens.get());
+        self.covered_by(holder).fold(own, |sum, (_, it)| sum.plus(it.turn.tokens.get()))
     }
 
     /// What a total's row is worth: its model's whole less the turns.
@@ -94,7 +94,7 @@ impl Costs<'_> {
         let row = self.rows.get(holder)?;
         let own = request(row, self.start);
         let turns = || self.covered_by(holder).map(|(_, it)| &it.turn);
-        let searches = turns().fold(row.turn.web_searches, |sum, it| add(sum, it.web_searches));
+        let searches = turns().fold(row.turn.web_searches.get(), |sum, it| add(sum, it.web_searches.get()));
         let whole = Request {
             provider: own.provider.or_else(|| turns().find_map(|it| it.provider.as_deref())),
             tokens: self.whole(holder),
@@ -115,7 +115,9 @@ impl Costs<'_> {
     /// A reported total is shared over the rows that it covers and its own, in proportion to what they are worth; without
     /// a price it stands on its own row.
     fn share(&mut self, holder: usize, parts: &[Option<CostParts>]) {
-        let Some(total) = self.rows.get(holder).and_then(|it| it.turn.cost).map(|it| it.total) else { return };
+        let Some(total) = self.rows.get(holder).and_then(|it| it.turn.cost.as_deref()).map(|it| it.total) else {
+            return;
+        };
         let whole = self.whole(holder);
         if total <= 0.0 {
             // A 0 beside the tokens of the whole model is no price, though none may be left for this row.
@@ -124,7 +126,7 @@ impl Costs<'_> {
             }
             return;
         }
-        let is_free = |it: &TurnRow| it.turn.cost.is_none_or(|it| it.total <= 0.0);
+        let is_free = |it: &TurnRow| it.turn.cost.as_deref().is_none_or(|it| it.total <= 0.0);
         let covered = self.covered_by(holder).filter(|(_, it)| is_free(it)).map(|(index, _)| index);
         let rows: Vec<usize> = covered.chain([holder]).collect();
         let worth = |index: usize| parts.get(index).copied().flatten();
@@ -145,7 +147,7 @@ impl Costs<'_> {
 
 /// What a row costs by itself: as reported, unless that is a 0 beside tokens (a subscription, a proxy); else as computed.
 fn own(turn: &Turn, tokens: Tokens, worth: Option<CostParts>) -> Money {
-    match turn.cost {
+    match turn.cost.as_deref() {
         Some(cost) if cost.total > 0.0 || tokens.total().unwrap_or(0) == 0 => Money {
             cost: Some(cost.total),
             source: Some(CostSource::Reported),
@@ -183,7 +185,7 @@ fn sum(session: &mut SessionRow, rows: &[TurnRow]) {
         parts: parts.map(|it| it.into_iter().fold(CostParts::default(), |sum, it| sum.zip(it, |a, b| a + b))),
     };
     let unpriced = rows.iter().filter(|it| it.money.source.is_none());
-    session.unpriced_tokens = unpriced.filter_map(|it| it.turn.tokens.total()).sum();
+    session.unpriced_tokens = unpriced.filter_map(|it| it.turn.tokens.get().total()).sum();
 }
 
 /// The tables of what files tell, with the built-in prices.

@@ -225,7 +225,7 @@ fn find_prompts(parts: &mut [Part]) {
 /// Where the file that the runtime keeps shows all that a recording of the session shows, under other names, its rows
 /// stand (accounting, item 12).
 fn prefer_what_the_runtime_keeps(parts: &mut [Part]) {
-    let spent = |it: &Part| it.session.turns.iter().filter_map(|it| it.tokens.total()).sum::<i64>();
+    let spent = |it: &Part| it.session.turns.iter().filter_map(|it| it.tokens.get().total()).sum::<i64>();
     let is_kept = |it: &&Part| it.session.shows.has(Shows::KEPT_BY_RUNTIME) && !it.session.turns.is_empty();
     let kept = || parts.iter().filter(is_kept);
     let Some(source) = kept().map(|it| it.source).next() else { return };
@@ -250,7 +250,7 @@ fn prefer_what_the_runtime_keeps(parts: &mut [Part]) {
 fn leave_to_providers(groups: &mut BTreeMap<Key, Vec<Part>>) {
     let has_counts = |it: &Part| {
         let totals = it.session.totals.iter().flat_map(|it| &it.models).map(|it| it.tokens);
-        it.session.turns.iter().map(|it| it.tokens).chain(totals).any(|it| it.total().is_some())
+        it.session.turns.iter().map(|it| it.tokens.get()).chain(totals).any(|it| it.total().is_some())
     };
     let runs_another = groups.values().flatten().any(|it| it.session.provider_session_id.is_some());
     if !runs_another {
@@ -295,7 +295,7 @@ fn leave_to_providers(groups: &mut BTreeMap<Key, Vec<Part>>) {
 fn leave_runs_to_their_session(parts: &mut [Part]) {
     let kept = || parts.iter().filter(|it| it.session.shows.has(Shows::KEPT_BY_RUNTIME));
     let Some(source) = kept().map(|it| it.source).next() else { return };
-    let has_tokens = kept().flat_map(|it| &it.session.turns).any(|it| it.tokens.total().is_some());
+    let has_tokens = kept().flat_map(|it| &it.session.turns).any(|it| it.tokens.get().total().is_some());
     let ended_at = kept().filter_map(|it| it.session.ended_at).max();
     let is_summary = |it: &Part| it.session.shows.has(Shows::RUNS_ONLY);
     for part in parts.iter_mut().filter(|it| is_summary(it)) {
@@ -596,8 +596,8 @@ fn give_away(
     let mut calls = Vec::with_capacity(session.tool_calls.len());
     let mut call_places = Rows::default();
     for mut call in mem::take(&mut session.tool_calls) {
-        call_places.push(moved(call.turn).filter(|_| owner_of(&call).is_none()).map(|turn| {
-            call.turn = turn;
+        call_places.push(moved(call.turn.get()).filter(|_| owner_of(&call).is_none()).map(|turn| {
+            call.turn = turn.into();
             calls.push(call);
             calls.len() - 1
         }));
@@ -730,7 +730,7 @@ impl Merge {
         let calls: Vec<usize> = mem::take(&mut session.tool_calls)
             .into_iter()
             .map(|mut call| {
-                call.turn = call.turn.and_then(|it| turns.get(it).copied());
+                call.turn = call.turn.get().and_then(|it| turns.get(it).copied()).into();
                 if is_only {
                     return self.add_call(source, call, None, seen);
                 }
@@ -776,13 +776,13 @@ impl Merge {
             return new;
         }
         let known = &mut self.turns[index].1;
-        known.tokens = known.tokens.max(turn.tokens);
+        known.tokens = known.tokens.get().max(turn.tokens.get()).into();
         known.occurred_at = known.occurred_at.or(turn.occurred_at);
         known.stop_reason = known.stop_reason.take().or(turn.stop_reason);
         known.model = known.model.take().or(turn.model);
-        known.cost = known.cost.or(turn.cost);
-        known.web_searches = known.web_searches.max(turn.web_searches);
-        known.duration_ms = known.duration_ms.or(turn.duration_ms);
+        known.cost = known.cost.take().or(turn.cost);
+        known.web_searches = known.web_searches.get().max(turn.web_searches.get()).into();
+        known.duration_ms = known.duration_ms.get().or(turn.duration_ms.get()).into();
         known.provider = known.provider.take().or(turn.provider);
         known.effort = known.effort.take().or(turn.effort);
         known.service_tier = known.service_tier.take().or(turn.service_tier);
@@ -807,7 +807,7 @@ impl Merge {
             if known.status == CallStatus::Incomplete && call.status != CallStatus::Incomplete {
                 let (line, turn) = (known.line, known.turn);
                 *known = call;
-                (known.line, known.turn) = (line, turn.or(known.turn));
+                (known.line, known.turn) = (line, turn.get().or(known.turn.get()).into());
             }
             return *index;
         }
@@ -881,9 +881,12 @@ impl Merge {
         if !self.turns.iter().any(|(_, it)| it.is_echo) {
             return;
         }
-        let prompt = |it: &Turn| [it.tokens.input, it.tokens.cache_read, it.tokens.cache_write];
+        let prompt = |it: &Turn| {
+            let tokens = it.tokens.get();
+            [tokens.input, tokens.cache_read, tokens.cache_write]
+        };
         let echoes: HashMap<_, (Option<Word>, Option<i64>)> = (self.turns.iter().filter(|(_, it)| it.is_echo))
-            .map(|(_, it)| (prompt(it), (it.model.clone(), it.duration_ms)))
+            .map(|(_, it)| (prompt(it), (it.model.clone(), it.duration_ms.get())))
             .collect();
         let mut shown = HashSet::new();
         for (_, turn) in self.turns.iter_mut().filter(|(_, it)| it.is_subagent && !it.is_echo) {
@@ -891,7 +894,7 @@ impl Merge {
             // What only the caller says of it.
             if let Some((model, duration_ms)) = echoes.get(&prompt) {
                 turn.model = turn.model.take().or_else(|| model.clone());
-                turn.duration_ms = turn.duration_ms.or(*duration_ms);
+                turn.duration_ms = turn.duration_ms.get().or(*duration_ms).into();
             }
             shown.insert(prompt);
         }
@@ -904,7 +907,7 @@ impl Merge {
             stays
         });
         let moved = |turn: Option<usize>| turn.and_then(|it| places[it]);
-        self.calls.iter_mut().for_each(|(_, it)| it.turn = moved(it.turn));
+        self.calls.iter_mut().for_each(|(_, it)| it.turn = moved(it.turn.get()).into());
         self.events.iter_mut().for_each(|(_, it)| it.turn = moved(it.turn));
     }
 
@@ -918,7 +921,7 @@ impl Merge {
             turns.filter_map(|(index, (_, it))| Some((it.message_id.as_deref()?, index))).collect();
         for (_, call) in self.calls.iter_mut().filter(|(_, it)| it.turn.is_none()) {
             let turn = call.message_id.as_deref().and_then(|it| turns.get(it)).copied();
-            call.turn = turn;
+            call.turn = turn.into();
             if let Some(turn) = turn {
                 call.agent = call.agent.take().or_else(|| self.turns[turn].1.agent.clone());
             }
@@ -947,7 +950,7 @@ impl Merge {
         let shows = self.session.shows;
         let mut calls_of_turn = Rows::from(vec![0; self.turns.len()]);
         for (_, call) in &self.calls {
-            if let Some(turn) = call.turn {
+            if let Some(turn) = call.turn.get() {
                 calls_of_turn[turn] += 1;
             }
         }
@@ -975,7 +978,7 @@ impl Merge {
         let asks = self.events.iter().any(|(_, it)| it.turn.is_none() && it.call_id.is_some());
         let calls = self.calls.iter().filter(|_| asks);
         let call_turns: HashMap<&str, usize> =
-            calls.filter_map(|(_, it)| Some((it.call_id.as_str(), it.turn?))).collect();
+            calls.filter_map(|(_, it)| Some((it.call_id.as_str(), it.turn.get()?))).collect();
         for (_, event) in &mut self.events {
             let of_call = || event.call_id.as_deref().and_then(|it| call_turns.get(it).copied());
             event.turn = event.turn.or_else(of_call);
@@ -986,7 +989,7 @@ impl Merge {
             ChangeRow {
                 session: session_index,
                 source,
-                turn: number(call.and_then(|it| it.turn)),
+                turn: number(call.and_then(|it| it.turn.get())),
                 call_id: call.map(|it| it.call_id.clone()),
                 change,
             }
@@ -994,7 +997,7 @@ impl Merge {
         tables.tool_calls.extend(self.calls.into_iter().map(|(source, call)| CallRow {
             session: session_index,
             source,
-            turn: number(call.turn),
+            turn: number(call.turn.get()),
             call,
         }));
         tables.events.extend(self.events.into_iter().map(|(source, event)| EventRow {
@@ -1020,9 +1023,9 @@ impl Merge {
         let sum_lines = |of: fn(&crate::session::FileChange) -> Option<i64>| {
             self.changes.iter().filter_map(|(_, it)| of(it)).reduce(|a, b| a + b)
         };
-        let tokens = rows.iter().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens));
+        let tokens = rows.iter().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens.get()));
         let turns = rows.iter().filter(|it| it.grain == Grain::Turn).count();
-        let web_searches = rows.iter().filter_map(|it| it.turn.web_searches).reduce(|a, b| a + b);
+        let web_searches = rows.iter().filter_map(|it| it.turn.web_searches.get()).reduce(|a, b| a + b);
         let between = || Some(session.ended_at?.since(session.started_at?));
         SessionRow {
             source: self.source,
@@ -1086,7 +1089,7 @@ struct Occurrences(HashMap<(usize, Unnamed), usize>);
 
 impl Occurrences {
     fn name(&mut self, source: usize, turn: &Turn) -> Unnamed {
-        let mut name = (turn.occurred_at, turn.model.clone(), turn.agent_id.clone(), turn.tokens, 0);
+        let mut name = (turn.occurred_at, turn.model.clone(), turn.agent_id.clone(), turn.tokens.get(), 0);
         let count = self.0.entry((source, name.clone())).or_default();
         *count += 1;
         name.4 = *count;
@@ -1153,7 +1156,7 @@ fn project(cwd: &str) -> String {
 
 fn usage(session: &SessionResult, rows: &[TurnRow], tokens: Tokens, totals: &Totals, is_conflict: bool) -> Usage {
     // A total holds what its turns leave out; without one a turn of unknown size is missing.
-    let is_unknown = |it: &TurnRow| it.grain == Grain::Turn && it.turn.tokens.total().is_none();
+    let is_unknown = |it: &TurnRow| it.grain == Grain::Turn && it.turn.tokens.get().total().is_none();
     let is_remnant = |it: &TurnRow| {
         let is_earlier = |other: &TurnRow| !other.turn.is_echo && other.turn.agent_id == it.turn.agent_id;
         it.turn.has_predecessors && !rows.iter().any(is_earlier)
@@ -1336,12 +1339,12 @@ impl Totals {
         for (place, (model, sum)) in self.models.iter().enumerate() {
             let is_of_model = |index: usize| names.places[index] == Some(place);
             let of_model = || rows.iter().take(turns).enumerate().filter(|it| is_of_model(it.0)).map(|it| it.1);
-            let spent = of_model().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens));
+            let spent = of_model().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens.get()));
             let rest = sum.total.tokens.minus(spent);
             is_conflict |= rest.kinds().into_iter().flatten().any(|it| it < 0);
             let tokens = rest.zip(rest, |it, _| it.map(|it| it.max(0)));
-            let searched: i64 = of_model().filter_map(|it| it.turn.web_searches).sum();
-            let paid: f64 = of_model().filter_map(|it| Some(it.turn.cost?.total)).sum();
+            let searched: i64 = of_model().filter_map(|it| it.turn.web_searches.get()).sum();
+            let paid: f64 = of_model().filter_map(|it| Some(it.turn.cost.as_deref()?.total)).sum();
             let extra = if Some(model) == largest { unassigned.take().unwrap_or(0.0) } else { 0.0 };
             let cost = sum.total.cost.or((extra > 0.0).then_some(0.0)).map(|it| (it + extra - paid).max(0.0));
             let web_searches = sum.total.web_searches.map(|it| (it - searched).max(0));
@@ -1353,10 +1356,10 @@ impl Totals {
                 line: sum.line,
                 model: sum.total.model.clone().or_else(|| session.model.clone()),
                 occurred_at: sum.occurred_at.or(session.ended_at),
-                context_window: sum.total.context_window,
-                tokens,
-                web_searches,
-                cost: cost.map(|total| Cost { total, parts: None }),
+                context_window: sum.total.context_window.into(),
+                tokens: tokens.into(),
+                web_searches: web_searches.into(),
+                cost: cost.map(|total| Cost { total, parts: None }.into()),
                 ..Turn::default()
             };
             let holder = rows.len();
@@ -1365,7 +1368,7 @@ impl Totals {
             rows.push(of_session(session_index, sum.source, turn));
         }
         // The log that the runtime keeps shows the responses of the thread: the totals hold only what it leaves out.
-        let mut spent = rows.iter().take(turns).fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens));
+        let mut spent = rows.iter().take(turns).fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens.get()));
         for (source, step) in &self.steps {
             for part in &step.models {
                 let known = part.tokens.zip(spent, |part, spent| Some(part?.min(spent?)));
@@ -1378,7 +1381,7 @@ impl Totals {
                     line: step.line,
                     model: part.model.clone().or_else(|| session.model.clone()),
                     occurred_at: step.occurred_at.or(session.ended_at),
-                    tokens,
+                    tokens: tokens.into(),
                     ..Turn::default()
                 };
                 rows.push(of_session(session_index, *source, turn));
@@ -1418,7 +1421,7 @@ impl Totals {
             self.models.keys().position(|it| is_it(it) && is_named(it)).filter(|_| self.ends.cover(row))
         };
         let is_open = |row: &TurnRow, place: Option<usize>| {
-            let is_spent = row.turn.tokens.total().unwrap_or(0) > 0;
+            let is_spent = row.turn.tokens.get().total().unwrap_or(0) > 0;
             place.is_none() && is_spent && is_of_agents(row) && self.ends.cover(row)
         };
         // Other names for one model, an alias for one: if they are the only ones left, they mean each other.

@@ -58,6 +58,7 @@ mod hash;
 pub mod health;
 pub mod ingest;
 pub mod json;
+pub mod known;
 pub mod labels;
 pub mod ledger;
 pub mod lines;

@@ -7,9 +7,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::errors::ErrorKind;
+use crate::known::Known;
 use crate::rows::Rows;
 use crate::text::{Shared, Word};
 use crate::time::Time;
@@ -283,6 +284,36 @@ impl Tokens {
     }
 }
 
+/// [`Tokens`] of a row, in half the memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PackedTokens([Known<i64>; 6]);
+
+impl PackedTokens {
+    /// The counts.
+    pub fn get(self) -> Tokens {
+        let [input, output, cache_read, cache_write, cache_write_1h, reasoning] = self.0.map(Known::get);
+        Tokens { input, output, cache_read, cache_write, cache_write_1h, reasoning }
+    }
+}
+
+impl From<Tokens> for PackedTokens {
+    fn from(it: Tokens) -> Self {
+        Self([it.input, it.output, it.cache_read, it.cache_write, it.cache_write_1h, it.reasoning].map(Known::from))
+    }
+}
+
+impl Serialize for PackedTokens {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.get().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PackedTokens {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Tokens::deserialize(deserializer).map(Self::from)
+    }
+}
+
 /// The sum of two counts, unknown only where both are.
 pub const fn add(a: Option<i64>, b: Option<i64>) -> Option<i64> {
     match (a, b) {
@@ -408,7 +439,7 @@ pub struct Turn {
     /// When it was answered.
     pub occurred_at: Option<Time>,
     /// How long that took.
-    pub duration_ms: Option<i64>,
+    pub duration_ms: Known<i64>,
     /// Why it stopped, in the runtime's words.
     pub stop_reason: Option<Word>,
     /// Service tier, as logged.
@@ -418,13 +449,13 @@ pub struct Turn {
     /// Where it was computed, as logged: some regions cost more. The tables have no column for it.
     pub inference_geo: Option<Word>,
     /// Size of the model's context window.
-    pub context_window: Option<i64>,
+    pub context_window: Known<i64>,
     /// What it cost in tokens.
-    pub tokens: Tokens,
+    pub tokens: PackedTokens,
     /// Searches that the provider ran for it.
-    pub web_searches: Option<i64>,
+    pub web_searches: Known<i64>,
     /// What the log says it cost.
-    pub cost: Option<Cost>,
+    pub cost: Option<Box<Cost>>,
     /// Whether only its caller tells of it: where another turn has the same prompt, it is that one.
     pub is_echo: bool,
     /// Whether its agent answered before, as its caller says.
@@ -472,7 +503,7 @@ pub struct ToolCall {
     /// Where it was first read.
     pub line: i64,
     /// Index of its turn in [`SessionResult::turns`].
-    pub turn: Option<usize>,
+    pub turn: Known<usize>,
     /// The message that holds the call, where call ids are known within their message only. Its turn may stand in another
     /// file.
     pub message_id: Option<Shared>,
@@ -493,15 +524,15 @@ pub struct ToolCall {
     /// When its result came.
     pub ended_at: Option<Time>,
     /// How long it took, as logged.
-    pub duration_ms: Option<i64>,
+    pub duration_ms: Known<i64>,
     /// How it ended.
     pub status: CallStatus,
     /// Exit status of a shell command.
-    pub exit_code: Option<i64>,
+    pub exit_code: Known<i64>,
     /// Length of its arguments in the log, in bytes.
-    pub args_bytes: Option<i64>,
+    pub args_bytes: Known<i64>,
     /// Length of its result in the log, in bytes.
-    pub result_bytes: Option<i64>,
+    pub result_bytes: Known<i64>,
     /// What it worked on.
     pub target: Option<Shared>,
     /// Its arguments, where content is kept.
@@ -690,4 +721,16 @@ pub struct ModelTotal {
     pub cost: Option<f64>,
     /// Size of its context window.
     pub context_window: Option<i64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// There are as many in memory as all logs that belong together have: what is a field more, all of them pay.
+    #[test]
+    fn rows_are_small() {
+        assert!(size_of::<Turn>() <= 224, "{}", size_of::<Turn>());
+        assert!(size_of::<ToolCall>() <= 160, "{}", size_of::<ToolCall>());
+    }
 }

@@ -204,7 +204,7 @@ impl CallRow {
     /// As logged, else the time of the result minus that of the call.
     pub fn duration_ms(&self) -> Option<i64> {
         let between = || Some(self.call.ended_at?.since(self.call.occurred_at?)).filter(|it| *it >= 0);
-        self.call.duration_ms.or_else(between)
+        self.call.duration_ms.get().or_else(between)
     }
 }
 

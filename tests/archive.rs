@@ -144,7 +144,7 @@ fn a_large_source_is_settled_in_pieces() {
                 identity: Identity::Global(id.as_str().into()),
                 message_id: Some(id.as_str().into()),
                 occurred_at: Some(Time::from_micros((number * 1000 + at) * 1_000_000)),
-                tokens: Tokens { input: Some(at), output: Some(number), ..Tokens::UNKNOWN },
+                tokens: Tokens { input: Some(at), output: Some(number), ..Tokens::UNKNOWN }.into(),
                 ..Turn::default()
             })
         };

@@ -57,8 +57,8 @@ proptest! {
         let parsed = parse(&broken);
         prop_assert!(parsed.format.is_none() || parsed.health.records + parsed.health.rejected_lines() > 0);
         for session in &parsed.sessions {
-            prop_assert!(session.turns.iter().all(|it| it.tokens.kinds().into_iter().flatten().all(|it| it >= 0)));
-            prop_assert!(session.tool_calls.iter().all(|it| it.turn.is_none_or(|it| it < session.turns.len())));
+            prop_assert!(session.turns.iter().all(|it| it.tokens.get().kinds().into_iter().flatten().all(|it| it >= 0)));
+            prop_assert!(session.tool_calls.iter().all(|it| it.turn.get().is_none_or(|it| it < session.turns.len())));
             prop_assert!(session.file_changes.iter().all(|it| it.call.is_none_or(|it| it < session.tool_calls.len())));
         }
     }
@@ -168,13 +168,13 @@ fn the_ledger_adds_up() {
     let tables = settled(facts(Content::None));
     for (index, row) in tables.sessions.iter().enumerate() {
         let of_session = || tables.turns.iter().filter(|it| it.session == index);
-        let sum: i64 = of_session().filter_map(|it| it.turn.tokens.total()).sum();
+        let sum: i64 = of_session().filter_map(|it| it.turn.tokens.get().total()).sum();
         assert_eq!(sum, row.tokens.total().unwrap_or(0), "{}", row.session.session_id);
         let cost: f64 = of_session().filter_map(|it| it.money.cost).sum();
         assert!((cost - row.money.cost.unwrap_or(0.0)).abs() < 1e-9, "{}", row.session.session_id);
     }
     for row in &tables.turns {
-        let tokens = row.turn.tokens;
+        let tokens = row.turn.tokens.get();
         assert!(tokens.reasoning <= tokens.output || tokens.output.is_none(), "{:?}", row.turn);
         assert!(tokens.cache_write_1h <= tokens.cache_write || tokens.cache_write.is_none(), "{:?}", row.turn);
         if let (Some(parts), Some(cost)) = (row.money.parts, row.money.cost) {

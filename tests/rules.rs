@@ -130,8 +130,8 @@ fn rows_point_at_rows(parsed: &Parsed) {
         let is_line = |it: i64| (0..=parsed.health.lines).contains(&it);
         let (turns, calls) = (session.turns.len(), session.tool_calls.len());
         assert!(is_line(session.line) && session.turns.iter().all(|it| is_line(it.line)));
-        assert!(session.turns.iter().all(|it| it.tokens.kinds().into_iter().flatten().all(|it| it >= 0)));
-        assert!(session.tool_calls.iter().all(|it| is_line(it.line) && it.turn.is_none_or(|it| it < turns)));
+        assert!(session.turns.iter().all(|it| it.tokens.get().kinds().into_iter().flatten().all(|it| it >= 0)));
+        assert!(session.tool_calls.iter().all(|it| is_line(it.line) && it.turn.get().is_none_or(|it| it < turns)));
         assert!(session.file_changes.iter().all(|it| is_line(it.line) && it.call.is_none_or(|it| it < calls)));
         assert!(session.events.iter().all(|it| is_line(it.line) && it.turn.is_none_or(|it| it < turns)));
         assert!(session.totals.iter().all(|it| is_line(it.line)));
@@ -142,14 +142,14 @@ fn rows_point_at_rows(parsed: &Parsed) {
 pub fn the_ledger_adds_up(tables: &Tables) {
     for (index, row) in tables.sessions.iter().enumerate() {
         let of_session = || tables.turns.iter().filter(|it| it.session == index);
-        let sum: i64 = of_session().filter_map(|it| it.turn.tokens.total()).sum();
+        let sum: i64 = of_session().filter_map(|it| it.turn.tokens.get().total()).sum();
         assert_eq!(sum, row.tokens.total().unwrap_or(0), "{}", row.session.session_id);
         let cost: f64 = of_session().filter_map(|it| it.money.cost).sum();
         let of_row = row.money.cost.unwrap_or(0.0);
         assert!((cost - of_row).abs() <= 1e-9 * of_row.abs().max(1.0), "{cost} {:?}", row.money);
     }
     for row in &tables.turns {
-        let tokens = row.turn.tokens;
+        let tokens = row.turn.tokens.get();
         assert!(tokens.kinds().into_iter().flatten().all(|it| it >= 0), "{:?}", row.turn);
         let money = row.money;
         let all = [money.cost, money.reported, money.computed];

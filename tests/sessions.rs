@@ -233,7 +233,7 @@ mod codex {
         // Logs that name each other are read all the same.
         let circle = meta("t1", r#","forked_from_id":"t3""#, 0) + &one(1);
         let tables = settled(&[("1.jsonl", &circle), ("2.jsonl", &second), ("3.jsonl", &third)]);
-        assert_eq!(tables.turns.iter().filter_map(|it| it.turn.tokens.total()).sum::<i64>(), 660);
+        assert_eq!(tables.turns.iter().filter_map(|it| it.turn.tokens.get().total()).sum::<i64>(), 660);
     }
 
     /// What the provider spent on a compaction is in no total, wherever its record stands and however often it is copied.
@@ -385,7 +385,7 @@ mod atif {
 fn errors_of_turns_that_went_elsewhere_stay() {
     let turn = |name: &str| {
         let tokens = Tokens { input: Some(5), ..Tokens::UNKNOWN };
-        Box::new(Turn { identity: Identity::Global(name.into()), tokens, ..Turn::default() })
+        Box::new(Turn { identity: Identity::Global(name.into()), tokens: tokens.into(), ..Turn::default() })
     };
     let session = |runtime: &'static str, id: &str| SessionResult {
         runtime: runtime.into(),

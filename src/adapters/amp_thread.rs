@@ -239,7 +239,7 @@ fn user(builder: &mut Builder, message: &Message<'_>) {
         builder.result(call, block.run.result, None, status);
         let row = &mut builder.session.tool_calls[call];
         if row.category == "shell" {
-            row.exit_code = block.run.result.read::<ShellResult>().exit_code.whole();
+            row.exit_code = block.run.result.read::<ShellResult>().exit_code.whole().into();
         }
     }
     let texts = message.content.blocks.iter().filter(|it| it.kind.as_str() == "text").map(|it| it.text.as_str());
@@ -274,7 +274,7 @@ fn assistant(
             let row = &mut builder.session.turns[index];
             row.model = usage.model.owned();
             row.occurred_at = usage.timestamp.0;
-            row.tokens = tokens(usage.model.as_str(), counts, damage);
+            row.tokens = tokens(usage.model.as_str(), counts, damage).into();
             builder.saw(usage.timestamp.0);
             shown.push(Shown {
                 turn: index,
@@ -295,7 +295,7 @@ fn assistant(
                 let call = builder.call(block.id.as_str(), block.name.as_str(), line, None);
                 let arguments = builder.arguments(call, block.input);
                 let row = &mut builder.session.tool_calls[call];
-                row.turn = turn;
+                row.turn = turn.into();
                 if matches!(row.category.as_ref(), "edit" | "write")
                     && let Some(path) = arguments.file()
                 {
@@ -332,5 +332,5 @@ fn ledger(builder: &mut Builder, event: &LedgerEvent<'_>, line: i64, shown: &mut
     let turn = &mut builder.session.turns[index];
     turn.model = event.model.owned();
     turn.occurred_at = event.timestamp.0;
-    turn.tokens = tokens;
+    turn.tokens = tokens.into();
 }

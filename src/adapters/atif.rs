@@ -619,9 +619,9 @@ impl Trajectory {
         turn.service_tier = metrics.extra.service_tier.owned();
         turn.speed = metrics.extra.speed.owned();
         if !tokens.is_all_zero() {
-            turn.tokens = tokens;
+            turn.tokens = tokens.into();
         }
-        turn.cost = cost.map(|total| Cost { total, parts: None });
+        turn.cost = cost.map(|total| Cost { total, parts: None }).map(Box::new);
         Some(index)
     }
 
@@ -633,7 +633,7 @@ impl Trajectory {
         for call in &step.tool_calls.blocks {
             let index = self.builder.call(call.tool_call_id.as_str(), call.function_name.as_str(), line, time);
             let row = &mut self.builder.session.tool_calls[index];
-            row.turn = turn;
+            row.turn = turn.into();
             row.agent.clone_from(&self.agent);
             row.is_subagent = self.is_inner;
             let arguments = self.builder.arguments(index, call.arguments);
@@ -661,8 +661,8 @@ impl Trajectory {
                 if named.is_none() && row.status != CallStatus::Incomplete {
                     continue;
                 }
-                row.exit_code = exit_code;
-                row.duration_ms = extra.duration_ms.rounded();
+                row.exit_code = exit_code.into();
+                row.duration_ms = extra.duration_ms.rounded().into();
                 let content = if named.is_some() || calls.len() == 1 { outcome.content } else { Raw::default() };
                 let status = match extra.status.as_str() {
                     "ok" => CallStatus::Ok,
@@ -736,7 +736,7 @@ mod tests {
             (r#""name":"opencode","version":"1.2.16""#, 40, 10),
         ] {
             let tokens = read(agent, step, "").sessions[0].turns[0].tokens;
-            assert_eq!(tokens.kinds(), [Some(input), Some(output), Some(60), Some(15)], "{agent}");
+            assert_eq!(tokens.get().kinds(), [Some(input), Some(output), Some(60), Some(15)], "{agent}");
         }
     }
 

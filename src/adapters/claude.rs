@@ -231,9 +231,11 @@ impl CallResult<'_, '_> {
         let status = if was_denied { CallStatus::Denied } else { CallStatus::from_error(is_error) };
         builder.result(call, self.content, self.time, status);
         let row = &mut builder.session.tool_calls[call];
-        row.duration_ms = rich.duration_ms.rounded().or(rich.total_duration_ms.rounded()).or(row.duration_ms);
+        row.duration_ms =
+            rich.duration_ms.rounded().or(rich.total_duration_ms.rounded()).or(row.duration_ms.get()).into();
         if row.category == "shell" && is_error {
-            row.exit_code = head.strip_prefix("Exit code ").and_then(|it| it.split_whitespace().next()?.parse().ok());
+            row.exit_code =
+                head.strip_prefix("Exit code ").and_then(|it| it.split_whitespace().next()?.parse().ok()).into();
         }
         if DENIALS.iter().any(|it| head.starts_with(it)) {
             builder.deny(call, self.line, self.time, Some(text.as_str()));
@@ -329,9 +331,9 @@ impl Conversation {
                 // Proxies write zeros while they stream; a response with content cost something.
                 let has_content = message.content.text.is_some() || !message.content.blocks.is_empty();
                 if !(tokens.is_all_zero() && has_content) {
-                    turn.tokens = turn.tokens.max(tokens);
+                    turn.tokens = turn.tokens.get().max(tokens).into();
                 }
-                turn.web_searches = turn.web_searches.max(usage.server_tool_use.web_search_requests.get());
+                turn.web_searches = turn.web_searches.get().max(usage.server_tool_use.web_search_requests.get()).into();
                 turn.service_tier = usage.service_tier.owned().or_else(|| turn.service_tier.take());
                 turn.speed = usage.speed.owned().or_else(|| turn.speed.take());
                 let geo = usage.inference_geo.owned().filter(|it| it != "not_available");
@@ -347,7 +349,7 @@ impl Conversation {
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
                     let row = &mut self.builder.session.tool_calls[call];
-                    (row.turn, row.is_subagent, row.agent) = (Some(index), is_subagent, agent.clone());
+                    (row.turn, row.is_subagent, row.agent) = (index.into(), is_subagent, agent.clone());
                     let arguments = self.builder.arguments(call, block.input);
                     if let Some(agent) = arguments.agent() {
                         self.agents.insert(block.id.as_str().to_owned(), agent);
@@ -388,7 +390,7 @@ impl Conversation {
             cache_write: iteration.cache_creation_input_tokens.get(),
             ..Tokens::UNKNOWN
         };
-        turn.tokens = turn.tokens.max(tokens);
+        turn.tokens = turn.tokens.get().max(tokens).into();
         turn.model = iteration.model.owned();
         turn.message_id = of.message_id;
         turn.request_id = of.request_id;

@@ -434,7 +434,7 @@ fn killed(runs: &[Vec<usize>], session: &SessionResult, total: &Total) -> BTreeS
     let turns_of = |runs: &[Vec<usize>]| -> BTreeSet<usize> { runs.iter().flatten().copied().collect() };
     let counted = |it: &usize| total.covers_subagents || !session.turns[*it].is_subagent;
     let spent = |turns: &BTreeSet<usize>| {
-        turns.iter().filter(|it| counted(it)).fold(Tokens::UNKNOWN, |sum, it| sum.plus(session.turns[*it].tokens))
+        turns.iter().filter(|it| counted(it)).fold(Tokens::UNKNOWN, |sum, it| sum.plus(session.turns[*it].tokens.get()))
     };
     let sum = |it: &Total| it.models.iter().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.tokens));
     // The output on the lines is a stub; the prompts are true.

@@ -329,7 +329,7 @@ impl Session {
         }
         let turn = self.response(message, origin, damage);
         if let Some(total) = money(record.cost_usd, damage) {
-            self.conversation.builder.session.turns[turn].cost = Some(Cost { total, parts: None });
+            self.conversation.builder.session.turns[turn].cost = Some(Cost { total, parts: None }.into());
         }
         if is_main {
             self.ends_in_error = false;
@@ -410,7 +410,7 @@ impl Session {
         turn.is_echo = true;
         // A response that only answers made no call: those that did came before.
         turn.has_predecessors = result.total_tool_use_count.get().unwrap_or(0) > 0;
-        turn.tokens = tokens;
+        turn.tokens = tokens.into();
         turn.model = model;
         turn.is_subagent = true;
         turn.agent_id = Some(agent_id.into());
@@ -477,7 +477,7 @@ impl Session {
             event.agent = event.code.as_ref().and_then(|it| types.get(it.as_str()).cloned());
         }
         for index in 0..session.tool_calls.len() {
-            let turn = session.tool_calls[index].turn.map(|it| &session.turns[it]);
+            let turn = session.tool_calls[index].turn.get().map(|it| &session.turns[it]);
             let (agent, is_subagent) = turn.map_or((None, false), |it| (it.agent.clone(), it.is_subagent));
             let call = &mut session.tool_calls[index];
             (call.agent, call.is_subagent) = (agent, is_subagent);
@@ -498,7 +498,7 @@ fn status(session: &SessionResult, ends_in_error: bool) -> Status {
         return Status::Error;
     }
     let Some(last) = session.turns.iter().rposition(|it| !it.is_subagent) else { return Status::Incomplete };
-    let calls_on = session.tool_calls.iter().any(|it| it.turn == Some(last) && it.status != CallStatus::Denied);
+    let calls_on = session.tool_calls.iter().any(|it| it.turn.get() == Some(last) && it.status != CallStatus::Denied);
     let is_open = session.tool_calls.iter().any(|it| it.status == CallStatus::Incomplete && !it.is_subagent);
     let ended = match session.turns[last].stop_reason.as_deref() {
         Some(reason) => reason != "tool_use",

@@ -389,8 +389,8 @@ impl Task {
                 let turn = self.turn(builder, record, line);
                 let turn = &mut builder.session.turns[turn];
                 turn.is_subagent = is_subagent;
-                turn.tokens = request.tokens(false, damage);
-                turn.cost = money(request.cost, damage).map(|total| Cost { total, parts: None });
+                turn.tokens = request.tokens(false, damage).into();
+                turn.cost = money(request.cost, damage).map(|total| Cost { total, parts: None }).map(Box::new);
             }
             ("condense_context", _) => {
                 let event = builder.event(EventKind::Compaction, line, time);
@@ -398,7 +398,7 @@ impl Task {
                 event.tokens_after = record.condense.new_context_tokens.get();
                 if let Some(total) = money(record.condense.cost, damage).filter(|it| *it > 0.0) {
                     let turn = self.turn(builder, record, line);
-                    builder.session.turns[turn].cost = Some(Cost { total, parts: None });
+                    builder.session.turns[turn].cost = Some(Cost { total, parts: None }.into());
                 }
             }
             ("sliding_window_truncation", _) => {
@@ -472,8 +472,8 @@ impl Task {
         if tokens.total().is_some() || has_counts && !is_cut {
             let turn = self.turn(builder, record, line);
             let turn = &mut builder.session.turns[turn];
-            turn.tokens = tokens;
-            turn.cost = money(request.cost, damage).map(|total| Cost { total, parts: None });
+            turn.tokens = tokens.into();
+            turn.cost = money(request.cost, damage).map(|total| Cost { total, parts: None }).map(Box::new);
             turn.stop_reason = request.cancel_reason.owned();
         } else {
             // Nobody knows what it cost until it was cut, unless it turns out that it failed.

@@ -255,15 +255,16 @@ impl Next {
     ) -> usize {
         let index = builder.turn(identity, counted.line);
         let turn = &mut builder.session.turns[index];
-        turn.tokens = tokens;
+        turn.tokens = tokens.into();
         turn.model.clone_from(&self.model);
         turn.provider.clone_from(&self.provider);
         turn.effort.clone_from(&self.effort);
         turn.service_tier.clone_from(&self.service_tier);
         turn.occurred_at = counted.time;
-        turn.context_window = counted.window.or(self.context_window);
+        turn.context_window = counted.window.or(self.context_window).into();
         for call in calls {
-            builder.session.tool_calls[*call].turn.get_or_insert(index);
+            let turn = &mut builder.session.tool_calls[*call].turn;
+            *turn = turn.get().unwrap_or(index).into();
         }
         index
     }

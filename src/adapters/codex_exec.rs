@@ -237,7 +237,7 @@ impl Recording {
         match item.kind.as_str() {
             "command_execution" => {
                 row.target = tools::program(&item.command.text());
-                row.exit_code = item.exit_code.whole();
+                row.exit_code = item.exit_code.whole().into();
                 self.builder.arguments(call, item.command);
             }
             "mcp_tool_call" => drop(self.builder.arguments(call, item.arguments)),

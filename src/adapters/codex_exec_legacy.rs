@@ -299,8 +299,8 @@ impl Run {
         let output = [message.aggregated_output, message.stdout, message.result].into_iter().find(|it| !it.is_empty());
         self.builder.result(call, output.unwrap_or_default(), None, CallStatus::from_error(is_error));
         let row = &mut self.builder.session.tool_calls[call];
-        row.exit_code = exit_code;
-        row.duration_ms = message.duration.milliseconds();
+        row.exit_code = exit_code.into();
+        row.duration_ms = message.duration.milliseconds().into();
     }
 
     fn change(&mut self, call: usize, path: &str, change: &Change<'_>, line: Line<'_>) {

@@ -732,7 +732,7 @@ impl Thread {
         let index = self.builder.turn(Identity::Global(format!("codex response {id}").into()), line);
         let turn = &mut self.builder.session.turns[index];
         turn.message_id = Some(id);
-        turn.tokens = tokens;
+        turn.tokens = tokens.into();
         turn.model.clone_from(&self.so_far.next.model);
         turn.provider.clone_from(&self.so_far.next.provider);
         turn.occurred_at = time;
@@ -830,7 +830,7 @@ impl Thread {
     /// Arguments are JSON in a string.
     fn arguments(&mut self, call: usize, raw: Raw<'_>, text: &str, line: Line<'_>, time: Option<Time>) {
         self.builder.arguments(call, Raw(text.as_bytes()));
-        self.builder.session.tool_calls[call].args_bytes = raw.len();
+        self.builder.session.tool_calls[call].args_bytes = raw.len().into();
         let is_input = self.builder.session.tool_calls[call].tool == WRITE_STDIN;
         let has_patch = text.contains(PATCH);
         if !is_input && !has_patch {
@@ -882,7 +882,8 @@ impl Thread {
             self.builder.deny(call, line.number, time, Some(&text));
         }
         let row = &mut self.builder.session.tool_calls[call];
-        row.duration_ms = row.duration_ms.or(Number(own.metadata.duration_seconds.0.map(|it| it * 1000.0)).rounded());
+        row.duration_ms =
+            row.duration_ms.get().or(Number(own.metadata.duration_seconds.0.map(|it| it * 1000.0)).rounded()).into();
         match end {
             Some(ShellEnd::Runs(shell)) => {
                 self.so_far.shells.entry(shell).or_insert(call);
@@ -892,7 +893,7 @@ impl Thread {
                 let began = self.so_far.inputs.get(&call).and_then(|it| self.so_far.shells.remove(it));
                 if began.is_some() || !self.so_far.inputs.contains_key(&call) {
                     let row = &mut self.builder.session.tool_calls[began.unwrap_or(call)];
-                    row.exit_code = Some(code);
+                    row.exit_code = Some(code).into();
                     if began.is_some() {
                         row.status = CallStatus::from_error(code != 0);
                     }
@@ -905,11 +906,11 @@ impl Thread {
     fn exec_end(&mut self, event: &ExecEnd<'_>) {
         let Some(call) = self.builder.call_index(event.call_id.as_str()) else { return };
         let row = &mut self.builder.session.tool_calls[call];
-        row.exit_code = event.exit_code.whole().or(row.exit_code);
-        row.duration_ms = event.duration.milliseconds().or(row.duration_ms);
+        row.exit_code = event.exit_code.whole().or(row.exit_code.get()).into();
+        row.duration_ms = event.duration.milliseconds().or(row.duration_ms.get()).into();
         if event.status.as_str() == "declined" {
             row.status = CallStatus::Denied;
-        } else if let Some(code) = row.exit_code {
+        } else if let Some(code) = row.exit_code.get() {
             row.status = CallStatus::from_error(code != 0);
         }
     }
@@ -920,7 +921,7 @@ impl Thread {
         let outcome: Outcome<'_> = event.result.read();
         self.builder.mcp(call, event.invocation.server.some());
         let row = &mut self.builder.session.tool_calls[call];
-        row.duration_ms = event.duration.milliseconds();
+        row.duration_ms = event.duration.milliseconds().into();
         row.status = CallStatus::from_error(outcome.is_error());
         if row.args_bytes.is_none() {
             self.builder.arguments(call, event.invocation.arguments);

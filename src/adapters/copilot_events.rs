@@ -528,7 +528,9 @@ impl Session {
         turn.model = model.or(turn.model.take());
         turn.effort = effort;
         // 0 beside an answer is a provider that told nothing.
-        turn.tokens.output = turn.tokens.output.max(data.output_tokens.get().filter(|it| *it > 0));
+        let mut tokens = turn.tokens.get();
+        tokens.output = tokens.output.max(data.output_tokens.get().filter(|it| *it > 0));
+        turn.tokens = tokens.into();
         if let Some(agent) = &agent {
             turn.is_subagent = true;
             turn.agent_id.clone_from(&agent.id);
@@ -538,7 +540,7 @@ impl Session {
         for it in &data.tool_requests {
             // The time of the call is that of its execution, which may wait for permission.
             let call = self.call(it, line, None, agent.clone());
-            self.builder.session.tool_calls[call].turn = Some(index);
+            self.builder.session.tool_calls[call].turn = Some(index).into();
         }
     }
 
@@ -555,7 +557,7 @@ impl Session {
             (row.agent, row.is_subagent) = (agent.name, true);
         }
         // The start of a call repeats what the message asked for.
-        if arguments.is_empty() || row.args_bytes.is_some() {
+        if arguments.is_empty() || row.args_bytes.get().is_some() {
             return call;
         }
         let is_edit = row.category == "edit";
@@ -591,7 +593,7 @@ impl Session {
         let row = &mut self.builder.session.tool_calls[call];
         if row.category == "shell" {
             let stated = data.result.contents.iter().find_map(|it| it.exit_code.whole());
-            row.exit_code = stated.or_else(|| exit_code(&data.result.content.text()));
+            row.exit_code = stated.or_else(|| exit_code(&data.result.content.text())).into();
         }
         let diff = data.result.detailed_content.as_str();
         // The diff of one file says more than the arguments; that of several is told apart by a patch only.
@@ -650,7 +652,7 @@ impl Session {
                 turn.request_id = data.request_id.owned();
                 turn.occurred_at = time;
                 turn.model = usage.model.owned().or_else(|| self.model.clone());
-                turn.tokens = usage.tokens(damage);
+                turn.tokens = usage.tokens(damage).into();
                 Some(index)
             }
         };
@@ -743,16 +745,16 @@ impl Session {
             |model: Option<&str>| totals.iter().any(|(it, tokens)| Some(*it) == model && *tokens != Tokens::UNKNOWN);
         let output = |sum: i64, tokens: Tokens| sum.saturating_add(tokens.output.unwrap_or(0));
         let told = totals.iter().fold(0, |sum, (_, it)| output(sum, *it));
-        let shown = turns.iter().fold(0, |sum, it| output(sum, it.tokens));
+        let shown = turns.iter().fold(0, |sum, it| output(sum, it.tokens.get()));
         for (model, tokens) in totals.iter().filter(|(_, it)| *it != Tokens::UNKNOWN) {
             spend(&mut self.spent, Some((*model).into()), *tokens);
         }
         for turn in turns.iter_mut().filter(|it| !is_told(it.model.as_deref())) {
             if told > 0 && told >= shown {
                 // The process calls the model by another name: the turn is in there already.
-                turn.tokens = Tokens::UNKNOWN;
-            } else if turn.tokens != Tokens::UNKNOWN {
-                spend(&mut self.spent, turn.model.clone(), turn.tokens);
+                turn.tokens = Tokens::UNKNOWN.into();
+            } else if turn.tokens.get() != Tokens::UNKNOWN {
+                spend(&mut self.spent, turn.model.clone(), turn.tokens.get());
             }
         }
         self.process = self.builder.session.turns.len();
@@ -772,7 +774,7 @@ impl Session {
         session.under_reports = has_lost_one || is_running || !self.has_shutdown;
         session.model = session.model.or(self.model);
         for call in &mut session.tool_calls {
-            call.occurred_at = call.occurred_at.or_else(|| session.turns[call.turn?].occurred_at);
+            call.occurred_at = call.occurred_at.or_else(|| session.turns[call.turn.get()?].occurred_at);
         }
         for change in &mut session.file_changes {
             change.occurred_at = change.occurred_at.or_else(|| session.tool_calls[change.call?].occurred_at);

@@ -315,7 +315,7 @@ impl Process {
         row.mcp_server = own.provider_identifier.owned().or_else(|| own.server_identifier.owned());
         if record.model_call_id.is_some() {
             let turn = self.turn(record, line);
-            self.builder.session.tool_calls[call].turn = Some(turn);
+            self.builder.session.tool_calls[call].turn = Some(turn).into();
         }
         let arguments = self.builder.arguments(call, args);
         let agent = Word::new(&id);
@@ -351,9 +351,9 @@ impl Process {
             .map_or(("success", Raw::default()), |(name, raw)| (name.as_ref(), *raw));
         let outcome: Outcome<'_> = raw.read();
         let row = &mut self.builder.session.tool_calls[call];
-        row.exit_code = outcome.exit_code.whole();
-        row.duration_ms = outcome.execution_time.rounded();
-        let has_failed = outcome.is_error.is_true() || row.exit_code.is_some_and(|it| it != 0);
+        row.exit_code = outcome.exit_code.whole().into();
+        row.duration_ms = outcome.execution_time.rounded().into();
+        let has_failed = outcome.is_error.is_true() || row.exit_code.get().is_some_and(|it| it != 0);
         // What a file system refuses is an error; what a rule forbids to run is a refusal.
         let is_refused =
             name == "rejected" || (name == "permissionDenied" && matches!(row.category.as_ref(), "shell" | "mcp"));
@@ -491,7 +491,7 @@ mod tests {
         let last = words("Done.", "");
         let session = read(&[INIT, &delta, &whole, call, &last]).swap_remove(0);
         assert_eq!(session.turns.len(), 2);
-        assert_eq!((session.tool_calls[0].turn, session.text.as_deref()), (Some(0), Some("Done.")));
+        assert_eq!((session.tool_calls[0].turn.get(), session.text.as_deref()), (Some(0), Some("Done.")));
         assert_eq!(
             (session.tool_calls[0].category.as_ref(), session.tool_calls[0].tool.as_str()),
             ("search", "lsToolCall")

@@ -307,6 +307,6 @@ fn result(builder: &mut Builder, block: &Block<'_>, time: Option<Time>) {
     let row = &mut builder.session.tool_calls[call];
     if row.category == "shell" {
         let code = text.split_once("(exit code: ").and_then(|(_, rest)| rest.split_once(')'));
-        row.exit_code = code.and_then(|(it, _)| it.parse().ok());
+        row.exit_code = code.and_then(|(it, _)| it.parse().ok()).into();
     }
 }

@@ -202,7 +202,7 @@ impl Run {
                 let call = builder.call(record.tool_use_id.as_str(), record.tool_name.as_str(), number, None);
                 let status = CallStatus::from_error(record.result.is_error.is_true());
                 builder.result(call, record.result.content, time, status);
-                builder.session.tool_calls[call].duration_ms = record.duration_ms.rounded();
+                builder.session.tool_calls[call].duration_ms = record.duration_ms.rounded().into();
             }
             "compaction" => {
                 let event = builder.event(EventKind::Compaction, number, time);
@@ -246,12 +246,12 @@ impl Run {
         let key = format!("{:?} {:?} {input:?} {output:?}", record.ts.0.map(Time::micros), record.turn.get());
         let index = self.builder.turn(Identity::Session(key.into()), line.number);
         let turn = &mut self.builder.session.turns[index];
-        turn.tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };
+        turn.tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN }.into();
         turn.model.clone_from(&self.model);
         turn.effort.clone_from(&self.effort);
         turn.agent.clone_from(&self.builder.session.agent);
         turn.occurred_at = record.ts.0;
-        turn.cost = cost.map(|total| Cost { total, parts: None });
+        turn.cost = cost.map(|total| Cost { total, parts: None }).map(Box::new);
         if let Some(number) = record.turn.get() {
             self.turns.entry(number).or_insert(index);
         }
@@ -277,7 +277,7 @@ impl Run {
 
     fn finish(mut self) -> SessionResult {
         for (call, number) in self.turn_of_call {
-            self.builder.session.tool_calls[call].turn = self.turns.get(&number).copied();
+            self.builder.session.tool_calls[call].turn = self.turns.get(&number).copied().into();
         }
         self.builder.session.model = self.model;
         self.builder.finish()

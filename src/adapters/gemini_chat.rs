@@ -401,7 +401,7 @@ impl Chat {
             turn.occurred_at = turn.occurred_at.or(time);
             turn.model = message.model.owned().or(turn.model.take());
             if let Some(tokens) = usage.filter(|it| !it.is_all_zero()) {
-                turn.tokens = tokens;
+                turn.tokens = tokens.into();
             }
             index
         });
@@ -417,7 +417,7 @@ impl Chat {
         // The one time of a call is that of its record, which is written when it has ended.
         let time = it.timestamp.0;
         let call = self.builder.call(it.id.as_str(), it.name.as_str(), line, time);
-        self.builder.session.tool_calls[call].turn = turn;
+        self.builder.session.tool_calls[call].turn = turn.into();
         let arguments = self.builder.arguments(call, it.args);
         let parts: Vec<Part<'_>> = it.result.read();
         let response = parts.iter().find_map(|part| part.function_response.get()).map(|it| &it.response);
@@ -436,7 +436,7 @@ impl Chat {
         }
         let row = &mut self.builder.session.tool_calls[call];
         match row.category.as_ref() {
-            "shell" => row.exit_code = exit_code(output),
+            "shell" => row.exit_code = exit_code(output).into(),
             "edit" | "write" => self.change(call, it, &arguments, output, line),
             _ => {}
         }
@@ -510,7 +510,7 @@ mod tests {
         );
         let session = read(&[PROMPT, ANSWER, r#"{"$rewindTo":"a"}"#, &set]);
         assert_eq!((session.turns.len(), session.prompts.len()), (1, 1));
-        assert_eq!(session.turns[0].tokens.kinds(), [Some(67), Some(12), Some(40), None]);
+        assert_eq!(session.turns[0].tokens.get().kinds(), [Some(67), Some(12), Some(40), None]);
         assert_eq!((session.prompt.as_deref(), session.status), (Some("Fix it."), Status::Success));
     }
 

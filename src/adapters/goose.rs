@@ -444,8 +444,8 @@ impl Session {
         turn.model = record.model.owned();
         turn.provider.clone_from(&self.provider);
         turn.occurred_at = time;
-        turn.tokens = tokens;
-        turn.cost = record.cost.money().map(|total| Cost { total, parts: None });
+        turn.tokens = tokens.into();
+        turn.cost = record.cost.money().map(|total| Cost { total, parts: None }).map(Box::new);
     }
 
     #[expect(clippy::too_many_arguments, reason = "a row and a line name the same things differently")]
@@ -579,7 +579,7 @@ impl Session {
                 provider,
                 model: session.model.clone(),
                 occurred_at: session.ended_at,
-                tokens: last,
+                tokens: last.into(),
                 ..Turn::default()
             }));
         }

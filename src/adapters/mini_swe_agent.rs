@@ -399,7 +399,7 @@ impl Run {
         match usage {
             Maybe::Absent => {}
             Maybe::Wrong => damage.note(Reason::NoUsage),
-            Maybe::Present(usage) => turn.tokens = usage.tokens(damage),
+            Maybe::Present(usage) => turn.tokens = usage.tokens(damage).into(),
         }
         turn.message_id = id.owned();
         turn.occurred_at = time.or(response.and_then(|it| it.created.0)).or(message.created_at.0);
@@ -407,7 +407,7 @@ impl Run {
         turn.provider = response.and_then(|it| it.provider.owned());
         let finish = response.and_then(|it| it.choices.first()).map_or(&message.status, |it| &it.finish_reason);
         turn.stop_reason = finish.owned();
-        turn.cost = message.extra.cost.money().map(|total| Cost { total, parts: None });
+        turn.cost = message.extra.cost.money().map(|total| Cost { total, parts: None }).map(Box::new);
         self.builder.session.stop_reason = finish.owned();
         if message.role.as_str() != "user" {
             self.calls(index, turn_index, message, line);
@@ -448,13 +448,13 @@ impl Run {
             }
         }
         for call in &self.open_calls {
-            self.builder.session.tool_calls[*call].turn = Some(turn);
+            self.builder.session.tool_calls[*call].turn = Some(turn).into();
         }
     }
 
     /// Arguments are JSON in a string.
     fn tool_call(&mut self, id: &str, name: &str, arguments: Raw<'_>, line: i64, time: Option<Time>) {
-        let is_of_another = |it: usize| self.builder.session.tool_calls[it].turn.is_some();
+        let is_of_another = |it: usize| self.builder.session.tool_calls[it].turn.get().is_some();
         if self.builder.call_index(id).is_some_and(is_of_another) {
             // Some servers count the calls of each answer anew.
             self.builder.forget_calls();
@@ -462,7 +462,7 @@ impl Run {
         let call = self.builder.call(id, name, line, time);
         let text = arguments.text();
         self.builder.arguments(call, Raw(text.as_bytes()));
-        self.builder.session.tool_calls[call].args_bytes = arguments.len();
+        self.builder.session.tool_calls[call].args_bytes = arguments.len().into();
         self.open_calls.push(call);
     }
 
@@ -503,7 +503,7 @@ impl Run {
             message.extra.exception_info.some().is_some() || text.starts_with("The last command <command>");
         let is_error = is_exception || returned.is_some_and(|it| it != 0);
         self.builder.result(call, told, message.time(), CallStatus::from_error(is_error));
-        self.builder.session.tool_calls[call].exit_code = returned.filter(|_| !is_exception);
+        self.builder.session.tool_calls[call].exit_code = returned.filter(|_| !is_exception).into();
     }
 
     /// A command that submits ends the run: its output is the submission.
@@ -521,8 +521,8 @@ impl Run {
         let calls = stats.and_then(|it| it.api_calls.get()).unwrap_or(0);
         let session = &mut self.builder.session;
         let turns = i64::try_from(session.turns.len()).unwrap_or(i64::MAX);
-        session.under_reports = calls > turns || session.turns.iter().any(|it| it.tokens == Tokens::UNKNOWN);
-        let paid: f64 = session.turns.iter().filter_map(|it| it.cost).map(|it| it.total).sum();
+        session.under_reports = calls > turns || session.turns.iter().any(|it| it.tokens.get() == Tokens::UNKNOWN);
+        let paid: f64 = session.turns.iter().filter_map(|it| it.cost.as_deref()).map(|it| it.total).sum();
         // The cost of the whole says something where the responses do not add up to it.
         if let Some(cost) = cost.filter(|it| turns == 0 || it - paid > 1e-9) {
             session.totals.push(Total {
@@ -618,8 +618,11 @@ mod tests {
         let session = &tables.sessions[0];
         assert_eq!(session.tokens.kinds(), [Some(20), Some(20), Some(120), Some(60)]);
         assert_eq!((session.money.cost, session.turns, session.user_turns), (Some(0.25), Some(2), Some(1)));
-        let calls: Vec<_> =
-            tables.tool_calls.iter().map(|it| (it.call.target.as_deref(), it.call.status, it.call.exit_code)).collect();
+        let calls: Vec<_> = tables
+            .tool_calls
+            .iter()
+            .map(|it| (it.call.target.as_deref(), it.call.status, it.call.exit_code.get()))
+            .collect();
         assert_eq!(calls, [(Some("pytest"), CallStatus::Error, Some(1)), (Some("echo"), CallStatus::Ok, None)]);
     }
 
@@ -656,11 +659,14 @@ mod tests {
              "extra":{"actions":[{"command":"make","tool_call_id":"c1"}],"cost":0.5,"timestamp":1791000001.5}},
             {"type":"function_call_output","call_id":"c1","output":"<returncode>2</returncode>","extra":{"returncode":2,"timestamp":1791000002.5}}"#;
         let session = read(&trajectory(r#""model_stats":{"instance_cost":0.5,"api_calls":1}"#, messages));
-        assert_eq!(session.turns[0].tokens.kinds(), [Some(30), Some(9), Some(20), None]);
-        assert_eq!((session.turns[0].line, session.turns[0].tokens.reasoning), (2, Some(4)));
+        assert_eq!(session.turns[0].tokens.get().kinds(), [Some(30), Some(9), Some(20), None]);
+        assert_eq!((session.turns[0].line, session.turns[0].tokens.get().reasoning), (2, Some(4)));
         assert_eq!(session.tool_calls.len(), 1);
         let call = &session.tool_calls[0];
-        assert_eq!((call.target.as_deref(), call.exit_code, call.status), (Some("make"), Some(2), CallStatus::Error));
+        assert_eq!(
+            (call.target.as_deref(), call.exit_code.get(), call.status),
+            (Some("make"), Some(2), CallStatus::Error)
+        );
         assert!(session.totals.is_empty());
     }
 }

@@ -354,11 +354,15 @@ impl<'a> Message<'a> {
             model: self.model_id.owned(),
             effort: self.variant.owned(),
             occurred_at: self.time(),
-            duration_ms,
+            duration_ms: duration_ms.into(),
             stop_reason,
-            tokens: if is_unknown { Tokens::UNKNOWN } else { tokens },
+            tokens: if is_unknown { Tokens::UNKNOWN } else { tokens }.into(),
             // Nobody knows the price of what nobody counted.
-            cost: bill.cost.money().filter(|it| *it > 0.0 || !is_unknown).map(|total| Cost { total, parts: None }),
+            cost: bill
+                .cost
+                .money()
+                .filter(|it| *it > 0.0 || !is_unknown)
+                .map(|total| Cost { total, parts: None }.into()),
             ..Turn::default()
         };
         index
@@ -451,7 +455,7 @@ impl Part<'_> {
         let row = &mut builder.session.tool_calls[call];
         // Some models begin their ids again with each response.
         row.message_id = self.message_id.some().filter(|it| is_real(it)).map(Shared::from);
-        row.exit_code = state.metadata.exit.whole();
+        row.exit_code = state.metadata.exit.whole().into();
         let is_refused = status == CallStatus::Error && is_refusal(&state.error.text());
         let metadata = &state.metadata;
         match (tools::category(self.tool.as_str()), arguments.patch(), arguments.file()) {

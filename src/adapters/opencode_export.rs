@@ -192,7 +192,7 @@ impl Conversation {
                     self.builder.forget_calls();
                     let call = part.call(&mut self.builder, *line);
                     let row = &mut self.builder.session.tool_calls[call];
-                    row.turn = whole.turn;
+                    row.turn = whole.turn.into();
                     row.agent = message.agent();
                     is_open |= row.status == CallStatus::Incomplete;
                     open_calls.push(call);
@@ -205,7 +205,7 @@ impl Conversation {
                         let tokens = usage.tokens(self.reasoning_is_inside, damage);
                         let turn = message.turn(&mut self.builder, &bill, *line, tokens);
                         for call in open_calls.drain(..) {
-                            self.builder.session.tool_calls[call].turn = Some(turn);
+                            self.builder.session.tool_calls[call].turn = Some(turn).into();
                         }
                     }
                 }
@@ -318,7 +318,10 @@ mod tests {
         ] {
             let session = session(&assistant(more, parts));
             assert_eq!((session.turns.len(), session.under_reports), (turns, under_reports), "{more} {parts}");
-            assert!(session.turns.iter().all(|it| it.tokens.total() != Some(0) && it.cost.is_none()), "{more} {parts}");
+            assert!(
+                session.turns.iter().all(|it| it.tokens.get().total() != Some(0) && it.cost.is_none()),
+                "{more} {parts}"
+            );
         }
     }
 }

@@ -207,11 +207,11 @@ mod tests {
         let part = r#"{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"step-finish","reason":"stop""#;
         let tokens = r#""tokens":{"input":5,"output":3,"reasoning":2,"cache":{"read":0,"write":0}}}"#;
         let nothing = r#""tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}}"#;
-        assert_eq!(session(&format!("{message},{tokens}")).turns[0].tokens.output, Some(3));
+        assert_eq!(session(&format!("{message},{tokens}")).turns[0].tokens.get().output, Some(3));
         assert!(session(&format!("{part},{tokens}")).turns.is_empty());
         // A response without usage: only its step is sure that it is one.
         assert!(session(&format!("{message},{nothing}")).turns.is_empty());
-        assert_eq!(session(&format!("{part},{nothing}")).turns[0].tokens.total(), None);
+        assert_eq!(session(&format!("{part},{nothing}")).turns[0].tokens.get().total(), None);
     }
 
     #[test]

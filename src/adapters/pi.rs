@@ -337,21 +337,21 @@ impl Agent {
         if let Some(index) = index {
             let turn = &mut self.builder.session.turns[index];
             if !is_empty {
-                turn.tokens = tokens;
+                turn.tokens = tokens.into();
             }
             turn.message_id = message.response_id.owned();
             turn.provider = message.provider.owned();
             turn.model = message.model.owned();
             turn.effort.clone_from(&self.effort);
             turn.occurred_at = time;
-            turn.duration_ms = message.duration.rounded();
+            turn.duration_ms = message.duration.rounded().into();
             turn.stop_reason = message.stop_reason.owned();
-            turn.cost = message.usage.get().and_then(|it| it.cost(damage));
+            turn.cost = message.usage.get().and_then(|it| it.cost(damage)).map(Box::new);
         }
         let content = message.content.content();
         for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
             let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
-            self.builder.session.tool_calls[call].turn = index;
+            self.builder.session.tool_calls[call].turn = index.into();
             let arguments = self.builder.arguments(call, block.arguments);
             let category = self.builder.session.tool_calls[call].category.clone();
             if let Some(file) = arguments.file()
@@ -413,10 +413,10 @@ impl Agent {
     ) {
         self.builder.result(call, content, None, CallStatus::from_error(is_error.is_true()));
         let row = &mut self.builder.session.tool_calls[call];
-        row.duration_ms = details.duration_ms.rounded().or(row.duration_ms);
-        row.exit_code = details.exit_code.whole().or(row.exit_code);
+        row.duration_ms = details.duration_ms.rounded().or(row.duration_ms.get()).into();
+        row.exit_code = details.exit_code.whole().or(row.exit_code.get()).into();
         if row.category == "shell" && row.exit_code.is_none() && is_error.is_true() {
-            row.exit_code = exit_code_in(&content.text());
+            row.exit_code = exit_code_in(&content.text()).into();
         }
         if let (false, Some(path)) = (details.diff.escaped().is_empty(), row.target.clone()) {
             let lines = tools::diff_lines_in(&details.diff);

@@ -218,10 +218,10 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
                         let model =
                             agent.builder.session.turns.iter().take(index).rev().find_map(|it| it.model.clone());
                         let turn = &mut agent.builder.session.turns[index];
-                        turn.tokens = tokens;
+                        turn.tokens = tokens.into();
                         turn.model = model;
                         turn.occurred_at = time;
-                        turn.cost = usage.cost(damage);
+                        turn.cost = usage.cost(damage).map(Box::new);
                     }
                 }
             }

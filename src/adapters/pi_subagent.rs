@@ -119,7 +119,7 @@ impl Child {
                 let began = self.started.get(call_id);
                 if let (Some(call), Some(end), Some(began)) = (builder.call_index(call_id), time, began) {
                     let call = &mut builder.session.tool_calls[call];
-                    call.duration_ms = call.duration_ms.or(Some(end.since(*began)));
+                    call.duration_ms = call.duration_ms.get().or(Some(end.since(*began))).into();
                 }
             }
             "truncated" => session.under_reports = true,

@@ -420,13 +420,13 @@ impl Chat {
             let turn = &mut self.builder.session.turns[index];
             turn.model = record.model.owned();
             turn.occurred_at = record.timestamp.0;
-            turn.context_window = record.context_window_size.get().filter(|it| *it > 0);
+            turn.context_window = record.context_window_size.get().filter(|it| *it > 0).into();
             turn.is_subagent = is_subagent;
             if is_subagent {
                 (turn.agent, turn.agent_id) = (record.agent_name.owned(), record.agent_id.owned());
             }
             if let Some(tokens) = usage.map(|it| it.tokens(damage)).filter(|it| !it.is_all_zero()) {
-                turn.tokens = tokens;
+                turn.tokens = tokens.into();
             }
             self.turn = Some(index);
         }
@@ -441,7 +441,7 @@ impl Chat {
                     self.written.insert(call, tools::line_count(text));
                 }
                 let row = &mut self.builder.session.tool_calls[call];
-                row.turn = self.turn;
+                row.turn = self.turn.into();
                 row.is_subagent = is_subagent;
                 row.agent = record.agent_name.owned().filter(|_| is_subagent);
             }
@@ -485,9 +485,9 @@ impl Chat {
             self.builder.deny(call, line, time, Some(error));
         }
         let row = &mut self.builder.session.tool_calls[call];
-        row.duration_ms = outcome.duration_ms.rounded().or(row.duration_ms);
+        row.duration_ms = outcome.duration_ms.rounded().or(row.duration_ms.get()).into();
         match row.category.as_ref() {
-            "shell" => row.exit_code = exit_code(output),
+            "shell" => row.exit_code = exit_code(output).into(),
             "edit" | "write" => {
                 if let Some(file) = row.target.clone() {
                     let display = &outcome.result_display;
@@ -583,10 +583,10 @@ impl Chat {
             let turn = &mut self.builder.session.turns[index];
             let Some(of_prompt) = tellings.get_mut(&prompt) else { continue };
             // A request that failed and was made again has the same prompt. The telling stands before its response.
-            let rank = |it: &Telling| (it.tokens == turn.tokens, it.line < turn.line, it.line);
+            let rank = |it: &Telling| (it.tokens == turn.tokens.get(), it.line < turn.line, it.line);
             let Some(at) = of_prompt.iter().enumerate().max_by_key(|it| rank(it.1)).map(|it| it.0) else { continue };
             let it = of_prompt.remove(at);
-            turn.duration_ms = it.duration_ms;
+            turn.duration_ms = it.duration_ms.into();
             turn.message_id = it.message_id;
             if it.line < turn.line && !it.uuid.is_empty() {
                 // In a copy that was cut in between, the telling is all that is known of the response.
@@ -604,9 +604,9 @@ impl Chat {
             let turn = &mut self.builder.session.turns[index];
             turn.is_subagent = it.agent.is_some() || it.agent_id.is_some();
             turn.is_echo = turn.is_subagent;
-            (turn.message_id, turn.model, turn.duration_ms) = (it.message_id, it.model, it.duration_ms);
+            (turn.message_id, turn.model, turn.duration_ms) = (it.message_id, it.model, it.duration_ms.into());
             (turn.agent, turn.agent_id) = (it.agent, it.agent_id);
-            (turn.occurred_at, turn.tokens) = (it.time, it.tokens);
+            (turn.occurred_at, turn.tokens) = (it.time, it.tokens.into());
         }
     }
 
@@ -615,7 +615,7 @@ impl Chat {
         self.take_tellings();
         for call in &mut self.builder.session.tool_calls {
             if let Some((duration_ms, server)) = self.durations.remove(call.call_id.as_str()) {
-                call.duration_ms = call.duration_ms.or(duration_ms);
+                call.duration_ms = call.duration_ms.get().or(duration_ms).into();
                 if server.is_some() {
                     call.category = "mcp".into();
                     call.mcp_server = server;
@@ -662,7 +662,8 @@ mod tests {
         let answer = r#"{"uuid":"a","sessionId":"s","timestamp":"2026-10-06T08:00:02Z","type":"assistant","model":"m","message":{"role":"model","parts":[{"text":"x"}]},"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":5}}"#;
         let log = [telling("t1", 9, 2), telling("t2", 9, 5), answer.to_owned()];
         let responses = |log: &[String]| {
-            let mut turns: Vec<_> = read(log).turns.into_iter().map(|it| (it.identity, it.tokens.output)).collect();
+            let mut turns: Vec<_> =
+                read(log).turns.into_iter().map(|it| (it.identity, it.tokens.get().output)).collect();
             turns.sort();
             turns
         };

@@ -473,8 +473,8 @@ impl Session {
         }
         let turn = self.turn(parent, tokens, line);
         let row = &mut self.builder.session.turns[turn];
-        row.tokens = row.tokens.max(tokens);
-        row.web_searches = row.web_searches.max(web_searches);
+        row.tokens = row.tokens.get().max(tokens).into();
+        row.web_searches = row.web_searches.get().max(web_searches).into();
         row.is_subagent = parent.is_some();
         row.agent_id = parent.map(Word::new);
         row.agent.clone_from(&agent);
@@ -486,7 +486,7 @@ impl Session {
         for block in event.content.blocks.iter().filter(|it| it.kind.as_str() == "tool_use") {
             let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, None);
             let row = &mut self.builder.session.tool_calls[call];
-            (row.turn, row.is_subagent, row.agent) = (Some(turn), parent.is_some(), agent.clone());
+            (row.turn, row.is_subagent, row.agent) = (turn.into(), parent.is_some(), agent.clone());
             if row.category == "subagent" {
                 self.delegated.insert(row.call_id.to_string());
             }
@@ -665,7 +665,7 @@ mod tests {
         let parsed = read(&[say, call, done, say].join("\n"));
         let turns = &parsed.sessions[0].turns;
         assert_eq!(turns.len(), 2);
-        assert!(turns.iter().all(|it| it.tokens == Tokens::UNKNOWN));
+        assert!(turns.iter().all(|it| it.tokens.get() == Tokens::UNKNOWN));
     }
 
     /// A stream that lost its `init` has no other sign of where a copy of it begins.

@@ -193,7 +193,7 @@ fn explained(tables: &Tables, catalog: &Catalog, id: &str) -> anyhow::Result<Dat
             turn: row.number,
             model: row.turn.model.as_ref().map(ToString::to_string),
             kind: row.grain.as_str(),
-            amount: row.turn.tokens.total(),
+            amount: row.turn.tokens.get().total(),
             computed: row.money.computed,
             reported: row.money.reported,
             cost: row.money.cost,

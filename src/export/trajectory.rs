@@ -185,7 +185,7 @@ impl Rows {
 
     fn time(&self, column: &str) -> PolarsResult<impl Fn(usize) -> Option<Time> + use<>> {
         let values = self.0.column(column)?.cast(&DataType::Int64)?.i64()?.clone();
-        Ok(move |row| values.get(row).map(Time))
+        Ok(move |row| values.get(row).map(Time::from_micros))
     }
 
     fn list(&self, column: &str) -> PolarsResult<impl Fn(usize) -> Vec<String> + use<>> {
