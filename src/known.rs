@@ -80,3 +80,28 @@ impl<'de, T: Number + Deserialize<'de>> Deserialize<'de> for Known<T> {
         Option::deserialize(deserializer).map(Self::from)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_but_one_is_kept() {
+        for number in [0, 1, -1, i64::MAX, i64::MIN + 1] {
+            assert_eq!(Known::from(number).get(), Some(number));
+        }
+        assert_eq!(Known::from(i64::MIN).get(), Some(i64::MIN + 1));
+        assert_eq!(Known::from(Some(usize::MAX)).get(), Some(usize::MAX - 1));
+        assert_eq!(Known::<usize>::from(None).get(), None);
+        assert_eq!(Known::<i64>::default(), Known::NOTHING);
+    }
+
+    #[test]
+    fn it_is_written_and_read_as_an_option() {
+        for number in [None, Some(0), Some(-7), Some(i64::MAX)] {
+            let json = serde_json::to_string(&number).unwrap();
+            assert_eq!(serde_json::to_string(&Known::from(number)).unwrap(), json);
+            assert_eq!(serde_json::from_str::<Known<i64>>(&json).unwrap().get(), number);
+        }
+    }
+}

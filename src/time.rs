@@ -189,6 +189,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn times_are_ordered_as_their_numbers() {
+        let numbers = [i64::MIN + 1, -1, 0, 1, i64::MAX];
+        let times = numbers.map(Time::from_micros);
+        assert!(times.is_sorted());
+        assert_eq!(times.map(Time::micros), numbers);
+        assert_eq!(Time::from_micros(i64::MIN), Time::from_micros(i64::MIN + 1));
+        assert_eq!(format!("{:?}", times[1]), "Time(-1)");
+        assert_eq!(size_of::<Option<Time>>(), size_of::<Time>());
+    }
+
+    #[test]
     fn every_way_to_write_a_time_is_the_same_instant() {
         let expected = Some(Time::from_micros(1_791_194_400_123_000));
         for text in [
