@@ -497,13 +497,21 @@ fn in_batches(
     }
 }
 
-/// Takes the rows of a table out of the memory, unless those of other tables point at them.
+/// Takes the rows of a table out of the memory, unless those of other tables point at them. Room for as many stays.
 pub fn drop_rows(tables: &mut Tables, table: &str) {
+    /// Of larger tables the room is not kept.
+    const MOST_ROOM: usize = 1 << 22;
+    fn empty<T>(rows: &mut Vec<T>) {
+        rows.clear();
+        if rows.capacity() * size_of::<T>() > MOST_ROOM {
+            *rows = Vec::new();
+        }
+    }
     match table {
-        "turns" => tables.turns = Vec::new(),
-        "tool_calls" => tables.tool_calls = Vec::new(),
-        "file_changes" => tables.file_changes = Vec::new(),
-        "events" => tables.events = Vec::new(),
+        "turns" => empty(&mut tables.turns),
+        "tool_calls" => empty(&mut tables.tool_calls),
+        "file_changes" => empty(&mut tables.file_changes),
+        "events" => empty(&mut tables.events),
         _ => {}
     }
 }

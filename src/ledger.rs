@@ -22,10 +22,14 @@ use crate::text::{Shared, Word};
 use crate::time::Time;
 
 /// Makes the tables of all that was read. Their sources have no sessions any more: those are the tables.
-pub fn settle(mut sources: Vec<Source>) -> Tables {
+pub fn settle(sources: Vec<Source>) -> Tables {
+    settle_into(sources, Tables::default())
+}
+
+/// As [`settle`], into tables without rows, which may have room for them.
+pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     mark_copies(&mut sources);
-    let mut tables = Tables::default();
     let mut groups = sessions(&mut sources);
     leave_to_providers(&mut groups);
     name_by_first_threads(&mut groups);
@@ -112,11 +116,18 @@ pub fn groups<'a>(links: impl Iterator<Item = &'a [u64]> + Clone) -> Vec<usize> 
 /// Makes room for the rows of several sessions at once: tables that grow are copied again and again.
 fn make_room(tables: &mut Tables, groups: &BTreeMap<Key, Vec<Part>>) {
     if groups.len() > 1 {
+        /// Room is kept for tables that have about as many rows: it is made for somewhat more.
+        const STEP: usize = 1 << 12;
+        fn room<T>(table: &mut Vec<T>, rows: usize) {
+            if table.capacity() < rows {
+                *table = Vec::with_capacity(rows.next_multiple_of(STEP));
+            }
+        }
         let rows = |of: fn(&SessionResult) -> usize| groups.values().flatten().map(|it| of(&it.session)).sum();
-        tables.turns.reserve(rows(|it| it.turns.len()));
-        tables.tool_calls.reserve(rows(|it| it.tool_calls.len()));
-        tables.file_changes.reserve(rows(|it| it.file_changes.len()));
-        tables.events.reserve(rows(|it| it.events.len()));
+        room(&mut tables.turns, rows(|it| it.turns.len()));
+        room(&mut tables.tool_calls, rows(|it| it.tool_calls.len()));
+        room(&mut tables.file_changes, rows(|it| it.file_changes.len()));
+        room(&mut tables.events, rows(|it| it.events.len()));
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_128;
@@ -195,6 +196,10 @@ pub struct Round {
     pub has_more: bool,
 }
 
+/// Tables of parts that were written, without their rows: fresh memory costs as much as filling it. There are as many as parts that
+/// were settled at once.
+static ROOM: Mutex<Vec<Tables>> = Mutex::new(Vec::new());
+
 /// Settles sources round by round, and writes them as a part into the folders of a generation. `facts` are theirs.
 pub fn write(
     folder: &Path,
@@ -213,7 +218,8 @@ pub fn write(
     let mut sessions_before = 0;
     for round in rounds {
         let Round { sources, has_more } = round?;
-        let mut tables = ledger::settle(sources);
+        let room = ROOM.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut tables = ledger::settle_into(sources, room.unwrap_or_default());
         costs::price(&mut tables, catalog);
         sums = sums.plus(Sums::of(&tables));
         for it in &mut tables.sources {
@@ -235,6 +241,8 @@ pub fn write(
         if !has_more {
             settled.append(&mut tables.sources);
         }
+        let room = Tables { sessions: Vec::new(), sources: Vec::new(), ..tables };
+        ROOM.lock().unwrap_or_else(PoisonError::into_inner).push(room);
     }
     let mut files = BTreeMap::new();
     for (table, out, rows) in writers {
