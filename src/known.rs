@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A number of which one value stands for none.
 pub trait Number: Copy + Eq {
-    /// That value. No log tells it.
+    /// That value. A log that tells it means nothing by it: it is no count and no exit code of any system.
     const NONE: Self;
     /// What is kept in its place if one does.
     const NEAREST: Self;

@@ -26,8 +26,9 @@ pub fn settle(sources: Vec<Source>) -> Tables {
     settle_into(sources, Tables::default())
 }
 
-/// As [`settle`], into tables without rows, which may have room for them.
+/// As [`settle`], into tables that may have room for the rows. Rows that they have are dropped.
 pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
+    tables.clear();
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     mark_copies(&mut sources);
     let mut groups = sessions(&mut sources);
@@ -120,6 +121,7 @@ fn make_room(tables: &mut Tables, groups: &BTreeMap<Key, Vec<Part>>) {
         const STEP: usize = 1 << 12;
         fn room<T>(table: &mut Vec<T>, rows: usize) {
             if table.capacity() < rows {
+                *table = Vec::new();
                 *table = Vec::with_capacity(rows.next_multiple_of(STEP));
             }
         }
@@ -980,7 +982,8 @@ impl Merge {
         for row in &mut rows {
             row.covered_by = row.covered_by.map(|it| it + tables.turns.len());
         }
-        if tables.turns.capacity() == 0 {
+        // One session alone has all of them, as they are.
+        if tables.turns.is_empty() && tables.turns.capacity() < rows.len() {
             tables.turns = rows;
         } else {
             tables.turns.append(&mut rows);

@@ -24,6 +24,20 @@ pub struct Tables {
     pub priced_with: Option<Day>,
 }
 
+impl Tables {
+    /// Drops all rows, and keeps the room that they had.
+    pub fn clear(&mut self) {
+        let Self { sessions, turns, tool_calls, file_changes, events, sources, priced_with } = self;
+        sessions.clear();
+        turns.clear();
+        tool_calls.clear();
+        file_changes.clear();
+        events.clear();
+        sources.clear();
+        *priced_with = None;
+    }
+}
+
 /// How far a session's usage can be trusted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Usage {

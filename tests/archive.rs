@@ -9,11 +9,13 @@ use agentlogs::builder::Content;
 use agentlogs::frames::{self, TABLES};
 use agentlogs::health::{Health, Reason};
 use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::prices::Catalog;
 use agentlogs::render::{self, Format, Look};
 use agentlogs::session::{Identity, SessionResult, Tokens, Turn};
 use agentlogs::source::{Source, SourceStatus};
+use agentlogs::tables::Tables;
 use agentlogs::time::Time;
-use agentlogs::{ledger, query};
+use agentlogs::{costs, ledger, query};
 use polars::prelude::*;
 
 use crate::{facts, root, settled};
@@ -318,6 +320,18 @@ fn groups_settle_apart_as_together() {
         let apart = concat(frames.remove(name).unwrap(), UnionArgs::default()).unwrap().collect().unwrap();
         let (apart, whole) = (sorted(&apart), sorted(&whole));
         assert!(apart.equals_missing(&whole), "{name}\n{}\n{}", shown(&apart), shown(&whole));
+    }
+}
+
+/// Tables that had the rows of other sources tell nothing of them.
+#[test]
+fn tables_with_room_are_as_new_ones() {
+    let facts = facts(Content::Text);
+    let mut tables = Tables::default();
+    for sources in facts.chunks(7) {
+        tables = ledger::settle_into(sources.to_vec(), tables);
+        assert_eq!(format!("{tables:?}"), format!("{:?}", ledger::settle(sources.to_vec())));
+        costs::price(&mut tables, Catalog::built_in());
     }
 }
 

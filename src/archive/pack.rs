@@ -449,6 +449,19 @@ mod tests {
         assert_eq!(rmp_serde::from_slice::<All>(&packed(&all)).unwrap(), all);
     }
 
+    /// Numbers that may be unknown are packed as options: so they stand in archives.
+    #[test]
+    fn numbers_of_rows_are_packed_as_options() {
+        use crate::known::Known;
+        use crate::session::{PackedTokens, Tokens};
+        for number in [None, Some(0), Some(-1), Some(i64::MAX)] {
+            assert_eq!(packed(&Known::from(number)), packed(&number));
+            let tokens = Tokens { output: number, cache_write: Some(7), ..Tokens::UNKNOWN };
+            assert_eq!(packed(&PackedTokens::from(tokens)), packed(&tokens));
+            assert_eq!(rmp_serde::from_slice::<PackedTokens>(&packed(&tokens)).unwrap().get(), tokens);
+        }
+    }
+
     /// What does not say how many members it has is read as what it is.
     #[test]
     fn members_may_be_counted_as_they_come() {
