@@ -11,6 +11,7 @@ use std::mem;
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use rayon::slice::ParallelSliceMut as _;
 
+use crate::name::Name;
 use crate::rows::Rows;
 use crate::session::{
     CallStatus, Cost, Event, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, ToolCall, Total,
@@ -65,7 +66,7 @@ pub fn links_of(sessions: &[SessionResult], content_hash: Option<&str>) -> Box<[
         let prompts = session.prompts.iter().chain(session.asked.values());
         let identities = session.turns.iter().map(|it| &it.identity).chain(prompts);
         links.extend(identities.filter_map(|it| match it {
-            Identity::Global(it) => Some(link(text, "response", it)),
+            Identity::Global(it) => Some(it.link()),
             // Whatever it is called in the end, its threads are sessions.
             Identity::Thread(thread, _) => Some(link(text, "id", thread)),
             Identity::Unique | Identity::Session(_) => None,
@@ -372,12 +373,12 @@ fn name_by_first_threads(groups: &mut BTreeMap<Key, Vec<Part>>) {
         way.last().map_or_else(String::new, |it| it.1.clone())
     };
     for ((runtime, _), parts) in groups.iter_mut() {
-        let mut firsts: HashMap<Shared, String> = HashMap::new();
+        let mut firsts: HashMap<Shared, Name> = HashMap::new();
         let mut rename = |it: Identity| match it {
             Identity::Thread(thread, name) => {
-                let first = firsts.entry(thread).or_insert_with_key(|it| first_of((runtime.clone(), it.to_string())));
-                // Joining texts takes a quarter of what `format!` does.
-                Identity::Global([runtime, " ", first, " ", &name].concat().into())
+                let first_of = |it: &Shared| first_of((runtime.clone(), it.to_string()));
+                let first = firsts.entry(thread).or_insert_with_key(|it| [runtime, " ", &first_of(it)].concat().into());
+                Identity::Global(name.within(*first))
             }
             it => it,
         };
@@ -400,15 +401,15 @@ struct Numbers {
 
 /// Gives responses and prompts that are known everywhere their numbers. Each is looked up by its name here, and nowhere else.
 #[derive(Default)]
-struct Numbering<'a> {
-    numbers: HashMap<&'a str, usize>,
+struct Numbering {
+    numbers: HashMap<Name, usize>,
     /// Of each number the session in which it stands, by its place, and whether it stands in others too.
     sessions: Rows<(usize, bool)>,
 }
 
-impl<'a> Numbering<'a> {
-    fn number(&mut self, session: usize, identity: &'a Identity) -> Option<usize> {
-        let Identity::Global(name) = identity else { return None };
+impl Numbering {
+    fn number(&mut self, session: usize, identity: &Identity) -> Option<usize> {
+        let name = identity.global()?;
         let number = *self.numbers.entry(name).or_insert(self.sessions.len());
         if number == self.sessions.len() {
             self.sessions.push((session, false));
@@ -418,7 +419,7 @@ impl<'a> Numbering<'a> {
         Some(number)
     }
 
-    fn numbers(&mut self, session: usize, part: &'a Part) -> Numbers {
+    fn numbers(&mut self, session: usize, part: &Part) -> Numbers {
         Numbers {
             turns: part.session.turns.iter().map(|it| self.number(session, &it.identity)).collect(),
             prompts: part.session.prompts.iter().map(|it| self.number(session, it)).collect(),

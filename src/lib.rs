@@ -66,6 +66,7 @@ pub mod log;
 pub mod mapped;
 #[cfg(feature = "archive")]
 pub mod measure;
+pub mod name;
 #[cfg(feature = "archive")]
 pub mod pages;
 #[cfg(feature = "archive")]

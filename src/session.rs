@@ -6,11 +6,15 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
+use serde::de::value::{BytesDeserializer, MapAccessDeserializer};
+use serde::de::{self, IntoDeserializer as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::errors::ErrorKind;
 use crate::known::Known;
+use crate::name::Name;
 use crate::rows::Rows;
 use crate::text::{Shared, Word};
 use crate::time::Time;
@@ -386,28 +390,87 @@ impl CostParts {
 }
 
 /// Which response a turn is. Turns of equal identity are copies of one response.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Identity {
     /// The log names none: this response is like no other.
     #[default]
     Unique,
     /// Known within its session.
-    Session(Shared),
+    Session(Name),
     /// Known everywhere, as the provider's ids are.
-    Global(Shared),
+    Global(Name),
     /// Known within a thread, and in the threads that go on from it: its id, and the name.
-    Thread(Shared, Shared),
+    Thread(Shared, Name),
 }
 
 impl Identity {
-    /// What stands within the response, by a name that is unique there.
-    #[must_use]
-    pub fn part(&self, part: &str) -> Self {
+    /// The identity that is known everywhere.
+    pub const fn global(&self) -> Option<Name> {
+        if let Self::Global(name) = self { Some(*name) } else { None }
+    }
+}
+
+/// Those that have a kind, as they are kept.
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "Identity")]
+enum Kept<T> {
+    Unique,
+    Session(Name),
+    Global(Name),
+    Thread(T, Name),
+}
+
+/// Most are known everywhere: of those the name stands alone.
+impl Serialize for Identity {
+    #[inline]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Unique => Self::Unique,
-            Self::Session(id) => Self::Session(format!("{id}#{part}").into()),
-            Self::Global(id) => Self::Global(format!("{id}#{part}").into()),
-            Self::Thread(thread, name) => Self::Thread(thread.clone(), format!("{name}#{part}").into()),
+            Self::Unique => serializer.serialize_unit(),
+            Self::Session(name) => Kept::<&str>::Session(*name).serialize(serializer),
+            Self::Global(name) => name.serialize(serializer),
+            Self::Thread(thread, name) => Kept::Thread(thread.as_str(), *name).serialize(serializer),
+        }
+    }
+}
+
+/// Also as earlier versions kept them, each with its kind.
+impl<'de> Deserialize<'de> for Identity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Identity;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an identity")
+            }
+
+            fn visit_unit<E>(self) -> Result<Identity, E> {
+                Ok(Identity::Unique)
+            }
+
+            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Identity, E> {
+                Name::deserialize(BytesDeserializer::new(bytes)).map(Identity::Global)
+            }
+
+            fn visit_str<E: de::Error>(self, kind: &str) -> Result<Identity, E> {
+                Kept::deserialize(kind.into_deserializer()).map(Kept::into_identity)
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Identity, A::Error> {
+                Kept::deserialize(MapAccessDeserializer::new(map)).map(Kept::into_identity)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl Kept<Shared> {
+    fn into_identity(self) -> Identity {
+        match self {
+            Self::Unique => Identity::Unique,
+            Self::Session(name) => Identity::Session(name),
+            Self::Global(name) => Identity::Global(name),
+            Self::Thread(thread, name) => Identity::Thread(thread, name),
         }
     }
 }

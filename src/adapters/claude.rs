@@ -306,7 +306,8 @@ impl Conversation {
     ) -> usize {
         let (line, time) = (origin.line, origin.time);
         let known = self.builder.session.turns.len();
-        let index = self.builder.turn(identity(message.id.some().or(origin.uuid)), line);
+        let id = message.id.some().or(origin.uuid);
+        let index = self.builder.turn(identity(id), line);
         let turn = &mut self.builder.session.turns[index];
         turn.message_id = turn.message_id.take().or_else(|| message.id.owned());
         turn.request_id = turn.request_id.take().or_else(|| origin.request_id.map(Shared::from));
@@ -342,7 +343,8 @@ impl Conversation {
             }
         }
         for (number, iteration) in advice.into_iter().enumerate() {
-            self.advice(index, number, iteration, line);
+            let id = id.map(|id| format!("{id}#advisor{number}"));
+            self.advice(index, identity(id.as_deref()), iteration, line);
         }
         for block in &message.content.blocks {
             match block.kind.as_str() {
@@ -379,9 +381,9 @@ impl Conversation {
     }
 
     /// The response of an advisor within a turn: a row of its own, under its own model.
-    fn advice(&mut self, of: usize, number: usize, iteration: &Iteration<'_>, line: i64) {
+    fn advice(&mut self, of: usize, identity: Identity, iteration: &Iteration<'_>, line: i64) {
         let of = self.builder.session.turns[of].clone();
-        let index = self.builder.turn(of.identity.part(&format!("advisor{number}")), line);
+        let index = self.builder.turn(identity, line);
         let turn = &mut self.builder.session.turns[index];
         let tokens = Tokens {
             input: iteration.input_tokens.get(),

@@ -15,11 +15,12 @@ use crate::errors::{self, ErrorKind};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
+use crate::name::Name;
 use crate::rows::Rows;
 use crate::session::{
     CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, TotalKind,
 };
-use crate::text::{Shared, Word};
+use crate::text::Word;
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
@@ -501,8 +502,7 @@ impl Session {
             && !data.is_autopilot_continuation.is_true()
             && !record.agent_id.is_some();
         if is_human {
-            let identity =
-                Identity::Session(record.id.some().map_or_else(|| hashed_id(line.bytes).into(), Shared::from));
+            let identity = Identity::Session(record.id.some().map_or_else(|| hashed_id(line.bytes).into(), Name::from));
             self.builder.prompt_as(identity, data.content.some());
         }
     }

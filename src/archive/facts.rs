@@ -269,6 +269,8 @@ mod tests {
     use super::*;
     use crate::adapters::{Hints, parse};
     use crate::builder::Content;
+    use crate::name::Name;
+    use crate::session::Identity;
 
     fn source() -> Source {
         let log = include_bytes!("../../sample-logs/claude-transcript/with-a-subagent.jsonl");
@@ -292,6 +294,37 @@ mod tests {
         // By their names, as before.
         let named = zstd::bulk::compress(&rmp_serde::to_vec_named(&source).unwrap(), 1).unwrap();
         assert_eq!(read(&named), source);
+    }
+
+    /// Earlier versions kept names as texts, each with its kind.
+    #[test]
+    fn names_are_read_as_they_are_and_were_kept() {
+        #[derive(Serialize)]
+        enum Earlier {
+            Unique,
+            Session(&'static str),
+            Global(&'static str),
+            Thread(&'static str, &'static str),
+        }
+        let long = "x".repeat(300).leak();
+        for (identity, earlier) in [
+            (Identity::Unique, Earlier::Unique),
+            (Identity::Session("a".into()), Earlier::Session("a")),
+            (Identity::Global("msg_1".into()), Earlier::Global("msg_1")),
+            (Identity::Global(Name::new(long)), Earlier::Global(long)),
+            (Identity::Thread("t".into(), "a b".into()), Earlier::Thread("t", "a b")),
+        ] {
+            let mut bytes = Vec::new();
+            pack(&identity, &mut bytes).unwrap();
+            assert_eq!(bytes, rmp_serde::to_vec(&identity).unwrap());
+            for bytes in [bytes, rmp_serde::to_vec(&earlier).unwrap(), rmp_serde::to_vec_named(&earlier).unwrap()] {
+                assert_eq!(rmp_serde::from_slice::<Identity>(&bytes).unwrap(), identity);
+                assert_eq!(rmp_serde::from_read::<_, Identity>(&*bytes).unwrap(), identity);
+            }
+        }
+        for broken in [&[0xc4, 2, 1, 1][..], &[7], &[0xa1, b'x'], &[0x81, 0xa1, b'x', 0xa0]] {
+            assert!(rmp_serde::from_slice::<Identity>(broken).is_err(), "{broken:?}");
+        }
     }
 
     /// Pieces are found again, and what only begins like them is refused.
