@@ -1,6 +1,7 @@
 //! Paths to files: each file once, in a fixed order, whatever links and overlapping paths lead to it.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -87,12 +88,13 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
                 }
             };
             let is_named = entry.depth() == 0;
-            let parent = entry.path().parent().unwrap_or(Path::new(""));
-            if !is_named && folder.0 != parent {
+            let file_name = entry.file_name();
+            if !is_named && !is_in(entry.path(), &folder.0, file_name) {
+                let parent = entry.path().parent().unwrap_or(Path::new(""));
                 let Ok(real) = parent.canonicalize() else { continue };
                 folder = (parent.to_owned(), real);
             }
-            let name = entry.file_name().as_encoded_bytes();
+            let name = file_name.as_encoded_bytes();
             if !is_named && COMPANIONS.iter().any(|it| name.ends_with(it.as_bytes())) {
                 with_companions.insert(folder.1.clone());
             }
@@ -114,11 +116,11 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
             } else if is_named || is_link {
                 entry.path().canonicalize()
             } else {
-                Ok(folder.1.join(entry.file_name()))
+                Ok(folder.1.join(file_name))
             };
             let Ok(path) = real else { continue };
-            let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
-            let relative = if relative.as_os_str().is_empty() { Path::new(entry.file_name()) } else { relative };
+            let relative = below(entry.path(), root);
+            let relative = if relative.as_os_str().is_empty() { Path::new(file_name) } else { relative };
             found.push(Found {
                 path,
                 relative: relative.to_owned(),
@@ -131,9 +133,9 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
         }
     }
     // Stable, and nearly sorted already: of a file that is found again the first look stands.
-    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     found.dedup_by(|again, first| {
-        let is_same = again.path == first.path;
+        let is_same = again.path.as_os_str() == first.path.as_os_str();
         first.is_named |= is_same && again.is_named;
         first.has_companions |= is_same && again.has_companions;
         is_same
@@ -141,10 +143,26 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
     // A folder that was not read to its end may hold more.
     let is_complete = errors.is_empty();
     for file in &mut found {
-        let folder = file.path.parent().unwrap_or(Path::new(""));
-        file.has_companions |= !is_complete || with_companions.contains(folder);
+        let has_others = || file.path.parent().is_some_and(|it| with_companions.contains(it));
+        file.has_companions |= !is_complete || !with_companions.is_empty() && has_others();
     }
     (found, errors)
+}
+
+/// What of the path stands behind that of the root.
+fn below<'a>(path: &'a Path, root: &Path) -> &'a Path {
+    let behind = path.to_str().zip(root.to_str()).and_then(|(path, root)| path.strip_prefix(root));
+    match behind.and_then(|it| it.strip_prefix(std::path::is_separator)) {
+        Some(it) if !it.starts_with(std::path::is_separator) => Path::new(it),
+        _ => path.strip_prefix(root).unwrap_or(path),
+    }
+}
+
+/// Whether the path is this folder with that name in it, as texts: to take paths apart costs a hundred times as much.
+fn is_in(path: &Path, folder: &Path, name: &OsStr) -> bool {
+    let [path, folder, name] = [path.as_os_str(), folder.as_os_str(), name].map(OsStr::as_encoded_bytes);
+    let behind = path.strip_prefix(folder).and_then(|it| it.strip_suffix(name));
+    !folder.is_empty() && behind.is_some_and(|it| matches!(it, [it] if std::path::is_separator(char::from(*it))))
 }
 
 /// A file's time.
@@ -158,6 +176,27 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    /// As the library takes paths apart.
+    #[test]
+    fn paths_below_others_are_told_by_their_texts() {
+        let folders = ["/", "//", "a", "a/", "./a", "a/.", "/a/b", "/a/b//", "../a", "ä%", "."];
+        for root in folders.map(Path::new) {
+            for name in ["x", "x/y", "x y.jsonl", ".x"] {
+                let path = root.join(name);
+                assert_eq!(below(&path, root), path.strip_prefix(root).unwrap(), "{path:?} {root:?}");
+                let file_name = path.file_name().unwrap_or_default();
+                let parent = path.parent().unwrap_or(Path::new(""));
+                for folder in folders.map(Path::new) {
+                    assert!(!is_in(&path, folder, file_name) || folder == parent, "{path:?} {folder:?}");
+                }
+            }
+        }
+        assert!(is_in(Path::new("/a b/x"), Path::new("/a b"), OsStr::new("x")));
+        assert_eq!(below(Path::new("abc"), Path::new("a")), Path::new("abc"));
+        assert!(!is_in(Path::new("a/bx"), Path::new("a/b"), OsStr::new("x")));
+        assert!(!is_in(Path::new("a/b/x"), Path::new("a"), OsStr::new("x")));
+    }
 
     #[test]
     fn each_file_is_found_once() {

@@ -137,7 +137,12 @@ mod hex {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u128>, D::Error> {
         let text: Option<String> = Deserialize::deserialize(deserializer)?;
-        Ok(text.and_then(|it| u128::from_str_radix(&it, 16).ok()))
+        Ok(text.and_then(|it| {
+            // Two halves take a tenth of the time of the whole.
+            let (high, low) = it.split_at_checked(16).filter(|_| it.len() == 32 && !it.contains('+'))?;
+            let half = |it: &str| u64::from_str_radix(it, 16).ok().map(u128::from);
+            Some(half(high)? << 64 | half(low)?)
+        }))
     }
 }
 
@@ -181,7 +186,7 @@ pub fn read_into<'a>(
         progress.files_done.fetch_add(1, Ordering::Relaxed);
         progress.bytes_done.fetch_add(file.bytes, Ordering::Relaxed);
     };
-    let mut unchanged = BTreeSet::new();
+    let mut unchanged = Vec::new();
     let mut changed = Vec::new();
     for file in found {
         let path = path_text(&file.path);
@@ -195,7 +200,7 @@ pub fn read_into<'a>(
         };
         if known(&path).is_some_and(is_same) {
             done(&file);
-            unchanged.insert(path);
+            unchanged.push(path);
         } else {
             changed.push(file);
         }
@@ -217,7 +222,8 @@ pub fn read_into<'a>(
         .collect();
     log::drop_buffers();
     errors.extend(unread);
-    Taken { sources: Vec::new(), read, unchanged, errors }
+    // They are in order: so the set is made at once.
+    Taken { sources: Vec::new(), read, unchanged: unchanged.into_iter().collect(), errors }
 }
 
 /// Formats that claim records of a file, the likeliest first, and how surely.

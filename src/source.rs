@@ -107,6 +107,9 @@ impl Source {
 /// A path as text, another one for every other path: bytes that are no UTF-8 become `%FF`. So that nothing else reads like
 /// them, a `%` that stands before such digits becomes `%25`.
 pub fn path_text(path: &Path) -> String {
+    if let Some(text) = path.to_str().filter(|it| !it.contains('%')) {
+        return text.to_owned();
+    }
     let reads_like_one = |it: &str| it == "25" || u8::from_str_radix(it, 16).is_ok_and(|it| it >= 0x80);
     let mut out = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {

@@ -496,7 +496,7 @@ impl Writer {
             let checksum = parts::write_file(&self.next.join(INDEX), sources.len(), |file| {
                 // zstd takes as long for a byte as for many.
                 let mut index = BufWriter::new(zstd::Encoder::new(file, 1)?);
-                rmp_serde::encode::write_named(&mut index, &sources).map_err(io::Error::other)?;
+                rmp_serde::encode::write(&mut index, &sources).map_err(io::Error::other)?;
                 index.into_inner().map_err(io::IntoInnerError::into_error)?.finish().map(|_| ())
             })?;
             manifest.index = checksum.hash;
