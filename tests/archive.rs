@@ -475,7 +475,7 @@ fn named_queries_are_sql_for_every_engine() {
 fn a_trajectory_read_again_tells_the_same() {
     use agentlogs::export::trajectories;
     let folder = tempfile::tempdir().unwrap();
-    let told = |tables: &agentlogs::tables::Tables| {
+    let told = |tables: &Tables| {
         let mut all = BTreeMap::new();
         for session in &tables.sessions {
             let key = (session.session.runtime.to_string(), session.session.session_id.clone());
