@@ -420,13 +420,15 @@ enum Kept<T> {
     Thread(T, Name),
 }
 
-/// Most are known everywhere: of those the name stands alone.
+/// Most are known everywhere: of those the name stands alone, but where people read it.
 impl Serialize for Identity {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
+            Self::Unique if serializer.is_human_readable() => Kept::<&str>::Unique.serialize(serializer),
             Self::Unique => serializer.serialize_unit(),
             Self::Session(name) => Kept::<&str>::Session(*name).serialize(serializer),
+            Self::Global(name) if serializer.is_human_readable() => Kept::<&str>::Global(*name).serialize(serializer),
             Self::Global(name) => name.serialize(serializer),
             Self::Thread(thread, name) => Kept::Thread(thread.as_str(), *name).serialize(serializer),
         }

@@ -150,9 +150,11 @@ impl From<Cow<'_, str>> for Word {
     }
 }
 
+/// Named, so that what packs facts knows that it will be said again.
 impl Serialize for Word {
+    #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self)
+        serializer.serialize_newtype_struct("Word", self.as_str())
     }
 }
 

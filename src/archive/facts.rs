@@ -1,6 +1,6 @@
 //! Facts as they are kept: what each source told before the ledger, one source behind another.
 //!
-//! They are the source's values in the order of the fields, without their names, packed by LZ4. A source that has many rows
+//! They are packed by [`super::pack`], or if they are very many by zstd. A source that has many rows
 //! in several sessions is kept in pieces: its sessions, then the source with what is left. So it can be read and settled
 //! without all of them in memory at once, unless something links it to another source.
 
@@ -14,8 +14,9 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::pack::pack;
+use super::pack::{Near, pack};
 use super::parts::{Checksum, Hashed, Round};
+use super::unpack::unpack;
 use crate::session::SessionResult;
 use crate::source::Source;
 
@@ -24,17 +25,18 @@ pub const FACTS: &str = "facts";
 
 /// Facts of a part, in bytes as they are kept: some twenty thousand turns. A part that changes is settled whole, in memory, but
 /// for sources in pieces that nothing links to others: of those so many bytes at a time.
-pub const PART: u64 = 1 << 20;
+pub const PART: u64 = 5 << 18;
 
 /// A source of which nothing was put aside is in one piece if it has no more rows.
 pub const MANY_ROWS: usize = 50_000;
 
-/// What a row takes, or somewhat more.
-const ROW_BYTES: usize = 320;
-/// LZ4 takes no more at once.
-const MOST_LZ4: usize = 0x7E00_0000;
+/// What a row takes packed, or somewhat more.
+const ROW_BYTES: usize = 192;
 
-/// How facts in pieces begin. As the length that LZ4's begin with, it is one that LZ4 never has.
+/// How packed facts begin, as no others do.
+const PACKED: [u8; 4] = *b"row\xFF";
+
+/// How facts in pieces begin.
 const PIECES: [u8; 4] = *b"mny\xFF";
 
 /// How many rows sessions have, of the kinds of which there may be many.
@@ -42,35 +44,27 @@ pub fn rows_of(sessions: &[SessionResult]) -> usize {
     sessions.iter().map(|it| it.turns.len() + it.tool_calls.len() + it.events.len()).sum()
 }
 
-/// Facts of about so many rows, packed: by LZ4, or if they are many by zstd, as they come, so that they never stand in memory
-/// as a whole. Also says how long they are unpacked, unless they are many.
+/// Facts of about so many rows, packed: if they are many by zstd, as they come, so that they never stand in memory as a whole.
+/// Also says how many bytes their texts have, unless they are many.
 pub fn encode<T: Serialize>(facts: &T, rows: usize) -> io::Result<(Vec<u8>, Option<usize>)> {
     if rows > MANY_ROWS {
         return Ok((encode_as_they_come(facts)?, None));
     }
-    let [mut plain, mut packed] = ROOM.take();
-    plain.clear();
-    plain.reserve(1024 + rows * ROW_BYTES);
-    pack(facts, &mut plain).map_err(io::Error::other)?;
-    // A few rows may hold much text.
-    if plain.len() > MOST_LZ4 {
-        return Ok((encode_as_they_come(facts)?, None));
+    let (mut near, mut room) = ROOM.take().unwrap_or_default();
+    room.clear();
+    room.reserve(1024 + rows * ROW_BYTES);
+    room.extend_from_slice(&PACKED);
+    pack(facts, &mut near, &mut room).map_err(io::Error::other)?;
+    let packed = (room.as_slice().to_vec(), Some(near.text_bytes()));
+    if room.capacity() <= MOST_ROOM {
+        ROOM.set(Some((near, room)));
     }
-    let most = lz4::block::compress_bound(plain.len())? + size_of::<u32>();
-    if packed.len() < most {
-        packed.resize(most, 0);
-    }
-    let length = lz4::block::compress_to_buffer(&plain, None, true, &mut packed)?;
-    let (bytes, unpacked) = (packed.get(..length).unwrap_or_default().to_vec(), plain.len());
-    if plain.capacity() <= MOST_ROOM {
-        ROOM.set([plain, packed]);
-    }
-    Ok((bytes, Some(unpacked)))
+    Ok(packed)
 }
 
 thread_local! {
-    /// What the last facts of the thread were written into, plain and packed: fresh memory costs as much as the writing.
-    static ROOM: Cell<[Vec<u8>; 2]> = const { Cell::new([Vec::new(), Vec::new()]) };
+    /// What the last facts of the thread were written into: fresh memory costs as much as the writing.
+    static ROOM: Cell<Option<(Box<Near>, Vec<u8>)>> = const { Cell::new(None) };
 }
 
 /// Of larger facts the room is not kept.
@@ -83,11 +77,14 @@ fn encode_as_they_come<T: Serialize>(facts: &T) -> io::Result<Vec<u8>> {
     out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
 }
 
-/// Facts as [`encode`] wrote them. Those that were kept with the names of the fields, as earlier versions did, are read as well,
-/// and so are those of structures that had fewer fields at their end.
+/// Facts as [`encode`] wrote them. Those of earlier versions are read as well: `MessagePack` by zstd or LZ4, with the names of the
+/// fields or without. Structures may have fewer fields at their end.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
     /// How many times as much LZ4 can give as it takes.
     const RATIO: usize = 256;
+    if let Some(packed) = bytes.strip_prefix(&PACKED) {
+        return unpack(packed).map_err(damaged);
+    }
     if bytes.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes()) {
         let bytes = BufReader::new(zstd::Decoder::with_buffer(bytes)?);
         return rmp_serde::from_read(bytes).map_err(damaged);
@@ -291,7 +288,10 @@ mod tests {
         let read = |bytes: &[u8]| decode::<Source>(bytes).unwrap();
         assert_eq!(read(&encode(&source, 9).unwrap().0), source);
         assert_eq!(read(&encode_as_they_come(&source).unwrap()), source);
-        // By their names, as before.
+        // By LZ4, as before.
+        let plain = rmp_serde::to_vec(&source).unwrap();
+        assert_eq!(read(&lz4::block::compress(&plain, None, true).unwrap()), source);
+        // By their names, as before that.
         let named = zstd::bulk::compress(&rmp_serde::to_vec_named(&source).unwrap(), 1).unwrap();
         assert_eq!(read(&named), source);
     }
@@ -315,8 +315,9 @@ mod tests {
             (Identity::Thread("t".into(), "a b".into()), Earlier::Thread("t", "a b")),
         ] {
             let mut bytes = Vec::new();
-            pack(&identity, &mut bytes).unwrap();
-            assert_eq!(bytes, rmp_serde::to_vec(&identity).unwrap());
+            pack(&identity, &mut Near::default(), &mut bytes).unwrap();
+            assert_eq!(unpack::<Identity>(&bytes).unwrap(), identity);
+            let bytes = rmp_serde::to_vec(&identity).unwrap();
             for bytes in [bytes, rmp_serde::to_vec(&earlier).unwrap(), rmp_serde::to_vec_named(&earlier).unwrap()] {
                 assert_eq!(rmp_serde::from_slice::<Identity>(&bytes).unwrap(), identity);
                 assert_eq!(rmp_serde::from_read::<_, Identity>(&*bytes).unwrap(), identity);

@@ -42,6 +42,7 @@ mod disk;
 mod facts;
 mod pack;
 mod parts;
+mod unpack;
 mod writer;
 
 pub use check::{Checked, Problem};

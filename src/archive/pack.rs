@@ -1,8 +1,35 @@
-//! Values as [MessagePack][spec]: the bytes that `rmp_serde` writes of them, with two thirds of the instructions. The facts of each
-//! source are packed so, unless they are many, and `rmp_serde` reads them again. Only lists and maps that do not say how many
-//! members they have, of which facts have none, get a length of other bytes.
+//! Values packed into few bytes, as the facts of each source are. What rows say again and again takes a byte: nothing, a word, the
+//! beginning of an id, most of a time. So no general compressor has to find it, which takes three times as long.
 //!
-//! [spec]: https://github.com/msgpack/msgpack/blob/master/spec.md
+//! Each value begins with a byte that says what it is, as in [MessagePack]; structures are lists of the values of their fields,
+//! without the names. [`super::unpack`] reads it.
+//!
+//! | first byte | value |
+//! |---|---|
+//! | `00` to `7f` | a whole number below 128 |
+//! | `80` to `8f` | nothing, 1 to 16 times: as many values that follow one another |
+//! | `90` to `9f` | a list of up to 15 values |
+//! | `a0` to `bf` | a text of up to 31 bytes |
+//! | `c0` to `df` | one of the first 32 words |
+//! | `e0`, `e1` | false, true |
+//! | `e2` to `e5` | a whole number in 1, 2, 4, 8 bytes |
+//! | `e6` | −1 less a varint |
+//! | `e7`, `e8` | the large number before this one, plus a thousand times a signed varint, or plus that |
+//! | `e9`, `ea` | a fraction in 8 bytes; in millionths, a varint |
+//! | `eb`, `ec` | a text, its length in 1 or 4 bytes |
+//! | `ed` | a text that begins as the one before it in its place: how many bytes of that, how many others, those |
+//! | `ee` | the text before it in its place |
+//! | `ef` | a word: its length in a byte, and it. Words count from 0 |
+//! | `f0`, `f1` | a word of that number less 32, in 1 or 2 bytes |
+//! | `f2`, `f3` | bytes, their length in 1 or 4 bytes |
+//! | `f4`, `f5` | a list, its length in 1 or 4 bytes |
+//! | `f6`, `f7` | a map, the number of its entries in 1 or 4 bytes |
+//! | `f8` | a variant: its name, a word, and its value |
+//!
+//! Numbers of several bytes begin with the highest. A number is large if it needs 8 bytes. The place of a text is how many-th
+//! value of a list of how many it is; texts of more than 255 bytes have none.
+//!
+//! [MessagePack]: https://github.com/msgpack/msgpack/blob/master/spec.md
 
 use std::fmt::Display;
 
@@ -12,7 +39,51 @@ use serde::ser::{
     SerializeTupleVariant, Serializer,
 };
 
-/// Why a value was not packed.
+/// First bytes: see the table.
+pub mod tag {
+    pub const NOTHING: u8 = 0x80;
+    pub const LIST: u8 = 0x90;
+    pub const TEXT: u8 = 0xa0;
+    pub const WORD: u8 = 0xc0;
+    pub const FALSE: u8 = 0xe0;
+    pub const TRUE: u8 = 0xe1;
+    pub const ONE: u8 = 0xe2;
+    pub const TWO: u8 = 0xe3;
+    pub const FOUR: u8 = 0xe4;
+    pub const EIGHT: u8 = 0xe5;
+    pub const NEGATIVE: u8 = 0xe6;
+    pub const THOUSANDS_AFTER: u8 = 0xe7;
+    pub const AFTER: u8 = 0xe8;
+    pub const FRACTION: u8 = 0xe9;
+    pub const MILLIONTHS: u8 = 0xea;
+    pub const TEXT_ONE: u8 = 0xeb;
+    pub const TEXT_FOUR: u8 = 0xec;
+    pub const TEXT_LIKE: u8 = 0xed;
+    pub const TEXT_AGAIN: u8 = 0xee;
+    pub const NEW_WORD: u8 = 0xef;
+    pub const WORD_ONE: u8 = 0xf0;
+    pub const WORD_TWO: u8 = 0xf1;
+    pub const BYTES_ONE: u8 = 0xf2;
+    pub const BYTES_FOUR: u8 = 0xf3;
+    pub const LIST_ONE: u8 = 0xf4;
+    pub const LIST_FOUR: u8 = 0xf5;
+    pub const MAP_ONE: u8 = 0xf6;
+    pub const MAP_FOUR: u8 = 0xf7;
+    pub const VARIANT: u8 = 0xf8;
+}
+
+/// Millionths in one.
+pub const MILLION: f64 = 1e6;
+/// How many words have a byte of their own.
+pub const SHORT_WORDS: usize = 32;
+/// How many words have numbers.
+pub const MOST_WORDS: usize = 1 << 16;
+/// Places of texts.
+pub const PLACES: usize = 256;
+/// How the name of the type of a text is called that other values say as well: see [`crate::text::Word`].
+pub const WORD: &str = "Word";
+
+/// Why a value was not packed, or not unpacked.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Error(String);
@@ -23,31 +94,78 @@ impl serde::ser::Error for Error {
     }
 }
 
-/// Adds a value to the bytes. Structures are lists of the values of their fields, without the names.
+impl serde::de::Error for Error {
+    fn custom<T: Display>(message: T) -> Self {
+        Self(message.to_string())
+    }
+}
+
+/// The place of a value of a list: longer ones than structures are have one for all.
+pub const fn place(of: usize, index: usize) -> usize {
+    if of < 32 && index < 32 { (of * 32 + index) % PLACES } else { 0 }
+}
+
+/// What was packed lately, for as long as one value is packed. It is large, and can be used again.
+#[derive(Debug)]
+pub struct Near {
+    /// The end of what is packed, if that is a value of nothing.
+    nothing_until: usize,
+    large: u64,
+    place: usize,
+    is_word: bool,
+    lengths: [u8; PLACES],
+    texts: Box<[[u8; 256]]>,
+    words: [Known; 128],
+    words_known: usize,
+    text_bytes: usize,
+}
+
+/// A word that was packed: where its bytes stand, how many they are, and its number.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known {
+    offset: u32,
+    length: u8,
+    number: u16,
+}
+
+impl Default for Near {
+    fn default() -> Self {
+        Self {
+            nothing_until: usize::MAX,
+            large: 0,
+            place: 0,
+            is_word: false,
+            lengths: [0; PLACES],
+            texts: vec![[0; 256]; PLACES].into(),
+            words: [Known::default(); 128],
+            words_known: 0,
+            text_bytes: 0,
+        }
+    }
+}
+
+impl Near {
+    /// How many bytes the texts of the value have, but for words.
+    pub const fn text_bytes(&self) -> usize {
+        self.text_bytes
+    }
+}
+
+/// Adds a value to the bytes.
 ///
 /// # Errors
-/// Where a value has 4 GiB or as many members.
-pub fn pack<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), Error> {
-    value.serialize(&mut Pack { out })
+/// Where a value has 4 GiB or as many members, or does not say how many it has.
+pub fn pack<T: Serialize + ?Sized>(value: &T, near: &mut Near, out: &mut Vec<u8>) -> Result<(), Error> {
+    (near.nothing_until, near.large, near.place, near.is_word) = (usize::MAX, 0, 0, false);
+    (near.lengths, near.words) = ([0; PLACES], [Known::default(); 128]);
+    (near.words_known, near.text_bytes) = (0, 0);
+    value.serialize(&mut Pack { out, near })
 }
 
 struct Pack<'a> {
     out: &'a mut Vec<u8>,
+    near: &'a mut Near,
 }
-
-/// How the length of a value of some kind is written: as part of its first byte, or behind that in one, two or four bytes.
-struct Lengths {
-    /// The first byte of the empty value, and how many lengths are added to it.
-    short: (u8, usize),
-    one: Option<u8>,
-    two: u8,
-    four: u8,
-}
-
-const TEXT: Lengths = Lengths { short: (0xa0, 32), one: Some(0xd9), two: 0xda, four: 0xdb };
-const BYTES: Lengths = Lengths { short: (0, 0), one: Some(0xc4), two: 0xc5, four: 0xc6 };
-const LIST: Lengths = Lengths { short: (0x90, 16), one: None, two: 0xdc, four: 0xdd };
-const MAP: Lengths = Lengths { short: (0x80, 16), one: None, two: 0xde, four: 0xdf };
 
 impl Pack<'_> {
     #[inline]
@@ -56,84 +174,183 @@ impl Pack<'_> {
     }
 
     #[inline]
-    fn marked<const N: usize>(&mut self, marker: u8, bytes: [u8; N]) {
-        self.byte(marker);
+    fn tagged<const N: usize>(&mut self, tag: u8, bytes: [u8; N]) {
+        self.byte(tag);
         self.out.extend_from_slice(&bytes);
     }
 
     #[inline]
-    fn length(&mut self, lengths: &Lengths, length: usize) -> Result<(), Error> {
-        match u8::try_from(length) {
-            Ok(it) if length < lengths.short.1 => self.byte(lengths.short.0 | it),
-            _ => self.long(lengths, length)?,
+    fn varint(&mut self, tag: u8, mut number: u64) {
+        self.byte(tag);
+        while number >= 0x80 {
+            self.byte(number.to_le_bytes()[0] | 0x80);
+            number >>= 7;
         }
-        Ok(())
+        self.byte(number.to_le_bytes()[0]);
     }
 
-    fn long(&mut self, lengths: &Lengths, length: usize) -> Result<(), Error> {
-        match (lengths.one, u8::try_from(length), u16::try_from(length), u32::try_from(length)) {
-            (Some(marker), Ok(it), ..) => self.marked(marker, [it]),
-            (_, _, Ok(it), _) => self.marked(lengths.two, it.to_be_bytes()),
-            (_, _, _, Ok(it)) => self.marked(lengths.four, it.to_be_bytes()),
+    /// A length in one byte or in four.
+    fn length(&mut self, one: u8, four: u8, length: usize) -> Result<(), Error> {
+        match (u8::try_from(length), u32::try_from(length)) {
+            (Ok(it), _) => self.tagged(one, [it]),
+            (_, Ok(it)) => self.tagged(four, it.to_be_bytes()),
             _ => return Err(Error(format!("{length} are too many"))),
         }
         Ok(())
     }
 
-    /// A text or bytes.
     #[inline]
-    fn whole(&mut self, lengths: &Lengths, bytes: &[u8]) -> Result<(), Error> {
-        self.length(lengths, bytes.len())?;
+    fn list(&mut self, count: usize) -> Result<(), Error> {
+        match u8::try_from(count) {
+            Ok(it @ ..16) => self.byte(tag::LIST | it),
+            _ => self.length(tag::LIST_ONE, tag::LIST_FOUR, count)?,
+        }
+        Ok(())
+    }
+
+    fn nothing(&mut self) {
+        if self.near.nothing_until == self.out.len()
+            && let Some(run) = self.out.last_mut().filter(|it| **it < tag::NOTHING + 15)
+        {
+            *run += 1;
+            return;
+        }
+        self.byte(tag::NOTHING);
+        self.near.nothing_until = self.out.len();
+    }
+
+    /// A number that needs eight bytes, as times do: most are some seconds behind the one before.
+    fn large(&mut self, number: u64) {
+        let after = number.wrapping_sub(self.near.large).cast_signed();
+        self.near.large = number;
+        let signed = |it: i64| (it << 1 ^ it >> 63).cast_unsigned();
+        if after % 1000 == 0 {
+            self.varint(tag::THOUSANDS_AFTER, signed(after / 1000));
+        } else if after.unsigned_abs() < 1 << 48 {
+            self.varint(tag::AFTER, signed(after));
+        } else {
+            self.tagged(tag::EIGHT, number.to_be_bytes());
+        }
+    }
+
+    fn word(&mut self, word: &str) -> Result<(), Error> {
+        let bytes = word.as_bytes();
+        let (Ok(length), Some(first), Some(last)) = (u8::try_from(bytes.len()), bytes.first(), bytes.last()) else {
+            return self.text(word);
+        };
+        let middle = bytes.get(bytes.len() / 2).unwrap_or(first);
+        let sum = [*first, *middle, *last, length].map(u64::from);
+        let hash = sum.into_iter().fold(0, |sum: u64, it| (sum ^ it).wrapping_mul(0x9E37_79B1_85EB_CA87));
+        let place = usize::try_from(hash >> 57).unwrap_or(0);
+        let Some(known) = self.near.words.get_mut(place) else { return self.text(word) };
+        let start = known.offset as usize;
+        if known.length == length && self.out.get(start..start + bytes.len()).is_some_and(|it| it == bytes) {
+            let number = known.number;
+            match (u8::try_from(number), u8::try_from(usize::from(number).saturating_sub(SHORT_WORDS))) {
+                (Ok(it), _) if usize::from(it) < SHORT_WORDS => self.byte(tag::WORD | it),
+                (_, Ok(it)) => self.tagged(tag::WORD_ONE, [it]),
+                _ => self.tagged(tag::WORD_TWO, (number - 32).to_be_bytes()),
+            }
+            return Ok(());
+        }
+        let (Ok(number), Ok(offset)) = (u16::try_from(self.near.words_known), u32::try_from(self.out.len() + 2)) else {
+            return self.text(word);
+        };
+        *known = Known { offset, length, number };
+        self.near.words_known += 1;
+        self.tagged(tag::NEW_WORD, [length]);
         self.out.extend_from_slice(bytes);
         Ok(())
     }
 
-    /// The name of a variant, before its value.
+    fn text(&mut self, text: &str) -> Result<(), Error> {
+        let bytes = text.as_bytes();
+        self.near.text_bytes += bytes.len();
+        let (place, length) = (self.near.place, u8::try_from(bytes.len()));
+        if let (Ok(length), Some(known_length), Some(known)) =
+            (length, self.near.lengths.get_mut(place), self.near.texts.get_mut(place))
+        {
+            let shared = shared(bytes, known.get(..usize::from(*known_length)).unwrap_or_default());
+            let rest = bytes.get(shared..).unwrap_or_default();
+            let is_again = rest.is_empty() && length == *known_length;
+            *known_length = length;
+            if is_again {
+                self.byte(tag::TEXT_AGAIN);
+                return Ok(());
+            }
+            if let Some(it) = known.get_mut(shared..bytes.len()) {
+                it.copy_from_slice(rest);
+            }
+            if let (4.., Ok(same), Ok(others)) = (shared, u8::try_from(shared), u8::try_from(rest.len())) {
+                self.tagged(tag::TEXT_LIKE, [same, others]);
+                self.out.extend_from_slice(rest);
+                return Ok(());
+            }
+        }
+        match length {
+            Ok(it @ ..32) => self.byte(tag::TEXT | it),
+            _ => self.length(tag::TEXT_ONE, tag::TEXT_FOUR, bytes.len())?,
+        }
+        self.out.extend_from_slice(bytes);
+        Ok(())
+    }
+
     fn variant(&mut self, name: &str) -> Result<(), Error> {
-        self.length(&MAP, 1)?;
-        self.serialize_str(name)
+        self.byte(tag::VARIANT);
+        self.word(name)
     }
 }
 
-/// Members of a list or a map.
+/// How many bytes both begin with.
+fn shared(a: &[u8], b: &[u8]) -> usize {
+    let (a_words, a_rest) = a.as_chunks::<8>();
+    let (b_words, _) = b.as_chunks::<8>();
+    let mut length = 0;
+    for (a, b) in a_words.iter().zip(b_words) {
+        let differing = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if differing != 0 {
+            return length + differing.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    let rest = if length == a.len() - a_rest.len() { a_rest } else { a.get(length..).unwrap_or_default() };
+    length + rest.iter().zip(b.get(length..).unwrap_or_default()).take_while(|(a, b)| a == b).count()
+}
+
+/// Members of a list, a map or a structure.
 struct Members<'a, 'b> {
     pack: &'a mut Pack<'b>,
-    /// Where their number will stand, if it is yet to be known.
-    unknown: Option<usize>,
-    count: usize,
+    of: usize,
+    index: usize,
 }
 
 impl<'a, 'b> Members<'a, 'b> {
-    /// Of that many, or of as many as will come.
     #[inline]
-    fn new(pack: &'a mut Pack<'b>, lengths: &Lengths, count: Option<usize>) -> Result<Self, Error> {
-        let unknown = if let Some(count) = count {
-            pack.length(lengths, count)?;
-            None
-        } else {
-            pack.marked(lengths.four, [0; 4]);
-            Some(pack.out.len() - 4)
-        };
-        Ok(Self { pack, unknown, count: 0 })
+    fn of_list(pack: &'a mut Pack<'b>, count: usize) -> Result<Self, Error> {
+        pack.list(count)?;
+        Ok(Self { pack, of: count, index: 0 })
     }
 
     #[inline]
     fn add<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.count += 1;
+        self.pack.near.place = place(self.of, self.index);
+        self.index += 1;
         value.serialize(&mut *self.pack)
     }
 
     /// Ends members of which each consists of so many values.
     #[inline]
-    fn finish(self, of: usize) -> Result<(), Error> {
-        let Some(place) = self.unknown else { return Ok(()) };
-        let count = self.count / of;
-        let number = u32::try_from(count).map_err(|_| Error(format!("{count} are too many")))?;
-        if let Some(it) = self.pack.out.get_mut(place..place + 4) {
-            it.copy_from_slice(&number.to_be_bytes());
+    fn finish(&self, values: usize) -> Result<(), Error> {
+        if self.index == self.of * values {
+            Ok(())
+        } else {
+            Err(Error("members are more or less than said".to_owned()))
         }
-        Ok(())
     }
+}
+
+fn counted(length: Option<usize>) -> Result<usize, Error> {
+    length.ok_or_else(|| Error("members that are not counted".to_owned()))
 }
 
 impl<'a, 'b> Serializer for &'a mut Pack<'b> {
@@ -153,7 +370,7 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
 
     #[inline]
     fn serialize_bool(self, it: bool) -> Result<(), Error> {
-        self.byte(0xc2 | u8::from(it));
+        self.byte(tag::FALSE | u8::from(it));
         Ok(())
     }
 
@@ -171,21 +388,11 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
 
     #[inline]
     fn serialize_i64(self, it: i64) -> Result<(), Error> {
-        if let Ok(it) = u64::try_from(it) {
-            return self.serialize_u64(it);
-        }
-        match (i8::try_from(it), i16::try_from(it), i32::try_from(it)) {
-            (Ok(it @ -32..), ..) => self.byte(it.cast_unsigned()),
-            (Ok(it), ..) => self.marked(0xd0, it.to_be_bytes()),
-            (_, Ok(it), _) => self.marked(0xd1, it.to_be_bytes()),
-            (_, _, Ok(it)) => self.marked(0xd2, it.to_be_bytes()),
-            _ => self.marked(0xd3, it.to_be_bytes()),
+        match u64::try_from(it) {
+            Ok(it) => return self.serialize_u64(it),
+            Err(_) => self.varint(tag::NEGATIVE, (!it).cast_unsigned()),
         }
         Ok(())
-    }
-
-    fn serialize_i128(self, it: i128) -> Result<(), Error> {
-        self.serialize_bytes(&it.to_be_bytes())
     }
 
     fn serialize_u8(self, it: u8) -> Result<(), Error> {
@@ -204,26 +411,34 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
     fn serialize_u64(self, it: u64) -> Result<(), Error> {
         match (u8::try_from(it), u16::try_from(it), u32::try_from(it)) {
             (Ok(it @ 0..128), ..) => self.byte(it),
-            (Ok(it), ..) => self.marked(0xcc, [it]),
-            (_, Ok(it), _) => self.marked(0xcd, it.to_be_bytes()),
-            (_, _, Ok(it)) => self.marked(0xce, it.to_be_bytes()),
-            _ => self.marked(0xcf, it.to_be_bytes()),
+            (Ok(it), ..) => self.tagged(tag::ONE, [it]),
+            (_, Ok(it), _) => self.tagged(tag::TWO, it.to_be_bytes()),
+            (_, _, Ok(it)) => self.tagged(tag::FOUR, it.to_be_bytes()),
+            _ => self.large(it),
         }
         Ok(())
     }
 
-    fn serialize_u128(self, it: u128) -> Result<(), Error> {
-        self.serialize_bytes(&it.to_be_bytes())
-    }
-
     fn serialize_f32(self, it: f32) -> Result<(), Error> {
-        self.marked(0xca, it.to_be_bytes());
-        Ok(())
+        self.serialize_f64(it.into())
     }
 
     #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "it is compared"
+    )]
     fn serialize_f64(self, it: f64) -> Result<(), Error> {
-        self.marked(0xcb, it.to_be_bytes());
+        /// Of more of them not all numbers are known.
+        const MOST: u64 = 1 << 53;
+        let millionths = (it * MILLION + 0.5) as u64;
+        if millionths < MOST && (millionths as f64 / MILLION).to_bits() == it.to_bits() {
+            self.varint(tag::MILLIONTHS, millionths);
+        } else {
+            self.tagged(tag::FRACTION, it.to_be_bytes());
+        }
         Ok(())
     }
 
@@ -233,11 +448,14 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
 
     #[inline]
     fn serialize_str(self, it: &str) -> Result<(), Error> {
-        self.whole(&TEXT, it.as_bytes())
+        if self.near.is_word { self.word(it) } else { self.text(it) }
     }
 
+    #[inline]
     fn serialize_bytes(self, it: &[u8]) -> Result<(), Error> {
-        self.whole(&BYTES, it)
+        self.length(tag::BYTES_ONE, tag::BYTES_FOUR, it.len())?;
+        self.out.extend_from_slice(it);
+        Ok(())
     }
 
     #[inline]
@@ -252,22 +470,25 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
 
     #[inline]
     fn serialize_unit(self) -> Result<(), Error> {
-        self.byte(0xc0);
+        self.nothing();
         Ok(())
     }
 
     fn serialize_unit_struct(self, _name: &'static str) -> Result<(), Error> {
-        self.length(&LIST, 0)
+        self.serialize_unit()
     }
 
     #[inline]
     fn serialize_unit_variant(self, _name: &'static str, _index: u32, variant: &'static str) -> Result<(), Error> {
-        self.serialize_str(variant)
+        self.word(variant)
     }
 
     #[inline]
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _name: &'static str, it: &T) -> Result<(), Error> {
-        it.serialize(self)
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, it: &T) -> Result<(), Error> {
+        self.near.is_word = name == WORD;
+        let packed = it.serialize(&mut *self);
+        self.near.is_word = false;
+        packed
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -282,11 +503,11 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
     }
 
     fn serialize_seq(self, length: Option<usize>) -> Result<Self::SerializeSeq, Error> {
-        Members::new(self, &LIST, length)
+        Members::of_list(self, counted(length)?)
     }
 
     fn serialize_tuple(self, length: usize) -> Result<Self::SerializeTuple, Error> {
-        Members::new(self, &LIST, Some(length))
+        Members::of_list(self, length)
     }
 
     fn serialize_tuple_struct(self, _name: &'static str, length: usize) -> Result<Self::SerializeTupleStruct, Error> {
@@ -305,7 +526,9 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
     }
 
     fn serialize_map(self, length: Option<usize>) -> Result<Self::SerializeMap, Error> {
-        Members::new(self, &MAP, length)
+        let of = counted(length)?;
+        self.length(tag::MAP_ONE, tag::MAP_FOUR, of)?;
+        Ok(Members { pack: self, of, index: 0 })
     }
 
     #[inline]
@@ -366,127 +589,5 @@ impl SerializeMap for Members<'_, '_> {
 
     fn end(self) -> Result<(), Error> {
         self.finish(2)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use proptest::prelude::*;
-    use serde::Deserialize;
-
-    use super::*;
-
-    fn packed<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
-        let mut out = vec![7];
-        pack(value, &mut out).unwrap();
-        assert_eq!(out.remove(0), 7);
-        out
-    }
-
-    fn same<T: Serialize + ?Sized>(value: &T) {
-        assert_eq!(packed(value), rmp_serde::to_vec(value).unwrap());
-    }
-
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Nothing;
-
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct One(i64);
-
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Two(bool, char);
-
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    enum Any {
-        Empty,
-        Of(String),
-        Both(u8, Option<f64>),
-        Named { a: f32, b: () },
-    }
-
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct All {
-        nothing: Nothing,
-        one: One,
-        two: Two,
-        any: Vec<Any>,
-        map: BTreeMap<String, (u16, i8, i16, i32, u32)>,
-        large: (i128, u128),
-        none: Option<u64>,
-    }
-
-    /// Lengths and numbers at each border, and a value of each kind.
-    #[test]
-    fn the_bytes_are_those_of_the_library() {
-        let borders = (0..64).flat_map(|it| [1_i64 << it, (1_i64 << it).wrapping_sub(1)]);
-        for it in borders.flat_map(|it| [it, it.wrapping_neg(), it.wrapping_neg().wrapping_sub(1)]) {
-            same(&it);
-            same(&it.cast_unsigned());
-        }
-        for length in [0, 1, 15, 16, 31, 32, 255, 256, 65_535, 65_536] {
-            same(&"x".repeat(length));
-            same(&vec![1_u8; length]);
-            same(&(0..length).map(|it| (it, it % 2 == 0)).collect::<BTreeMap<_, _>>());
-        }
-        let all = All {
-            nothing: Nothing,
-            one: One(-5),
-            two: Two(true, 'é'),
-            any: vec![
-                Any::Empty,
-                Any::Of("a".to_owned()),
-                Any::Both(200, Some(0.5)),
-                Any::Both(0, None),
-                Any::Named { a: 1.5, b: () },
-            ],
-            map: BTreeMap::from([("k".to_owned(), (300, -3, -300, -70_000, 70_000))]),
-            large: (-1, u128::MAX),
-            none: None,
-        };
-        same(&all);
-        assert_eq!(rmp_serde::from_slice::<All>(&packed(&all)).unwrap(), all);
-    }
-
-    /// Numbers that may be unknown are packed as options: so they stand in archives.
-    #[test]
-    fn numbers_of_rows_are_packed_as_options() {
-        use crate::known::Known;
-        use crate::session::{PackedTokens, Tokens};
-        for number in [None, Some(0), Some(-1), Some(i64::MAX)] {
-            assert_eq!(packed(&Known::from(number)), packed(&number));
-            let tokens = Tokens { output: number, cache_write: Some(7), ..Tokens::UNKNOWN };
-            assert_eq!(packed(&PackedTokens::from(tokens)), packed(&tokens));
-            assert_eq!(rmp_serde::from_slice::<PackedTokens>(&packed(&tokens)).unwrap().get(), tokens);
-        }
-    }
-
-    /// What does not say how many members it has is read as what it is.
-    #[test]
-    fn members_may_be_counted_as_they_come() {
-        struct Odd;
-        impl Serialize for Odd {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_seq((0..9).filter(|it| it % 2 == 1))
-            }
-        }
-        struct Squares;
-        impl Serialize for Squares {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_map((0..9).filter(|it| it % 3 == 1).map(|it| (it, it * it)))
-            }
-        }
-        let read: (Vec<u8>, BTreeMap<u8, u8>) = rmp_serde::from_slice(&packed(&(Odd, Squares))).unwrap();
-        assert_eq!(read, (vec![1, 3, 5, 7], BTreeMap::from([(1, 1), (4, 16), (7, 49)])));
-    }
-
-    proptest! {
-        #[test]
-        fn any_value_is_as_the_library_packs_it(
-            value: (i64, Option<String>, Vec<(u64, f64, bool)>, BTreeMap<String, Option<i32>>),
-        ) {
-            same(&value);
-        }
     }
 }

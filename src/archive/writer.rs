@@ -29,6 +29,9 @@ const LEDGER: u32 = 2;
 /// disk: they are so many then that a part of them would save little time.
 const KEPT: usize = if cfg!(test) { 16 << 10 } else { 64 << 20 };
 
+/// What a row takes in memory, without its texts, in bytes: a turn, a call, an event.
+const ROW_BYTES: usize = 256;
+
 /// Threads that settle batches at once: each holds the rows of one, some 20 MB.
 const SETTLING: usize = 4;
 
@@ -244,9 +247,8 @@ impl Writer {
             source.aside.extend(self.keep(&std::mem::take(&mut source.sessions))?);
         }
         let rows = facts::rows_of(&source.sessions);
-        let (bytes, unpacked) = facts::encode(&source, rows).map_err(Error::file(self.next.join(SPOOL)))?;
-        // Rows have room for what they do not say.
-        let footprint = unpacked.map(|it| it * 2 + 4000);
+        let (bytes, texts) = facts::encode(&source, rows).map_err(Error::file(self.next.join(SPOOL)))?;
+        let footprint = texts.map(|it| rows * ROW_BYTES + it + 4000);
         let aside = std::mem::take(&mut source.aside);
         let mut links = ledger::links(&source);
         let mut groups = Vec::new();
