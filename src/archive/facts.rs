@@ -296,6 +296,21 @@ mod tests {
         assert_eq!(read(&named), source);
     }
 
+    /// One byte of facts is another one, at each place: they are read or refused.
+    #[test]
+    fn facts_with_a_broken_byte_are_read_or_refused() {
+        let packed = encode(&source(), 9).unwrap().0;
+        let mut refused = 0;
+        for place in 0..packed.len() {
+            for byte in [0, 0x7f, 0x80, 0x8f, 0xc1, 0xe5, 0xed, 0xee, 0xf1, 0xf5, 0xf8, 0xff, packed[place] ^ 1] {
+                let mut broken = packed.clone();
+                broken[place] = byte;
+                refused += usize::from(decode::<Source>(&broken).is_err());
+            }
+        }
+        assert!(refused > packed.len());
+    }
+
     /// Earlier versions kept names as texts, each with its kind.
     #[test]
     fn names_are_read_as_they_are_and_were_kept() {
