@@ -102,7 +102,12 @@ impl serde::de::Error for Error {
 
 /// The place of a value of a list: longer ones than structures are have one for all.
 pub const fn place(of: usize, index: usize) -> usize {
-    if of < 32 && index < 32 { (of * 32 + index) % PLACES } else { 0 }
+    let (first, most) = places(of);
+    (first + index) & most
+}
+
+const fn places(of: usize) -> (usize, usize) {
+    if of < 32 { (of * 32, PLACES - 1) } else { (0, 0) }
 }
 
 /// What was packed lately, for as long as one value is packed. It is large, and can be used again.
@@ -322,18 +327,20 @@ struct Members<'a, 'b> {
     pack: &'a mut Pack<'b>,
     of: usize,
     index: usize,
+    places: (usize, usize),
 }
 
 impl<'a, 'b> Members<'a, 'b> {
     #[inline]
     fn of_list(pack: &'a mut Pack<'b>, count: usize) -> Result<Self, Error> {
         pack.list(count)?;
-        Ok(Self { pack, of: count, index: 0 })
+        Ok(Self { pack, of: count, index: 0, places: places(count) })
     }
 
     #[inline]
     fn add<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.pack.near.place = place(self.of, self.index);
+        let (first, most) = self.places;
+        self.pack.near.place = (first + self.index) & most;
         self.index += 1;
         value.serialize(&mut *self.pack)
     }
@@ -528,7 +535,7 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
     fn serialize_map(self, length: Option<usize>) -> Result<Self::SerializeMap, Error> {
         let of = counted(length)?;
         self.length(tag::MAP_ONE, tag::MAP_FOUR, of)?;
-        Ok(Members { pack: self, of, index: 0 })
+        Ok(Members { pack: self, of, index: 0, places: places(of) })
     }
 
     #[inline]

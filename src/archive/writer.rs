@@ -32,6 +32,9 @@ const KEPT: usize = if cfg!(test) { 16 << 10 } else { 64 << 20 };
 /// What a row takes in memory, without its texts, in bytes: a turn, a call, an event.
 const ROW_BYTES: usize = 256;
 
+/// What a source and its session take without rows.
+const SOURCE_BYTES: usize = 4_700;
+
 /// Threads that settle batches at once: each holds the rows of one, some 20 MB.
 const SETTLING: usize = 4;
 
@@ -248,7 +251,7 @@ impl Writer {
         }
         let rows = facts::rows_of(&source.sessions);
         let (bytes, texts) = facts::encode(&source, rows).map_err(Error::file(self.next.join(SPOOL)))?;
-        let footprint = texts.map(|it| rows * ROW_BYTES + it + 4000);
+        let footprint = texts.map(|it| rows * ROW_BYTES + it + SOURCE_BYTES);
         let aside = std::mem::take(&mut source.aside);
         let mut links = ledger::links(&source);
         let mut groups = Vec::new();
