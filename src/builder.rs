@@ -27,6 +27,8 @@ pub struct Builder {
     content: Content,
     calls: Places,
     turns: Places,
+    /// Files by the call that changes them.
+    changes: Places,
     /// The tools that were called, as far as they are few.
     tools: Vec<Tool>,
     /// How many of the events have been named.
@@ -114,6 +116,7 @@ impl Builder {
             content: context.content,
             calls: Places::default(),
             turns: Places::default(),
+            changes: Places::default(),
             tools: Vec::new(),
             named: 0,
             clock: None,
@@ -236,7 +239,9 @@ impl Builder {
         time: Option<Time>,
     ) -> usize {
         let changes = &mut self.session.file_changes;
-        let index = changes.iter().rposition(|it| it.call == Some(call) && it.path == path).unwrap_or_else(|| {
+        let is_it = |it: usize| changes[it].call == Some(call) && changes[it].path == path;
+        let index = self.changes.place_or(&(call, path), changes.len(), is_it);
+        if index == changes.len() {
             changes.push(FileChange {
                 line,
                 call: Some(call),
@@ -244,8 +249,7 @@ impl Builder {
                 path: path.into(),
                 ..FileChange::default()
             });
-            changes.len() - 1
-        });
+        }
         let change = &mut changes[index];
         change.operation = operation.or(change.operation);
         if let Some((added, removed)) = lines {
@@ -253,6 +257,19 @@ impl Builder {
             change.lines_removed = Some(removed);
         }
         index
+    }
+
+    /// Forgets the files that a call changes.
+    pub fn forget_changes(&mut self, call: usize) {
+        let changes = &mut self.session.file_changes;
+        let before = changes.len();
+        changes.retain(|it| it.call != Some(call));
+        if changes.len() < before {
+            self.changes = Places::default();
+            for (index, it) in changes.iter().enumerate() {
+                let _ = it.call.map(|call| self.changes.place_or(&(call, it.path.as_str()), index, |_| false));
+            }
+        }
     }
 
     /// The files that a call changes by a patch, if the call ends well.
@@ -391,8 +408,13 @@ impl Builder {
 
     /// The session, without the changes of calls that did not end well.
     pub fn finish(mut self) -> SessionResult {
-        let calls = &self.session.tool_calls;
-        self.session.file_changes.retain(|it| it.call.is_none_or(|it| calls[it].status == CallStatus::Ok));
+        let (calls, changes) = (&self.session.tool_calls, &mut self.session.file_changes);
+        let before = changes.len();
+        changes.retain(|it| it.call.is_none_or(|it| calls[it].status == CallStatus::Ok));
+        // Patches that failed may have named thousands.
+        if changes.len() < before / 2 {
+            changes.shrink_to_fit();
+        }
         self.session
     }
 }

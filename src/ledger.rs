@@ -595,11 +595,8 @@ fn give_away(
     }
     session.turns = kept.into();
     let mut prompts = numbers.prompts.iter();
-    session.prompts.retain(|_| {
-        let owner = prompts.next().and_then(&elsewhere);
-        given_to = given_to.or(owner);
-        owner.is_none()
-    });
+    given_to = given_to.or_else(|| numbers.prompts.iter().filter_map(&elsewhere).min());
+    session.prompts.retain(|_| prompts.next().and_then(&elsewhere).is_none());
     let owner_of = |it: &ToolCall| messages.get(it.message_id.as_ref()?).copied().filter(|_| it.turn.is_none());
     given_to = given_to.or_else(|| session.tool_calls.iter().find_map(|it| owner_of(it)));
     if given_to.is_none() {

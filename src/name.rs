@@ -62,7 +62,7 @@ impl Name {
     }
 
     /// The name that was kept in these bytes.
-    fn of_bytes(bytes: &[u8]) -> Option<Self> {
+    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (link, rest) = bytes.split_first_chunk()?;
         Some(Self { link: u64::from_be_bytes(*link), rest: u64::from_be_bytes(rest.try_into().ok()?) })
     }
@@ -134,6 +134,11 @@ impl<'de> Deserialize<'de> for Name {
                 Name::of_bytes(bytes).ok_or_else(|| E::invalid_length(bytes.len(), &self))
             }
         }
+        if deserializer.is_human_readable() {
+            let text = String::deserialize(deserializer)?;
+            let number = u128::from_str_radix(&text, 16).map_err(de::Error::custom)?;
+            return Self::of_bytes(&number.to_be_bytes()).ok_or_else(|| de::Error::custom("no name"));
+        }
         deserializer.deserialize_any(Visitor)
     }
 }
@@ -154,6 +159,14 @@ mod tests {
         // As links always were.
         let link = |it: usize| XxHash3_64::oneshot(format!("response {}", &text[..it]).as_bytes());
         assert!(names.iter().enumerate().all(|(length, it)| it.link() == link(length)));
+    }
+
+    #[test]
+    fn names_that_people_read_are_read_again() {
+        for name in ["", "a", "msg_1"].map(Name::from) {
+            assert_eq!(serde_json::from_str::<Name>(&serde_json::to_string(&name).unwrap()).unwrap(), name);
+        }
+        assert!(serde_json::from_str::<Name>(r#""msg_1""#).is_err());
     }
 
     #[test]

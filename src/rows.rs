@@ -71,6 +71,11 @@ impl<T> Rows<T> {
         self.0.push(row);
     }
 
+    /// Gives back the memory of rows that are gone.
+    pub fn shrink_to_fit(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
     /// All, in their order.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.0.iter()

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use serde::de::value::{BytesDeserializer, MapAccessDeserializer};
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, IntoDeserializer as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -451,7 +451,7 @@ impl<'de> Deserialize<'de> for Identity {
             }
 
             fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Identity, E> {
-                Name::deserialize(BytesDeserializer::new(bytes)).map(Identity::Global)
+                Name::of_bytes(bytes).map(Identity::Global).ok_or_else(|| E::invalid_length(bytes.len(), &self))
             }
 
             fn visit_str<E: de::Error>(self, kind: &str) -> Result<Identity, E> {

@@ -19,7 +19,7 @@ pub type Shared = arcstr::ArcStr;
 pub struct Word(Shared);
 
 /// What is longer is hardly said twice.
-const LONGEST: usize = 64;
+pub const LONGEST: usize = 64;
 
 /// How many words are kept until the program ends. A log can invent others, as names of subagents are: those last as long as
 /// their rows.

@@ -442,6 +442,46 @@ fn damage_is_found_in_every_file() {
     assert_eq!(archive.check().unwrap().problems, []);
 }
 
+/// Damaged facts are not settled: the tables of it would be right by their own checksums.
+#[test]
+fn damaged_facts_are_not_settled() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"));
+    ingest(&archive, &[root().join("sample-logs/pi-session")]);
+    let facts = archive.folder().join("current/facts");
+    let facts = fs::read_dir(facts).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = fs::read(&facts).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&facts, bytes).unwrap();
+    let mut writer = archive.write().unwrap();
+    writer.settle_all();
+    assert!(matches!(writer.commit(), Err(archive::Error::Damaged { path, .. }) if path.ends_with("facts/1-0")));
+    assert!(archive.facts().is_err());
+}
+
+/// An archive of the layout before is read, and is one of now once it is written to.
+#[test]
+fn an_earlier_layout_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"));
+    ingest(&archive, &[root().join("sample-logs/pi-session")]);
+    let sums = archive.sums().unwrap();
+    let marker = archive.folder().join("agentlogs.json");
+    let now = fs::read_to_string(&marker).unwrap();
+    fs::write(&marker, r#"{"version":2}"#).unwrap();
+    assert_eq!(archive.sums().unwrap(), sums);
+    let mut writer = archive.write().unwrap();
+    writer.settle_all();
+    assert_eq!(writer.commit().unwrap().sums, sums);
+    assert_eq!(fs::read_to_string(&marker).unwrap(), now);
+    for other in [1, 4] {
+        fs::write(&marker, format!(r#"{{"version":{other}}}"#)).unwrap();
+        assert!(matches!(archive.sums(), Err(archive::Error::Version { found, .. }) if found == other));
+        assert!(archive.write().is_err());
+    }
+}
+
 /// The named queries are the SQL that all engines have: functions that mean the same everywhere, a place for NULL in every
 /// order, and syntax that Spark and DuckDB read as well.
 #[test]

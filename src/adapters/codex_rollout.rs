@@ -935,7 +935,7 @@ impl Thread {
         self.builder.session.tool_calls[call].status = CallStatus::from_error(event.success.0 == Some(false));
         if !event.changes.0.is_empty() && !self.so_far.stated_changes.contains(&call) {
             self.so_far.stated_changes.push(call);
-            self.builder.session.file_changes.retain(|it| it.call != Some(call));
+            self.builder.forget_changes(call);
         }
         for (path, edit) in &event.changes.0 {
             let operation = Operation::from_word(edit.kind.as_str());

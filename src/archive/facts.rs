@@ -79,7 +79,34 @@ fn encode_as_they_come<T: Serialize>(facts: &T) -> io::Result<Vec<u8>> {
 
 /// Facts as [`encode`] wrote them. Those of earlier versions are read as well: `MessagePack` by zstd or LZ4, with the names of the
 /// fields or without. Structures may have fewer fields at their end.
-pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
+pub fn decode<T: DeserializeOwned + Sound>(bytes: &[u8]) -> io::Result<T> {
+    let facts: T = decode_any(bytes)?;
+    if facts.is_sound() { Ok(facts) } else { Err(damaged("a row of no turn or call")) }
+}
+
+/// Facts whose rows point at each other.
+pub trait Sound {
+    /// Whether they point at rows that there are.
+    fn is_sound(&self) -> bool;
+}
+
+impl Sound for SessionResult {
+    fn is_sound(&self) -> bool {
+        let is_turn = |it: Option<usize>| it.is_none_or(|it| it < self.turns.len());
+        let is_call = |it: Option<usize>| it.is_none_or(|it| it < self.tool_calls.len());
+        self.tool_calls.iter().all(|it| is_turn(it.turn.get()))
+            && self.events.iter().all(|it| is_turn(it.turn))
+            && self.file_changes.iter().all(|it| is_call(it.call))
+    }
+}
+
+impl Sound for Source {
+    fn is_sound(&self) -> bool {
+        self.sessions.iter().all(Sound::is_sound)
+    }
+}
+
+fn decode_any<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
     /// How many times as much LZ4 can give as it takes.
     const RATIO: usize = 256;
     if let Some(packed) = bytes.strip_prefix(&PACKED) {
@@ -299,13 +326,20 @@ mod tests {
     /// One byte of facts is another one, at each place: they are read or refused.
     #[test]
     fn facts_with_a_broken_byte_are_read_or_refused() {
-        let packed = encode(&source(), 9).unwrap().0;
+        let whole = source();
+        let packed = encode(&whole, 9).unwrap().0;
+        // Another log has the same responses: those of one of them are given away.
+        let mut other = Source { path: "b".to_owned(), ..whole };
+        other.sessions.iter_mut().for_each(|it| it.session_id += "b");
         let mut refused = 0;
         for place in 0..packed.len() {
             for byte in [0, 0x7f, 0x80, 0x8f, 0xc1, 0xe5, 0xed, 0xee, 0xf1, 0xf5, 0xf8, 0xff, packed[place] ^ 1] {
                 let mut broken = packed.clone();
                 broken[place] = byte;
-                refused += usize::from(decode::<Source>(&broken).is_err());
+                match decode::<Source>(&broken) {
+                    Ok(it) => drop(crate::ledger::settle(vec![it, other.clone()])),
+                    Err(_) => refused += 1,
+                }
             }
         }
         assert!(refused > packed.len());

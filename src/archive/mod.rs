@@ -20,11 +20,12 @@
 //! before the current one stays until the next write, for readers that began with it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use polars::prelude::*;
 use rayon::prelude::*;
@@ -61,7 +62,9 @@ const GENERATION: &str = "generation-";
 const MANIFEST: &str = "manifest.json";
 const INDEX: &str = "index";
 /// Raised when the layout changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+/// The oldest layout that is read: its facts and index are packed in other ways.
+const OLDEST: u32 = 2;
 
 /// A folder that holds an archive, or will.
 #[derive(Debug, Clone)]
@@ -207,16 +210,25 @@ struct State {
     folder: Option<PathBuf>,
     manifest: Manifest,
     sources: Sources,
+    /// The parts whose facts are what was written.
+    verified: Mutex<BTreeSet<usize>>,
 }
 
 impl State {
-    /// The file that holds the facts of a source.
+    /// The file that holds the facts of a source, which is what was written: settled again, damage would be told as a fact.
     fn open(&self, known: &Known) -> Result<(PathBuf, File), Error> {
         let part = self.manifest.parts.get(known.part);
         let (Some(folder), Some(part)) = (&self.folder, part) else {
             return Err(Error::Damaged { path: PathBuf::from(INDEX), error: "a source is in no part".to_owned() });
         };
-        let path = folder.join(parts::file_of(part, facts::FACTS));
+        let verified = || self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_verified = verified().contains(&known.part);
+        let path = if is_verified {
+            folder.join(parts::file_of(part, facts::FACTS))
+        } else {
+            whole_file(folder, part, facts::FACTS)?
+        };
+        verified().insert(known.part);
         let file = File::open(&path).map_err(Error::file(&path))?;
         Ok((path, file))
     }
@@ -268,7 +280,7 @@ impl Archive {
         Ok(self.manifest()?.1.sums())
     }
 
-    fn check_version(&self) -> Result<(), Error> {
+    fn check_version(&self) -> Result<u32, Error> {
         let path = self.folder.join(MARKER);
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
@@ -284,7 +296,15 @@ impl Archive {
             Err(error) => return Err(Error::Damaged { path, error: error.to_string() }),
         };
         let (folder, found) = (self.folder.clone(), marker.version);
-        if found == VERSION { Ok(()) } else { Err(Error::Version { folder, found }) }
+        if (OLDEST..=VERSION).contains(&found) { Ok(found) } else { Err(Error::Version { folder, found }) }
+    }
+
+    /// Notes that the layout is that of now.
+    fn mark(&self) -> io::Result<()> {
+        match self.check_version() {
+            Ok(VERSION) => Ok(()),
+            _ => self.replace_file(MARKER, &serde_json::to_vec(&Marker { version: VERSION })?),
+        }
     }
 
     /// The current generation's folder and manifest.
@@ -338,7 +358,7 @@ impl Archive {
             Ok(index.0.into_iter().collect())
         };
         let sources = read().map_err(Error::file(&path))?;
-        Ok(State { folder: Some(folder), manifest, sources })
+        Ok(State { folder: Some(folder), manifest, sources, verified: Mutex::default() })
     }
 
     /// Makes the folder if there is none, and waits until no other process writes to it.
@@ -355,7 +375,7 @@ impl Archive {
                     return Err(Error::Foreign(self.folder.clone()));
                 }
             }
-            other => other?,
+            other => drop(other?),
         }
         let path = self.folder.join(LOCK);
         let locked = disk::create_folder(&self.folder).and_then(|()| {
@@ -417,16 +437,16 @@ impl Archive {
     }
 
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        let path = self.folder.join(name);
+        self.replace_file(name, bytes).map_err(Error::file(self.folder.join(name)))
+    }
+
+    fn replace_file(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let next = self.folder.join(format!("{name}.next"));
-        let written = || -> io::Result<()> {
-            let mut file = disk::create_or_empty(&next)?;
-            file.write_all(bytes)?;
-            disk::sync(&file, &next)?;
-            disk::rename(&next, &path)?;
-            disk::sync_folder(&self.folder)
-        };
-        written().map_err(Error::file(&path))
+        let mut file = disk::create_or_empty(&next)?;
+        file.write_all(bytes)?;
+        disk::sync(&file, &next)?;
+        disk::rename(&next, &self.folder.join(name))?;
+        disk::sync_folder(&self.folder)
     }
 
     /// The tables, to be read when they are asked for.

@@ -83,6 +83,9 @@ pub const PLACES: usize = 256;
 /// How the name of the type of a text is called that other values say as well: see [`crate::text::Word`].
 pub const WORD: &str = "Word";
 
+/// Longer words are kept by each row that says them.
+const OWN_WORD: usize = crate::text::LONGEST;
+
 /// Why a value was not packed, or not unpacked.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -120,7 +123,7 @@ pub struct Near {
     is_word: bool,
     lengths: [u8; PLACES],
     texts: Box<[[u8; 256]]>,
-    words: [Known; 128],
+    words: [Known; 256],
     words_known: usize,
     text_bytes: usize,
 }
@@ -142,7 +145,7 @@ impl Default for Near {
             is_word: false,
             lengths: [0; PLACES],
             texts: vec![[0; 256]; PLACES].into(),
-            words: [Known::default(); 128],
+            words: [Known::default(); 256],
             words_known: 0,
             text_bytes: 0,
         }
@@ -150,7 +153,7 @@ impl Default for Near {
 }
 
 impl Near {
-    /// How many bytes the texts of the value have, but for words.
+    /// How many bytes the texts of the value have, but for words that all rows share.
     pub const fn text_bytes(&self) -> usize {
         self.text_bytes
     }
@@ -162,7 +165,7 @@ impl Near {
 /// Where a value has 4 GiB or as many members, or does not say how many it has.
 pub fn pack<T: Serialize + ?Sized>(value: &T, near: &mut Near, out: &mut Vec<u8>) -> Result<(), Error> {
     (near.nothing_until, near.large, near.place, near.is_word) = (usize::MAX, 0, 0, false);
-    (near.lengths, near.words) = ([0; PLACES], [Known::default(); 128]);
+    (near.lengths, near.words) = ([0; PLACES], [Known::default(); 256]);
     (near.words_known, near.text_bytes) = (0, 0);
     value.serialize(&mut Pack { out, near })
 }
@@ -244,10 +247,16 @@ impl Pack<'_> {
             return self.text(word);
         };
         let middle = bytes.get(bytes.len() / 2).unwrap_or(first);
-        let sum = [*first, *middle, *last, length].map(u64::from);
-        let hash = sum.into_iter().fold(0, |sum: u64, it| (sum ^ it).wrapping_mul(0x9E37_79B1_85EB_CA87));
-        let place = usize::try_from(hash >> 57).unwrap_or(0);
-        let Some(known) = self.near.words.get_mut(place) else { return self.text(word) };
+        if bytes.len() > OWN_WORD {
+            self.near.text_bytes += bytes.len();
+        }
+        let ends = |it: Option<&[u8; 8]>| it.map_or(0, |it| u64::from_le_bytes(*it));
+        let (head, tail) = (ends(bytes.first_chunk()), ends(bytes.last_chunk()));
+        let sum = [u64::from(*first), u64::from(*middle), u64::from(*last), u64::from(length), head, tail];
+        let hash =
+            sum.into_iter().fold(0, |sum: u64, it| (sum ^ it).wrapping_mul(0x9E37_79B1_85EB_CA87).rotate_left(23));
+        let place = usize::from(hash.to_le_bytes()[7]);
+        let Some(known) = self.near.words.get_mut(place) else { return Err(Error("a word in no place".to_owned())) };
         let start = known.offset as usize;
         if known.length == length && self.out.get(start..start + bytes.len()).is_some_and(|it| it == bytes) {
             let number = known.number;
@@ -258,11 +267,12 @@ impl Pack<'_> {
             }
             return Ok(());
         }
-        let (Ok(number), Ok(offset)) = (u16::try_from(self.near.words_known), u32::try_from(self.out.len() + 2)) else {
-            return self.text(word);
-        };
-        *known = Known { offset, length, number };
-        self.near.words_known += 1;
+        if let Ok(number) = u16::try_from(self.near.words_known) {
+            if let Ok(offset) = u32::try_from(self.out.len() + 2) {
+                *known = Known { offset, length, number };
+            }
+            self.near.words_known += 1;
+        }
         self.tagged(tag::NEW_WORD, [length]);
         self.out.extend_from_slice(bytes);
         Ok(())

@@ -497,6 +497,10 @@ mod tests {
             none: None,
         };
         same(&all);
+        // Words that have no number any more, as names of variants as well.
+        let many =
+            |it: i64| (Word::new(&it.to_string()), (it % 9000 == 8999).then_some(Any::Both(1, None)), Any::Empty);
+        same(&(0..70_000).map(many).collect::<Vec<_>>());
     }
 
     /// What rows say again takes a byte or two.
@@ -558,7 +562,7 @@ mod tests {
             same(&texts);
         }
 
-        /// Whatever bytes are read, nothing panics, and nothing is larger than 255 times as much.
+        /// Whatever bytes are read, nothing panics, and texts are no larger than 255 times as much.
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = unpack::<IgnoredAny>(&bytes);

@@ -23,17 +23,11 @@ use crate::source::{Aside, Source, SourceStatus};
 const SPOOL: &str = "spool";
 
 /// Raised when the same facts settle to other tables, so that the next run settles them again.
-const LEDGER: u32 = 2;
+const LEDGER: u32 = 3;
 
 /// Memory for sources that were read and are yet to be settled, in bytes. If they are more, all of them are read again from the
 /// disk: they are so many then that a part of them would save little time.
 const KEPT: usize = if cfg!(test) { 16 << 10 } else { 64 << 20 };
-
-/// What a row takes in memory, without its texts, in bytes: a turn, a call, an event.
-const ROW_BYTES: usize = 256;
-
-/// What a source and its session take without rows.
-const SOURCE_BYTES: usize = 4_700;
 
 /// Threads that settle batches at once: each holds the rows of one, some 20 MB.
 const SETTLING: usize = 4;
@@ -93,6 +87,22 @@ impl Written {
     pub fn sources(&self) -> impl Iterator<Item = (&str, &Known)> {
         self.sources.iter().map(|(path, it)| (path.as_str(), &**it))
     }
+}
+
+/// What a source takes in memory, about, without its texts, in bytes.
+fn footprint(source: &Source) -> usize {
+    const SOURCE: usize = 3_500;
+    const SESSION: usize = 1_200;
+    const ROW: usize = 256;
+    const CHANGE: usize = 112;
+    const TOTAL: usize = 512;
+    const NAME: usize = 64;
+    let of = |it: &SessionResult| {
+        let names = it.prompts.len() + it.asked.len() + it.said.len() + it.subagents.len() + it.labels.len();
+        let hashes = it.recording.as_ref().map_or(0, |it| it.len() * size_of::<u64>());
+        SESSION + it.file_changes.len() * CHANGE + it.totals.len() * TOTAL + names * NAME + hashes
+    };
+    SOURCE + facts::rows_of(&source.sessions) * ROW + source.sessions.iter().map(of).sum::<usize>()
 }
 
 impl Writer {
@@ -251,7 +261,7 @@ impl Writer {
         }
         let rows = facts::rows_of(&source.sessions);
         let (bytes, texts) = facts::encode(&source, rows).map_err(Error::file(self.next.join(SPOOL)))?;
-        let footprint = texts.map(|it| rows * ROW_BYTES + it + SOURCE_BYTES);
+        let footprint = texts.map(|it| (footprint(&source) + it).max(2 * bytes.len()));
         let aside = std::mem::take(&mut source.aside);
         let mut links = ledger::links(&source);
         let mut groups = Vec::new();
@@ -509,6 +519,8 @@ impl Writer {
             parts::write_file(&self.next.join(MANIFEST), 0, |file| file.write_all(&text))?;
             disk::remove_file(&self.next.join(SPOOL))?;
             self.sync(&manifest)?;
+            // Earlier versions of this program read this archive no more.
+            self.archive.mark()?;
             let name = format!("{GENERATION}{}", manifest.generation);
             let folder = self.archive.folder.join(&name);
             // Of a process that died between its two renames.
