@@ -406,7 +406,7 @@ impl Writer {
                 item.is_alone = true;
             }
         }
-        let done = self.parts(batches(changed, |it| it.known.length), generation, catalog);
+        let done = self.parts(batches(changed, weight), generation, catalog);
         for part in done {
             let (part, items) = part?;
             let index = manifest.parts.len();
@@ -616,8 +616,14 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
 /// pieces, and settled in rounds.
 fn facts_of(items: &[Item]) -> u64 {
     let in_rounds = |it: &Item| it.is_alone && !it.known.pieces.is_empty();
-    let sizes = items.iter().map(|it| if in_rounds(it) { it.known.length.min(PART) } else { it.known.length });
+    let sizes = items.iter().map(|it| if in_rounds(it) { weight(it).min(PART) } else { weight(it) });
     sizes.fold(0, u64::saturating_add)
+}
+
+/// How long the facts of a source are, or would be if all of it took as much memory as rows: of tiny ones a batch would hold many.
+fn weight(item: &Item) -> u64 {
+    const SOURCE: u64 = 600;
+    item.known.length.saturating_add(SOURCE)
 }
 
 /// Batches that are yet to be settled, the largest last, with the sizes of their facts.
