@@ -267,7 +267,9 @@ impl Builder {
         if changes.len() < before {
             self.changes = Places::default();
             for (index, it) in changes.iter().enumerate() {
-                let _ = it.call.map(|call| self.changes.place_or(&(call, it.path.as_str()), index, |_| false));
+                if let Some(call) = it.call {
+                    self.changes.place_or(&(call, it.path.as_str()), index, |_| false);
+                }
             }
         }
     }

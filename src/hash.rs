@@ -7,6 +7,13 @@ use twox_hash::XxHash3_128;
 
 use crate::scan::Level;
 
+/// A hash that was written as 32 hexadecimal digits. Two halves take a tenth of the time of the whole.
+pub fn of_hexadecimal(text: &str) -> Option<u128> {
+    let (high, low) = text.split_at_checked(16).filter(|_| text.len() == 32 && !text.contains('+'))?;
+    let half = |it: &str| u64::from_str_radix(it, 16).ok().map(u128::from);
+    Some(half(high)? << 64 | half(low)?)
+}
+
 const STRIPE: usize = 64;
 /// After so many stripes the sums are mixed.
 const BLOCK: usize = 16;

@@ -11,7 +11,7 @@ use std::mem;
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use rayon::slice::ParallelSliceMut as _;
 
-use crate::name::Name;
+use crate::name::{Name, link};
 use crate::rows::Rows;
 use crate::session::{
     CallStatus, Cost, Event, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, ToolCall, Total,
@@ -55,20 +55,19 @@ pub fn links(source: &Source) -> Box<[u64]> {
 
 /// The [`links`] of sessions, and of the content in which they stand.
 pub fn links_of(sessions: &[SessionResult], content_hash: Option<&str>) -> Box<[u64]> {
-    let text = &mut String::new();
-    let mut links: Vec<u64> = content_hash.into_iter().map(|it| link(text, "content", it)).collect();
+    let mut links: Vec<u64> = content_hash.into_iter().map(|it| link("content", it)).collect();
     for session in sessions {
         let own = [&session.parent_session_id, &session.provider_session_id, &session.continues];
         let ids = own.into_iter().flatten().chain([&session.session_id]);
-        links.extend(ids.map(|it| link(text, "id", it)));
+        links.extend(ids.map(|it| link("id", it)));
         let agents = session.events.iter().filter(|it| it.kind == EventKind::Subagent);
-        links.extend(agents.filter_map(|it| it.code.as_deref()).map(|it| link(text, "id", it)));
+        links.extend(agents.filter_map(|it| it.code.as_deref()).map(|it| link("id", it)));
         let prompts = session.prompts.iter().chain(session.asked.values());
         let identities = session.turns.iter().map(|it| &it.identity).chain(prompts);
         links.extend(identities.filter_map(|it| match it {
             Identity::Global(it) => Some(it.link()),
             // Whatever it is called in the end, its threads are sessions.
-            Identity::Thread(thread, _) => Some(link(text, "id", thread)),
+            Identity::Thread(thread, _) => Some(link("id", thread)),
             Identity::Unique | Identity::Session(_) => None,
         }));
     }
@@ -80,13 +79,6 @@ pub fn distinct(mut links: Vec<u64>) -> Box<[u64]> {
     links.sort_unstable();
     links.dedup();
     links.into_boxed_slice()
-}
-
-/// The hash of a name of a kind. `text` is room for both.
-fn link(text: &mut String, kind: &str, name: &str) -> u64 {
-    text.clear();
-    text.extend([kind, " ", name]);
-    twox_hash::XxHash3_64::oneshot(text.as_bytes())
 }
 
 /// Which of the files belong together: the number of each one's group, which is that of its first member. `links` are
@@ -1371,7 +1363,7 @@ impl Totals {
                 context_window: sum.total.context_window.into(),
                 tokens: tokens.into(),
                 web_searches: web_searches.into(),
-                cost: cost.map(|total| Cost { total, parts: None }.into()),
+                cost: cost.map(Cost::of),
                 ..Turn::default()
             };
             let holder = rows.len();

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io::Write as _;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use twox_hash::XxHash3_64;
 
+use crate::hash;
 use crate::text::Shared;
 
 /// A name, as 128 bits of its hash: two that differ have the same once in 2⁶⁴ names.
@@ -17,24 +19,13 @@ pub struct Name {
 
 /// For the half of a name that is no link.
 const SEED: u64 = 0x6e61_6d65;
-/// What stands before a name while it is hashed: archives hold links that were made so.
-const KIND: &[u8] = b"response ";
 /// Bytes of a name that is kept.
 const BYTES: usize = 16;
 
 impl Name {
     /// The name of that text.
     pub fn new(text: &str) -> Self {
-        let mut room = [0; 256];
-        let length = KIND.len() + text.len();
-        match (room.get_mut(..KIND.len()), length) {
-            (Some(kind), ..=256) => kind.copy_from_slice(KIND),
-            _ => return Self::hashed(&[KIND, text.as_bytes()].concat()),
-        }
-        if let Some(it) = room.get_mut(KIND.len()..length) {
-            it.copy_from_slice(text.as_bytes());
-        }
-        Self::hashed(room.get(..length).unwrap_or_default())
+        of_kind("response", text, Self::hashed)
     }
 
     fn hashed(bytes: &[u8]) -> Self {
@@ -65,6 +56,22 @@ impl Name {
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (link, rest) = bytes.split_first_chunk()?;
         Some(Self { link: u64::from_be_bytes(*link), rest: u64::from_be_bytes(rest.try_into().ok()?) })
+    }
+}
+
+/// The hash of a name of a kind. Archives hold links that were made so.
+pub fn link(kind: &str, name: &str) -> u64 {
+    of_kind(kind, name, XxHash3_64::oneshot)
+}
+
+/// A name behind its kind; short ones need no memory.
+fn of_kind<T>(kind: &str, name: &str, hash: impl FnOnce(&[u8]) -> T) -> T {
+    let mut room = [0; 256];
+    let mut rest = &mut room[..];
+    let written = [kind, " ", name].into_iter().try_for_each(|it| rest.write_all(it.as_bytes()));
+    match room.get(..kind.len() + 1 + name.len()) {
+        Some(bytes) if written.is_ok() => hash(bytes),
+        _ => hash([kind, " ", name].concat().as_bytes()),
     }
 }
 
@@ -136,7 +143,7 @@ impl<'de> Deserialize<'de> for Name {
         }
         if deserializer.is_human_readable() {
             let text = String::deserialize(deserializer)?;
-            let number = u128::from_str_radix(&text, 16).map_err(de::Error::custom)?;
+            let number = hash::of_hexadecimal(&text).ok_or_else(|| de::Error::custom("no name"))?;
             return Self::of_bytes(&number.to_be_bytes()).ok_or_else(|| de::Error::custom("no name"));
         }
         deserializer.deserialize_any(Visitor)

@@ -344,6 +344,13 @@ pub struct Cost {
     pub parts: Option<CostParts>,
 }
 
+impl Cost {
+    /// One of which only the whole is known, as a row holds it.
+    pub fn of(total: f64) -> Box<Self> {
+        Box::new(Self { total, parts: None })
+    }
+}
+
 /// The parts of a cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -410,14 +417,14 @@ impl Identity {
     }
 }
 
-/// Those that have a kind, as they are kept.
+/// Identities, each with its kind.
 #[derive(Serialize, Deserialize)]
-#[serde(rename = "Identity")]
-enum Kept<T> {
+#[serde(remote = "Identity")]
+enum WithKind {
     Unique,
     Session(Name),
     Global(Name),
-    Thread(T, Name),
+    Thread(Shared, Name),
 }
 
 /// Most are known everywhere: of those the name stands alone, but where people read it.
@@ -425,12 +432,9 @@ impl Serialize for Identity {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Unique if serializer.is_human_readable() => Kept::<&str>::Unique.serialize(serializer),
-            Self::Unique => serializer.serialize_unit(),
-            Self::Session(name) => Kept::<&str>::Session(*name).serialize(serializer),
-            Self::Global(name) if serializer.is_human_readable() => Kept::<&str>::Global(*name).serialize(serializer),
-            Self::Global(name) => name.serialize(serializer),
-            Self::Thread(thread, name) => Kept::Thread(thread.as_str(), *name).serialize(serializer),
+            Self::Unique if !serializer.is_human_readable() => serializer.serialize_unit(),
+            Self::Global(name) if !serializer.is_human_readable() => name.serialize(serializer),
+            _ => WithKind::serialize(self, serializer),
         }
     }
 }
@@ -455,25 +459,14 @@ impl<'de> Deserialize<'de> for Identity {
             }
 
             fn visit_str<E: de::Error>(self, kind: &str) -> Result<Identity, E> {
-                Kept::deserialize(kind.into_deserializer()).map(Kept::into_identity)
+                WithKind::deserialize(kind.into_deserializer())
             }
 
             fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Identity, A::Error> {
-                Kept::deserialize(MapAccessDeserializer::new(map)).map(Kept::into_identity)
+                WithKind::deserialize(MapAccessDeserializer::new(map))
             }
         }
         deserializer.deserialize_any(Visitor)
-    }
-}
-
-impl Kept<Shared> {
-    fn into_identity(self) -> Identity {
-        match self {
-            Self::Unique => Identity::Unique,
-            Self::Session(name) => Identity::Session(name),
-            Self::Global(name) => Identity::Global(name),
-            Self::Thread(thread, name) => Identity::Thread(thread, name),
-        }
     }
 }
 

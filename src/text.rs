@@ -35,6 +35,9 @@ thread_local! {
 }
 
 impl Word {
+    /// How the type is called where words are serialized.
+    pub const NAME: &str = "Word";
+
     /// The word of that text.
     pub fn new(text: &str) -> Self {
         if text.is_empty() || text.len() > LONGEST {
@@ -154,7 +157,7 @@ impl From<Cow<'_, str>> for Word {
 impl Serialize for Word {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_newtype_struct("Word", self.as_str())
+        serializer.serialize_newtype_struct(Self::NAME, self.as_str())
     }
 }
 

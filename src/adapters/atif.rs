@@ -621,7 +621,7 @@ impl Trajectory {
         if !tokens.is_all_zero() {
             turn.tokens = tokens.into();
         }
-        turn.cost = cost.map(|total| Cost { total, parts: None }).map(Box::new);
+        turn.cost = cost.map(Cost::of);
         Some(index)
     }
 

@@ -329,7 +329,7 @@ impl Session {
         }
         let turn = self.response(message, origin, damage);
         if let Some(total) = money(record.cost_usd, damage) {
-            self.conversation.builder.session.turns[turn].cost = Some(Cost { total, parts: None }.into());
+            self.conversation.builder.session.turns[turn].cost = Some(Cost::of(total));
         }
         if is_main {
             self.ends_in_error = false;

@@ -390,7 +390,7 @@ impl Task {
                 let turn = &mut builder.session.turns[turn];
                 turn.is_subagent = is_subagent;
                 turn.tokens = request.tokens(false, damage).into();
-                turn.cost = money(request.cost, damage).map(|total| Cost { total, parts: None }).map(Box::new);
+                turn.cost = money(request.cost, damage).map(Cost::of);
             }
             ("condense_context", _) => {
                 let event = builder.event(EventKind::Compaction, line, time);
@@ -398,7 +398,7 @@ impl Task {
                 event.tokens_after = record.condense.new_context_tokens.get();
                 if let Some(total) = money(record.condense.cost, damage).filter(|it| *it > 0.0) {
                     let turn = self.turn(builder, record, line);
-                    builder.session.turns[turn].cost = Some(Cost { total, parts: None }.into());
+                    builder.session.turns[turn].cost = Some(Cost::of(total));
                 }
             }
             ("sliding_window_truncation", _) => {
@@ -473,7 +473,7 @@ impl Task {
             let turn = self.turn(builder, record, line);
             let turn = &mut builder.session.turns[turn];
             turn.tokens = tokens.into();
-            turn.cost = money(request.cost, damage).map(|total| Cost { total, parts: None }).map(Box::new);
+            turn.cost = money(request.cost, damage).map(Cost::of);
             turn.stop_reason = request.cancel_reason.owned();
         } else {
             // Nobody knows what it cost until it was cut, unless it turns out that it failed.

@@ -893,7 +893,7 @@ impl Thread {
                 let began = self.so_far.inputs.get(&call).and_then(|it| self.so_far.shells.remove(it));
                 if began.is_some() || !self.so_far.inputs.contains_key(&call) {
                     let row = &mut self.builder.session.tool_calls[began.unwrap_or(call)];
-                    row.exit_code = Some(code).into();
+                    row.exit_code = code.into();
                     if began.is_some() {
                         row.status = CallStatus::from_error(code != 0);
                     }

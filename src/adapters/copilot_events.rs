@@ -540,7 +540,7 @@ impl Session {
         for it in &data.tool_requests {
             // The time of the call is that of its execution, which may wait for permission.
             let call = self.call(it, line, None, agent.clone());
-            self.builder.session.tool_calls[call].turn = Some(index).into();
+            self.builder.session.tool_calls[call].turn = index.into();
         }
     }
 

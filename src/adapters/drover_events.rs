@@ -251,7 +251,7 @@ impl Run {
         turn.effort.clone_from(&self.effort);
         turn.agent.clone_from(&self.builder.session.agent);
         turn.occurred_at = record.ts.0;
-        turn.cost = cost.map(|total| Cost { total, parts: None }).map(Box::new);
+        turn.cost = cost.map(Cost::of);
         if let Some(number) = record.turn.get() {
             self.turns.entry(number).or_insert(index);
         }

@@ -445,7 +445,7 @@ impl Session {
         turn.provider.clone_from(&self.provider);
         turn.occurred_at = time;
         turn.tokens = tokens.into();
-        turn.cost = record.cost.money().map(|total| Cost { total, parts: None }).map(Box::new);
+        turn.cost = record.cost.money().map(Cost::of);
     }
 
     #[expect(clippy::too_many_arguments, reason = "a row and a line name the same things differently")]

@@ -407,7 +407,7 @@ impl Run {
         turn.provider = response.and_then(|it| it.provider.owned());
         let finish = response.and_then(|it| it.choices.first()).map_or(&message.status, |it| &it.finish_reason);
         turn.stop_reason = finish.owned();
-        turn.cost = message.extra.cost.money().map(|total| Cost { total, parts: None }).map(Box::new);
+        turn.cost = message.extra.cost.money().map(Cost::of);
         self.builder.session.stop_reason = finish.owned();
         if message.role.as_str() != "user" {
             self.calls(index, turn_index, message, line);
@@ -448,7 +448,7 @@ impl Run {
             }
         }
         for call in &self.open_calls {
-            self.builder.session.tool_calls[*call].turn = Some(turn).into();
+            self.builder.session.tool_calls[*call].turn = turn.into();
         }
     }
 

@@ -358,11 +358,7 @@ impl<'a> Message<'a> {
             stop_reason,
             tokens: if is_unknown { Tokens::UNKNOWN } else { tokens }.into(),
             // Nobody knows the price of what nobody counted.
-            cost: bill
-                .cost
-                .money()
-                .filter(|it| *it > 0.0 || !is_unknown)
-                .map(|total| Cost { total, parts: None }.into()),
+            cost: bill.cost.money().filter(|it| *it > 0.0 || !is_unknown).map(Cost::of),
             ..Turn::default()
         };
         index

@@ -205,7 +205,7 @@ impl Conversation {
                         let tokens = usage.tokens(self.reasoning_is_inside, damage);
                         let turn = message.turn(&mut self.builder, &bill, *line, tokens);
                         for call in open_calls.drain(..) {
-                            self.builder.session.tool_calls[call].turn = Some(turn).into();
+                            self.builder.session.tool_calls[call].turn = turn.into();
                         }
                     }
                 }

@@ -119,9 +119,9 @@ impl Session {
         turn.message_id = part.message_id.owned();
         turn.occurred_at = time;
         turn.stop_reason = part.reason.owned();
-        turn.cost = part.cost.money().map(|total| Cost { total, parts: None }).map(Box::new);
+        turn.cost = part.cost.money().map(Cost::of);
         for call in self.open_calls.drain(..) {
-            self.builder.session.tool_calls[call].turn = Some(index).into();
+            self.builder.session.tool_calls[call].turn = index.into();
         }
         self.builder.session.stop_reason = part.reason.owned();
         // Some versions leave the reason out; a step that does not go on to tools is the last.

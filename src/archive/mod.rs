@@ -139,6 +139,13 @@ struct Marker {
     version: u32,
 }
 
+impl Marker {
+    /// That of an archive as this program writes it.
+    fn of_now() -> Vec<u8> {
+        serde_json::to_vec(&Self { version: VERSION }).unwrap_or_default()
+    }
+}
+
 /// What a generation holds.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Manifest {
@@ -221,14 +228,12 @@ impl State {
         let (Some(folder), Some(part)) = (&self.folder, part) else {
             return Err(Error::Damaged { path: PathBuf::from(INDEX), error: "a source is in no part".to_owned() });
         };
+        let path = folder.join(parts::file_of(part, facts::FACTS));
         let verified = || self.verified.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_verified = verified().contains(&known.part);
-        let path = if is_verified {
-            folder.join(parts::file_of(part, facts::FACTS))
-        } else {
-            whole_file(folder, part, facts::FACTS)?
-        };
-        verified().insert(known.part);
+        if !verified().contains(&known.part) {
+            whole_file(folder, part, facts::FACTS)?;
+            verified().insert(known.part);
+        }
         let file = File::open(&path).map_err(Error::file(&path))?;
         Ok((path, file))
     }
@@ -303,7 +308,7 @@ impl Archive {
     fn mark(&self) -> io::Result<()> {
         match self.check_version() {
             Ok(VERSION) => Ok(()),
-            _ => self.replace_file(MARKER, &serde_json::to_vec(&Marker { version: VERSION })?),
+            _ => self.replace(MARKER, &Marker::of_now()),
         }
     }
 
@@ -436,11 +441,7 @@ impl Archive {
         Writer::new(self.clone())
     }
 
-    fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        self.replace_file(name, bytes).map_err(Error::file(self.folder.join(name)))
-    }
-
-    fn replace_file(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let next = self.folder.join(format!("{name}.next"));
         let mut file = disk::create_or_empty(&next)?;
         file.write_all(bytes)?;

@@ -39,6 +39,8 @@ use serde::ser::{
     SerializeTupleVariant, Serializer,
 };
 
+use crate::text::{LONGEST, Word};
+
 /// First bytes: see the table.
 pub mod tag {
     pub const NOTHING: u8 = 0x80;
@@ -75,16 +77,11 @@ pub mod tag {
 /// Millionths in one.
 pub const MILLION: f64 = 1e6;
 /// How many words have a byte of their own.
-pub const SHORT_WORDS: usize = 32;
+pub const SHORT_WORDS: u16 = 32;
 /// How many words have numbers.
 pub const MOST_WORDS: usize = 1 << 16;
 /// Places of texts.
 pub const PLACES: usize = 256;
-/// How the name of the type of a text is called that other values say as well: see [`crate::text::Word`].
-pub const WORD: &str = "Word";
-
-/// Longer words are kept by each row that says them.
-const OWN_WORD: usize = crate::text::LONGEST;
 
 /// Why a value was not packed, or not unpacked.
 #[derive(Debug, thiserror::Error)]
@@ -123,14 +120,14 @@ pub struct Near {
     is_word: bool,
     lengths: [u8; PLACES],
     texts: Box<[[u8; 256]]>,
-    words: [Known; 256],
+    words: [Said; 256],
     words_known: usize,
     text_bytes: usize,
 }
 
 /// A word that was packed: where its bytes stand, how many they are, and its number.
-#[derive(Debug, Clone, Copy, Default)]
-struct Known {
+#[derive(Debug, Clone, Copy)]
+struct Said {
     offset: u32,
     length: u8,
     number: u16,
@@ -138,21 +135,25 @@ struct Known {
 
 impl Default for Near {
     fn default() -> Self {
+        Self::new(vec![[0; 256]; PLACES].into())
+    }
+}
+
+impl Near {
+    const fn new(texts: Box<[[u8; 256]]>) -> Self {
         Self {
             nothing_until: usize::MAX,
             large: 0,
             place: 0,
             is_word: false,
             lengths: [0; PLACES],
-            texts: vec![[0; 256]; PLACES].into(),
-            words: [Known::default(); 256],
+            texts,
+            words: [Said { offset: 0, length: 0, number: 0 }; 256],
             words_known: 0,
             text_bytes: 0,
         }
     }
-}
 
-impl Near {
     /// How many bytes the texts of the value have, but for words that all rows share.
     pub const fn text_bytes(&self) -> usize {
         self.text_bytes
@@ -164,9 +165,7 @@ impl Near {
 /// # Errors
 /// Where a value has 4 GiB or as many members, or does not say how many it has.
 pub fn pack<T: Serialize + ?Sized>(value: &T, near: &mut Near, out: &mut Vec<u8>) -> Result<(), Error> {
-    (near.nothing_until, near.large, near.place, near.is_word) = (usize::MAX, 0, 0, false);
-    (near.lengths, near.words) = ([0; PLACES], [Known::default(); 256]);
-    (near.words_known, near.text_bytes) = (0, 0);
+    *near = Near::new(std::mem::take(&mut near.texts));
     value.serialize(&mut Pack { out, near })
 }
 
@@ -247,7 +246,8 @@ impl Pack<'_> {
             return self.text(word);
         };
         let middle = bytes.get(bytes.len() / 2).unwrap_or(first);
-        if bytes.len() > OWN_WORD {
+        // Longer words are kept by each row that says them.
+        if bytes.len() > LONGEST {
             self.near.text_bytes += bytes.len();
         }
         let ends = |it: Option<&[u8; 8]>| it.map_or(0, |it| u64::from_le_bytes(*it));
@@ -260,16 +260,16 @@ impl Pack<'_> {
         let start = known.offset as usize;
         if known.length == length && self.out.get(start..start + bytes.len()).is_some_and(|it| it == bytes) {
             let number = known.number;
-            match (u8::try_from(number), u8::try_from(usize::from(number).saturating_sub(SHORT_WORDS))) {
-                (Ok(it), _) if usize::from(it) < SHORT_WORDS => self.byte(tag::WORD | it),
-                (_, Ok(it)) => self.tagged(tag::WORD_ONE, [it]),
-                _ => self.tagged(tag::WORD_TWO, (number - 32).to_be_bytes()),
+            match number.checked_sub(SHORT_WORDS).map(u16::to_be_bytes) {
+                None => self.byte(tag::WORD | number.to_be_bytes()[1]),
+                Some([0, it]) => self.tagged(tag::WORD_ONE, [it]),
+                Some(both) => self.tagged(tag::WORD_TWO, both),
             }
             return Ok(());
         }
         if let Ok(number) = u16::try_from(self.near.words_known) {
             if let Ok(offset) = u32::try_from(self.out.len() + 2) {
-                *known = Known { offset, length, number };
+                *known = Said { offset, length, number };
             }
             self.near.words_known += 1;
         }
@@ -502,7 +502,7 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
 
     #[inline]
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, it: &T) -> Result<(), Error> {
-        self.near.is_word = name == WORD;
+        self.near.is_word = name == Word::NAME;
         let packed = it.serialize(&mut *self);
         self.near.is_word = false;
         packed

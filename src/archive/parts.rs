@@ -196,17 +196,15 @@ pub struct Round {
     pub has_more: bool,
 }
 
-/// Tables of parts that were written, without their rows: fresh memory costs as much as filling it. There are as many as parts that
-/// were settled at once.
-static ROOM: Mutex<Vec<Tables>> = Mutex::new(Vec::new());
-
-/// Settles sources round by round, and writes them as a part into the folders of a generation. `facts` are theirs.
+/// Settles sources round by round, and writes them as a part into the folders of a generation. `facts` are theirs; tables are
+/// taken from `room`, if there is one, and left there without their rows.
 pub fn write(
     folder: &Path,
     name: String,
     rounds: impl Iterator<Item = io::Result<Round>>,
     facts: Facts,
     catalog: &Catalog,
+    room: &Mutex<Vec<Tables>>,
 ) -> io::Result<New> {
     let mut writers = Vec::with_capacity(TABLES.len());
     for table in TABLES {
@@ -218,8 +216,8 @@ pub fn write(
     let mut sessions_before = 0;
     for round in rounds {
         let Round { sources, has_more } = round?;
-        let room = ROOM.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut tables = ledger::settle_into(sources, room.unwrap_or_default());
+        let used = room.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut tables = ledger::settle_into(sources, used.unwrap_or_default());
         costs::price(&mut tables, catalog);
         sums = sums.plus(Sums::of(&tables));
         for it in &mut tables.sources {
@@ -241,8 +239,8 @@ pub fn write(
         if !has_more {
             settled.append(&mut tables.sources);
         }
-        let room = Tables { sessions: Vec::new(), sources: Vec::new(), ..tables };
-        ROOM.lock().unwrap_or_else(PoisonError::into_inner).push(room);
+        let used = Tables { sessions: Vec::new(), sources: Vec::new(), ..tables };
+        room.lock().unwrap_or_else(PoisonError::into_inner).push(used);
     }
     let mut files = BTreeMap::new();
     for (table, out, rows) in writers {

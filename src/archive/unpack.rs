@@ -52,8 +52,9 @@ impl<'de> Unpack<'de> {
         self.bytes().map(|[it]| usize::from(it))
     }
 
-    fn four(&mut self) -> Result<usize, Error> {
-        usize::try_from(u32::from_be_bytes(self.bytes()?)).map_err(Error::custom)
+    /// A length in one byte or in four.
+    fn length(&mut self, is_one: bool) -> Result<usize, Error> {
+        if is_one { self.one() } else { usize::try_from(u32::from_be_bytes(self.bytes()?)).map_err(Error::custom) }
     }
 
     fn varint(&mut self) -> Result<u64, Error> {
@@ -135,12 +136,12 @@ impl<'de> Unpack<'de> {
             tag::WORD..tag::FALSE => self.word(usize::from(first - tag::WORD))?,
             tag::NEW_WORD => self.new_word()?,
             tag::WORD_ONE => {
-                let number = self.one()? + SHORT_WORDS;
-                self.word(number)?
+                let number = self.one()?;
+                self.word(number + usize::from(SHORT_WORDS))?
             }
             tag::WORD_TWO => {
-                let number = usize::from(u16::from_be_bytes(self.bytes()?)) + SHORT_WORDS;
-                self.word(number)?
+                let number = u16::from_be_bytes(self.bytes()?);
+                self.word(usize::from(number) + usize::from(SHORT_WORDS))?
             }
             _ => return Ok(None),
         };
@@ -163,20 +164,22 @@ impl<'de> Unpack<'de> {
         value
     }
 
-    fn list<V: Visitor<'de>>(&mut self, of: usize, visitor: V) -> Result<V::Value, Error> {
+    /// So many members, each of so many values.
+    fn members<T>(
+        &mut self,
+        of: usize,
+        values: usize,
+        visit: impl FnOnce(&mut Members<'_, 'de>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.deeper(|unpack| {
             let mut members = Members { unpack, of, index: 0 };
-            let value = visitor.visit_seq(&mut members)?;
-            if members.index == of { Ok(value) } else { Err(Error::invalid_length(of, &"fewer members")) }
+            let value = visit(&mut members)?;
+            if members.index == of * values { Ok(value) } else { Err(Error::invalid_length(of, &"fewer members")) }
         })
     }
 
-    fn map<V: Visitor<'de>>(&mut self, of: usize, visitor: V) -> Result<V::Value, Error> {
-        self.deeper(|unpack| {
-            let mut members = Members { unpack, of, index: 0 };
-            let value = visitor.visit_map(&mut members)?;
-            if members.index == of * 2 { Ok(value) } else { Err(Error::invalid_length(of, &"fewer members")) }
-        })
+    fn list<V: Visitor<'de>>(&mut self, of: usize, visitor: V) -> Result<V::Value, Error> {
+        self.members(of, 1, |it| visitor.visit_seq(it))
     }
 }
 
@@ -223,12 +226,8 @@ impl<'de> Deserializer<'de> for &mut Unpack<'de> {
             tag::FRACTION => visitor.visit_f64(f64::from_be_bytes(self.bytes()?)),
             #[expect(clippy::cast_precision_loss, reason = "that is how it was packed")]
             tag::MILLIONTHS => visitor.visit_f64(self.varint()? as f64 / MILLION),
-            tag::TEXT_ONE => {
-                let length = self.one()?;
-                visitor.visit_borrowed_str(self.text(length)?)
-            }
-            tag::TEXT_FOUR => {
-                let length = self.four()?;
+            tag::TEXT_ONE | tag::TEXT_FOUR => {
+                let length = self.length(first == tag::TEXT_ONE)?;
                 visitor.visit_borrowed_str(self.text(length)?)
             }
             tag::TEXT_LIKE => {
@@ -243,29 +242,17 @@ impl<'de> Deserializer<'de> for &mut Unpack<'de> {
                 visitor.visit_str(str::from_utf8(known).map_err(Error::custom)?)
             }
             tag::TEXT_AGAIN => visitor.visit_str(str::from_utf8(self.known()?).map_err(Error::custom)?),
-            tag::BYTES_ONE => {
-                let length = self.one()?;
+            tag::BYTES_ONE | tag::BYTES_FOUR => {
+                let length = self.length(first == tag::BYTES_ONE)?;
                 visitor.visit_borrowed_bytes(self.take(length)?)
             }
-            tag::BYTES_FOUR => {
-                let length = self.four()?;
-                visitor.visit_borrowed_bytes(self.take(length)?)
-            }
-            tag::LIST_ONE => {
-                let of = self.one()?;
+            tag::LIST_ONE | tag::LIST_FOUR => {
+                let of = self.length(first == tag::LIST_ONE)?;
                 self.list(of, visitor)
             }
-            tag::LIST_FOUR => {
-                let of = self.four()?;
-                self.list(of, visitor)
-            }
-            tag::MAP_ONE => {
-                let of = self.one()?;
-                self.map(of, visitor)
-            }
-            tag::MAP_FOUR => {
-                let of = self.four()?;
-                self.map(of, visitor)
+            tag::MAP_ONE | tag::MAP_FOUR => {
+                let of = self.length(first == tag::MAP_ONE)?;
+                self.members(of, 2, |it| visitor.visit_map(it))
             }
             tag::VARIANT => self.deeper(|unpack| {
                 let name = Some(unpack.name()?);

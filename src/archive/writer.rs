@@ -10,7 +10,7 @@ use super::facts::{self, FACTS, Facts, PART, Piece, Pieces};
 use super::parts::{self, New, Part, Round, Sums};
 use super::{
     Archive, Error, GENERATION, INDEX, Known, Lock, MANIFEST, MARKER, Manifest, Marker, NEXT, PRICES, Sources, State,
-    VERSION, disk,
+    disk,
 };
 use crate::frames::TABLES;
 use crate::ingest::{Sink, Stamp};
@@ -18,6 +18,7 @@ use crate::ledger;
 use crate::prices::{Catalog, Table};
 use crate::session::SessionResult;
 use crate::source::{Aside, Source, SourceStatus};
+use crate::tables::Tables;
 
 /// The facts of what was taken in, until they stand in parts.
 const SPOOL: &str = "spool";
@@ -45,6 +46,9 @@ pub struct Writer {
     state: State,
     next: PathBuf,
     taken: Mutex<Taken>,
+    /// Tables of parts that were written, without their rows: fresh memory costs as much as filling it. There are as many as
+    /// parts that were settled at once.
+    room: Mutex<Vec<Tables>>,
     _lock: Lock,
 }
 
@@ -89,8 +93,8 @@ impl Written {
     }
 }
 
-/// What a source takes in memory, about, without its texts, in bytes.
-fn footprint(source: &Source) -> usize {
+/// What a source with so many rows takes in memory, about, without its texts, in bytes.
+fn footprint(source: &Source, rows: usize) -> usize {
     const SOURCE: usize = 3_500;
     const SESSION: usize = 1_200;
     const ROW: usize = 256;
@@ -102,7 +106,7 @@ fn footprint(source: &Source) -> usize {
         let hashes = it.recording.as_ref().map_or(0, |it| it.len() * size_of::<u64>());
         SESSION + it.file_changes.len() * CHANGE + it.totals.len() * TOTAL + names * NAME + hashes
     };
-    SOURCE + facts::rows_of(&source.sessions) * ROW + source.sessions.iter().map(of).sum::<usize>()
+    SOURCE + rows * ROW + source.sessions.iter().map(of).sum::<usize>()
 }
 
 impl Writer {
@@ -111,9 +115,8 @@ impl Writer {
         let state = archive.state()?;
         if state.folder.is_none() {
             // It reaches the disk before anything becomes current: see `finish`.
-            let (path, marker) = (archive.folder.join(MARKER), Marker { version: VERSION });
-            let marker = serde_json::to_vec(&marker).unwrap_or_default();
-            let written = disk::create_or_empty(&path).and_then(|mut it| it.write_all(&marker));
+            let path = archive.folder.join(MARKER);
+            let written = disk::create_or_empty(&path).and_then(|mut it| it.write_all(&Marker::of_now()));
             written.map_err(Error::file(&path))?;
         }
         // In the end all else waits for the prices; now no thread but this one has anything to do.
@@ -135,7 +138,7 @@ impl Writer {
             removed: BTreeSet::new(),
             error: None,
         };
-        Ok(Self { archive, state, next, taken: Mutex::new(taken), _lock: lock })
+        Ok(Self { archive, state, next, taken: Mutex::new(taken), room: Mutex::default(), _lock: lock })
     }
 
     /// By what a source is known again, if it is known.
@@ -214,7 +217,8 @@ impl Writer {
     /// # Errors
     /// When they cannot be written.
     pub fn write_own_prices(&self, entries: &Table) -> Result<(), Error> {
-        self.archive.replace(PRICES, entries.to_json_lines().as_bytes())
+        let written = self.archive.replace(PRICES, entries.to_json_lines().as_bytes());
+        written.map_err(Error::file(self.archive.folder.join(PRICES)))
     }
 
     /// Settles all of it again, into as few parts as it needs.
@@ -261,7 +265,7 @@ impl Writer {
         }
         let rows = facts::rows_of(&source.sessions);
         let (bytes, texts) = facts::encode(&source, rows).map_err(Error::file(self.next.join(SPOOL)))?;
-        let footprint = texts.map(|it| (footprint(&source) + it).max(2 * bytes.len()));
+        let footprint = texts.map(|it| (footprint(&source, rows) + it).max(2 * bytes.len()));
         let aside = std::mem::take(&mut source.aside);
         let mut links = ledger::links(&source);
         let mut groups = Vec::new();
@@ -485,7 +489,7 @@ impl Writer {
         let whole = (!sources.is_empty()).then_some(Ok(Round { sources, has_more: false }));
         let rounds = whole.into_iter().chain(in_pieces.into_iter().flatten());
         let New { part, places, settled } =
-            parts::write(&self.next, name, rounds, facts, catalog).map_err(Error::file(&self.next))?;
+            parts::write(&self.next, name, rounds, facts, catalog, &self.room).map_err(Error::file(&self.next))?;
         let statuses: BTreeMap<&str, SourceStatus> = settled.iter().map(|it| (it.path.as_str(), it.status)).collect();
         for (item, (offset, length)) in items.iter_mut().zip(places) {
             (item.known.offset, item.known.length) = (offset, length);
