@@ -196,9 +196,14 @@ impl Builder {
     /// Takes in the arguments of a call, which it gives back read.
     pub fn arguments<'a>(&mut self, call: usize, raw: Raw<'a>) -> Arguments<'a> {
         let arguments: Arguments<'a> = raw.read();
+        self.given(call, raw, &arguments);
+        arguments
+    }
+
+    /// Takes in the arguments of a call that were read already.
+    pub fn given(&mut self, call: usize, raw: Raw<'_>, arguments: &Arguments<'_>) {
         let target = arguments.target(&self.session.tool_calls[call].category);
         self.works_on(call, raw, target);
-        arguments
     }
 
     /// Takes in the arguments of a call that runs `command`.

@@ -21,8 +21,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::value::BorrowedStrDeserializer;
+use serde::de::value::{BorrowedBytesDeserializer, BorrowedStrDeserializer};
 use serde::de::{self, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -172,6 +173,37 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
             }
         }
         deserializer.deserialize_newtype_struct(RAW, Bytes)
+    }
+}
+
+/// A value as it reads, and as it stands in the log: what has to go over it anyway reads it on the way.
+#[derive(Debug, Clone, Default)]
+pub struct Both<'a, T> {
+    /// As it stands in the log.
+    pub raw: Raw<'a>,
+    /// As it reads.
+    pub value: T,
+}
+
+/// The name under which [`Reader`] recognises a [`Both`].
+const BOTH: &str = "$agentlogs::Both";
+
+impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Both<'a, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct It<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for It<T> {
+            type Value = Both<'de, T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                match (seq.next_element()?, seq.next_element()?) {
+                    (Some(value), Some(raw)) => Ok(Both { raw, value }),
+                    (value, _) => Err(de::Error::invalid_length(usize::from(value.is_some()), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_tuple_struct(BOTH, 2, It(PhantomData))
     }
 }
 
@@ -325,8 +357,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A number as nearly all are, of at most 15 digits with or without a point, and how many bytes it has: what [`short_number`]
-/// gives, eight digits at a step.
+/// A number as nearly all are, without a sign, and how many bytes it has: of at most 15 digits what [`short_number`] gives, eight
+/// digits at a step; a fraction of more, as sums of money are.
 #[inline]
 fn usual_number(text: &[u8]) -> Option<(Number, usize)> {
     const MOST: usize = 15;
@@ -339,14 +371,15 @@ fn usual_number(text: &[u8]) -> Option<(Number, usize)> {
         return Some((Number::Integer(whole), length));
     }
     let [b'.', rest @ ..] = text.get(length..)? else { return None };
-    let (fraction, places) = digits(rest)?;
-    let end = length + 1 + places;
-    if length + places > MOST || !is_end(end) {
-        return None;
-    }
-    let power = POWERS.get(places)?;
-    // Exact: none of them has more digits than a floating point number.
-    Some((Number::Float((whole as f64 * power + fraction as f64) / power), end))
+    let (number, end) = match digits(rest) {
+        Some((fraction, places)) if length + places <= MOST => {
+            let power = POWERS.get(places)?;
+            // Exact: none of them has more digits than a floating point number.
+            ((whole as f64 * power + fraction as f64) / power, length + 1 + places)
+        }
+        _ => fast_float2::parse_partial(text).ok()?,
+    };
+    is_end(end).then_some((Number::Float(number), end))
 }
 
 /// The value of the digits that a text begins with, and how many they are, if that are less than 16 and eight bytes can be read
@@ -641,11 +674,15 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         _: usize,
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.deserialize_seq(visitor)
+        if name != BOTH {
+            return self.deserialize_seq(visitor);
+        }
+        self.space();
+        visitor.visit_seq(ReadAndRaw { start: self.at, reader: self, is_read: false })
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -790,6 +827,25 @@ impl<'de> MapAccess<'de> for &mut Items<'_, 'de> {
     }
 }
 
+/// The parts of a [`Both`]: a value, and behind it as it stands there.
+struct ReadAndRaw<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    start: usize,
+    is_read: bool,
+}
+
+impl<'de> SeqAccess<'de> for ReadAndRaw<'_, 'de> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+        if !std::mem::replace(&mut self.is_read, true) {
+            return seed.deserialize(&mut *self.reader).map(Some);
+        }
+        let raw = &self.reader.bytes[self.start..self.reader.at];
+        seed.deserialize(BorrowedBytesDeserializer::new(raw)).map(Some)
+    }
+}
+
 /// An object whose `type` says what it is.
 struct Typed<'r, 'a>(&'r mut Reader<'a>);
 
@@ -930,7 +986,10 @@ mod tests {
             for behind in [",\"text\"", "}}}}}}}}}}", "]", "", " ", "7", "e", "\u{fa}", "0.1,0.1,0.1"] {
                 let whole = format!("{text}{behind}");
                 if let Some(usual) = usual_number(whole.as_bytes()) {
-                    assert_eq!(told_of(Some(usual)), told_of(short_number(whole.as_bytes())), "{whole}");
+                    let mut reader = Reader::new(whole.as_bytes());
+                    let slowly = || reader.long_number().ok().map(|it| (it, reader.at));
+                    let expected = short_number(whole.as_bytes()).or_else(slowly);
+                    assert_eq!(told_of(Some(usual)), told_of(expected), "{whole}");
                 }
             }
             let is_usual = usual_number(format!("{text},\"behind\"").as_bytes()).is_some();
@@ -940,6 +999,7 @@ mod tests {
         assert_eq!(usual("0.000123,      "), Some(("Float(0.000123)".to_owned(), 8)));
         assert_eq!(usual("1234567890.12345,        "), Some(("Float(1234567890.12345)".to_owned(), 16)));
         assert_eq!(usual("200000}}}}"), Some(("Integer(200000)".to_owned(), 6)));
+        assert_eq!(usual("0.0051329999999999995,"), Some(("Float(0.0051329999999999995)".to_owned(), 21)));
     }
 
     fn told_of(number: Option<(Number, usize)>) -> Option<(String, usize)> {
@@ -1020,5 +1080,26 @@ mod tests {
         let record: Record<'_> = from_slice(br#"{"input": {"a": 1} ,"none":null}"#).unwrap();
         assert_eq!(record.input.0, br#"{"a": 1}"#);
         assert_eq!((record.input.len(), record.none.len()), (Some(8), None));
+    }
+
+    #[test]
+    fn a_value_is_read_and_keeps_its_bytes() {
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(default)]
+        struct Record<'a> {
+            #[serde(borrow)]
+            input: Both<'a, Option<Vec<i64>>>,
+            last: bool,
+        }
+        let read = |json: &'static str| {
+            let Record { input, last } = from_slice(json.as_bytes()).unwrap();
+            assert!(last);
+            (std::str::from_utf8(input.raw.0).unwrap(), input.value)
+        };
+        assert_eq!(read(r#"{"input": [1, 2] ,"last":true}"#), ("[1, 2]", Some(vec![1, 2])));
+        assert_eq!(read(r#"{"input":null,"last":true}"#), ("null", None));
+        assert_eq!(read(r#"{"input":{"a":"]}"},"last":true}"#), (r#"{"a":"]}"}"#, Some(vec![])));
+        assert_eq!(read(r#"{"last":true}"#), ("", None));
+        assert!(from_slice::<Record<'_>>(br#"{"input":[1,2"#).is_err());
     }
 }

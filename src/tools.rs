@@ -1,13 +1,16 @@
 //! The common vocabulary of tool calls: the word for a tool's job, what it worked on, which files it changed.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::iter::Peekable;
 use std::sync::LazyLock;
 
 use foldhash::HashMap;
-use serde::Deserialize;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::json::Raw;
+use crate::scan;
 use crate::session::Operation;
 use crate::text::{Shared, Word};
 use crate::wire::{LateText, Text};
@@ -160,46 +163,95 @@ pub fn mcp_server(tool: &str) -> Option<&str> {
     (!server.is_empty()).then_some(server)
 }
 
-/// The arguments that name what a call works on, under the names that the runtimes use. No two fields share a name, for a
-/// call may give several of them.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+/// The arguments that say what a call works on, under the names that the runtimes use.
+#[derive(Debug, Default)]
 pub struct Arguments<'a> {
-    #[serde(borrow)]
-    file_path: Text<'a>,
-    #[serde(borrow)]
-    path: Text<'a>,
-    #[serde(borrow, rename = "filePath")]
-    file_path_in_camel_case: Text<'a>,
-    #[serde(borrow)]
-    notebook_path: Text<'a>,
-    #[serde(borrow)]
-    absolute_path: Text<'a>,
-    #[serde(borrow)]
+    file: Text<'a>,
     command: Raw<'a>,
-    #[serde(borrow)]
-    cmd: Raw<'a>,
-    /// What is typed into a terminal.
-    #[serde(borrow)]
-    keystrokes: Raw<'a>,
-    #[serde(borrow)]
     url: Text<'a>,
-    #[serde(borrow)]
-    input: LateText<'a>,
-    #[serde(borrow, rename = "patchText")]
     patch_text: LateText<'a>,
-    #[serde(borrow)]
+    input: LateText<'a>,
     content: LateText<'a>,
-    #[serde(borrow)]
     subagent_type: Text<'a>,
+}
+
+/// The names. Of several for a file or a command, the first that says something counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum Argument {
+    FilePath,
+    Path,
+    #[serde(rename = "filePath")]
+    FilePathInCamelCase,
+    NotebookPath,
+    AbsolutePath,
+    Command,
+    Cmd,
+    /// What is typed into a terminal.
+    Keystrokes,
+    Url,
+    #[serde(rename = "patchText")]
+    PatchText,
+    Input,
+    Content,
+    SubagentType,
+    #[serde(other)]
+    Other,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct It;
+        impl<'de> Visitor<'de> for It {
+            type Value = Arguments<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("any value")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut arguments = Arguments::default();
+                let (mut file, mut command) = (Argument::Other, Argument::Other);
+                let mut seen = 0_u32;
+                while let Some(name) = map.next_key::<Argument>()? {
+                    let bit = 1 << name as u32;
+                    if name == Argument::Other || seen & bit != 0 {
+                        // Of a name that stands twice the first counts.
+                        map.next_value::<IgnoredAny>()?;
+                        continue;
+                    }
+                    seen |= bit;
+                    match name {
+                        name if name <= Argument::AbsolutePath => {
+                            let text: Text<'de> = map.next_value()?;
+                            if name < file && text.some().is_some() {
+                                (file, arguments.file) = (name, text);
+                            }
+                        }
+                        name if name <= Argument::Keystrokes => {
+                            let raw: Raw<'de> = map.next_value()?;
+                            if name < command && !raw.is_empty() {
+                                (command, arguments.command) = (name, raw);
+                            }
+                        }
+                        Argument::Url => arguments.url = map.next_value()?,
+                        Argument::PatchText => arguments.patch_text = map.next_value()?,
+                        Argument::Input => arguments.input = map.next_value()?,
+                        Argument::Content => arguments.content = map.next_value()?,
+                        _ => arguments.subagent_type = map.next_value()?,
+                    }
+                }
+                Ok(arguments)
+            }
+        }
+        deserializer.deserialize_map(It)
+    }
 }
 
 impl Arguments<'_> {
     /// The file that the call names.
     pub fn file(&self) -> Option<&str> {
-        [&self.file_path, &self.path, &self.file_path_in_camel_case, &self.notebook_path, &self.absolute_path]
-            .into_iter()
-            .find_map(Text::some)
+        self.file.some()
     }
 
     /// The text of a patch.
@@ -219,14 +271,9 @@ impl Arguments<'_> {
 
     /// The file's path, the URL's host, or the base name of the first program of a shell command.
     pub fn target(&self, category: &str) -> Option<Shared> {
-        let commands = [self.command, self.cmd, self.keystrokes];
-        let command = commands.into_iter().find(|it| !it.is_empty()).unwrap_or_default();
         match category {
-            "shell" if command.0.first() == Some(&b'[') => {
-                let words: Vec<Text<'_>> = command.read();
-                program_of_words(words)
-            }
-            "shell" if !command.is_empty() => program(&command.text()),
+            "shell" if self.command.0.first() == Some(&b'[') => program_of_words(self.command.read()),
+            "shell" if !self.command.is_empty() => program_in(self.command),
             "web" => self.url.some().and_then(host),
             _ => self.file().map(Shared::from),
         }
@@ -245,15 +292,28 @@ fn host(url: &str) -> Option<Shared> {
     (!host.is_empty()).then(|| host.to_ascii_lowercase().into())
 }
 
+/// Shells within shells that are looked into.
+const DEPTH: u32 = 4;
+
 /// Base name of the first program that a shell command runs, after `bash -lc`, `env`, `sudo`, `timeout`, assignments and
 /// `cd … &&`.
 pub fn program(command: &str) -> Option<Shared> {
-    program_within(command, 4)
+    program_within(command, DEPTH)
 }
 
 /// [`program`] of a command that is already split into words.
 pub fn program_of_words(words: Vec<Text<'_>>) -> Option<Shared> {
-    program_of(words.into_iter().filter_map(Text::into_inner).map(Token::Word), 4)
+    program_of(words.into_iter().filter_map(Text::into_inner).map(Token::Word), DEPTH)
+}
+
+/// [`program`] of a command as it stands in a log. Some write a whole file, and begin with their program.
+fn program_in(command: Raw<'_>) -> Option<Shared> {
+    const HEAD: usize = 256;
+    let head = command.head(HEAD);
+    let mut tokens = Tokens { rest: &head };
+    let first = program_of(tokens.by_ref(), DEPTH);
+    // The head may end within what decides.
+    if tokens.rest.is_empty() && head.len() >= HEAD { program(&command.text()) } else { first }
 }
 
 fn program_within(command: &str, depth: u32) -> Option<Shared> {
@@ -264,7 +324,8 @@ fn program_of<'a>(tokens: impl Iterator<Item = Token<'a>>, depth: u32) -> Option
     let mut tokens = tokens.peekable();
     while let Some(token) = tokens.next() {
         let Token::Word(word) = token else { continue };
-        let name = word.rsplit(['/', '\\']).next().unwrap_or(&word);
+        let folders = word.bytes().rposition(|it| matches!(it, b'/' | b'\\')).map_or(0, |it| it + 1);
+        let name = word.get(folders..).unwrap_or(&word);
         match name {
             "cd" | "pushd" => {
                 skip_command(&mut tokens);
@@ -380,8 +441,9 @@ impl<'a> Iterator for Tokens<'a> {
             return Some(token);
         }
         // Most words are as they stand.
-        let special = |it: char| matches!(it, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '\'' | '"' | '\\');
-        let (plain, rest) = self.rest.split_at_checked(self.rest.find(special).unwrap_or(self.rest.len()))?;
+        let special = |it: u8| matches!(it, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'\'' | b'"' | b'\\');
+        let end = self.rest.bytes().position(special).unwrap_or(self.rest.len());
+        let (plain, rest) = self.rest.split_at_checked(end)?;
         if !plain.is_empty() && !rest.starts_with(['&', '\'', '"', '\\']) {
             self.rest = rest;
             return Some(Token::Word(Cow::Borrowed(plain)));
@@ -494,7 +556,8 @@ fn diff_lines_as_bytes<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (i64, i64) 
 /// [`diff_lines`] of a string in a log, whose escapes are not undone for that.
 pub fn diff_lines_in(diff: &LateText<'_>) -> (i64, i64) {
     let mut is_plain = true;
-    let escaped = escaped_lines(diff.escaped()).inspect(|line| {
+    let Some(escaped) = escaped_lines(diff.escaped()) else { return diff_lines(lines(diff.as_str())) };
+    let escaped = escaped.inspect(|line| {
         // What decides may stand there by its number. Nobody writes it so.
         let decides = match line {
             [b'+' | b'-', rest @ ..] => rest.get(..4).unwrap_or(rest).windows(2).any(|it| it == b"\\u"),
@@ -513,21 +576,26 @@ pub fn line_count(text: &str) -> i64 {
 
 /// [`line_count`] of a string in a log, whose escapes are not undone for that.
 pub fn line_count_in(text: &LateText<'_>) -> i64 {
-    i64::try_from(escaped_lines(text.escaped()).count()).unwrap_or(i64::MAX)
+    match escaped_lines(text.escaped()) {
+        Some(lines) => i64::try_from(lines.count()).unwrap_or(i64::MAX),
+        None => line_count(text.as_str()),
+    }
 }
 
-/// The lines of a text with its escapes.
-fn escaped_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The lines of a text with its escapes. `None` if one ends without an escape, which JSON does not know.
+fn escaped_lines(text: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
+    if memchr::memchr(b'\n', text).is_some() {
+        return None;
+    }
     let mut rest = text;
-    std::iter::from_fn(move || {
+    Some(std::iter::from_fn(move || {
         let all = rest;
         let mut from = 0;
-        while let Some(at) = memchr::memchr2(b'\\', b'\n', all.get(from..).unwrap_or_default()) {
+        while let Some(at) = scan::backslash(all.get(from..).unwrap_or_default()) {
             let end = from + at;
-            let newline = match all.get(end..)? {
-                [b'\n', ..] => 1,
-                [b'\\', b'n', ..] => 2,
-                [b'\\', b'u', b'0', b'0', b'0', b'a' | b'A', ..] => 6,
+            let newline = match all.get(end + 1..)? {
+                [b'n', ..] => 2,
+                [b'u', b'0', b'0', b'0', b'a' | b'A', ..] => 6,
                 _ => 0,
             };
             if newline > 0 {
@@ -538,7 +606,7 @@ fn escaped_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         }
         rest = &[];
         Some(all).filter(|it| !it.is_empty())
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -587,6 +655,23 @@ mod tests {
         assert_eq!(program("cd /work || { exit 1"), None);
     }
 
+    /// However long the commands before it are.
+    #[test]
+    fn a_long_command_has_the_program_of_its_text() {
+        for command in
+            ["cd X && make", "cat X", "bash -c 'cd X; make'", "A=X make", "# X\nmake", "X", "cd X|| exit 1; make"]
+        {
+            for length in 0..600 {
+                let command = command.replace('X', &"é\" \\ ".repeat(length / 5)[..length / 5 * 6]);
+                let json = serde_json::to_string(&command).unwrap();
+                assert_eq!(program_in(Raw(json.as_bytes())), program(&command), "{command}");
+                let command = format!("{}{command}", "A=1 ".repeat(length));
+                let json = serde_json::to_string(&command).unwrap();
+                assert_eq!(program_in(Raw(json.as_bytes())), program(&command), "{command}");
+            }
+        }
+    }
+
     #[test]
     fn targets_come_from_the_arguments() {
         let target =
@@ -601,6 +686,12 @@ mod tests {
         );
         assert_eq!(target("web", r#"{"query":"x"}"#), None);
         assert_eq!(target("other", r#"{"file_path":7}"#), None);
+        // The first that says something, in their order and not in the log's.
+        assert_eq!(target("read", r#"{"absolute_path":"/c","path":"/b","file_path":""}"#).as_deref(), Some("/b"));
+        assert_eq!(target("read", r#"{"path":"/b","file_path":"/a"}"#).as_deref(), Some("/a"));
+        assert_eq!(target("shell", r#"{"keystrokes":"ls","cmd":"make","command":null}"#).as_deref(), Some("make"));
+        assert_eq!(target("read", r#"{"path":7,"path":"/b"}"#), None);
+        assert_eq!(target("read", r#"{"old":{"a":[1]},"path":"/b","path":"/c"}"#).as_deref(), Some("/b"));
     }
 
     #[test]
@@ -661,9 +752,12 @@ mod tests {
                 assert_eq!(line_count_in(&text), line_count(&plain), "{string}");
             }
         }
-        for (string, expected) in
-            [("\"+++\\u0020a\\n+\"", (1, 0)), ("\"---\\t\\n--- a\\n-\\n\"", (0, 2)), ("\"\"", (0, 0))]
-        {
+        for (string, expected) in [
+            ("\"+++\\u0020a\\n+\"", (1, 0)),
+            ("\"---\\t\\n--- a\\n-\\n\"", (0, 2)),
+            ("\"+\n-\\n-\"", (1, 2)),
+            ("\"\"", (0, 0)),
+        ] {
             let text: LateText<'_> = json::from_slice(string.as_bytes()).unwrap();
             assert_eq!(diff_lines_in(&text), expected, "{string}");
         }

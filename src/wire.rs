@@ -209,14 +209,15 @@ impl<T> Usual<T> {
 }
 
 /// See [`Usual`].
-pub trait InOrder<'a>: Sized {
-    /// The part, without its closing bracket; none if its members have another order, or are others.
-    fn in_order(members: &mut Members<'a>) -> Option<Self>;
+pub trait InOrder<'a>: Default {
+    /// Fills in the part, a default until then, without its closing bracket; none if its members have another order, or are others:
+    /// then it means nothing. Parts are large: they are made where they are wanted, and moved nowhere.
+    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()>;
 }
 
 impl<'a, T: InOrder<'a>> InOrder<'a> for Box<T> {
-    fn in_order(members: &mut Members<'a>) -> Option<Self> {
-        T::in_order(members).map(Self::new)
+    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
+        T::in_order(self, members)
     }
 }
 
@@ -226,10 +227,12 @@ impl<'a, T: InOrder<'a>> InOrder<'a> for Box<T> {
 /// When it is no record.
 pub fn read_in_order<'a, T: InOrder<'a> + Deserialize<'a>>(line: &'a [u8]) -> Result<T, json::Error> {
     let mut members = Members::of_object_at(line, 0);
-    match members.object() {
-        Some(record) if members.rest().is_empty() => Ok(record),
-        _ => json::from_slice(line),
+    let mut record = Ok(T::default());
+    let is_usual = record.as_mut().is_ok_and(|it| members.object(it).is_some()) && members.rest().is_empty();
+    if !is_usual {
+        record = json::from_slice(line);
     }
+    record
 }
 
 /// An object that is read in order, and how far.
@@ -291,11 +294,10 @@ impl<'a> Members<'a> {
         })))
     }
 
-    /// All of an object, with its closing bracket.
-    pub fn object<T: InOrder<'a>>(&mut self) -> Option<T> {
-        let object = T::in_order(self)?;
-        self.pass("}")?;
-        Some(object)
+    /// Fills in all of an object, with its closing bracket.
+    pub fn object<T: InOrder<'a>>(&mut self, object: &mut T) -> Option<()> {
+        object.in_order(self)?;
+        self.pass("}")
     }
 
     /// All of an array of objects, as it stands there and as they are.
@@ -304,7 +306,7 @@ impl<'a> Members<'a> {
         self.pass("[")?;
         let mut objects = Vec::new();
         while objects.is_empty() || self.pass(",").is_some() {
-            objects.push(self.object()?);
+            self.object(objects.push_mut(T::default()))?;
         }
         self.pass("]")?;
         Some((Raw(self.bytes.get(start..self.at)?), objects))
@@ -382,9 +384,10 @@ impl<'de, T: InOrder<'de> + Deserialize<'de>> Deserialize<'de> for Usual<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Raw::deserialize(deserializer)?;
         let mut members = Members::of_object_at(raw.0, 0);
-        match T::in_order(&mut members).filter(|_| members.rest() == b"}") {
-            Some(part) => Ok(Self(Maybe::Present(part))),
-            None => json::from_slice(raw.0).map(Self).map_err(D::Error::custom),
+        let mut part = T::default();
+        match part.in_order(&mut members) {
+            Some(()) if members.rest() == b"}" => Ok(Self(Maybe::Present(part))),
+            _ => json::from_slice(raw.0).map(Self).map_err(D::Error::custom),
         }
     }
 }
@@ -396,7 +399,7 @@ pub(crate) fn check_order<T: InOrder<'static> + fmt::Debug + Deserialize<'static
     changes: &[(&str, &str)],
 ) {
     let mut members = Members::of_object_at(usual.as_bytes(), 0);
-    assert!(T::in_order(&mut members).is_some() && members.rest() == b"}", "{usual}");
+    assert!(T::default().in_order(&mut members).is_some() && members.rest() == b"}", "{usual}");
     let all =
         [("{", "{ "), ("}", ""), ("}", "}}"), (usual, "null"), (usual, "7"), (usual, "[]"), (usual, "{}"), ("", "")];
     for (from, to) in all.iter().chain(changes) {
@@ -453,9 +456,12 @@ pub(crate) fn check_records_in_order<T: InOrder<'static> + fmt::Debug + Deserial
     for (index, record) in changes_of(usual, names).into_iter().enumerate() {
         let record: &'static str = record.leak();
         let mut members = Members::of_object_at(record.as_bytes(), 0);
-        let found: Option<T> = members.object();
-        assert!(found.is_some() || index > 0, "{usual}");
-        let Some(found) = found else { continue };
+        let mut found = T::default();
+        let is_found = members.object(&mut found).is_some();
+        assert!(is_found || index > 0, "{usual}");
+        if !is_found {
+            continue;
+        }
         count += 1;
         // Something else may stand behind it.
         let end = members.place();

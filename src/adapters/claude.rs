@@ -7,11 +7,11 @@ use serde::Deserialize;
 use super::{Context, Damage};
 use crate::builder::Builder;
 use crate::health::Reason;
-use crate::json::Raw;
+use crate::json::{Both, Raw};
 use crate::session::{CallStatus, EventKind, Identity, Operation, Tokens};
 use crate::text::{Shared, Word};
 use crate::time::Time;
-use crate::tools;
+use crate::tools::{self, Arguments};
 use crate::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Text, Usual};
 
 #[derive(Debug, Default, Deserialize)]
@@ -31,21 +31,19 @@ pub(super) struct Message<'a> {
 
 /// A response as the API gives it, or what the user or a tool says.
 impl<'a> InOrder<'a> for Message<'a> {
-    fn in_order(members: &mut Members<'a>) -> Option<Self> {
-        let mut message = Self::default();
+    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
         if members.pass(r#"{"role":"user","#).is_some() {
-            message.content = members.value(r#""content":"#)?;
+            self.content = members.value(r#""content":"#)?;
         } else {
-            message.model = members.value(r#"{"model":"#)?;
-            message.id = members.value(r#","id":"#)?;
+            self.model = members.value(r#"{"model":"#)?;
+            self.id = members.value(r#","id":"#)?;
             members.pass(r#","type":"message","role":"assistant","#)?;
-            message.content = members.value(r#""content":"#)?;
-            message.stop_reason = members.value(r#","stop_reason":"#)?;
+            self.content = members.value(r#""content":"#)?;
+            self.stop_reason = members.value(r#","stop_reason":"#)?;
             let _: Raw<'_> = members.value(r#","stop_sequence":"#)?;
-            message.usage = members.value(r#","usage":"#)?;
+            self.usage = members.value(r#","usage":"#)?;
         }
-        members.others::<Self>(&[])?;
-        Some(message)
+        members.others::<Self>(&[])
     }
 }
 
@@ -61,7 +59,7 @@ pub(super) struct Block<'a> {
     #[serde(borrow)]
     pub(super) name: Text<'a>,
     #[serde(borrow)]
-    pub(super) input: Raw<'a>,
+    input: Both<'a, Option<Box<Arguments<'a>>>>,
     #[serde(borrow)]
     pub(super) tool_use_id: Text<'a>,
     #[serde(borrow)]
@@ -122,19 +120,16 @@ struct Iteration<'a> {
 }
 
 impl<'de: 'a, 'a> InOrder<'de> for Usage<'a> {
-    fn in_order(members: &mut Members<'de>) -> Option<Self> {
-        let mut usage = Self {
-            input_tokens: members.count(r#"{"input_tokens":"#)?,
-            cache_creation_input_tokens: members.count(r#","cache_creation_input_tokens":"#)?,
-            cache_read_input_tokens: members.count(r#","cache_read_input_tokens":"#)?,
-            ..Self::default()
-        };
+    fn in_order(&mut self, members: &mut Members<'de>) -> Option<()> {
+        self.input_tokens = members.count(r#"{"input_tokens":"#)?;
+        self.cache_creation_input_tokens = members.count(r#","cache_creation_input_tokens":"#)?;
+        self.cache_read_input_tokens = members.count(r#","cache_read_input_tokens":"#)?;
         members.count(r#","cache_creation":{"ephemeral_5m_input_tokens":"#)?;
-        usage.cache_creation.ephemeral_1h_input_tokens = members.count(r#","ephemeral_1h_input_tokens":"#)?;
-        usage.output_tokens = members.count(r#"},"output_tokens":"#)?;
-        usage.service_tier = members.word(r#","service_tier":""#)?;
-        usage.inference_geo = members.word(r#","inference_geo":""#).unwrap_or_default();
-        Some(usage)
+        self.cache_creation.ephemeral_1h_input_tokens = members.count(r#","ephemeral_1h_input_tokens":"#)?;
+        self.output_tokens = members.count(r#"},"output_tokens":"#)?;
+        self.service_tier = members.word(r#","service_tier":""#)?;
+        self.inference_geo = members.word(r#","inference_geo":""#).unwrap_or_default();
+        Some(())
     }
 }
 
@@ -346,13 +341,15 @@ impl Conversation {
             let id = id.map(|id| format!("{id}#advisor{number}"));
             self.advice(index, identity(id.as_deref()), iteration, line);
         }
+        let none = Arguments::default();
         for block in &message.content.blocks {
             match block.kind.as_str() {
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
                     let row = &mut self.builder.session.tool_calls[call];
                     (row.turn, row.is_subagent, row.agent) = (index.into(), is_subagent, agent.clone());
-                    let arguments = self.builder.arguments(call, block.input);
+                    let arguments = block.input.value.as_deref().unwrap_or(&none);
+                    self.builder.given(call, block.input.raw, arguments);
                     if let Some(agent) = arguments.agent() {
                         self.agents.insert(block.id.as_str().to_owned(), agent);
                     }

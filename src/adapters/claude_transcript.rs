@@ -105,40 +105,38 @@ struct Record<'a> {
 /// what it is, then what most kinds have. Versions leave members out and add others, among which there may be none that is asked
 /// for.
 impl<'a> InOrder<'a> for Record<'a> {
-    fn in_order(members: &mut Members<'a>) -> Option<Self> {
-        let mut record = Self::default();
+    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
         let _: Raw<'_> = members.value(r#"{"parentUuid":"#)?;
-        record.is_sidechain = members.value(r#","isSidechain":"#)?;
+        self.is_sidechain = members.value(r#","isSidechain":"#)?;
         let agent_id = members.value(r#","agentId":"#);
         let _: Raw<'_> = members.value(r#","userType":"#)?;
-        record.entrypoint = members.value(r#","entrypoint":"#).unwrap_or_default();
-        record.cwd = members.value(r#","cwd":"#)?;
-        record.session_id = members.value(r#","sessionId":"#)?;
-        record.version = members.value(r#","version":"#)?;
-        record.git_branch = members.value(r#","gitBranch":"#)?;
-        record.agent_id = agent_id.or_else(|| members.value(r#","agentId":"#)).unwrap_or_default();
+        self.entrypoint = members.value(r#","entrypoint":"#).unwrap_or_default();
+        self.cwd = members.value(r#","cwd":"#)?;
+        self.session_id = members.value(r#","sessionId":"#)?;
+        self.version = members.value(r#","version":"#)?;
+        self.git_branch = members.value(r#","gitBranch":"#)?;
+        self.agent_id = agent_id.or_else(|| members.value(r#","agentId":"#)).unwrap_or_default();
         let _: Option<Raw<'_>> = members.value(r#","slug":"#);
         let is_response = members.pass(r#","message":"#).is_some();
         if is_response {
-            record.message = members.object()?;
-            record.request_id = members.value(r#","requestId":"#)?;
+            members.object(&mut self.message)?;
+            self.request_id = members.value(r#","requestId":"#)?;
         }
-        record.kind = members.word(r#","type":""#)?;
+        self.kind = members.word(r#","type":""#)?;
         if !is_response && members.pass(r#","message":"#).is_some() {
-            record.message = members.object()?;
-        } else if record.kind.as_str() == "progress" {
-            record.data = members.value(r#","data":"#)?;
+            members.object(&mut self.message)?;
+        } else if self.kind.as_str() == "progress" {
+            self.data = members.value(r#","data":"#)?;
         }
-        record.is_meta = members.value(r#","isMeta":"#).unwrap_or_default();
+        self.is_meta = members.value(r#","isMeta":"#).unwrap_or_default();
         let parent = members.value(r#","parentToolUseID":"#);
         let _: Option<Raw<'_>> = members.value(r#","toolUseID":"#);
-        record.parent_tool_use_id = parent.or_else(|| members.value(r#","parentToolUseID":"#)).unwrap_or_default();
+        self.parent_tool_use_id = parent.or_else(|| members.value(r#","parentToolUseID":"#)).unwrap_or_default();
         let uuid = members.value(r#","uuid":"#);
-        record.timestamp = members.value(r#","timestamp":"#).unwrap_or_default();
-        record.uuid = uuid.or_else(|| members.value(r#","uuid":"#)).unwrap_or_default();
-        record.tool_use_result = members.value(r#","toolUseResult":"#).unwrap_or_default();
-        members.others::<Self>(&[])?;
-        Some(record)
+        self.timestamp = members.value(r#","timestamp":"#).unwrap_or_default();
+        self.uuid = uuid.or_else(|| members.value(r#","uuid":"#)).unwrap_or_default();
+        self.tool_use_result = members.value(r#","toolUseResult":"#).unwrap_or_default();
+        members.others::<Self>(&[])
     }
 }
 

@@ -54,28 +54,27 @@ pub(super) struct Info {
 }
 
 impl InOrder<'_> for Usage {
-    fn in_order(members: &mut Members<'_>) -> Option<Self> {
-        let usage = Self {
-            input_tokens: members.count(r#"{"input_tokens":"#)?,
-            cached_input_tokens: members.count(r#","cached_input_tokens":"#)?,
-            output_tokens: members.count(r#","output_tokens":"#)?,
-            reasoning_output_tokens: members.count(r#","reasoning_output_tokens":"#)?,
-            ..Self::default()
-        };
+    fn in_order(&mut self, members: &mut Members<'_>) -> Option<()> {
+        self.input_tokens = members.count(r#"{"input_tokens":"#)?;
+        self.cached_input_tokens = members.count(r#","cached_input_tokens":"#)?;
+        self.output_tokens = members.count(r#","output_tokens":"#)?;
+        self.reasoning_output_tokens = members.count(r#","reasoning_output_tokens":"#)?;
         members.count(r#","total_tokens":"#)?;
-        Some(usage)
+        Some(())
     }
 }
 
 impl InOrder<'_> for Info {
-    fn in_order(members: &mut Members<'_>) -> Option<Self> {
+    fn in_order(&mut self, members: &mut Members<'_>) -> Option<()> {
+        let (mut total, mut last) = (Usage::default(), Usage::default());
         members.pass(r#"{"total_token_usage":"#)?;
-        let total = Usage::in_order(members)?;
-        members.pass(r#"},"last_token_usage":"#)?;
-        let last = Usage::in_order(members)?;
-        let model_context_window = members.count(r#"},"model_context_window":"#)?;
-        let usual = |it| Usual(Maybe::Present(it));
-        Some(Self { total_token_usage: usual(total), last_token_usage: usual(last), model_context_window })
+        members.object(&mut total)?;
+        members.pass(r#","last_token_usage":"#)?;
+        members.object(&mut last)?;
+        self.total_token_usage = Usual(Maybe::Present(total));
+        self.last_token_usage = Usual(Maybe::Present(last));
+        self.model_context_window = members.count(r#","model_context_window":"#)?;
+        Some(())
     }
 }
 

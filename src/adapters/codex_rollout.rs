@@ -88,29 +88,25 @@ fn envelope(line: &[u8]) -> Option<Record<'_>> {
     let rest = rest.get(kind.len()..)?.strip_prefix(br#"","payload":"#)?;
     let mut end = line.len() - rest.len();
     let mut members = Members::of_object_at(line, end);
-    let payload = match members.object() {
-        Some(payload) => {
-            end = members.place();
-            payload
-        }
-        None => json::value_at(line, &mut end).ok()?,
-    };
-    if line.get(end..) != Some(b"}") {
-        return None;
+    let (timestamp, kind) = (When(Time::parse(time)), Text(Some(kind.into())));
+    let mut record = Record { timestamp, kind, ..Record::default() };
+    match members.object(&mut record.payload) {
+        Some(()) => end = members.place(),
+        None => record.payload = json::value_at(line, &mut end).ok()?,
     }
-    Some(Record { timestamp: When(Time::parse(time)), kind: Text(Some(kind.into())), payload, ..Record::default() })
+    (line.get(end..) == Some(b"}")).then_some(record)
 }
 
 /// A payload of the types that most are of, if it has the members that Codex gives them in its order. Others may stand behind these,
 /// but none that is asked for.
 impl<'a> InOrder<'a> for Payload<'a> {
-    fn in_order(members: &mut Members<'a>) -> Option<Self> {
-        match members.word(r#"{"type":""#)?.as_str() {
+    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
+        *self = match members.word(r#"{"type":""#)?.as_str() {
             "function_call_output" => {
                 let call_id = members.value(r#","call_id":"#)?;
                 let output = members.value(r#","output":"#)?;
                 members.others::<CallOutput<'_>>(&["type"])?;
-                Some(Payload::CallOutput(CallOutput { call_id, output }))
+                Payload::CallOutput(CallOutput { call_id, output })
             }
             "function_call" => {
                 let id = members.value(r#","id":"#).unwrap_or_default();
@@ -118,29 +114,30 @@ impl<'a> InOrder<'a> for Payload<'a> {
                 let arguments = members.value(r#","arguments":"#)?;
                 let call_id = members.value(r#","call_id":"#)?;
                 members.others::<Call<'_>>(&["type"])?;
-                Some(Payload::FunctionCall(Call { id, call_id, name, arguments, ..Call::default() }))
+                Payload::FunctionCall(Call { id, call_id, name, arguments, ..Call::default() })
             }
             "token_count" => {
                 members.pass(r#","info":"#)?;
-                let info = Info::in_order(members)?;
-                members.pass("}")?;
+                let mut info = Info::default();
+                members.object(&mut info)?;
                 members.others::<TokenCount>(&["type"])?;
-                Some(Payload::TokenCount(TokenCount { info }))
+                Payload::TokenCount(TokenCount { info })
             }
             "message" => {
                 let _: Option<Raw<'_>> = members.value(r#","id":"#);
                 let role = members.word(r#","role":""#)?;
                 let content = members.value(r#","content":"#)?;
                 members.others::<Message<'_>>(&["type"])?;
-                Some(Payload::Message(Message { role, content }))
+                Payload::Message(Message { role, content })
             }
             "agent_message" => {
                 let message = members.value(r#","message":"#)?;
                 members.others::<Said<'_>>(&["type"])?;
-                Some(Payload::AgentMessage(Said { message, ..Said::default() }))
+                Payload::AgentMessage(Said { message, ..Said::default() })
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        Some(())
     }
 }
 

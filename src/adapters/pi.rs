@@ -13,13 +13,13 @@ use serde::Deserialize;
 use super::{Context, Damage, push_counts_name};
 use crate::builder::{Builder, brief, money};
 use crate::health::Reason;
-use crate::json::Raw;
+use crate::json::{Both, Raw};
 use crate::session::{
     CallStatus, Cost, CostParts, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens,
 };
 use crate::text::Word;
 use crate::time::Time;
-use crate::tools;
+use crate::tools::{self, Arguments};
 use crate::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Text, Usual, When};
 
 /// What a log of pi's messages can show. Only the events tell of retries.
@@ -58,32 +58,33 @@ pub(super) struct Message<'a> {
 /// A response, or a tool's result, with the members that pi gives it in its order. Others may stand behind these, but none that is
 /// asked for.
 impl<'a> InOrder<'a> for Message<'a> {
-    fn in_order(members: &mut Members<'a>) -> Option<Self> {
-        let mut message = Self { role: members.word(r#"{"role":""#)?, ..Self::default() };
-        match message.role.as_str() {
+    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
+        self.role = members.word(r#"{"role":""#)?;
+        match self.role.as_str() {
             "assistant" => {
-                message.content = Said::in_order(members, r#","content":"#)?;
+                self.content = Said::in_order(members, r#","content":"#)?;
                 let _: Raw<'_> = members.value(r#","api":"#)?;
-                message.provider = members.value(r#","provider":"#)?;
-                message.model = members.value(r#","model":"#)?;
+                self.provider = members.value(r#","provider":"#)?;
+                self.model = members.value(r#","model":"#)?;
                 members.pass(r#","usage":"#)?;
-                message.usage = Usual(Maybe::Present(Box::in_order(members)?));
-                message.stop_reason = members.value(r#"},"stopReason":"#)?;
-                message.timestamp = members.value(r#","timestamp":"#)?;
-                message.response_id = members.value(r#","responseId":"#).unwrap_or_default();
+                let mut usage = Box::default();
+                members.object(&mut usage)?;
+                self.usage = Usual(Maybe::Present(usage));
+                self.stop_reason = members.value(r#","stopReason":"#)?;
+                self.timestamp = members.value(r#","timestamp":"#)?;
+                self.response_id = members.value(r#","responseId":"#).unwrap_or_default();
             }
             "toolResult" => {
-                message.tool_call_id = members.value(r#","toolCallId":"#)?;
+                self.tool_call_id = members.value(r#","toolCallId":"#)?;
                 let _: Raw<'_> = members.value(r#","toolName":"#)?;
-                message.content = members.value(r#","content":"#)?;
-                message.details = members.value(r#","details":"#).unwrap_or_default();
-                message.is_error = members.value(r#","isError":"#)?;
-                message.timestamp = members.value(r#","timestamp":"#)?;
+                self.content = members.value(r#","content":"#)?;
+                self.details = members.value(r#","details":"#).unwrap_or_default();
+                self.is_error = members.value(r#","isError":"#)?;
+                self.timestamp = members.value(r#","timestamp":"#)?;
             }
             _ => return None,
         }
-        members.others::<Self>(&[])?;
-        Some(message)
+        members.others::<Self>(&[])
     }
 }
 
@@ -133,24 +134,23 @@ struct Block<'a> {
     #[serde(borrow)]
     name: Text<'a>,
     #[serde(borrow)]
-    arguments: Raw<'a>,
+    arguments: Both<'a, Option<Box<Arguments<'a>>>>,
 }
 
 /// A call with the members that pi gives it in its order. Of other blocks only texts are asked for.
 impl<'a> InOrder<'a> for Block<'a> {
-    fn in_order(members: &mut Members<'a>) -> Option<Self> {
-        let mut block = Self { kind: members.word(r#"{"type":""#)?, ..Self::default() };
-        match block.kind.as_str() {
+    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
+        self.kind = members.word(r#"{"type":""#)?;
+        match self.kind.as_str() {
             "toolCall" => {
-                block.id = members.value(r#","id":"#)?;
-                block.name = members.value(r#","name":"#)?;
-                block.arguments = members.value(r#","arguments":"#)?;
+                self.id = members.value(r#","id":"#)?;
+                self.name = members.value(r#","name":"#)?;
+                self.arguments = members.value(r#","arguments":"#)?;
             }
-            "text" => block.text = members.value(r#","text":"#)?,
+            "text" => self.text = members.value(r#","text":"#)?,
             _ => {}
         }
-        members.others::<Self>(&[])?;
-        Some(block)
+        members.others::<Self>(&[])
     }
 }
 
@@ -216,17 +216,14 @@ struct Price {
 }
 
 impl InOrder<'_> for Usage {
-    fn in_order(members: &mut Members<'_>) -> Option<Self> {
-        let mut usage = Self {
-            input: members.count(r#"{"input":"#)?,
-            output: members.count(r#","output":"#)?,
-            cache_read: members.count(r#","cacheRead":"#)?,
-            cache_write: members.count(r#","cacheWrite":"#)?,
-            ..Self::default()
-        };
+    fn in_order(&mut self, members: &mut Members<'_>) -> Option<()> {
+        self.input = members.count(r#"{"input":"#)?;
+        self.output = members.count(r#","output":"#)?;
+        self.cache_read = members.count(r#","cacheRead":"#)?;
+        self.cache_write = members.count(r#","cacheWrite":"#)?;
         let reasoning = members.count(r#","reasoning":"#);
         members.count(r#","totalTokens":"#)?;
-        usage.cost = Maybe::Present(Price {
+        self.cost = Maybe::Present(Price {
             input: members.number(r#","cost":{"input":"#)?,
             output: members.number(r#","output":"#)?,
             cache_read: members.number(r#","cacheRead":"#)?,
@@ -234,12 +231,12 @@ impl InOrder<'_> for Usage {
             total: members.number(r#","total":"#)?,
         });
         members.pass("}")?;
-        usage.cache_write_1h = members.count(r#","cacheWrite1h":"#).unwrap_or_default();
-        usage.reasoning = match reasoning {
+        self.cache_write_1h = members.count(r#","cacheWrite1h":"#).unwrap_or_default();
+        self.reasoning = match reasoning {
             Some(reasoning) => reasoning,
             None => members.count(r#","reasoning":"#).unwrap_or_default(),
         };
-        Some(usage)
+        Some(())
     }
 }
 
@@ -328,8 +325,10 @@ impl Agent {
         };
         let is_empty = tokens.total().unwrap_or(0) == 0;
         let stop = message.stop_reason.as_str();
-        self.builder.session.stop_reason =
-            message.stop_reason.owned().or_else(|| self.builder.session.stop_reason.take());
+        let stop_reason: Option<Word> = message.stop_reason.owned();
+        if stop_reason.is_some() {
+            self.builder.session.stop_reason.clone_from(&stop_reason);
+        }
         self.ending(stop, message, line);
         // A request that failed before it cost anything is no turn, though it may have begun a call.
         let is_turn = !(is_empty && matches!(stop, "error" | "aborted"));
@@ -345,14 +344,16 @@ impl Agent {
             turn.effort.clone_from(&self.effort);
             turn.occurred_at = time;
             turn.duration_ms = message.duration.rounded().into();
-            turn.stop_reason = message.stop_reason.owned();
+            turn.stop_reason = stop_reason;
             turn.cost = message.usage.get().and_then(|it| it.cost(damage)).map(Box::new);
         }
         let content = message.content.content();
+        let none = Arguments::default();
         for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
             let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
             self.builder.session.tool_calls[call].turn = index.into();
-            let arguments = self.builder.arguments(call, block.arguments);
+            let arguments = block.arguments.value.as_deref().unwrap_or(&none);
+            self.builder.given(call, block.arguments.raw, arguments);
             let category = self.builder.session.tool_calls[call].category.clone();
             if let Some(file) = arguments.file()
                 && matches!(&*category, "edit" | "write")
@@ -475,7 +476,8 @@ pub(super) fn status_in(message: &str) -> Option<Word> {
 
 /// pi's shell tool ends a failed command's output with its exit status.
 fn exit_code_in(text: &str) -> Option<i64> {
-    let (_, rest) = text.rsplit_once("Command exited with code ")?;
+    const BEFORE: &str = "Command exited with code ";
+    let rest = text.get(memchr::memmem::rfind(text.as_bytes(), BEFORE.as_bytes())? + BEFORE.len()..)?;
     rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
 }
 
@@ -499,8 +501,9 @@ mod tests {
             let message = format!(
                 r#"{{"role":"assistant","content":{content},"api":"a","provider":"p","model":"m","usage":{usage},"stopReason":"stop","timestamp":7}}"#
             );
-            let message: Message<'_> = Members::of_object_at(message.as_bytes(), 0).object().unwrap();
-            (message.content.content.get().is_some(), message.content.content().blocks.len())
+            let mut read = Message::default();
+            Members::of_object_at(message.as_bytes(), 0).object(&mut read).unwrap();
+            (read.content.content.get().is_some(), read.content.content().blocks.len())
         };
         let call = r#"{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"ls"},"signature":"s"}"#;
         let others = r#"{"type":"thinking","thinking":"a\nb"},{"type":"text","text":"c","index":1}"#;

@@ -107,13 +107,13 @@ struct Record<'a> {
 
 /// A message with the members that pi gives it, in its order.
 impl<'a> InOrder<'a> for Record<'a> {
-    fn in_order(members: &mut Members<'a>) -> Option<Self> {
-        let id = members.value(r#"{"type":"message","id":"#)?;
+    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
+        self.id = members.value(r#"{"type":"message","id":"#)?;
         let _: Raw<'_> = members.value(r#","parentId":"#)?;
-        let timestamp = members.value(r#","timestamp":"#)?;
+        self.timestamp = members.value(r#","timestamp":"#)?;
         members.pass(r#","message":"#)?;
-        let message = members.object()?;
-        Some(Record { kind: Text(Some("message".into())), id, timestamp, message, ..Record::default() })
+        self.kind = Text(Some("message".into()));
+        members.object(&mut self.message)
     }
 }
 
