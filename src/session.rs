@@ -16,7 +16,7 @@ use crate::errors::ErrorKind;
 use crate::known::Known;
 use crate::name::Name;
 use crate::rows::Rows;
-use crate::text::{Shared, Word};
+use crate::text::{LONGEST, Shared, Word};
 use crate::time::Time;
 
 /// What one log tells of one session.
@@ -597,6 +597,36 @@ pub struct ToolCall {
     pub args: Option<Shared>,
     /// Its result, where content is kept.
     pub result: Option<Shared>,
+}
+
+/// How many bytes the texts of rows have, but for words that rows share.
+fn text_bytes<'a>(texts: impl IntoIterator<Item = &'a Shared>, words: impl IntoIterator<Item = &'a Word>) -> usize {
+    let texts: usize = texts.into_iter().map(Shared::len).sum();
+    texts + words.into_iter().map(|it| it.len()).filter(|it| *it > LONGEST).sum::<usize>()
+}
+
+impl SessionResult {
+    /// How many bytes the texts of its rows have, about.
+    pub fn text_bytes(&self) -> usize {
+        let turns = self.turns.iter().map(|it| {
+            let words =
+                [&it.agent, &it.agent_id, &it.provider, &it.model, &it.effort, &it.stop_reason, &it.service_tier];
+            let words = words.into_iter().chain([&it.speed, &it.inference_geo]);
+            text_bytes([&it.message_id, &it.request_id].into_iter().flatten(), words.flatten())
+        });
+        let calls = self.tool_calls.iter().map(|it| {
+            let texts = [&it.message_id, &it.target, &it.args, &it.result].into_iter().flatten().chain([&it.call_id]);
+            let words = [&it.agent, &it.mcp_server].into_iter().flatten().chain([&it.tool, &it.category]);
+            text_bytes(texts, words)
+        });
+        let events = self.events.iter().map(|it| {
+            let texts = [&it.key, &it.call_id, &it.message].into_iter().flatten();
+            text_bytes(texts, [&it.agent, &it.code].into_iter().flatten())
+        });
+        let changes = self.file_changes.iter().map(|it| it.path.len());
+        let own = [&self.prompt, &self.text].into_iter().flatten().map(String::len);
+        turns.chain(calls).chain(events).chain(changes).chain(own).sum()
+    }
 }
 
 /// What was done to a file.

@@ -45,17 +45,16 @@ pub fn rows_of(sessions: &[SessionResult]) -> usize {
 }
 
 /// Facts of about so many rows, packed: if they are many by zstd, as they come, so that they never stand in memory as a whole.
-/// Also says how many bytes their texts have, unless they are many.
-pub fn encode<T: Serialize>(facts: &T, rows: usize) -> io::Result<(Vec<u8>, Option<usize>)> {
+pub fn encode<T: Serialize>(facts: &T, rows: usize) -> io::Result<Vec<u8>> {
     if rows > MANY_ROWS {
-        return Ok((encode_as_they_come(facts)?, None));
+        return encode_as_they_come(facts);
     }
     let (mut near, mut room) = ROOM.take().unwrap_or_default();
     room.clear();
     room.reserve(1024 + rows * ROW_BYTES);
     room.extend_from_slice(&PACKED);
     pack(facts, &mut near, &mut room).map_err(io::Error::other)?;
-    let packed = (room.as_slice().to_vec(), Some(near.text_bytes()));
+    let packed = room.as_slice().to_vec();
     if room.capacity() <= MOST_ROOM {
         ROOM.set(Some((near, room)));
     }
@@ -313,7 +312,7 @@ mod tests {
     fn facts_are_read_as_they_were_kept() {
         let source = source();
         let read = |bytes: &[u8]| decode::<Source>(bytes).unwrap();
-        assert_eq!(read(&encode(&source, 9).unwrap().0), source);
+        assert_eq!(read(&encode(&source, 9).unwrap()), source);
         assert_eq!(read(&encode_as_they_come(&source).unwrap()), source);
         // By LZ4, as before.
         let plain = rmp_serde::to_vec(&source).unwrap();
@@ -327,7 +326,7 @@ mod tests {
     #[test]
     fn facts_with_a_broken_byte_are_read_or_refused() {
         let whole = source();
-        let packed = encode(&whole, 9).unwrap().0;
+        let packed = encode(&whole, 9).unwrap();
         // Another log has the same responses: those of one of them are given away.
         let mut other = Source { path: "b".to_owned(), ..whole };
         other.sessions.iter_mut().for_each(|it| it.session_id += "b");
@@ -382,8 +381,8 @@ mod tests {
     fn pieces_are_all_of_it_or_none() {
         let source = source();
         let session = &source.sessions[0];
-        let packed = |number: usize| encode(session, number).unwrap().0;
-        let own = encode(&Source { sessions: Vec::new(), ..source.clone() }, 9).unwrap().0;
+        let packed = |number: usize| encode(session, number).unwrap();
+        let own = encode(&Source { sessions: Vec::new(), ..source.clone() }, 9).unwrap();
         let listed = [(packed(1).len() as u64, 0), (packed(2).len() as u64, 1), (own.len() as u64, 2_usize)];
         let kept = |listed: &[(u64, usize)]| {
             let listed = rmp_serde::to_vec(listed).unwrap();

@@ -39,7 +39,7 @@ use serde::ser::{
     SerializeTupleVariant, Serializer,
 };
 
-use crate::text::{LONGEST, Word};
+use crate::text::Word;
 
 /// First bytes: see the table.
 pub mod tag {
@@ -122,7 +122,6 @@ pub struct Near {
     texts: Box<[[u8; 256]]>,
     words: [Said; 256],
     words_known: usize,
-    text_bytes: usize,
 }
 
 /// A word that was packed: where its bytes stand, how many they are, and its number.
@@ -150,13 +149,7 @@ impl Near {
             texts,
             words: [Said { offset: 0, length: 0, number: 0 }; 256],
             words_known: 0,
-            text_bytes: 0,
         }
-    }
-
-    /// How many bytes the texts of the value have, but for words that all rows share.
-    pub const fn text_bytes(&self) -> usize {
-        self.text_bytes
     }
 }
 
@@ -246,10 +239,6 @@ impl Pack<'_> {
             return self.text(word);
         };
         let middle = bytes.get(bytes.len() / 2).unwrap_or(first);
-        // Longer words are kept by each row that says them.
-        if bytes.len() > LONGEST {
-            self.near.text_bytes += bytes.len();
-        }
         let ends = |it: Option<&[u8; 8]>| it.map_or(0, |it| u64::from_le_bytes(*it));
         let (head, tail) = (ends(bytes.first_chunk()), ends(bytes.last_chunk()));
         let sum = [u64::from(*first), u64::from(*middle), u64::from(*last), u64::from(length), head, tail];
@@ -280,7 +269,6 @@ impl Pack<'_> {
 
     fn text(&mut self, text: &str) -> Result<(), Error> {
         let bytes = text.as_bytes();
-        self.near.text_bytes += bytes.len();
         let (place, length) = (self.near.place, u8::try_from(bytes.len()));
         if let (Ok(length), Some(known_length), Some(known)) =
             (length, self.near.lengths.get_mut(place), self.near.texts.get_mut(place))

@@ -26,6 +26,9 @@ const SPOOL: &str = "spool";
 /// Raised when the same facts settle to other tables, so that the next run settles them again.
 const LEDGER: u32 = 3;
 
+/// How many times as much memory as a source takes while it is kept its packed facts take, about.
+const PACKED: usize = 5;
+
 /// Memory for sources that were read and are yet to be settled, in bytes. If they are more, all of them are read again from the
 /// disk: they are so many then that a part of them would save little time.
 const KEPT: usize = if cfg!(test) { 16 << 10 } else { 64 << 20 };
@@ -55,18 +58,35 @@ pub struct Writer {
 /// What was taken in.
 #[derive(Debug)]
 struct Taken {
-    /// Its facts, one behind another, on the disk: they may be more than the memory holds.
+    /// Its facts, one behind another, on the disk, where they are more than the memory holds.
     spool: BufWriter<File>,
     length: u64,
     /// Their places in the spool.
     sources: Sources,
-    /// All but the largest, so that they need not be read again, while there is memory for that; with what each takes of it, about.
-    kept: HashMap<String, (usize, Source)>,
-    /// What they take together, or would.
+    /// All that was taken in, but for what is too large for that, while there is memory for all of it: its facts are packed when
+    /// it is settled.
+    kept: HashMap<String, Kept>,
+    /// What they take together.
     footprint: usize,
+    /// Whether they were too many.
+    spools: bool,
+    /// Those that were kept until then and are yet to be written.
+    left: Vec<Kept>,
+    /// See [`Kept::nowhere`]: the last one that was given away.
+    nowhere: u64,
     removed: BTreeSet<String>,
     /// The first thing that went wrong.
     error: Option<Error>,
+}
+
+/// A source that is kept in memory.
+#[derive(Debug)]
+struct Kept {
+    source: Source,
+    /// What it takes of it, about.
+    footprint: usize,
+    /// The offset that its facts have until they are in the spool: no others have it.
+    nowhere: u64,
 }
 
 /// A source on its way into a part.
@@ -93,7 +113,7 @@ impl Written {
     }
 }
 
-/// What a source with so many rows takes in memory, about, without its texts, in bytes.
+/// What a source with so many rows takes in memory, about, in bytes.
 fn footprint(source: &Source, rows: usize) -> usize {
     const SOURCE: usize = 3_500;
     const SESSION: usize = 1_200;
@@ -104,7 +124,7 @@ fn footprint(source: &Source, rows: usize) -> usize {
     let of = |it: &SessionResult| {
         let names = it.prompts.len() + it.asked.len() + it.said.len() + it.subagents.len() + it.labels.len();
         let hashes = it.recording.as_ref().map_or(0, |it| it.len() * size_of::<u64>());
-        SESSION + it.file_changes.len() * CHANGE + it.totals.len() * TOTAL + names * NAME + hashes
+        SESSION + it.file_changes.len() * CHANGE + it.totals.len() * TOTAL + names * NAME + hashes + it.text_bytes()
     };
     SOURCE + rows * ROW + source.sessions.iter().map(of).sum::<usize>()
 }
@@ -135,6 +155,9 @@ impl Writer {
             sources: Sources::new(),
             kept: HashMap::new(),
             footprint: 0,
+            spools: false,
+            left: Vec::new(),
+            nowhere: u64::MAX,
             removed: BTreeSet::new(),
             error: None,
         };
@@ -242,7 +265,7 @@ impl Writer {
         let keep = |session: &SessionResult| {
             let sessions = std::slice::from_ref(session);
             let encoded = facts::encode(session, facts::rows_of(sessions));
-            let (bytes, _) = encoded.map_err(Error::file(self.next.join(SPOOL)))?;
+            let bytes = encoded.map_err(Error::file(self.next.join(SPOOL)))?;
             let links = ledger::links_of(sessions, None);
             let (session_id, length) = (session.session_id.clone(), bytes.len() as u64);
             let offset = self.append(&mut self.taken(), &bytes)?;
@@ -259,13 +282,12 @@ impl Writer {
         Ok(offset)
     }
 
+    /// Keeps a source until it is settled.
     fn spool(&self, mut source: Source) -> Result<(), Error> {
         if facts::rows_of(&source.sessions) > facts::MANY_ROWS && source.sessions.len() > 1 {
             source.aside.extend(self.keep(&std::mem::take(&mut source.sessions))?);
         }
         let rows = facts::rows_of(&source.sessions);
-        let (bytes, texts) = facts::encode(&source, rows).map_err(Error::file(self.next.join(SPOOL)))?;
-        let footprint = texts.map(|it| (footprint(&source, rows) + it).max(2 * bytes.len()));
         let aside = std::mem::take(&mut source.aside);
         let mut links = ledger::links(&source);
         let mut groups = Vec::new();
@@ -274,6 +296,7 @@ impl Writer {
             groups = ledger::groups(all());
             links = ledger::distinct(all().flatten().copied().collect());
         }
+        let footprint = footprint(&source, rows);
         let mut known = Box::new(Known {
             stamp: Stamp::of(&source),
             has_sessions: !source.sessions.is_empty() || !aside.is_empty(),
@@ -282,33 +305,53 @@ impl Writer {
             status: source.status,
             part: 0,
             offset: 0,
-            length: bytes.len() as u64,
+            length: (footprint / PACKED) as u64,
             pieces: Vec::new(),
             links,
         });
+        let path = source.path.clone();
         let mut taken = self.taken();
-        known.offset = self.append(&mut taken, &bytes)?;
-        if let Some((footprint, _)) = taken.kept.remove(&source.path) {
-            taken.footprint -= footprint;
+        if let Some(kept) = taken.kept.remove(&path) {
+            taken.footprint -= kept.footprint;
         }
+        let nowhere = taken.nowhere - 1;
+        (taken.nowhere, known.offset) = (nowhere, nowhere);
+        taken.sources.insert(path.clone(), known);
+        if rows <= facts::MANY_ROWS && aside.is_empty() {
+            if !taken.spools && footprint <= KEPT.saturating_sub(taken.footprint) {
+                taken.footprint += footprint;
+                taken.kept.insert(path, Kept { source, footprint, nowhere });
+                return Ok(());
+            }
+            taken.spools = true;
+            let kept = std::mem::take(&mut taken.kept);
+            taken.left.extend(kept.into_values());
+        }
+        drop(taken);
+        self.write(&source, nowhere, &aside, &groups)?;
+        drop(source);
+        // Each thread that comes by takes one of them, and then the next.
+        loop {
+            let Some(kept) = self.taken().left.pop() else { return Ok(()) };
+            self.write(&kept.source, kept.nowhere, &[], &[])?;
+        }
+    }
+
+    /// Writes the facts of a source to the spool, in place of an offset that stands for none, unless other facts have come in their
+    /// place.
+    fn write(&self, source: &Source, nowhere: u64, aside: &[Aside], groups: &[usize]) -> Result<(), Error> {
+        let encoded = facts::encode(source, facts::rows_of(&source.sessions));
+        let bytes = encoded.map_err(Error::file(self.next.join(SPOOL)))?;
+        let mut taken = self.taken();
+        let offset = self.append(&mut taken, &bytes)?;
+        let Some(known) = taken.sources.get_mut(&source.path).filter(|it| it.offset == nowhere) else { return Ok(()) };
+        (known.offset, known.length) = (offset, bytes.len() as u64);
         if !aside.is_empty() {
             let places = aside.iter().map(|it| (it.offset, it.length)).chain([(known.offset, known.length)]);
             // The source itself comes last.
-            let pieces = places.zip(groups).map(|((offset, length), group)| Piece { offset, length, group });
+            let pieces = places.zip(groups).map(|((offset, length), group)| Piece { offset, length, group: *group });
             known.pieces = pieces.collect();
             known.length = known.pieces.iter().map(|it| it.length).sum();
-            taken.sources.insert(source.path, known);
-            return Ok(());
-        }
-        taken.sources.insert(source.path.clone(), known);
-        let Some(footprint) = footprint else { return Ok(()) };
-        taken.footprint = taken.footprint.saturating_add(footprint);
-        if taken.footprint <= KEPT {
-            taken.kept.insert(source.path.clone(), (footprint, source));
-        } else {
-            let kept = std::mem::take(&mut taken.kept);
-            drop(taken);
-            drop(kept);
         }
         Ok(())
     }
@@ -460,7 +503,13 @@ impl Writer {
             let mut old = if item.is_new { None } else { Some(self.state.open(&item.known)?) };
             let (path, file) = old.as_mut().map_or((&spool, &mut spooled), |(path, file)| (&*path, file));
             let Known { offset, length, .. } = *item.known;
-            let mut read = || -> io::Result<()> {
+            let kept = self.taken().kept.remove(&item.path);
+            let read = || -> io::Result<()> {
+                if let Some(Kept { source, .. }) = kept {
+                    facts.add(&facts::encode(&source, facts::rows_of(&source.sessions))?).map_err(at(&self.next))?;
+                    sources.push(source);
+                    return Ok(());
+                }
                 let pieces = match &item.known.pieces {
                     pieces if !pieces.is_empty() => Some(Pieces::new(pieces.clone())),
                     _ if item.is_new => None,
@@ -469,8 +518,7 @@ impl Writer {
                 let Some(pieces) = pieces else {
                     let bytes = facts::read_at(file, offset, length)?;
                     facts.add(&bytes).map_err(at(&self.next))?;
-                    let kept = self.taken().kept.remove(&item.path);
-                    sources.push(kept.map_or_else(|| facts::decode(&bytes), |it| Ok(it.1))?);
+                    sources.push(facts::decode(&bytes)?);
                     return Ok(());
                 };
                 facts.add_pieces(file, &pieces)?;
