@@ -599,33 +599,26 @@ pub struct ToolCall {
     pub result: Option<Shared>,
 }
 
-/// How many bytes the texts of rows have, but for words that rows share.
-fn text_bytes<'a>(texts: impl IntoIterator<Item = &'a Shared>, words: impl IntoIterator<Item = &'a Word>) -> usize {
-    let texts: usize = texts.into_iter().map(Shared::len).sum();
-    texts + words.into_iter().map(|it| it.len()).filter(|it| *it > LONGEST).sum::<usize>()
-}
-
 impl SessionResult {
-    /// How many bytes the texts of its rows have, about.
+    /// How many bytes the texts of its rows have, about, but for words that rows share.
     pub fn text_bytes(&self) -> usize {
-        let turns = self.turns.iter().map(|it| {
-            let words =
-                [&it.agent, &it.agent_id, &it.provider, &it.model, &it.effort, &it.stop_reason, &it.service_tier];
-            let words = words.into_iter().chain([&it.speed, &it.inference_geo]);
-            text_bytes([&it.message_id, &it.request_id].into_iter().flatten(), words.flatten())
-        });
-        let calls = self.tool_calls.iter().map(|it| {
-            let texts = [&it.message_id, &it.target, &it.args, &it.result].into_iter().flatten().chain([&it.call_id]);
-            let words = [&it.agent, &it.mcp_server].into_iter().flatten().chain([&it.tool, &it.category]);
-            text_bytes(texts, words)
-        });
-        let events = self.events.iter().map(|it| {
-            let texts = [&it.key, &it.call_id, &it.message].into_iter().flatten();
-            text_bytes(texts, [&it.agent, &it.code].into_iter().flatten())
-        });
-        let changes = self.file_changes.iter().map(|it| it.path.len());
-        let own = [&self.prompt, &self.text].into_iter().flatten().map(String::len);
-        turns.chain(calls).chain(events).chain(changes).chain(own).sum()
+        let text = |it: &Option<Shared>| it.as_ref().map_or(0, Shared::len);
+        let own = |it: &Word| if it.len() > LONGEST { it.len() } else { 0 };
+        let word = |it: &Option<Word>| it.as_ref().map_or(0, own);
+        let mut bytes: usize = [&self.prompt, &self.text].into_iter().flatten().map(String::len).sum();
+        for it in &self.turns {
+            bytes += text(&it.message_id) + text(&it.request_id);
+            bytes += word(&it.agent) + word(&it.agent_id) + word(&it.provider) + word(&it.model) + word(&it.effort);
+            bytes += word(&it.stop_reason) + word(&it.service_tier) + word(&it.speed) + word(&it.inference_geo);
+        }
+        for it in &self.tool_calls {
+            bytes += it.call_id.len() + text(&it.message_id) + text(&it.target) + text(&it.args) + text(&it.result);
+            bytes += own(&it.tool) + own(&it.category) + word(&it.agent) + word(&it.mcp_server);
+        }
+        for it in &self.events {
+            bytes += text(&it.key) + text(&it.call_id) + text(&it.message) + word(&it.agent) + word(&it.code);
+        }
+        bytes + self.file_changes.iter().map(|it| it.path.len()).sum::<usize>()
     }
 }
 

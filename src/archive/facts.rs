@@ -14,7 +14,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::pack::{Near, pack};
+use super::pack::Packer;
 use super::parts::{Checksum, Hashed, Round};
 use super::unpack::unpack;
 use crate::session::SessionResult;
@@ -44,29 +44,26 @@ pub fn rows_of(sessions: &[SessionResult]) -> usize {
     sessions.iter().map(|it| it.turns.len() + it.tool_calls.len() + it.events.len()).sum()
 }
 
-/// Facts of about so many rows, packed: if they are many by zstd, as they come, so that they never stand in memory as a whole.
-pub fn encode<T: Serialize>(facts: &T, rows: usize) -> io::Result<Vec<u8>> {
+/// What `take` makes of facts of about so many rows, packed: if they are many by zstd, as they come, so that they never stand in
+/// memory as a whole.
+pub fn encode<T: Serialize, R>(facts: &T, rows: usize, take: impl FnOnce(&[u8]) -> R) -> io::Result<R> {
     if rows > MANY_ROWS {
-        return encode_as_they_come(facts);
+        return Ok(take(&encode_as_they_come(facts)?));
     }
-    let (mut near, mut room) = ROOM.take().unwrap_or_default();
-    room.clear();
-    room.reserve(1024 + rows * ROW_BYTES);
-    room.extend_from_slice(&PACKED);
-    pack(facts, &mut near, &mut room).map_err(io::Error::other)?;
-    let packed = room.as_slice().to_vec();
-    if room.capacity() <= MOST_ROOM {
-        ROOM.set(Some((near, room)));
+    let mut packer = PACKER.take().unwrap_or_default();
+    let taken = packer.pack(&PACKED, facts, 1024 + rows * ROW_BYTES).map(take);
+    if packer.capacity() <= MOST_ROOM {
+        PACKER.set(Some(packer));
     }
-    Ok(packed)
+    taken.map_err(io::Error::other)
 }
 
 thread_local! {
-    /// What the last facts of the thread were written into: fresh memory costs as much as the writing.
-    static ROOM: Cell<Option<(Box<Near>, Vec<u8>)>> = const { Cell::new(None) };
+    /// What packed the last facts of the thread: fresh memory costs as much as the packing.
+    static PACKER: Cell<Option<Box<Packer>>> = const { Cell::new(None) };
 }
 
-/// Of larger facts the room is not kept.
+/// If there is more room in it, it is not kept.
 const MOST_ROOM: usize = 1 << 20;
 
 fn encode_as_they_come<T: Serialize>(facts: &T) -> io::Result<Vec<u8>> {
@@ -312,7 +309,7 @@ mod tests {
     fn facts_are_read_as_they_were_kept() {
         let source = source();
         let read = |bytes: &[u8]| decode::<Source>(bytes).unwrap();
-        assert_eq!(read(&encode(&source, 9).unwrap()), source);
+        assert_eq!(read(&encode(&source, 9, <[u8]>::to_vec).unwrap()), source);
         assert_eq!(read(&encode_as_they_come(&source).unwrap()), source);
         // By LZ4, as before.
         let plain = rmp_serde::to_vec(&source).unwrap();
@@ -326,7 +323,7 @@ mod tests {
     #[test]
     fn facts_with_a_broken_byte_are_read_or_refused() {
         let whole = source();
-        let packed = encode(&whole, 9).unwrap();
+        let packed = encode(&whole, 9, <[u8]>::to_vec).unwrap();
         // Another log has the same responses: those of one of them are given away.
         let mut other = Source { path: "b".to_owned(), ..whole };
         other.sessions.iter_mut().for_each(|it| it.session_id += "b");
@@ -362,9 +359,7 @@ mod tests {
             (Identity::Global(Name::new(long)), Earlier::Global(long)),
             (Identity::Thread("t".into(), "a b".into()), Earlier::Thread("t", "a b")),
         ] {
-            let mut bytes = Vec::new();
-            pack(&identity, &mut Near::default(), &mut bytes).unwrap();
-            assert_eq!(unpack::<Identity>(&bytes).unwrap(), identity);
+            assert_eq!(unpack::<Identity>(Packer::default().pack(&[], &identity, 0).unwrap()).unwrap(), identity);
             let bytes = rmp_serde::to_vec(&identity).unwrap();
             for bytes in [bytes, rmp_serde::to_vec(&earlier).unwrap(), rmp_serde::to_vec_named(&earlier).unwrap()] {
                 assert_eq!(rmp_serde::from_slice::<Identity>(&bytes).unwrap(), identity);
@@ -381,8 +376,8 @@ mod tests {
     fn pieces_are_all_of_it_or_none() {
         let source = source();
         let session = &source.sessions[0];
-        let packed = |number: usize| encode(session, number).unwrap();
-        let own = encode(&Source { sessions: Vec::new(), ..source.clone() }, 9).unwrap();
+        let packed = |number: usize| encode(session, number, <[u8]>::to_vec).unwrap();
+        let own = encode(&Source { sessions: Vec::new(), ..source.clone() }, 9, <[u8]>::to_vec).unwrap();
         let listed = [(packed(1).len() as u64, 0), (packed(2).len() as u64, 1), (own.len() as u64, 2_usize)];
         let kept = |listed: &[(u64, usize)]| {
             let listed = rmp_serde::to_vec(listed).unwrap();

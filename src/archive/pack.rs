@@ -86,17 +86,17 @@ pub const PLACES: usize = 256;
 /// Why a value was not packed, or not unpacked.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Error(String);
+pub struct Error(Box<str>);
 
 impl serde::ser::Error for Error {
     fn custom<T: Display>(message: T) -> Self {
-        Self(message.to_string())
+        Self(message.to_string().into())
     }
 }
 
 impl serde::de::Error for Error {
     fn custom<T: Display>(message: T) -> Self {
-        Self(message.to_string())
+        Self(message.to_string().into())
     }
 }
 
@@ -110,9 +110,36 @@ const fn places(of: usize) -> (usize, usize) {
     if of < 32 { (of * 32, PLACES - 1) } else { (0, 0) }
 }
 
-/// What was packed lately, for as long as one value is packed. It is large, and can be used again.
+/// Packs values, one after another. It is large, and so is what it packs into: both can be used again.
+#[derive(Debug, Default)]
+pub struct Packer(Pack);
+
+impl Packer {
+    /// A value behind these bytes. There is room for about so many.
+    ///
+    /// # Errors
+    /// Where a value has 4 GiB or as many members, or does not say how many it has.
+    pub fn pack<T: Serialize + ?Sized>(&mut self, before: &[u8], value: &T, length: usize) -> Result<&[u8], Error> {
+        let Self(pack) = self;
+        let mut out = std::mem::take(&mut pack.out);
+        out.clear();
+        out.reserve(length);
+        out.extend_from_slice(before);
+        *pack = Pack::new(out, std::mem::take(&mut pack.texts));
+        value.serialize(&mut *pack)?;
+        Ok(&pack.out)
+    }
+
+    /// How many bytes there is room for.
+    pub const fn capacity(&self) -> usize {
+        self.0.out.capacity()
+    }
+}
+
+/// What was packed, and what of it may be said again.
 #[derive(Debug)]
-pub struct Near {
+struct Pack {
+    out: Vec<u8>,
     /// The end of what is packed, if that is a value of nothing.
     nothing_until: usize,
     large: u64,
@@ -132,15 +159,16 @@ struct Said {
     number: u16,
 }
 
-impl Default for Near {
+impl Default for Pack {
     fn default() -> Self {
-        Self::new(vec![[0; 256]; PLACES].into())
+        Self::new(Vec::new(), vec![[0; 256]; PLACES].into())
     }
 }
 
-impl Near {
-    const fn new(texts: Box<[[u8; 256]]>) -> Self {
+impl Pack {
+    const fn new(out: Vec<u8>, texts: Box<[[u8; 256]]>) -> Self {
         Self {
+            out,
             nothing_until: usize::MAX,
             large: 0,
             place: 0,
@@ -151,23 +179,7 @@ impl Near {
             words_known: 0,
         }
     }
-}
 
-/// Adds a value to the bytes.
-///
-/// # Errors
-/// Where a value has 4 GiB or as many members, or does not say how many it has.
-pub fn pack<T: Serialize + ?Sized>(value: &T, near: &mut Near, out: &mut Vec<u8>) -> Result<(), Error> {
-    *near = Near::new(std::mem::take(&mut near.texts));
-    value.serialize(&mut Pack { out, near })
-}
-
-struct Pack<'a> {
-    out: &'a mut Vec<u8>,
-    near: &'a mut Near,
-}
-
-impl Pack<'_> {
     #[inline]
     fn byte(&mut self, byte: u8) {
         self.out.push(byte);
@@ -194,7 +206,7 @@ impl Pack<'_> {
         match (u8::try_from(length), u32::try_from(length)) {
             (Ok(it), _) => self.tagged(one, [it]),
             (_, Ok(it)) => self.tagged(four, it.to_be_bytes()),
-            _ => return Err(Error(format!("{length} are too many"))),
+            _ => return Err(Error(format!("{length} are too many").into())),
         }
         Ok(())
     }
@@ -209,20 +221,20 @@ impl Pack<'_> {
     }
 
     fn nothing(&mut self) {
-        if self.near.nothing_until == self.out.len()
+        if self.nothing_until == self.out.len()
             && let Some(run) = self.out.last_mut().filter(|it| **it < tag::NOTHING + 15)
         {
             *run += 1;
             return;
         }
         self.byte(tag::NOTHING);
-        self.near.nothing_until = self.out.len();
+        self.nothing_until = self.out.len();
     }
 
     /// A number that needs eight bytes, as times do: most are some seconds behind the one before.
     fn large(&mut self, number: u64) {
-        let after = number.wrapping_sub(self.near.large).cast_signed();
-        self.near.large = number;
+        let after = number.wrapping_sub(self.large).cast_signed();
+        self.large = number;
         let signed = |it: i64| (it << 1 ^ it >> 63).cast_unsigned();
         if after % 1000 == 0 {
             self.varint(tag::THOUSANDS_AFTER, signed(after / 1000));
@@ -238,14 +250,15 @@ impl Pack<'_> {
         let (Ok(length), Some(first), Some(last)) = (u8::try_from(bytes.len()), bytes.first(), bytes.last()) else {
             return self.text(word);
         };
-        let middle = bytes.get(bytes.len() / 2).unwrap_or(first);
-        let ends = |it: Option<&[u8; 8]>| it.map_or(0, |it| u64::from_le_bytes(*it));
-        let (head, tail) = (ends(bytes.first_chunk()), ends(bytes.last_chunk()));
-        let sum = [u64::from(*first), u64::from(*middle), u64::from(*last), u64::from(length), head, tail];
-        let hash =
-            sum.into_iter().fold(0, |sum: u64, it| (sum ^ it).wrapping_mul(0x9E37_79B1_85EB_CA87).rotate_left(23));
+        let key = if let (Some(head), Some(tail)) = (bytes.first_chunk(), bytes.last_chunk()) {
+            u64::from_le_bytes(*head) ^ u64::from_le_bytes(*tail).rotate_left(29)
+        } else {
+            let middle = bytes.get(bytes.len() / 2).unwrap_or(first);
+            u64::from_le_bytes([*first, *middle, *last, 0, 0, 0, 0, 0])
+        };
+        let hash = (key ^ u64::from(length) << 40).wrapping_mul(0x9E37_79B1_85EB_CA87);
         let place = usize::from(hash.to_le_bytes()[7]);
-        let Some(known) = self.near.words.get_mut(place) else { return Err(Error("a word in no place".to_owned())) };
+        let Some(known) = self.words.get_mut(place) else { return Err(Error("a word in no place".into())) };
         let start = known.offset as usize;
         if known.length == length && self.out.get(start..start + bytes.len()).is_some_and(|it| it == bytes) {
             let number = known.number;
@@ -256,11 +269,11 @@ impl Pack<'_> {
             }
             return Ok(());
         }
-        if let Ok(number) = u16::try_from(self.near.words_known) {
+        if let Ok(number) = u16::try_from(self.words_known) {
             if let Ok(offset) = u32::try_from(self.out.len() + 2) {
                 *known = Said { offset, length, number };
             }
-            self.near.words_known += 1;
+            self.words_known += 1;
         }
         self.tagged(tag::NEW_WORD, [length]);
         self.out.extend_from_slice(bytes);
@@ -269,9 +282,9 @@ impl Pack<'_> {
 
     fn text(&mut self, text: &str) -> Result<(), Error> {
         let bytes = text.as_bytes();
-        let (place, length) = (self.near.place, u8::try_from(bytes.len()));
+        let (place, length) = (self.place, u8::try_from(bytes.len()));
         if let (Ok(length), Some(known_length), Some(known)) =
-            (length, self.near.lengths.get_mut(place), self.near.texts.get_mut(place))
+            (length, self.lengths.get_mut(place), self.texts.get_mut(place))
         {
             let shared = shared(bytes, known.get(..usize::from(*known_length)).unwrap_or_default());
             let rest = bytes.get(shared..).unwrap_or_default();
@@ -321,16 +334,16 @@ fn shared(a: &[u8], b: &[u8]) -> usize {
 }
 
 /// Members of a list, a map or a structure.
-struct Members<'a, 'b> {
-    pack: &'a mut Pack<'b>,
+struct Members<'a> {
+    pack: &'a mut Pack,
     of: usize,
     index: usize,
     places: (usize, usize),
 }
 
-impl<'a, 'b> Members<'a, 'b> {
+impl<'a> Members<'a> {
     #[inline]
-    fn of_list(pack: &'a mut Pack<'b>, count: usize) -> Result<Self, Error> {
+    fn of_list(pack: &'a mut Pack, count: usize) -> Result<Self, Error> {
         pack.list(count)?;
         Ok(Self { pack, of: count, index: 0, places: places(count) })
     }
@@ -338,7 +351,7 @@ impl<'a, 'b> Members<'a, 'b> {
     #[inline]
     fn add<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
         let (first, most) = self.places;
-        self.pack.near.place = (first + self.index) & most;
+        self.pack.place = (first + self.index) & most;
         self.index += 1;
         value.serialize(&mut *self.pack)
     }
@@ -346,28 +359,24 @@ impl<'a, 'b> Members<'a, 'b> {
     /// Ends members of which each consists of so many values.
     #[inline]
     fn finish(&self, values: usize) -> Result<(), Error> {
-        if self.index == self.of * values {
-            Ok(())
-        } else {
-            Err(Error("members are more or less than said".to_owned()))
-        }
+        if self.index == self.of * values { Ok(()) } else { Err(Error("members are more or less than said".into())) }
     }
 }
 
 fn counted(length: Option<usize>) -> Result<usize, Error> {
-    length.ok_or_else(|| Error("members that are not counted".to_owned()))
+    length.ok_or_else(|| Error("members that are not counted".into()))
 }
 
-impl<'a, 'b> Serializer for &'a mut Pack<'b> {
+impl<'a> Serializer for &'a mut Pack {
     type Ok = ();
     type Error = Error;
-    type SerializeSeq = Members<'a, 'b>;
-    type SerializeTuple = Members<'a, 'b>;
-    type SerializeTupleStruct = Members<'a, 'b>;
-    type SerializeTupleVariant = Members<'a, 'b>;
-    type SerializeMap = Members<'a, 'b>;
-    type SerializeStruct = Members<'a, 'b>;
-    type SerializeStructVariant = Members<'a, 'b>;
+    type SerializeSeq = Members<'a>;
+    type SerializeTuple = Members<'a>;
+    type SerializeTupleStruct = Members<'a>;
+    type SerializeTupleVariant = Members<'a>;
+    type SerializeMap = Members<'a>;
+    type SerializeStruct = Members<'a>;
+    type SerializeStructVariant = Members<'a>;
 
     fn is_human_readable(&self) -> bool {
         false
@@ -453,7 +462,7 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
 
     #[inline]
     fn serialize_str(self, it: &str) -> Result<(), Error> {
-        if self.near.is_word { self.word(it) } else { self.text(it) }
+        if self.is_word { self.word(it) } else { self.text(it) }
     }
 
     #[inline]
@@ -490,9 +499,9 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
 
     #[inline]
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, it: &T) -> Result<(), Error> {
-        self.near.is_word = name == Word::NAME;
+        self.is_word = name == Word::NAME;
         let packed = it.serialize(&mut *self);
-        self.near.is_word = false;
+        self.is_word = false;
         packed
     }
 
@@ -554,7 +563,7 @@ impl<'a, 'b> Serializer for &'a mut Pack<'b> {
 
 macro_rules! members {
     ($($kind:ident: $add:ident($($name:ident)?);)*) => {
-        $(impl $kind for Members<'_, '_> {
+        $(impl $kind for Members<'_> {
             type Ok = ();
             type Error = Error;
 
@@ -580,7 +589,7 @@ members! {
     SerializeStructVariant: serialize_field(_name);
 }
 
-impl SerializeMap for Members<'_, '_> {
+impl SerializeMap for Members<'_> {
     type Ok = ();
     type Error = Error;
 

@@ -394,22 +394,20 @@ mod tests {
     use serde::de::IgnoredAny;
 
     use super::*;
-    use crate::archive::pack::{Near, pack};
+    use crate::archive::pack::Packer;
     use crate::text::Word;
 
-    fn packed<T: Serialize>(value: &T, near: &mut Near) -> Vec<u8> {
-        let mut out = b"before".to_vec();
-        pack(value, near, &mut out).unwrap();
-        out.split_off(6)
+    fn packed<T: Serialize>(value: &T, packer: &mut Packer) -> Vec<u8> {
+        packer.pack(b"before", value, 0).unwrap().to_vec().split_off(6)
     }
 
     /// Packed, and read again; gives how many bytes it took.
     #[track_caller]
     fn same<T: Serialize + for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug>(value: &T) -> usize {
         // What was packed before has no part in it.
-        let mut near = Near::default();
-        let bytes = packed(value, &mut near);
-        assert_eq!(packed(value, &mut near), bytes);
+        let mut packer = Packer::default();
+        let bytes = packed(value, &mut packer);
+        assert_eq!(packed(value, &mut packer), bytes);
         assert_eq!(unpack::<T>(&bytes).unwrap(), *value);
         unpack::<IgnoredAny>(&bytes).unwrap();
         // All of it is needed, and no more.

@@ -6,6 +6,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use serde::Serialize;
+
 use super::facts::{self, FACTS, Facts, PART, Piece, Pieces};
 use super::parts::{self, New, Part, Round, Sums};
 use super::{
@@ -264,22 +266,22 @@ impl Writer {
     fn keep(&self, sessions: &[SessionResult]) -> Result<Vec<Aside>, Error> {
         let keep = |session: &SessionResult| {
             let sessions = std::slice::from_ref(session);
-            let encoded = facts::encode(session, facts::rows_of(sessions));
-            let bytes = encoded.map_err(Error::file(self.next.join(SPOOL)))?;
-            let links = ledger::links_of(sessions, None);
-            let (session_id, length) = (session.session_id.clone(), bytes.len() as u64);
-            let offset = self.append(&mut self.taken(), &bytes)?;
+            let (offset, length) = self.append(session, facts::rows_of(sessions))?;
+            let (session_id, links) = (session.session_id.clone(), ledger::links_of(sessions, None));
             Ok(Aside { offset, length, session_id, links })
         };
         sessions.iter().map(keep).collect()
     }
 
-    /// Writes to the spool, and says where.
-    fn append(&self, taken: &mut Taken, bytes: &[u8]) -> Result<u64, Error> {
-        taken.spool.write_all(bytes).map_err(Error::file(self.next.join(SPOOL)))?;
-        let offset = taken.length;
-        taken.length += bytes.len() as u64;
-        Ok(offset)
+    /// Writes facts of about so many rows to the spool, and says where they begin and how long they are.
+    fn append<T: Serialize>(&self, facts: &T, rows: usize) -> Result<(u64, u64), Error> {
+        let append = |bytes: &[u8]| {
+            let mut taken = self.taken();
+            let (offset, length) = (taken.length, bytes.len() as u64);
+            taken.length += length;
+            taken.spool.write_all(bytes).map(|()| (offset, length))
+        };
+        facts::encode(facts, rows, append).flatten().map_err(Error::file(self.next.join(SPOOL)))
     }
 
     /// Keeps a source until it is settled.
@@ -340,12 +342,10 @@ impl Writer {
     /// Writes the facts of a source to the spool, in place of an offset that stands for none, unless other facts have come in their
     /// place.
     fn write(&self, source: &Source, nowhere: u64, aside: &[Aside], groups: &[usize]) -> Result<(), Error> {
-        let encoded = facts::encode(source, facts::rows_of(&source.sessions));
-        let bytes = encoded.map_err(Error::file(self.next.join(SPOOL)))?;
+        let (offset, length) = self.append(source, facts::rows_of(&source.sessions))?;
         let mut taken = self.taken();
-        let offset = self.append(&mut taken, &bytes)?;
         let Some(known) = taken.sources.get_mut(&source.path).filter(|it| it.offset == nowhere) else { return Ok(()) };
-        (known.offset, known.length) = (offset, bytes.len() as u64);
+        (known.offset, known.length) = (offset, length);
         if !aside.is_empty() {
             let places = aside.iter().map(|it| (it.offset, it.length)).chain([(known.offset, known.length)]);
             // The source itself comes last.
@@ -506,7 +506,8 @@ impl Writer {
             let kept = self.taken().kept.remove(&item.path);
             let read = || -> io::Result<()> {
                 if let Some(Kept { source, .. }) = kept {
-                    facts.add(&facts::encode(&source, facts::rows_of(&source.sessions))?).map_err(at(&self.next))?;
+                    let added = facts::encode(&source, facts::rows_of(&source.sessions), |it| facts.add(it)).flatten();
+                    added.map_err(at(&self.next))?;
                     sources.push(source);
                     return Ok(());
                 }
