@@ -84,6 +84,13 @@ pub fn distinct(mut links: Vec<u64>) -> Box<[u64]> {
 /// Which of the files belong together: the number of each one's group, which is that of its first member. `links` are
 /// those of each file.
 pub fn groups<'a>(links: impl Iterator<Item = &'a [u64]> + Clone) -> Vec<usize> {
+    /// More are sorted, by all threads: a map of them would not stay near the processor.
+    const FEW: usize = 1 << 17;
+    groups_by_map_of(links, FEW)
+}
+
+/// [`groups`] by a map of links if they are no more than that.
+fn groups_by_map_of<'a>(links: impl Iterator<Item = &'a [u64]> + Clone, most: usize) -> Vec<usize> {
     fn root(parents: &mut Rows<usize>, mut at: usize) -> usize {
         while parents[at] != at {
             parents[at] = parents[parents[at]];
@@ -91,17 +98,30 @@ pub fn groups<'a>(links: impl Iterator<Item = &'a [u64]> + Clone) -> Vec<usize> 
         }
         at
     }
-    let mut parents: Rows<usize> = Rows::default();
-    let mut members: Vec<(u64, usize)> = Vec::with_capacity(links.clone().map(<[u64]>::len).sum());
-    for (index, links) in links.enumerate() {
-        parents.push(index);
-        members.extend(links.iter().map(|it| (*it, index)));
+    fn join(parents: &mut Rows<usize>, a: usize, b: usize) {
+        let (a, b) = (root(parents, a), root(parents, b));
+        parents[a.max(b)] = a.min(b);
     }
-    members.par_sort_unstable();
-    for ((link, index), (next, other)) in members.iter().zip(members.iter().skip(1)) {
-        if link == next {
-            let (a, b) = (root(&mut parents, *index), root(&mut parents, *other));
-            parents[a.max(b)] = a.min(b);
+    let count = links.clone().map(<[u64]>::len).sum();
+    let mut parents: Rows<usize> = Rows::default();
+    links.clone().enumerate().for_each(|(index, _)| parents.push(index));
+    let members = links.enumerate().flat_map(|(index, links)| links.iter().map(move |it| (*it, index)));
+    if count <= most {
+        let mut first: HashMap<u64, usize> = HashMap::default();
+        for (link, index) in members {
+            let other = *first.entry(link).or_insert(index);
+            if other != index {
+                join(&mut parents, other, index);
+            }
+        }
+    } else {
+        let mut sorted: Vec<(u64, usize)> = Vec::with_capacity(count);
+        sorted.extend(members);
+        sorted.par_sort_unstable();
+        for ((link, index), (next, other)) in sorted.iter().zip(sorted.iter().skip(1)) {
+            if link == next {
+                join(&mut parents, *index, *other);
+            }
         }
     }
     (0..parents.len()).map(|it| root(&mut parents, it)).collect()
@@ -1533,4 +1553,38 @@ fn canonical(model: &str) -> String {
     let revision = |it: &str| it.strip_prefix('v').is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit()));
     let bare = name.rsplit_once('-').filter(|(name, last)| name.starts_with("claude") && revision(last));
     bare.map_or(name, |(name, _)| name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether by a map or sorted: the first file that can be reached by links.
+    #[test]
+    fn what_links_connect_is_one_group() {
+        let mut state = 1_u64;
+        let mut number = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for round in 0..300 {
+            let (count, names) = (number(40), 1 + number(120));
+            let files: Vec<Vec<u64>> = (0..count)
+                .map(|_| (0..number(5)).map(|_| number(names)).collect::<BTreeSet<_>>())
+                .map(|it| it.into_iter().collect())
+                .collect();
+            let links = || files.iter().map(Vec::as_slice);
+            let mut expected: Vec<usize> = (0..files.len()).collect();
+            for _ in 0..files.len() {
+                for (a, b) in (0..files.len()).flat_map(|a| (0..a).map(move |b| (a, b))) {
+                    if files[a].iter().any(|it| files[b].contains(it)) {
+                        let first = expected[a].min(expected[b]);
+                        (expected[a], expected[b]) = (first, first);
+                    }
+                }
+            }
+            assert_eq!(groups_by_map_of(links(), usize::MAX), expected, "{round}");
+            assert_eq!(groups_by_map_of(links(), 0), expected, "{round}");
+        }
+    }
 }

@@ -141,9 +141,9 @@ fn map_from() -> u64 {
     (BUFFERS / rayon::current_num_threads() as u64).clamp(1 << 17, MAP_FROM)
 }
 
-/// Gives back what threads keep for the next file. To be called when there is none.
+/// Gives back what threads keep for the next file, while others go on. To be called when there is none.
 pub fn drop_buffers() {
-    rayon::broadcast(|_| drop(BUFFER.take()));
+    rayon::spawn_broadcast(|_| drop(BUFFER.take()));
 }
 
 /// Memory for so many bytes.
