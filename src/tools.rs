@@ -537,13 +537,9 @@ pub fn lines(text: &str) -> impl Iterator<Item = &str> {
 
 /// Lines that a diff adds and removes. Its headers (`+++`, `---`) are not among them.
 pub fn diff_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> (i64, i64) {
-    diff_lines_as_bytes(lines.into_iter().map(str::as_bytes))
-}
-
-fn diff_lines_as_bytes<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (i64, i64) {
     let (mut added, mut removed) = (0, 0);
     for line in lines {
-        match line {
+        match line.as_bytes() {
             [b'+', b'+', b'+', b' ', ..] | [b'-', b'-', b'-', b' ', ..] => {}
             [b'+', ..] => added += 1,
             [b'-', ..] => removed += 1,
@@ -555,18 +551,25 @@ fn diff_lines_as_bytes<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (i64, i64) 
 
 /// [`diff_lines`] of a string in a log, whose escapes are not undone for that.
 pub fn diff_lines_in(diff: &LateText<'_>) -> (i64, i64) {
-    let mut is_plain = true;
-    let Some(escaped) = escaped_lines(diff.escaped()) else { return diff_lines(lines(diff.as_str())) };
-    let escaped = escaped.inspect(|line| {
+    let text = diff.escaped();
+    let (mut added, mut removed) = (0, 0);
+    let is_plain = each_line(text, |line| match line {
+        [b'+', b'+', b'+', b' ', ..] | [b'-', b'-', b'-', b' ', ..] => true,
         // What decides may stand there by its number. Nobody writes it so.
-        let decides = match line {
-            [b'+' | b'-', rest @ ..] => rest.get(..4).unwrap_or(rest).windows(2).any(|it| it == b"\\u"),
-            line => line.starts_with(b"\\u"),
-        };
-        is_plain &= !decides;
+        [b'\\', b'u', ..] | [b'+' | b'-', b'\\', b'u', ..] => false,
+        [b'+', b'+', b'\\', b'u', ..] | [b'-', b'-', b'\\', b'u', ..] => false,
+        [b'+', b'+', b'+', b'\\', b'u', ..] | [b'-', b'-', b'-', b'\\', b'u', ..] => false,
+        [b'+', ..] => {
+            added += 1;
+            true
+        }
+        [b'-', ..] => {
+            removed += 1;
+            true
+        }
+        _ => true,
     });
-    let counts = diff_lines_as_bytes(escaped);
-    if is_plain { counts } else { diff_lines(lines(diff.as_str())) }
+    if is_plain { (added, removed) } else { diff_lines(lines(diff.as_str())) }
 }
 
 /// Number of lines of a text; a last one without its newline counts.
@@ -576,37 +579,40 @@ pub fn line_count(text: &str) -> i64 {
 
 /// [`line_count`] of a string in a log, whose escapes are not undone for that.
 pub fn line_count_in(text: &LateText<'_>) -> i64 {
-    match escaped_lines(text.escaped()) {
-        Some(lines) => i64::try_from(lines.count()).unwrap_or(i64::MAX),
-        None => line_count(text.as_str()),
-    }
+    let mut count = 0;
+    let is_plain = each_line(text.escaped(), |_| {
+        count += 1;
+        true
+    });
+    if is_plain { count } else { line_count(text.as_str()) }
 }
 
-/// The lines of a text with its escapes. `None` if one ends without an escape, which JSON does not know.
-fn escaped_lines(text: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
+/// Tells of each line of a text with its escapes how the rest of the text begins with it. Stops and is `false` where that is
+/// refused, and if a line ends without an escape, which JSON does not know.
+fn each_line(text: &[u8], mut see: impl FnMut(&[u8]) -> bool) -> bool {
     if memchr::memchr(b'\n', text).is_some() {
-        return None;
+        return false;
     }
     let mut rest = text;
-    Some(std::iter::from_fn(move || {
-        let all = rest;
-        let mut from = 0;
-        while let Some(at) = scan::backslash(all.get(from..).unwrap_or_default()) {
-            let end = from + at;
-            let newline = match all.get(end + 1..)? {
-                [b'n', ..] => 2,
-                [b'u', b'0', b'0', b'0', b'a' | b'A', ..] => 6,
-                _ => 0,
-            };
-            if newline > 0 {
-                rest = all.get(end + newline..)?;
-                return all.get(..end);
-            }
-            from = end + 2;
+    while !rest.is_empty() {
+        if !see(rest) {
+            return false;
         }
-        rest = &[];
-        Some(all).filter(|it| !it.is_empty())
-    }))
+        rest = behind_newline(rest);
+    }
+    true
+}
+
+/// What stands behind the first newline.
+fn behind_newline(mut text: &[u8]) -> &[u8] {
+    while let Some(at) = scan::backslash(text) {
+        let escape = text.get(at + 1..).unwrap_or_default();
+        match escape {
+            [b'n', rest @ ..] | [b'u', b'0', b'0', b'0', b'a' | b'A', rest @ ..] => return rest,
+            _ => text = escape.get(1..).unwrap_or_default(),
+        }
+    }
+    &[]
 }
 
 #[cfg(test)]
