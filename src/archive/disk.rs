@@ -3,7 +3,8 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError, mpsc};
 
 #[cfg(test)]
 mod cut;
@@ -73,6 +74,43 @@ pub fn sync_folder(path: &Path) -> io::Result<()> {
     #[cfg(test)]
     note(&cut::Step::SyncFolder(path.to_owned()));
     Ok(())
+}
+
+/// A file that was closed, or the names in a folder.
+#[derive(Debug)]
+pub enum Sync {
+    File(PathBuf),
+    Folder(PathBuf),
+}
+
+/// All that `work` hands on reaches the disk. Each file and folder waits for the disk, so several are waited for at once, and while
+/// the work goes on.
+pub fn sync_all<T>(work: impl FnOnce(&dyn Fn(Sync)) -> io::Result<T>) -> io::Result<T> {
+    /// What is waited for at once.
+    const SYNCS: usize = 8;
+    let (sender, receiver) = mpsc::channel();
+    let receiver = Mutex::new(receiver);
+    let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+    let wait = || {
+        let mut result = Ok(());
+        while let Some(it) = next() {
+            let synced = match it {
+                Sync::File(path) => sync_closed(&path),
+                Sync::Folder(path) => sync_folder(&path),
+            };
+            result = result.and(synced);
+        }
+        result
+    };
+    std::thread::scope(|scope| {
+        let threads = [(); SYNCS].map(|()| scope.spawn(wait));
+        // Without a thread that receives it, it is told by what the thread says.
+        let done = work(&|it| drop(sender.send(it)));
+        drop(sender);
+        let panicked = |_| Err(io::Error::other("a thread panicked"));
+        let synced = threads.into_iter().map(|it| it.join().unwrap_or_else(panicked));
+        synced.fold(Ok(()), Result::and).and(done)
+    })
 }
 
 /// A folder that only its owner enters, with those above it, if it is made.

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
+use super::disk::Sync;
 use super::facts::{self, FACTS, Facts, PART, Piece, Pieces};
 use super::parts::{self, New, Part, Round, Sums};
 use super::{
@@ -37,9 +38,6 @@ const KEPT: usize = if cfg!(test) { 16 << 10 } else { 64 << 20 };
 
 /// Threads that settle batches at once: each holds the rows of one, some 20 MB.
 const SETTLING: usize = 4;
-
-/// Files that are waited for at once.
-const SYNCS: usize = 8;
 
 /// Parts that are smaller than a quarter are joined once there are more of them.
 const SMALL_PARTS: usize = 8;
@@ -561,17 +559,34 @@ impl Writer {
 
     fn finish(&self, mut manifest: Manifest, sources: Sources) -> Result<Written, Error> {
         let mut written = || -> io::Result<()> {
-            let checksum = parts::write_file(&self.next.join(INDEX), sources.len(), |file| {
-                // zstd takes as long for a byte as for many.
-                let mut index = BufWriter::new(zstd::Encoder::new(file, 1)?);
-                rmp_serde::encode::write(&mut index, &sources).map_err(io::Error::other)?;
-                index.into_inner().map_err(io::IntoInnerError::into_error)?.finish().map(|_| ())
+            // All of the next generation reaches the disk: the parts while the index is written.
+            disk::sync_all(|wait_for| {
+                self.new_files(&manifest).for_each(|it| wait_for(Sync::File(it)));
+                let checksum = parts::write_file(&self.next.join(INDEX), sources.len(), |file| {
+                    // zstd takes as long for a byte as for many.
+                    let mut index = BufWriter::new(zstd::Encoder::new(file, 1)?);
+                    rmp_serde::encode::write(&mut index, &sources).map_err(io::Error::other)?;
+                    index.into_inner().map_err(io::IntoInnerError::into_error)?.finish().map(|_| ())
+                })?;
+                manifest.index = checksum.hash;
+                let text = serde_json::to_vec_pretty(&manifest)?;
+                parts::write_file(&self.next.join(MANIFEST), 0, |file| file.write_all(&text))?;
+                disk::remove_file(&self.next.join(SPOOL))?;
+                for file in [INDEX, MANIFEST] {
+                    wait_for(Sync::File(self.next.join(file)));
+                }
+                for folder in TABLES.iter().chain([&FACTS, &""]) {
+                    wait_for(Sync::Folder(self.next.join(folder)));
+                }
+                if self.state.folder.is_none() {
+                    wait_for(Sync::File(self.archive.folder.join(MARKER)));
+                }
+                Ok(())
             })?;
-            manifest.index = checksum.hash;
-            let text = serde_json::to_vec_pretty(&manifest)?;
-            parts::write_file(&self.next.join(MANIFEST), 0, |file| file.write_all(&text))?;
-            disk::remove_file(&self.next.join(SPOOL))?;
-            self.sync(&manifest)?;
+            if self.state.folder.is_none() {
+                // What this folder is stands there before anything in it that would make it another's.
+                disk::sync_folder(&self.archive.folder)?;
+            }
             // Earlier versions of this program read this archive no more.
             self.archive.mark()?;
             let name = format!("{GENERATION}{}", manifest.generation);
@@ -588,36 +603,11 @@ impl Writer {
         Ok(Written { sums: manifest.sums(), sources })
     }
 
-    /// All of the next generation reaches the disk. Each file and folder waits for the disk, so several are waited for at once.
-    fn sync(&self, manifest: &Manifest) -> io::Result<()> {
-        type ToDisk = fn(&Path) -> io::Result<()>;
+    /// The files of parts that are not those of the generation before.
+    fn new_files(&self, manifest: &Manifest) -> impl Iterator<Item = PathBuf> {
         let linked: BTreeSet<&str> = self.state.manifest.parts.iter().map(|it| it.name.as_str()).collect();
-        let new = manifest.parts.iter().filter(|it| !linked.contains(it.name.as_str()));
-        let files = new.flat_map(|part| part.files.keys().map(|kind| self.next.join(parts::file_of(part, kind))));
-        let files = files.chain([INDEX, MANIFEST].map(|it| self.next.join(it)));
-        let folders = TABLES.iter().chain([&FACTS, &""]).map(|it| self.next.join(it));
-        let mut paths: Vec<(PathBuf, ToDisk)> = files.map(|it| (it, disk::sync_closed as ToDisk)).collect();
-        paths.extend(folders.map(|it| (it, disk::sync_folder as ToDisk)));
-        if self.state.folder.is_none() {
-            paths.push((self.archive.folder.join(MARKER), disk::sync_closed));
-        }
-        let (left, error) = (Mutex::new(paths.into_iter()), Mutex::new(Ok(())));
-        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
-        std::thread::scope(|scope| {
-            for _ in 0..SYNCS {
-                scope.spawn(|| {
-                    while let Some((path, sync)) = next() {
-                        let synced = sync(&path);
-                        if synced.is_err() {
-                            *error.lock().unwrap_or_else(PoisonError::into_inner) = synced;
-                        }
-                    }
-                });
-            }
-        });
-        error.into_inner().unwrap_or_else(PoisonError::into_inner)?;
-        // What this folder is stands there before anything in it that would make it another's.
-        if self.state.folder.is_none() { disk::sync_folder(&self.archive.folder) } else { Ok(()) }
+        let new = manifest.parts.iter().filter(move |it| !linked.contains(it.name.as_str()));
+        new.flat_map(|part| part.files.keys().map(|kind| self.next.join(parts::file_of(part, kind))))
     }
 
     /// Removes generations that nobody reads any more: all but the current one and the one before it. What cannot be removed
