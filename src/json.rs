@@ -453,6 +453,16 @@ pub enum Number {
     Float(f64),
 }
 
+impl Number {
+    /// As a floating point number.
+    pub const fn as_f64(self) -> f64 {
+        match self {
+            Self::Integer(number) => number as f64,
+            Self::Float(number) => number,
+        }
+    }
+}
+
 /// The text of these bytes; what is no valid Unicode becomes U+FFFD.
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     // Validating is several times faster than replacing.

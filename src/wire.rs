@@ -288,10 +288,7 @@ impl<'a> Members<'a> {
         let mut end = self.behind(before)?;
         let number = json::number_at(self.bytes, &mut end)?;
         self.at = end;
-        Some(Number(Some(match number {
-            json::Number::Integer(number) => number as f64,
-            json::Number::Float(number) => number,
-        })))
+        Some(Number(Some(number.as_f64())))
     }
 
     /// Fills in all of an object, with its closing bracket.
@@ -315,7 +312,75 @@ impl<'a> Members<'a> {
     /// The value behind these bytes.
     #[inline(always)]
     pub fn value<T: Deserialize<'a>>(&mut self, before: &str) -> Option<T> {
-        let mut end = self.behind(before)?;
+        let start = self.behind(before)?;
+        self.value_at(start)
+    }
+
+    /// The text behind these bytes: as [`Self::value`], but most are short, and then found without a call.
+    #[inline(always)]
+    pub fn text(&mut self, before: &str) -> Option<Text<'a>> {
+        let start = self.behind(before)?;
+        match self.short_at(start).and_then(Inside::ascii) {
+            Some(text) => {
+                self.at = start + text.len() + 2;
+                Some(Text(Some(text.into())))
+            }
+            None => self.value_at(start),
+        }
+    }
+
+    /// The instant behind these bytes: as [`Self::value`].
+    #[inline(always)]
+    pub fn when(&mut self, before: &str) -> Option<When> {
+        let start = self.behind(before)?;
+        match self.short_at(start).and_then(Inside::ascii) {
+            Some(text) => {
+                self.at = start + text.len() + 2;
+                Some(When(Time::parse(text)))
+            }
+            None if self.bytes.get(start).is_some_and(u8::is_ascii_digit) => {
+                let mut end = start;
+                let number = json::number_at(self.bytes, &mut end)?;
+                self.at = end;
+                Some(When(Time::from_number(number.as_f64())))
+            }
+            None => self.value_at(start),
+        }
+    }
+
+    /// The flag behind these bytes: as [`Self::value`].
+    #[inline(always)]
+    pub fn flag(&mut self, before: &str) -> Option<Flag> {
+        let start = self.behind(before)?;
+        let (flag, length) = match self.bytes.get(start..)? {
+            [b't', b'r', b'u', b'e', b',' | b'}', ..] => (true, 4),
+            [b'f', b'a', b'l', b's', b'e', b',' | b'}', ..] => (false, 5),
+            _ => return self.value_at(start),
+        };
+        self.at = start + length;
+        Some(Flag(Some(flag)))
+    }
+
+    /// Goes over the value behind these bytes.
+    #[inline(always)]
+    pub fn skip(&mut self, before: &str) -> Option<()> {
+        let start = self.behind(before)?;
+        self.at = match self.short_at(start) {
+            Some(short) => start + short.bytes().len() + 2,
+            None => json::value_end(self.bytes, start).ok()?,
+        };
+        Some(())
+    }
+
+    /// The short string that begins here, if one does.
+    #[inline]
+    fn short_at(&self, start: usize) -> Option<Inside<'a>> {
+        let is_string = self.bytes.get(start) == Some(&b'"');
+        if is_string { Inside::of_short(self.bytes, start + 1) } else { None }
+    }
+
+    #[inline]
+    fn value_at<T: Deserialize<'a>>(&mut self, mut end: usize) -> Option<T> {
         let value = json::value_at(self.bytes, &mut end).ok()?;
         self.at = end;
         Some(value)

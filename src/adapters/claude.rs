@@ -35,12 +35,12 @@ impl<'a> InOrder<'a> for Message<'a> {
         if members.pass(r#"{"role":"user","#).is_some() {
             self.content = members.value(r#""content":"#)?;
         } else {
-            self.model = members.value(r#"{"model":"#)?;
-            self.id = members.value(r#","id":"#)?;
+            self.model = members.text(r#"{"model":"#)?;
+            self.id = members.text(r#","id":"#)?;
             members.pass(r#","type":"message","role":"assistant","#)?;
             self.content = members.value(r#""content":"#)?;
-            self.stop_reason = members.value(r#","stop_reason":"#)?;
-            let _: Raw<'_> = members.value(r#","stop_sequence":"#)?;
+            self.stop_reason = members.text(r#","stop_reason":"#)?;
+            members.skip(r#","stop_sequence":"#)?;
             self.usage = members.value(r#","usage":"#)?;
         }
         members.others::<Self>(&[])

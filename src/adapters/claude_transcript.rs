@@ -106,21 +106,21 @@ struct Record<'a> {
 /// for.
 impl<'a> InOrder<'a> for Record<'a> {
     fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
-        let _: Raw<'_> = members.value(r#"{"parentUuid":"#)?;
-        self.is_sidechain = members.value(r#","isSidechain":"#)?;
-        let agent_id = members.value(r#","agentId":"#);
-        let _: Raw<'_> = members.value(r#","userType":"#)?;
-        self.entrypoint = members.value(r#","entrypoint":"#).unwrap_or_default();
-        self.cwd = members.value(r#","cwd":"#)?;
-        self.session_id = members.value(r#","sessionId":"#)?;
-        self.version = members.value(r#","version":"#)?;
-        self.git_branch = members.value(r#","gitBranch":"#)?;
-        self.agent_id = agent_id.or_else(|| members.value(r#","agentId":"#)).unwrap_or_default();
-        let _: Option<Raw<'_>> = members.value(r#","slug":"#);
+        members.skip(r#"{"parentUuid":"#)?;
+        self.is_sidechain = members.flag(r#","isSidechain":"#)?;
+        let agent_id = members.text(r#","agentId":"#);
+        members.skip(r#","userType":"#)?;
+        self.entrypoint = members.text(r#","entrypoint":"#).unwrap_or_default();
+        self.cwd = members.text(r#","cwd":"#)?;
+        self.session_id = members.text(r#","sessionId":"#)?;
+        self.version = members.text(r#","version":"#)?;
+        self.git_branch = members.text(r#","gitBranch":"#)?;
+        self.agent_id = agent_id.or_else(|| members.text(r#","agentId":"#)).unwrap_or_default();
+        let _ = members.skip(r#","slug":"#);
         let is_response = members.pass(r#","message":"#).is_some();
         if is_response {
             members.object(&mut self.message)?;
-            self.request_id = members.value(r#","requestId":"#)?;
+            self.request_id = members.text(r#","requestId":"#)?;
         }
         self.kind = members.word(r#","type":""#)?;
         if !is_response && members.pass(r#","message":"#).is_some() {
@@ -128,13 +128,13 @@ impl<'a> InOrder<'a> for Record<'a> {
         } else if self.kind.as_str() == "progress" {
             self.data = members.value(r#","data":"#)?;
         }
-        self.is_meta = members.value(r#","isMeta":"#).unwrap_or_default();
-        let parent = members.value(r#","parentToolUseID":"#);
-        let _: Option<Raw<'_>> = members.value(r#","toolUseID":"#);
-        self.parent_tool_use_id = parent.or_else(|| members.value(r#","parentToolUseID":"#)).unwrap_or_default();
-        let uuid = members.value(r#","uuid":"#);
-        self.timestamp = members.value(r#","timestamp":"#).unwrap_or_default();
-        self.uuid = uuid.or_else(|| members.value(r#","uuid":"#)).unwrap_or_default();
+        self.is_meta = members.flag(r#","isMeta":"#).unwrap_or_default();
+        let parent = members.text(r#","parentToolUseID":"#);
+        let _ = members.skip(r#","toolUseID":"#);
+        self.parent_tool_use_id = parent.or_else(|| members.text(r#","parentToolUseID":"#)).unwrap_or_default();
+        let uuid = members.text(r#","uuid":"#);
+        self.timestamp = members.when(r#","timestamp":"#).unwrap_or_default();
+        self.uuid = uuid.or_else(|| members.text(r#","uuid":"#)).unwrap_or_default();
         self.tool_use_result = members.value(r#","toolUseResult":"#).unwrap_or_default();
         members.others::<Self>(&[])
     }

@@ -103,16 +103,16 @@ impl<'a> InOrder<'a> for Payload<'a> {
     fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
         *self = match members.word(r#"{"type":""#)?.as_str() {
             "function_call_output" => {
-                let call_id = members.value(r#","call_id":"#)?;
+                let call_id = members.text(r#","call_id":"#)?;
                 let output = members.value(r#","output":"#)?;
                 members.others::<CallOutput<'_>>(&["type"])?;
                 Payload::CallOutput(CallOutput { call_id, output })
             }
             "function_call" => {
-                let id = members.value(r#","id":"#).unwrap_or_default();
-                let name = members.value(r#","name":"#)?;
+                let id = members.text(r#","id":"#).unwrap_or_default();
+                let name = members.text(r#","name":"#)?;
                 let arguments = members.value(r#","arguments":"#)?;
-                let call_id = members.value(r#","call_id":"#)?;
+                let call_id = members.text(r#","call_id":"#)?;
                 members.others::<Call<'_>>(&["type"])?;
                 Payload::FunctionCall(Call { id, call_id, name, arguments, ..Call::default() })
             }
@@ -124,7 +124,7 @@ impl<'a> InOrder<'a> for Payload<'a> {
                 Payload::TokenCount(TokenCount { info })
             }
             "message" => {
-                let _: Option<Raw<'_>> = members.value(r#","id":"#);
+                let _ = members.skip(r#","id":"#);
                 let role = members.word(r#","role":""#)?;
                 let content = members.value(r#","content":"#)?;
                 members.others::<Message<'_>>(&["type"])?;

@@ -728,9 +728,17 @@ fn counts_name(tokens: Tokens) -> String {
 fn push_counts_name(name: &mut String, tokens: Tokens) {
     let mut digits = itoa::Buffer::new();
     for (place, count) in tokens.kinds().into_iter().enumerate() {
-        name.push_str(if place == 0 { "[" } else { ", " });
+        // Texts of known lengths are added without a call.
+        match place {
+            0 => name.push('['),
+            _ => name.push_str(", "),
+        }
         match count {
-            Some(count) => name.extend(["Some(", digits.format(count), ")"]),
+            Some(count) => {
+                name.push_str("Some(");
+                name.push_str(digits.format(count));
+                name.push(')');
+            }
             None => name.push_str("None"),
         }
     }

@@ -63,24 +63,24 @@ impl<'a> InOrder<'a> for Message<'a> {
         match self.role.as_str() {
             "assistant" => {
                 self.content = Said::in_order(members, r#","content":"#)?;
-                let _: Raw<'_> = members.value(r#","api":"#)?;
-                self.provider = members.value(r#","provider":"#)?;
-                self.model = members.value(r#","model":"#)?;
+                members.skip(r#","api":"#)?;
+                self.provider = members.text(r#","provider":"#)?;
+                self.model = members.text(r#","model":"#)?;
                 members.pass(r#","usage":"#)?;
                 let mut usage = Box::default();
                 members.object(&mut usage)?;
                 self.usage = Usual(Maybe::Present(usage));
-                self.stop_reason = members.value(r#","stopReason":"#)?;
-                self.timestamp = members.value(r#","timestamp":"#)?;
-                self.response_id = members.value(r#","responseId":"#).unwrap_or_default();
+                self.stop_reason = members.text(r#","stopReason":"#)?;
+                self.timestamp = members.when(r#","timestamp":"#)?;
+                self.response_id = members.text(r#","responseId":"#).unwrap_or_default();
             }
             "toolResult" => {
-                self.tool_call_id = members.value(r#","toolCallId":"#)?;
-                let _: Raw<'_> = members.value(r#","toolName":"#)?;
+                self.tool_call_id = members.text(r#","toolCallId":"#)?;
+                members.skip(r#","toolName":"#)?;
                 self.content = members.value(r#","content":"#)?;
                 self.details = members.value(r#","details":"#).unwrap_or_default();
-                self.is_error = members.value(r#","isError":"#)?;
-                self.timestamp = members.value(r#","timestamp":"#)?;
+                self.is_error = members.flag(r#","isError":"#)?;
+                self.timestamp = members.when(r#","timestamp":"#)?;
             }
             _ => return None,
         }
@@ -143,8 +143,8 @@ impl<'a> InOrder<'a> for Block<'a> {
         self.kind = members.word(r#"{"type":""#)?;
         match self.kind.as_str() {
             "toolCall" => {
-                self.id = members.value(r#","id":"#)?;
-                self.name = members.value(r#","name":"#)?;
+                self.id = members.text(r#","id":"#)?;
+                self.name = members.text(r#","name":"#)?;
                 self.arguments = members.value(r#","arguments":"#)?;
             }
             "text" => self.text = members.value(r#","text":"#)?,
@@ -280,7 +280,9 @@ impl Usage {
 pub(super) fn identity(time: Option<Time>, tokens: Tokens) -> Identity {
     let Some(time) = time else { return Identity::Unique };
     let mut name = String::with_capacity(96);
-    name.extend(["pi ", itoa::Buffer::new().format(time.micros()), " "]);
+    name.push_str("pi ");
+    name.push_str(itoa::Buffer::new().format(time.micros()));
+    name.push(' ');
     push_counts_name(&mut name, tokens);
     Identity::Global(name.into())
 }

@@ -108,9 +108,9 @@ struct Record<'a> {
 /// A message with the members that pi gives it, in its order.
 impl<'a> InOrder<'a> for Record<'a> {
     fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
-        self.id = members.value(r#"{"type":"message","id":"#)?;
-        let _: Raw<'_> = members.value(r#","parentId":"#)?;
-        self.timestamp = members.value(r#","timestamp":"#)?;
+        self.id = members.text(r#"{"type":"message","id":"#)?;
+        members.skip(r#","parentId":"#)?;
+        self.timestamp = members.when(r#","timestamp":"#)?;
         members.pass(r#","message":"#)?;
         self.kind = Text(Some("message".into()));
         members.object(&mut self.message)
