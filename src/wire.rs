@@ -221,6 +221,22 @@ impl<'a, T: InOrder<'a>> InOrder<'a> for Box<T> {
     }
 }
 
+/// What is made of a record that is read as [`read_in_order`] does, and moved nowhere.
+///
+/// # Errors
+/// When it is no record.
+pub fn with_in_order<'a, T: InOrder<'a> + Deserialize<'a>, R>(
+    line: &'a [u8],
+    take: impl FnOnce(&T) -> R,
+) -> Result<R, json::Error> {
+    let mut members = Members::of_object_at(line, 0);
+    let mut record = T::default();
+    if members.object(&mut record).is_some() && members.rest().is_empty() {
+        return Ok(take(&record));
+    }
+    json::from_slice(line).map(|it| take(&it))
+}
+
 /// A record, by the order of its members if that is the usual one.
 ///
 /// # Errors

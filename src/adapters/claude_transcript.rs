@@ -19,7 +19,7 @@ use crate::json::{self, Raw};
 use crate::lines::Line;
 use crate::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows, Status};
 use crate::text::{Shared, Word};
-use crate::wire::{Count, Flag, InOrder, Maybe, Members, Number, Text, When, read_in_order};
+use crate::wire::{Count, Flag, InOrder, Maybe, Members, Number, Text, When, read_in_order, with_in_order};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "claude-transcript",
@@ -214,7 +214,29 @@ impl Fold for Transcript {
         read_in_order(line)
     }
 
+    fn line(&mut self, line: Line<'_>, damage: &mut Damage) -> Result<Seen, json::Error> {
+        with_in_order(line.bytes, |record| self.see(line, record, damage))
+    }
+
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+        self.see(line, &record, damage)
+    }
+
+    fn idle(&mut self, line: i64, go_on: &HashSet<String>) -> Vec<SessionResult> {
+        self.sessions.idle(line, go_on, Session::finish)
+    }
+
+    fn late(&self) -> HashSet<String> {
+        self.sessions.late()
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions.finish(Session::finish)
+    }
+}
+
+impl Transcript {
+    fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut Damage) -> Seen {
         match record.kind.as_str() {
             "assistant" | "user" | "system" | "progress" => {}
             "summary"
@@ -249,20 +271,8 @@ impl Fold for Transcript {
             ends_in_error: false,
         };
         let Some(session) = self.sessions.get(id, line.number, new) else { return Seen::Known };
-        session.record(&record, line.number, damage);
+        session.record(record, line.number, damage);
         Seen::Known
-    }
-
-    fn idle(&mut self, line: i64, go_on: &HashSet<String>) -> Vec<SessionResult> {
-        self.sessions.idle(line, go_on, Session::finish)
-    }
-
-    fn late(&self) -> HashSet<String> {
-        self.sessions.late()
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions.finish(Session::finish)
     }
 }
 

@@ -291,6 +291,14 @@ pub trait Fold: Send {
         json::from_slice(line)
     }
 
+    /// Reads one record and takes it in: [`Self::read`] and [`Self::record`], with less to move where records are large.
+    ///
+    /// # Errors
+    /// When the line is no object.
+    fn line(&mut self, line: Line<'_>, damage: &mut Damage) -> Result<Seen, json::Error> {
+        Self::read(line.bytes).map(|record| self.record(line, record, damage))
+    }
+
     /// Takes in one record. What of it could not be used goes into `damage`.
     fn record(&mut self, line: Line<'_>, record: Self::Record<'_>, damage: &mut Damage) -> Seen;
 
@@ -368,7 +376,8 @@ fn fold<'a, F: Fold>(
         told: 0,
     };
     while let Some(line) = lines.next() {
-        if folding.take(line, record::<F>(line.bytes)) && rayon::current_num_threads() > 1 {
+        let seen = |state: &mut F, damage: &mut Damage| check(line.bytes).and_then(|()| state.line(line, damage));
+        if folding.take(line, seen) && rayon::current_num_threads() > 1 {
             folding.side_by_side(lines);
         }
     }
@@ -376,9 +385,9 @@ fn fold<'a, F: Fold>(
     if late.is_empty() { Ok((folding.state.finish(), folding.unknown)) } else { Err(late) }
 }
 
-/// A record, if the line is one.
-fn record<F: Fold>(bytes: &[u8]) -> Result<F::Record<'_>, json::Error> {
-    if bytes.starts_with(b"{") && bytes.len() <= MAX_LINE { F::read(bytes) } else { Err(json::Error::Refused) }
+/// Whether a line may be a record.
+fn check(bytes: &[u8]) -> Result<(), json::Error> {
+    if bytes.starts_with(b"{") && bytes.len() <= MAX_LINE { Ok(()) } else { Err(json::Error::Refused) }
 }
 
 /// Why a line is no record.
@@ -416,12 +425,12 @@ struct Folding<'a, 'f, 'd, F> {
 impl<'a, F: Fold> Folding<'a, '_, '_, F> {
     /// Takes in a line. Says whether the log turns out to be large.
     #[inline]
-    fn take(&mut self, line: Line<'a>, record: Result<F::Record<'a>, json::Error>) -> bool {
+    fn take(&mut self, line: Line<'a>, seen: impl FnOnce(&mut F, &mut Damage) -> Result<Seen, json::Error>) -> bool {
         let is_large = self.follow(line);
-        match record {
-            Ok(record) => {
+        match seen(&mut self.state, &mut self.damage) {
+            Ok(seen) => {
                 self.health.records += 1;
-                if self.state.record(line, record, &mut self.damage) == Seen::Unknown {
+                if seen == Seen::Unknown {
                     self.health.unknown_records += 1;
                     self.unknown.push(line);
                 }
@@ -465,7 +474,7 @@ impl<'a, F: Fold> Folding<'a, '_, '_, F> {
                         && let Some(line) = lines.next()
                     {
                         bytes += line.bytes.len();
-                        records.push((line, record::<F>(line.bytes)));
+                        records.push((line, check(line.bytes).and_then(|()| F::read(line.bytes))));
                     }
                     if sender.send(records).is_err() {
                         break;
@@ -473,7 +482,7 @@ impl<'a, F: Fold> Folding<'a, '_, '_, F> {
                 }
             });
             for (line, record) in ready.into_iter().flatten() {
-                self.take(line, record);
+                self.take(line, |state, damage| record.map(|record| state.record(line, record, damage)));
             }
         });
     }

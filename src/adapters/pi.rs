@@ -425,16 +425,16 @@ impl Agent {
             let lines = tools::diff_lines_in(&details.diff);
             self.builder.change(call, &path, None, Some(lines), line, None);
         }
-        let call_id = self.builder.session.tool_calls[call].call_id.clone();
         let runs: Vec<ChildRun<'_>> = details.results.read();
         for run in runs {
+            let call_id = self.builder.session.tool_calls[call].call_id.clone();
             let Some(child) = run.transcript_path.some().and_then(child_of_path) else { continue };
             self.builder.session.subagents.insert(child.into());
             let event = self.builder.event(EventKind::Subagent, line, time);
             event.key = Some(format!("pi {child}").into());
             event.code = Some(child.into());
             event.agent = run.agent.owned();
-            event.call_id = Some(call_id.clone());
+            event.call_id = Some(call_id);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::health::Reason;
 use crate::json::{self, Raw};
 use crate::lines::Line;
 use crate::session::{EventKind, SessionResult, Shows};
-use crate::wire::{Count, InOrder, Maybe, Members, Text, When, read_in_order};
+use crate::wire::{Count, InOrder, Maybe, Members, Text, When, read_in_order, with_in_order};
 
 pub(super) const PI: Adapter = Adapter {
     id: "pi-session",
@@ -141,9 +141,31 @@ impl Fold for Log {
         read_in_order(line)
     }
 
+    fn line(&mut self, line: Line<'_>, damage: &mut Damage) -> Result<Seen, json::Error> {
+        with_in_order(line.bytes, |record| self.see(line, record, damage))
+    }
+
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+        self.see(line, &record, damage)
+    }
+
+    fn idle(&mut self, line: i64, go_on: &HashSet<String>) -> Vec<SessionResult> {
+        self.sessions.idle(line, go_on, Agent::finish_without_end)
+    }
+
+    fn late(&self) -> HashSet<String> {
+        self.sessions.late()
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions.finish(Agent::finish_without_end)
+    }
+}
+
+impl Log {
+    fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut Damage) -> Seen {
         if record.kind.as_str() == "session" {
-            self.header(&record, line);
+            self.header(record, line);
             return Seen::Known;
         }
         if !matches!(
@@ -166,24 +188,10 @@ impl Fold for Log {
             self.sessions.get(&id, line.number, || Agent::new(&self.context, id.clone(), line.number));
         }
         let Some(agent) = self.sessions.current(line.number) else { return Seen::Known };
-        entry(agent, &record, line.number, damage);
+        entry(agent, record, line.number, damage);
         Seen::Known
     }
 
-    fn idle(&mut self, line: i64, go_on: &HashSet<String>) -> Vec<SessionResult> {
-        self.sessions.idle(line, go_on, Agent::finish_without_end)
-    }
-
-    fn late(&self) -> HashSet<String> {
-        self.sessions.late()
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions.finish(Agent::finish_without_end)
-    }
-}
-
-impl Log {
     fn header(&mut self, record: &Record<'_>, line: Line<'_>) {
         let id = record.id.owned().unwrap_or_else(|| hashed_id(line.bytes));
         let new = || Agent::new(&self.context, id.clone(), line.number);
