@@ -447,6 +447,11 @@ impl<'a> Serializer for &'a mut Pack {
     fn serialize_f64(self, it: f64) -> Result<(), Error> {
         /// Of more of them not all numbers are known.
         const MOST: u64 = 1 << 53;
+        // As parts of sums of money often are.
+        if it.to_bits() == 0 {
+            self.tagged(tag::MILLIONTHS, [0]);
+            return Ok(());
+        }
         let millionths = (it * MILLION + 0.5) as u64;
         if millionths < MOST && (millionths as f64 / MILLION).to_bits() == it.to_bits() {
             self.varint(tag::MILLIONTHS, millionths);

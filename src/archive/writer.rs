@@ -296,7 +296,8 @@ impl Writer {
             groups = ledger::groups(all());
             links = ledger::distinct(all().flatten().copied().collect());
         }
-        let footprint = footprint(&source, rows);
+        // Nobody asks for it once they are too many.
+        let footprint = if self.taken().spools { 0 } else { footprint(&source, rows) };
         let mut known = Box::new(Known {
             stamp: Stamp::of(&source),
             has_sessions: !source.sessions.is_empty() || !aside.is_empty(),
@@ -332,7 +333,12 @@ impl Writer {
         drop(source);
         // Each thread that comes by takes one of them, and then the next.
         loop {
-            let Some(kept) = self.taken().left.pop() else { return Ok(()) };
+            let mut taken = self.taken();
+            let Some(kept) = taken.left.pop() else {
+                taken.left = Vec::new();
+                return Ok(());
+            };
+            drop(taken);
             self.write(&kept.source, kept.nowhere, &[], &[])?;
         }
     }
