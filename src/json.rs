@@ -176,7 +176,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     }
 }
 
-/// A value as it reads, and as it stands in the log: what has to go over it anyway reads it on the way.
+/// A value as it reads, and as it stands in the log: what has to go over it anyway reads it on the way. If it cannot be read, as
+/// `{"a":NaN}`, it is the default, and what it stands in loses nothing: as with [`Raw::read`].
 #[derive(Debug, Clone, Default)]
 pub struct Both<'a, T> {
     /// As it stands in the log.
@@ -188,19 +189,18 @@ pub struct Both<'a, T> {
 /// The name under which [`Reader`] recognises a [`Both`].
 const BOTH: &str = "$agentlogs::Both";
 
-impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Both<'a, T> {
+impl<'de: 'a, 'a, T: Deserialize<'de> + Default> Deserialize<'de> for Both<'a, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct It<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for It<T> {
+        impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for It<T> {
             type Value = Both<'de, T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("any value")
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                match (seq.next_element()?, seq.next_element()?) {
-                    (Some(value), Some(raw)) => Ok(Both { raw, value }),
-                    (value, _) => Err(de::Error::invalid_length(usize::from(value.is_some()), &self)),
-                }
+                let value = seq.next_element()?.unwrap_or_default();
+                let raw = seq.next_element()?.ok_or_else(|| de::Error::invalid_length(1, &self))?;
+                Ok(Both { raw, value })
             }
         }
         deserializer.deserialize_tuple_struct(BOTH, 2, It(PhantomData))
@@ -837,7 +837,7 @@ impl<'de> MapAccess<'de> for &mut Items<'_, 'de> {
     }
 }
 
-/// The parts of a [`Both`]: a value, and behind it as it stands there.
+/// The parts of a [`Both`]: a value, or none if it cannot be read, and behind it as it stands there.
 struct ReadAndRaw<'r, 'a> {
     reader: &'r mut Reader<'a>,
     start: usize,
@@ -849,7 +849,15 @@ impl<'de> SeqAccess<'de> for ReadAndRaw<'_, 'de> {
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
         if !std::mem::replace(&mut self.is_read, true) {
-            return seed.deserialize(&mut *self.reader).map(Some);
+            return match seed.deserialize(&mut *self.reader) {
+                // All of it is read once more.
+                Err(Error::Repeated) => Err(Error::Repeated),
+                Err(_) => {
+                    self.reader.at = self.start;
+                    self.reader.skip().map(|()| None)
+                }
+                Ok(value) => Ok(Some(value)),
+            };
         }
         let raw = &self.reader.bytes[self.start..self.reader.at];
         seed.deserialize(BorrowedBytesDeserializer::new(raw)).map(Some)
@@ -1110,6 +1118,11 @@ mod tests {
         assert_eq!(read(r#"{"input":null,"last":true}"#), ("null", None));
         assert_eq!(read(r#"{"input":{"a":"]}"},"last":true}"#), (r#"{"a":"]}"}"#, Some(vec![])));
         assert_eq!(read(r#"{"last":true}"#), ("", None));
-        assert!(from_slice::<Record<'_>>(br#"{"input":[1,2"#).is_err());
+        assert_eq!(read(r#"{"input":[1,2,NaN],"last":true}"#), ("[1,2,NaN]", None));
+        assert_eq!(read(r#"{"input":[1,],"last":true}"#), ("[1,]", None));
+        assert_eq!(read(r#"{"input":[1 2],"last":true}"#), ("[1 2]", None));
+        for cut in [r#"{"input":[1,2"#, r#"{"input":[1}"#, r#"{"input":NaN,"last":true}"#] {
+            assert!(from_slice::<Record<'_>>(cut.as_bytes()).is_err());
+        }
     }
 }

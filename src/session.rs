@@ -600,12 +600,20 @@ pub struct ToolCall {
 }
 
 impl SessionResult {
-    /// How many bytes the texts of its rows have, about, but for words that rows share.
+    /// How many bytes its texts have, and what stands in the totals, about, but for words that rows share.
     pub fn text_bytes(&self) -> usize {
         let text = |it: &Option<Shared>| it.as_ref().map_or(0, Shared::len);
         let own = |it: &Word| if it.len() > LONGEST { it.len() } else { 0 };
         let word = |it: &Option<Word>| it.as_ref().map_or(0, own);
-        let mut bytes: usize = [&self.prompt, &self.text].into_iter().flatten().map(String::len).sum();
+        let own_texts =
+            [&self.prompt, &self.text, &self.cwd, &self.git_branch, &self.entrypoint, &self.runtime_version];
+        let names = self.labels.iter().chain(&self.said).chain(self.asked.keys()).chain([&self.session_id]);
+        let mut bytes: usize = own_texts.into_iter().flatten().chain(names).map(String::len).sum();
+        bytes += self.subagents.iter().map(own).sum::<usize>();
+        for it in &self.totals {
+            bytes += it.key.len() + it.models.len() * size_of::<ModelTotal>();
+            bytes += it.models.iter().map(|it| word(&it.model)).sum::<usize>();
+        }
         for it in &self.turns {
             bytes += text(&it.message_id) + text(&it.request_id);
             bytes += word(&it.agent) + word(&it.agent_id) + word(&it.provider) + word(&it.model) + word(&it.effort);

@@ -472,7 +472,23 @@ pub(super) fn is_human(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json;
     use crate::wire::check_order;
+
+    /// A response was billed whatever its calls were given.
+    #[test]
+    fn arguments_that_are_no_json_cost_nothing_else() {
+        for input in [r#"{"x":NaN}"#, r#"{"x":1,}"#, r#"{"x" 1}"#, r#"{"file_path":"\q"}"#, r#"{"\q":1}"#] {
+            let message = format!(
+                r#"{{"model":"m","id":"i","content":[{{"type":"tool_use","id":"t","input":{input},"name":"X"}}],"usage":{{"input_tokens":3}}}}"#
+            );
+            let message: Message<'_> = json::from_slice(message.as_bytes()).unwrap();
+            let usage = message.usage.get().unwrap();
+            assert_eq!((usage.input_tokens, message.content.blocks.len()), (Count::Known(3), 1), "{input}");
+            let block = &message.content.blocks[0];
+            assert_eq!((block.name.as_str(), block.input.raw.0), ("X", input.as_bytes()));
+        }
+    }
 
     /// What is read by its order is what is read by its keys.
     #[test]

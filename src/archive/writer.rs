@@ -61,7 +61,7 @@ struct Taken {
     /// Its facts, one behind another, on the disk, where they are more than the memory holds.
     spool: BufWriter<File>,
     length: u64,
-    /// Their places in the spool.
+    /// Their places in the spool; for those that are kept, none yet.
     sources: Sources,
     /// All that was taken in, but for what is too large for that, while there is memory for all of it: its facts are packed when
     /// it is settled.
@@ -250,7 +250,7 @@ impl Writer {
     }
 
     fn taken(&self) -> std::sync::MutexGuard<'_, Taken> {
-        // A thread that panicked left nothing half done: each entry is made by one call.
+        // A panic ends the run before anything of it is committed.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
