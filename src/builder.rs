@@ -16,7 +16,7 @@ use crate::session::{
 };
 use crate::text::{Shared, Word};
 use crate::time::Time;
-use crate::tools::{self, Arguments};
+use crate::tools::{self, Arguments, Given};
 use crate::wire::Number;
 
 /// A session while its records are read.
@@ -196,14 +196,17 @@ impl Builder {
     /// Takes in the arguments of a call, which it gives back read.
     pub fn arguments<'a>(&mut self, call: usize, raw: Raw<'a>) -> Arguments<'a> {
         let arguments: Arguments<'a> = raw.read();
-        self.given(call, raw, &arguments);
+        let target = arguments.target(&self.session.tool_calls[call].category);
+        self.works_on(call, raw, target);
         arguments
     }
 
-    /// Takes in the arguments of a call that were read already.
-    pub fn given(&mut self, call: usize, raw: Raw<'_>, arguments: &Arguments<'_>) {
-        let target = arguments.target(&self.session.tool_calls[call].category);
-        self.works_on(call, raw, target);
+    /// As [`Self::arguments`], of those that were read with the call.
+    pub fn given<'g, 'a>(&mut self, call: usize, given: &'g Given<'a>) -> Option<&'g Arguments<'a>> {
+        let arguments = given.value.as_deref();
+        let target = arguments.and_then(|it| it.target(&self.session.tool_calls[call].category));
+        self.works_on(call, given.raw, target);
+        arguments
     }
 
     /// Takes in the arguments of a call that runs `command`.

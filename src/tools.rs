@@ -9,7 +9,7 @@ use foldhash::HashMap;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::json::Raw;
+use crate::json::{Both, Raw};
 use crate::scan;
 use crate::session::Operation;
 use crate::text::{Shared, Word};
@@ -174,6 +174,9 @@ pub struct Arguments<'a> {
     content: LateText<'a>,
     subagent_type: Text<'a>,
 }
+
+/// The arguments of a call that were read with it, if there are any, and as they stand in the log.
+pub type Given<'a> = Both<'a, Option<Box<Arguments<'a>>>>;
 
 /// The names. Of several for a file or a command, the first that says something counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]

@@ -229,12 +229,8 @@ pub fn with_in_order<'a, T: InOrder<'a> + Deserialize<'a>, R>(
     line: &'a [u8],
     take: impl FnOnce(&T) -> R,
 ) -> Result<R, json::Error> {
-    let mut members = Members::of_object_at(line, 0);
     let mut record = T::default();
-    if members.object(&mut record).is_some() && members.rest().is_empty() {
-        return Ok(take(&record));
-    }
-    json::from_slice(line).map(|it| take(&it))
+    if is_in_order(line, &mut record) { Ok(take(&record)) } else { json::from_slice(line).map(|it| take(&it)) }
 }
 
 /// A record, by the order of its members if that is the usual one.
@@ -242,13 +238,14 @@ pub fn with_in_order<'a, T: InOrder<'a> + Deserialize<'a>, R>(
 /// # Errors
 /// When it is no record.
 pub fn read_in_order<'a, T: InOrder<'a> + Deserialize<'a>>(line: &'a [u8]) -> Result<T, json::Error> {
+    let mut record = T::default();
+    if is_in_order(line, &mut record) { Ok(record) } else { json::from_slice(line) }
+}
+
+/// Fills in a record, and says whether the line is one that has the usual order, and nothing else: if not, the record means nothing.
+fn is_in_order<'a, T: InOrder<'a>>(line: &'a [u8], record: &mut T) -> bool {
     let mut members = Members::of_object_at(line, 0);
-    let mut record = Ok(T::default());
-    let is_usual = record.as_mut().is_ok_and(|it| members.object(it).is_some()) && members.rest().is_empty();
-    if !is_usual {
-        record = json::from_slice(line);
-    }
-    record
+    members.object(record).is_some() && members.rest().is_empty()
 }
 
 /// An object that is read in order, and how far.
@@ -301,10 +298,8 @@ impl<'a> Members<'a> {
     /// The number behind these bytes.
     #[inline(always)]
     pub fn number(&mut self, before: &str) -> Option<Number> {
-        let mut end = self.behind(before)?;
-        let number = json::number_at(self.bytes, &mut end)?;
-        self.at = end;
-        Some(Number(Some(number.as_f64())))
+        let start = self.behind(before)?;
+        self.number_at(start).map(|it| Number(Some(it)))
     }
 
     /// Fills in all of an object, with its closing bracket.
@@ -336,11 +331,8 @@ impl<'a> Members<'a> {
     #[inline(always)]
     pub fn text(&mut self, before: &str) -> Option<Text<'a>> {
         let start = self.behind(before)?;
-        match self.short_at(start).and_then(Inside::ascii) {
-            Some(text) => {
-                self.at = start + text.len() + 2;
-                Some(Text(Some(text.into())))
-            }
+        match self.short_string(start) {
+            Some(text) => Some(Text(Some(text.into()))),
             None => self.value_at(start),
         }
     }
@@ -349,16 +341,10 @@ impl<'a> Members<'a> {
     #[inline(always)]
     pub fn when(&mut self, before: &str) -> Option<When> {
         let start = self.behind(before)?;
-        match self.short_at(start).and_then(Inside::ascii) {
-            Some(text) => {
-                self.at = start + text.len() + 2;
-                Some(When(Time::parse(text)))
-            }
+        match self.short_string(start) {
+            Some(text) => Some(When(Time::parse(text))),
             None if self.bytes.get(start).is_some_and(u8::is_ascii_digit) => {
-                let mut end = start;
-                let number = json::number_at(self.bytes, &mut end)?;
-                self.at = end;
-                Some(When(Time::from_number(number.as_f64())))
+                self.number_at(start).map(|it| When(Time::from_number(it)))
             }
             None => self.value_at(start),
         }
@@ -381,18 +367,39 @@ impl<'a> Members<'a> {
     #[inline(always)]
     pub fn skip(&mut self, before: &str) -> Option<()> {
         let start = self.behind(before)?;
-        self.at = match self.short_at(start) {
-            Some(short) => start + short.bytes().len() + 2,
-            None => json::value_end(self.bytes, start).ok()?,
-        };
+        if self.short_string(start).is_none() {
+            self.at = json::value_end(self.bytes, start).ok()?;
+        }
         Some(())
     }
 
-    /// The short string that begins here, if one does.
+    /// The text behind these bytes, if it is short and plain; they end with its quote.
     #[inline]
-    fn short_at(&self, start: usize) -> Option<Inside<'a>> {
-        let is_string = self.bytes.get(start) == Some(&b'"');
-        if is_string { Inside::of_short(self.bytes, start + 1) } else { None }
+    pub fn word(&mut self, before: &str) -> Option<Text<'a>> {
+        let start = self.behind(before)?;
+        self.short_text(start).map(|it| Text(Some(it.into())))
+    }
+
+    /// The string that begins here, if it is short and plain.
+    #[inline]
+    fn short_string(&mut self, start: usize) -> Option<&'a str> {
+        if self.bytes.get(start) == Some(&b'"') { self.short_text(start + 1) } else { None }
+    }
+
+    /// The text that begins here, behind its quote, if it is short and plain.
+    #[inline]
+    fn short_text(&mut self, start: usize) -> Option<&'a str> {
+        let text = Inside::of_short(self.bytes, start)?.ascii()?;
+        // With the quote that ends it.
+        self.at = start + text.len() + 1;
+        Some(text)
+    }
+
+    #[inline]
+    fn number_at(&mut self, mut end: usize) -> Option<f64> {
+        let number = json::number_at(self.bytes, &mut end)?;
+        self.at = end;
+        Some(number.as_f64())
     }
 
     #[inline]
@@ -415,16 +422,6 @@ impl<'a> Members<'a> {
             self.at = json::value_end(self.bytes, self.at).ok()?;
         }
         Some(())
-    }
-
-    /// The text behind these bytes, if it is short and plain; they end with its quote.
-    #[inline]
-    pub fn word(&mut self, before: &str) -> Option<Text<'a>> {
-        let start = self.behind(before)?;
-        let word = Inside::of_short(self.bytes, start)?.ascii()?;
-        // With the quote that ends it.
-        self.at = start + word.len() + 1;
-        Some(Text(Some(word.into())))
     }
 }
 

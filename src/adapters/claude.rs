@@ -7,11 +7,11 @@ use serde::Deserialize;
 use super::{Context, Damage};
 use crate::builder::Builder;
 use crate::health::Reason;
-use crate::json::{Both, Raw};
+use crate::json::Raw;
 use crate::session::{CallStatus, EventKind, Identity, Operation, Tokens};
 use crate::text::{Shared, Word};
 use crate::time::Time;
-use crate::tools::{self, Arguments};
+use crate::tools::{self, Arguments, Given};
 use crate::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Text, Usual};
 
 #[derive(Debug, Default, Deserialize)]
@@ -59,7 +59,7 @@ pub(super) struct Block<'a> {
     #[serde(borrow)]
     pub(super) name: Text<'a>,
     #[serde(borrow)]
-    input: Both<'a, Option<Box<Arguments<'a>>>>,
+    input: Given<'a>,
     #[serde(borrow)]
     pub(super) tool_use_id: Text<'a>,
     #[serde(borrow)]
@@ -341,20 +341,18 @@ impl Conversation {
             let id = id.map(|id| format!("{id}#advisor{number}"));
             self.advice(index, identity(id.as_deref()), iteration, line);
         }
-        let none = Arguments::default();
         for block in &message.content.blocks {
             match block.kind.as_str() {
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
                     let row = &mut self.builder.session.tool_calls[call];
                     (row.turn, row.is_subagent, row.agent) = (index.into(), is_subagent, agent.clone());
-                    let arguments = block.input.value.as_deref().unwrap_or(&none);
-                    self.builder.given(call, block.input.raw, arguments);
-                    if let Some(agent) = arguments.agent() {
+                    let arguments = self.builder.given(call, &block.input);
+                    if let Some(agent) = arguments.and_then(Arguments::agent) {
                         self.agents.insert(block.id.as_str().to_owned(), agent);
                     }
                     if matches!(&*self.builder.session.tool_calls[call].category, "edit" | "write")
-                        && let Some(file) = arguments.file()
+                        && let Some(file) = arguments.and_then(Arguments::file)
                     {
                         let operation = (block.name.as_str() != "Write").then_some(Operation::Update);
                         self.builder.change(call, file, operation, None, line, time);

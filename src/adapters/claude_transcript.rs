@@ -7,11 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use foldhash::HashSet;
 use serde::Deserialize;
 
 use super::claude::{Conversation, Message, Origin, ToolUseResult, is_human};
-use super::sessions::Sessions;
+use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
 use crate::builder::{brief, money};
 use crate::health::Reason;
@@ -222,17 +221,7 @@ impl Fold for Transcript {
         self.see(line, &record, damage)
     }
 
-    fn idle(&mut self, line: i64, go_on: &HashSet<String>) -> Vec<SessionResult> {
-        self.sessions.idle(line, go_on, Session::finish)
-    }
-
-    fn late(&self) -> HashSet<String> {
-        self.sessions.late()
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions.finish(Session::finish)
-    }
+    hand_on_sessions!(Session::finish);
 }
 
 impl Transcript {

@@ -13,13 +13,13 @@ use serde::Deserialize;
 use super::{Context, Damage, push_counts_name};
 use crate::builder::{Builder, brief, money};
 use crate::health::Reason;
-use crate::json::{Both, Raw};
+use crate::json::Raw;
 use crate::session::{
     CallStatus, Cost, CostParts, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens,
 };
 use crate::text::Word;
 use crate::time::Time;
-use crate::tools::{self, Arguments};
+use crate::tools::{self, Arguments, Given};
 use crate::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Text, Usual, When};
 
 /// What a log of pi's messages can show. Only the events tell of retries.
@@ -134,7 +134,7 @@ struct Block<'a> {
     #[serde(borrow)]
     name: Text<'a>,
     #[serde(borrow)]
-    arguments: Both<'a, Option<Box<Arguments<'a>>>>,
+    arguments: Given<'a>,
 }
 
 /// A call with the members that pi gives it in its order. Of other blocks only texts are asked for.
@@ -350,14 +350,12 @@ impl Agent {
             turn.cost = message.usage.get().and_then(|it| it.cost(damage)).map(Box::new);
         }
         let content = message.content.content();
-        let none = Arguments::default();
         for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
             let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
             self.builder.session.tool_calls[call].turn = index.into();
-            let arguments = block.arguments.value.as_deref().unwrap_or(&none);
-            self.builder.given(call, block.arguments.raw, arguments);
+            let arguments = self.builder.given(call, &block.arguments);
             let category = self.builder.session.tool_calls[call].category.clone();
-            if let Some(file) = arguments.file()
+            if let Some(file) = arguments.and_then(Arguments::file)
                 && matches!(&*category, "edit" | "write")
             {
                 // A write does not say whether the file was there.
@@ -427,8 +425,8 @@ impl Agent {
         }
         let runs: Vec<ChildRun<'_>> = details.results.read();
         for run in runs {
-            let call_id = self.builder.session.tool_calls[call].call_id.clone();
             let Some(child) = run.transcript_path.some().and_then(child_of_path) else { continue };
+            let call_id = self.builder.session.tool_calls[call].call_id.clone();
             self.builder.session.subagents.insert(child.into());
             let event = self.builder.event(EventKind::Subagent, line, time);
             event.key = Some(format!("pi {child}").into());

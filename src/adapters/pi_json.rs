@@ -4,11 +4,10 @@
 //! of the role `assistant` is billed (accounting B23). Costs are per message and add up. There may be several
 //! `agent_start` … `agent_end` in one stream: retries and follow-ups.
 
-use foldhash::HashSet;
 use serde::Deserialize;
 
 use super::pi::{Agent, Details, Message, SHOWS, session_of_path, status_in};
-use super::sessions::Sessions;
+use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::brief;
 use crate::json::Raw;
@@ -156,17 +155,7 @@ impl Fold for Events {
         Seen::Known
     }
 
-    fn idle(&mut self, line: i64, go_on: &HashSet<String>) -> Vec<SessionResult> {
-        self.sessions.idle(line, go_on, Session::finish)
-    }
-
-    fn late(&self) -> HashSet<String> {
-        self.sessions.late()
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions.finish(Session::finish)
-    }
+    hand_on_sessions!(Session::finish);
 }
 
 impl Events {

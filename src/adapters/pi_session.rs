@@ -4,17 +4,16 @@
 //! replay entries (B22): a response is known by its time and size, and the ledger keeps it once. A compaction may carry a
 //! usage of its own: it is a response ("Found by checking", 5).
 
-use foldhash::HashSet;
 use serde::Deserialize;
 
 use super::pi::{Agent, Message, SHOWS, Usage, identity, session_of_path};
-use super::sessions::Sessions;
+use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::builder::brief;
 use crate::health::Reason;
 use crate::json::{self, Raw};
 use crate::lines::Line;
-use crate::session::{EventKind, SessionResult, Shows};
+use crate::session::{EventKind, Shows};
 use crate::wire::{Count, InOrder, Maybe, Members, Text, When, read_in_order, with_in_order};
 
 pub(super) const PI: Adapter = Adapter {
@@ -149,17 +148,7 @@ impl Fold for Log {
         self.see(line, &record, damage)
     }
 
-    fn idle(&mut self, line: i64, go_on: &HashSet<String>) -> Vec<SessionResult> {
-        self.sessions.idle(line, go_on, Agent::finish_without_end)
-    }
-
-    fn late(&self) -> HashSet<String> {
-        self.sessions.late()
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions.finish(Agent::finish_without_end)
-    }
+    hand_on_sessions!(Agent::finish_without_end);
 }
 
 impl Log {

@@ -5,6 +5,24 @@ use foldhash::{HashMap, HashMapExt as _, HashSet};
 use crate::rows::Rows;
 use crate::session::SessionResult;
 
+/// What of [`Fold`](super::Fold) is the same for each adapter that keeps its state in [`Sessions`]: `$finish` ends one of them.
+macro_rules! hand_on_sessions {
+    ($finish:expr) => {
+        fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<$crate::session::SessionResult> {
+            self.sessions.idle(line, go_on, $finish)
+        }
+
+        fn late(&self) -> foldhash::HashSet<String> {
+            self.sessions.late()
+        }
+
+        fn finish(self) -> Vec<$crate::session::SessionResult> {
+            self.sessions.finish($finish)
+        }
+    };
+}
+pub(super) use hand_on_sessions;
+
 /// What is known of each session. `S` is an adapter's state of one.
 #[derive(Debug)]
 pub(super) struct Sessions<S> {

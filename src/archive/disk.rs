@@ -62,7 +62,7 @@ pub fn begin_sync(file: &File) {
 }
 
 /// [`sync`] of a file that was closed.
-pub fn sync_closed(path: &Path) -> io::Result<()> {
+fn sync_closed(path: &Path) -> io::Result<()> {
     sync(&File::options().write(true).open(path)?, path)
 }
 
@@ -76,16 +76,16 @@ pub fn sync_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A file that was closed, or the names in a folder.
+/// What is waited for until it is on the disk: a file that was closed, or the names in a folder.
 #[derive(Debug)]
-pub enum Sync {
+pub enum Waited {
     File(PathBuf),
     Folder(PathBuf),
 }
 
 /// All that `work` hands on reaches the disk. Each file and folder waits for the disk, so several are waited for at once, and while
 /// the work goes on.
-pub fn sync_all<T>(work: impl FnOnce(&dyn Fn(Sync)) -> io::Result<T>) -> io::Result<T> {
+pub fn sync_all<T>(work: impl FnOnce(&dyn Fn(Waited)) -> io::Result<T>) -> io::Result<T> {
     /// What is waited for at once.
     const SYNCS: usize = 8;
     let (sender, receiver) = mpsc::channel();
@@ -95,8 +95,8 @@ pub fn sync_all<T>(work: impl FnOnce(&dyn Fn(Sync)) -> io::Result<T>) -> io::Res
         let mut result = Ok(());
         while let Some(it) = next() {
             let synced = match it {
-                Sync::File(path) => sync_closed(&path),
-                Sync::Folder(path) => sync_folder(&path),
+                Waited::File(path) => sync_closed(&path),
+                Waited::Folder(path) => sync_folder(&path),
             };
             result = result.and(synced);
         }

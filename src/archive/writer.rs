@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use super::disk::Sync;
+use super::disk::Waited;
 use super::facts::{self, FACTS, Facts, PART, Piece, Pieces};
 use super::parts::{self, New, Part, Round, Sums};
 use super::{
@@ -567,7 +567,7 @@ impl Writer {
         let mut written = || -> io::Result<()> {
             // All of the next generation reaches the disk: the parts while the index is written.
             disk::sync_all(|wait_for| {
-                self.new_files(&manifest).for_each(|it| wait_for(Sync::File(it)));
+                self.new_files(&manifest).for_each(|it| wait_for(Waited::File(it)));
                 let checksum = parts::write_file(&self.next.join(INDEX), sources.len(), |file| {
                     // zstd takes as long for a byte as for many.
                     let mut index = BufWriter::new(zstd::Encoder::new(file, 1)?);
@@ -579,13 +579,13 @@ impl Writer {
                 parts::write_file(&self.next.join(MANIFEST), 0, |file| file.write_all(&text))?;
                 disk::remove_file(&self.next.join(SPOOL))?;
                 for file in [INDEX, MANIFEST] {
-                    wait_for(Sync::File(self.next.join(file)));
+                    wait_for(Waited::File(self.next.join(file)));
                 }
                 for folder in TABLES.iter().chain([&FACTS, &""]) {
-                    wait_for(Sync::Folder(self.next.join(folder)));
+                    wait_for(Waited::Folder(self.next.join(folder)));
                 }
                 if self.state.folder.is_none() {
-                    wait_for(Sync::File(self.archive.folder.join(MARKER)));
+                    wait_for(Waited::File(self.archive.folder.join(MARKER)));
                 }
                 Ok(())
             })?;
