@@ -298,6 +298,14 @@ trait Block: Copy {
         self.equal(byte) != 0
     }
 
+    /// Whether one of the bytes of two blocks is this one.
+    #[inline(always)]
+    fn pair_has(pair: &[u8; 128], byte: u8) -> bool {
+        let (first, second) = pair.split_at(64);
+        let (Some(first), Some(second)) = (first.first_chunk(), second.first_chunk()) else { return true };
+        Self::new(first).has(byte) || Self::new(second).has(byte)
+    }
+
     /// The brackets of objects and arrays, whose codes differ by `0x20` only.
     fn brackets(self) -> u64;
 
@@ -340,6 +348,34 @@ const fn escaped_by(backslashes: u64, is_first_escaped: bool) -> u64 {
     escapes_and_ends ^ (backslashes | first)
 }
 
+/// Where text without a quote ends, or some bytes before.
+#[inline(always)]
+fn behind_plain_of<B: Block>(bytes: &[u8], at: usize) -> usize {
+    let (pairs, _) = bytes.get(at..).unwrap_or_default().as_chunks();
+    let mut plain = 0;
+    for pair in pairs {
+        if B::pair_has(pair, b'"') {
+            break;
+        }
+        plain += 128;
+    }
+    at + plain
+}
+
+/// Whether each of these quotes is escaped, and nothing more need be known for that: it is behind a backslash, and none of those
+/// is behind another. So it is with most blocks of source code in a string.
+#[inline(always)]
+const fn are_escaped(quotes: u64, backslashes: u64) -> bool {
+    let behind = backslashes << 1;
+    quotes & !behind == 0 && backslashes & behind == 0
+}
+
+/// Whether the byte before `at` is a backslash.
+#[inline(always)]
+fn is_behind_backslash(bytes: &[u8], at: usize) -> bool {
+    at > 0 && bytes[at - 1] == b'\\'
+}
+
 /// Whether what follows these bytes stands behind a backslash that is not itself behind one.
 #[inline(always)]
 fn ends_in_escape(bytes: &[u8]) -> bool {
@@ -353,13 +389,17 @@ fn closing_quote_of<B: Block>(bytes: &[u8], mut at: usize) -> Option<usize> {
         let block = B::at(bytes, at)?;
         // Most blocks of a long text have none, and then it does not matter what escapes what.
         if block.has(b'"') {
-            let is_first_escaped = ends_in_escape(&bytes[start..at]);
-            let quotes = block.equal(b'"') & !escaped_by(block.equal(b'\\'), is_first_escaped);
-            if quotes != 0 {
-                return Some(at + quotes.trailing_zeros() as usize);
+            let (quotes, backslashes) = (block.equal(b'"'), block.equal(b'\\'));
+            if !are_escaped(quotes, backslashes) || is_behind_backslash(bytes, at) {
+                let quotes = quotes & !escaped_by(backslashes, ends_in_escape(&bytes[start..at]));
+                if quotes != 0 {
+                    return Some(at + quotes.trailing_zeros() as usize);
+                }
             }
+            at += 64;
+        } else {
+            at = behind_plain_of::<B>(bytes, at + 64);
         }
-        at += 64;
     }
 }
 
@@ -371,8 +411,12 @@ fn string_end_of<B: Block>(bytes: &[u8], mut at: usize) -> Option<Quote> {
     loop {
         let block = B::at(bytes, at)?;
         if block.has(b'"') {
-            let backslashes = block.equal(b'\\');
-            let quotes = block.equal(b'"') & !escaped_by(backslashes, ends_in_escape(&bytes[start..at]));
+            let (quotes, backslashes) = (block.equal(b'"'), block.equal(b'\\'));
+            let quotes = if are_escaped(quotes, backslashes) && !is_behind_backslash(bytes, at) {
+                0
+            } else {
+                quotes & !escaped_by(backslashes, ends_in_escape(&bytes[start..at]))
+            };
             if quotes != 0 {
                 let before = (quotes & quotes.wrapping_neg()) - 1;
                 has_escapes |= backslashes & before != 0;
@@ -422,12 +466,16 @@ fn nested_end_of<B: Block>(bytes: &[u8], mut at: usize) -> Result<usize, Error> 
     let mut is_in_string = false;
     while let Some(block) = B::at(bytes, at) {
         if is_in_string && !block.has(b'"') {
+            at = behind_plain_of::<B>(bytes, at + 64);
+            continue;
+        }
+        let (quotes, backslashes) = (block.equal(b'"'), block.equal(b'\\'));
+        if is_in_string && are_escaped(quotes, backslashes) && !is_behind_backslash(bytes, at) {
             at += 64;
             continue;
         }
-        let backslashes = block.equal(b'\\');
         let is_first_escaped = is_in_string && ends_in_escape(&bytes[start..at]);
-        let quotes = block.equal(b'"') & !escaped_by(backslashes, is_first_escaped);
+        let quotes = quotes & !escaped_by(backslashes, is_first_escaped);
         if is_in_string && quotes == 0 {
             at += 64;
             continue;
@@ -579,6 +627,21 @@ mod x86 {
                 let all = _mm256_set1_epi8(byte.cast_signed());
                 let (low, high) = (_mm256_cmpeq_epi8(self.0, all), _mm256_cmpeq_epi8(self.1, all));
                 _mm256_movemask_epi8(_mm256_or_si256(low, high)) != 0
+            }
+        }
+
+        #[inline(always)]
+        fn pair_has(pair: &[u8; 128], byte: u8) -> bool {
+            // Without closures, which would not have the instructions.
+            let (first, second) = pair.split_at(64);
+            let (Some(first), Some(second)) = (first.first_chunk(), second.first_chunk()) else { return true };
+            let (Self(a, b), Self(c, d)) = (Self::new(first), Self::new(second));
+            unsafe {
+                let all = _mm256_set1_epi8(byte.cast_signed());
+                let (a, b) = (_mm256_cmpeq_epi8(a, all), _mm256_cmpeq_epi8(b, all));
+                let (c, d) = (_mm256_cmpeq_epi8(c, all), _mm256_cmpeq_epi8(d, all));
+                let equal = _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
+                _mm256_movemask_epi8(equal) != 0
             }
         }
 
