@@ -30,7 +30,7 @@ pub(super) const JSON: Adapter = Adapter {
     runtime: "claude",
     about: "Claude Code, claude -p --output-format json",
     shows: RESULT_SHOWS,
-    claims: |probe| u32::from(probe.text("type") == "result" && is_result(probe)),
+    claims: |probe| u32::from(probe.kind() == "result" && is_result(probe)),
     parse: fold::<Stream>,
 };
 
@@ -58,7 +58,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
     if !is_own || !probe.has("session_id") || probe.has("sessionId") {
         return 0;
     }
-    match probe.text("type").as_ref() {
+    match probe.kind() {
         "assistant" | "user" if probe.has("message") => 2,
         "system" if probe.has("subtype") => 2,
         "stream_event" | "rate_limit_event" | "tool_progress" | "auth_status" | "control_request" => 2,

@@ -38,7 +38,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
-    match probe.text("type").as_ref() {
+    match probe.kind() {
         "assistant" | "user" | "system" | "progress" | "attachment" if probe.has("sessionId") => 2,
         // They stand at the head of a file and name no session.
         "summary" if probe.has("leafUuid") => 2,

@@ -107,7 +107,7 @@ const OWN: u32 = 100;
 
 /// The three write the same: a word of its own, or the place, decides over a window of common ones.
 fn claims(probe: &Probe<'_>, is_own: impl FnOnce() -> bool) -> u32 {
-    let is_message = matches!(probe.text("type").as_ref(), "ask" | "say")
+    let is_message = matches!(probe.kind(), "ask" | "say")
         && probe.has("ts")
         && (probe.has("say") || probe.has("ask"))
         && !probe.has("sessionId");

@@ -26,7 +26,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Shows::RETRIES)
         .and(Shows::PERMISSION_DENIALS)
         .and(Shows::SUBAGENTS),
-    claims: |probe| match probe.text("type").as_ref() {
+    claims: |probe| match probe.kind() {
         "thread.started" | "turn.started" | "turn.completed" | "turn.failed" => 2,
         "item.started" | "item.updated" | "item.completed" if probe.has("item") => 2,
         _ => 0,

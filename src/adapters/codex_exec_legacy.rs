@@ -28,7 +28,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
-    if probe.has("id") && !probe.object("msg").text("type").is_empty() { 2 } else { u32::from(is_configuration(probe)) }
+    if probe.has("id") && !probe.object("msg").kind().is_empty() { 2 } else { u32::from(is_configuration(probe)) }
 }
 
 fn is_configuration(probe: &Probe<'_>) -> bool {

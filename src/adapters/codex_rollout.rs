@@ -42,7 +42,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
-    match probe.text("type").as_ref() {
+    match probe.kind() {
         "session_meta" | "turn_context" | "response_item" | "event_msg" | "compacted" | "token_usage_record"
             if probe.has("payload") =>
         {

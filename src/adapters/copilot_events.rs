@@ -40,7 +40,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
-    let is_event = probe.has_all(&["data", "id", "timestamp", "parentId"]) && is_known(&probe.text("type"));
+    let is_event = probe.has_all(&["data", "id", "timestamp", "parentId"]) && is_known(probe.kind());
     3 * u32::from(is_event)
 }
 

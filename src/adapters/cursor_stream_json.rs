@@ -50,7 +50,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
     if FOREIGN.iter().any(|it| probe.has(it)) {
         return 0;
     }
-    match probe.text("type").as_ref() {
+    match probe.kind() {
         "tool_call" if probe.has_all(&["subtype", "tool_call"]) => 5,
         "thinking" if probe.has_all(&["subtype", "session_id"]) => 4,
         "system" if probe.has_all(&["subtype", "session_id", "model", "permissionMode"]) => 3,

@@ -39,7 +39,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
 const DECISIVE: u32 = 100;
 
 fn claims(probe: &Probe<'_>) -> u32 {
-    match probe.text("type").as_ref() {
+    match probe.kind() {
         "session_start" if probe.has("id") && (probe.has("owner") || probe.has("cwd")) => DECISIVE,
         "agent_turn_outcome" if probe.has("turnId") => DECISIVE,
         "message" if probe.has("id") && probe.object("message").has("role") => 1,

@@ -64,7 +64,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
         return 3;
     }
     // What others say is said in many programs' words.
-    let is_answer = probe.text("type") == "gemini" && probe.has_all(&["id", "timestamp", "content"]);
+    let is_answer = probe.kind() == "gemini" && probe.has_all(&["id", "timestamp", "content"]);
     4 * u32::from(is_answer)
 }
 

@@ -55,7 +55,7 @@ fn claims_stream(probe: &Probe<'_>) -> u32 {
     if !probe.has("timestamp") || probe.has("sessionID") || probe.has("parentId") {
         return 0;
     }
-    let keys: &[&str] = match probe.text("type").as_ref() {
+    let keys: &[&str] = match probe.kind() {
         "init" if !probe.has("tools") => &["session_id", "model"],
         "message" if !probe.has("id") => &["role", "content"],
         "tool_use" => &["tool_id", "tool_name"],

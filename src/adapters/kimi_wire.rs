@@ -36,7 +36,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
-    if probe.text("type") == "metadata" && probe.has("protocol_version") {
+    if probe.kind() == "metadata" && probe.has("protocol_version") {
         return 3;
     }
     // Other formats' messages are large, and are not gone over for this.
@@ -44,7 +44,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
         return 0;
     }
     let message = probe.object("message");
-    let is_own = message.has("payload") && message.text("type").starts_with(|it: char| it.is_ascii_uppercase());
+    let is_own = message.has("payload") && message.kind().starts_with(|it: char| it.is_ascii_uppercase());
     4 * u32::from(is_own)
 }
 

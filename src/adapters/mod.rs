@@ -496,6 +496,8 @@ pub struct Probe<'a> {
     objects: RefCell<Vec<(usize, Rc<Probe<'a>>)>>,
     /// A bit for each key. Formats ask for many keys that are not there.
     bits: u64,
+    /// See [`Self::kind`].
+    kind: Cow<'a, str>,
     path: &'a str,
 }
 
@@ -512,7 +514,14 @@ impl<'a> Probe<'a> {
         let pairs: Pairs<'a, Raw<'a>> =
             if bytes.first() == Some(&b'{') { json::from_slice(bytes).ok()? } else { return None };
         let bits = pairs.0.iter().fold(0, |bits, (key, _)| bits | bit(key));
-        Some(Self { fields: pairs.0, objects: RefCell::default(), bits, path })
+        let mut probe = Self { fields: pairs.0, objects: RefCell::default(), bits, kind: "".into(), path };
+        probe.kind = probe.text("type");
+        Some(probe)
+    }
+
+    /// The string of `type`, by which most formats tell their records; empty if there is none.
+    pub fn kind(&self) -> &str {
+        &self.kind
     }
 
     /// The path of the log: a hint where runtimes write the same records to their own places.
@@ -559,7 +568,8 @@ impl<'a> Probe<'a> {
         if let Some((_, known)) = objects.iter().find(|(it, _)| *it == index) {
             return Rc::clone(known);
         }
-        let empty = || Probe { fields: Vec::new(), objects: RefCell::default(), bits: 0, path: self.path };
+        let empty =
+            || Probe { fields: Vec::new(), objects: RefCell::default(), bits: 0, kind: "".into(), path: self.path };
         let object = Rc::new(Probe::new(self.raw(key).0, self.path).unwrap_or_else(empty));
         objects.push((index, Rc::clone(&object)));
         object

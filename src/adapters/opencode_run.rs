@@ -21,10 +21,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
     about: "OpenCode, opencode run --format json",
     shows: Shows::TOOL_CALLS.and(Shows::FILE_CHANGES).and(Shows::SUBAGENTS).and(Shows::PERMISSION_DENIALS),
     claims: |probe| {
-        let is_event = matches!(
-            probe.text("type").as_ref(),
-            "step_start" | "step_finish" | "tool_use" | "text" | "reasoning" | "error" | "done"
-        );
+        let is_event =
+            matches!(probe.kind(), "step_start" | "step_finish" | "tool_use" | "text" | "reasoning" | "error" | "done");
         2 * u32::from(is_event && probe.has("sessionID"))
     },
     parse: fold::<Run>,

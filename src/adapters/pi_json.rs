@@ -26,7 +26,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
 
 /// Whether a record is one of the stream's.
 pub(super) fn is_event(probe: &Probe<'_>) -> bool {
-    match probe.text("type").as_ref() {
+    match probe.kind() {
         "agent_start" | "agent_end" | "agent_settled" | "turn_start" => !probe.has("sessionId"),
         "turn_end" | "message_start" | "message_end" => probe.has("message"),
         "message_update" => probe.has("message") || probe.has("assistantMessageEvent"),

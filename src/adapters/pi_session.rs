@@ -36,7 +36,7 @@ pub(super) const OPENCLAW: Adapter = Adapter {
 
 /// Whether a record is an entry of a session file. The header may be all there is.
 fn is_entry(probe: &Probe<'_>) -> bool {
-    match probe.text("type").as_ref() {
+    match probe.kind() {
         "session" => probe.has_all(&["id", "timestamp", "cwd"]) && !probe.has("payload"),
         "message" => probe.has("message") && probe.has("timestamp"),
         "model_change"
@@ -67,8 +67,8 @@ fn openclaw_claims(probe: &Probe<'_>) -> u32 {
 
 /// openclaw keeps sessions in `agents/NAME/sessions/ID.jsonl`: a file that lost its first records is known by its place.
 fn is_in_its_folder(path: &str) -> bool {
-    let mut folders = path.rsplit(['/', '\\']).skip(1);
-    folders.next() == Some("sessions") && folders.nth(1) == Some("agents")
+    let mut folders = path.as_bytes().rsplit(|it| matches!(it, b'/' | b'\\')).skip(1);
+    folders.next() == Some(b"sessions") && folders.nth(1) == Some(b"agents")
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -48,7 +48,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
     if !probe.has_all(&["uuid", "sessionId", "timestamp"]) {
         return 0;
     }
-    let is_own = match probe.text("type").as_ref() {
+    let is_own = match probe.kind() {
         "user" | "assistant" => probe.object("message").has("parts") || probe.has("usageMetadata"),
         "tool_result" => probe.has("toolCallResult") || probe.object("message").has("parts"),
         "system" => probe.has("systemPayload"),

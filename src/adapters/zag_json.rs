@@ -55,7 +55,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
     {
         return 0;
     }
-    let keys: &[&str] = match probe.text("type").as_ref() {
+    let keys: &[&str] = match probe.kind() {
         "init" => &["model", "tools", "metadata"],
         "user_message" | "assistant_message" => &["content"],
         "tool_execution" => &["tool_name", "tool_id", "result"],
