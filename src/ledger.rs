@@ -110,7 +110,8 @@ fn groups_by_map_of<'a>(links: impl Iterator<Item = &'a [u64]> + Clone, most: us
         let mut first: HashMap<u64, usize> = HashMap::default();
         for (link, index) in members {
             let other = *first.entry(link).or_insert(index);
-            if other != index {
+            // One link joined them, and others say it again.
+            if parents[other] != parents[index] {
                 join(&mut parents, other, index);
             }
         }
