@@ -151,13 +151,30 @@ struct Pack {
     words_known: usize,
 }
 
-/// A word that was packed: where its bytes stand, how many they are, and its number.
+/// A word that was packed: where its bytes stand, how many they are, its [`ends`], and its number.
 #[derive(Debug, Clone, Copy)]
 struct Said {
+    ends: [u64; 2],
     offset: u32,
     length: u8,
     number: u16,
 }
+
+/// The first and the last bytes of a word that has some: all of one of no more than [`IN_ENDS`], with its length.
+#[inline]
+fn ends(word: &[u8]) -> [u64; 2] {
+    if let (Some(head), Some(tail)) = (word.first_chunk::<8>(), word.last_chunk::<8>()) {
+        [u64::from_le_bytes(*head), u64::from_le_bytes(*tail)]
+    } else if let (Some(head), Some(tail)) = (word.first_chunk::<4>(), word.last_chunk::<4>()) {
+        [u64::from(u32::from_le_bytes(*head)) | u64::from(u32::from_le_bytes(*tail)) << 32, 0]
+    } else {
+        let byte = |index: usize| word.get(index).copied().unwrap_or_default();
+        [u64::from_le_bytes([byte(0), byte(1), byte(2), 0, 0, 0, 0, 0]), 0]
+    }
+}
+
+/// See [`ends`].
+const IN_ENDS: u8 = 16;
 
 impl Default for Pack {
     fn default() -> Self {
@@ -175,7 +192,7 @@ impl Pack {
             is_word: false,
             lengths: [0; PLACES],
             texts,
-            words: [Said { offset: 0, length: 0, number: 0 }; 256],
+            words: [Said { ends: [0; 2], offset: 0, length: 0, number: 0 }; 256],
             words_known: 0,
         }
     }
@@ -191,8 +208,18 @@ impl Pack {
         self.out.extend_from_slice(&bytes);
     }
 
+    /// Short ones at once.
     #[inline]
     fn varint(&mut self, tag: u8, mut number: u64) {
+        const MORE: u8 = 0x80;
+        let septet = |index: u32| (number >> (7 * index)).to_le_bytes()[0] | MORE;
+        if number < 1 << 7 {
+            return self.out.extend_from_slice(&[tag, septet(0) ^ MORE]);
+        } else if number < 1 << 14 {
+            return self.out.extend_from_slice(&[tag, septet(0), septet(1) ^ MORE]);
+        } else if number < 1 << 21 {
+            return self.out.extend_from_slice(&[tag, septet(0), septet(1), septet(2) ^ MORE]);
+        }
         self.byte(tag);
         while number >= 0x80 {
             self.byte(number.to_le_bytes()[0] | 0x80);
@@ -247,20 +274,16 @@ impl Pack {
 
     fn word(&mut self, word: &str) -> Result<(), Error> {
         let bytes = word.as_bytes();
-        let (Ok(length), Some(first), Some(last)) = (u8::try_from(bytes.len()), bytes.first(), bytes.last()) else {
-            return self.text(word);
-        };
-        let key = if let (Some(head), Some(tail)) = (bytes.first_chunk(), bytes.last_chunk()) {
-            u64::from_le_bytes(*head) ^ u64::from_le_bytes(*tail).rotate_left(29)
-        } else {
-            let middle = bytes.get(bytes.len() / 2).unwrap_or(first);
-            u64::from_le_bytes([*first, *middle, *last, 0, 0, 0, 0, 0])
-        };
-        let hash = (key ^ u64::from(length) << 40).wrapping_mul(0x9E37_79B1_85EB_CA87);
+        let Some(length @ 1..) = u8::try_from(bytes.len()).ok() else { return self.text(word) };
+        let ends = ends(bytes);
+        let hash = (ends[0] ^ ends[1].rotate_left(29) ^ u64::from(length) << 40).wrapping_mul(0x9E37_79B1_85EB_CA87);
         let place = usize::from(hash.to_le_bytes()[7]);
         let Some(known) = self.words.get_mut(place) else { return Err(Error("a word in no place".into())) };
         let start = known.offset as usize;
-        if known.length == length && self.out.get(start..start + bytes.len()).is_some_and(|it| it == bytes) {
+        if known.length == length
+            && known.ends == ends
+            && (length <= IN_ENDS || self.out.get(start..start + bytes.len()).is_some_and(|it| it == bytes))
+        {
             let number = known.number;
             match number.checked_sub(SHORT_WORDS).map(u16::to_be_bytes) {
                 None => self.byte(tag::WORD | number.to_be_bytes()[1]),
@@ -271,7 +294,7 @@ impl Pack {
         }
         if let Ok(number) = u16::try_from(self.words_known) {
             if let Ok(offset) = u32::try_from(self.out.len() + 2) {
-                *known = Said { offset, length, number };
+                *known = Said { ends, offset, length, number };
             }
             self.words_known += 1;
         }
