@@ -39,7 +39,7 @@ use serde::ser::{
     SerializeTupleVariant, Serializer,
 };
 
-use crate::text::Word;
+use crate::text::{Ends, Word};
 
 /// First bytes: see the table.
 pub mod tag {
@@ -151,30 +151,14 @@ struct Pack {
     words_known: usize,
 }
 
-/// A word that was packed: where its bytes stand, how many they are, its [`ends`], and its number.
+/// A word that was packed: where its bytes stand, how many they are, how it begins and ends, and its number.
 #[derive(Debug, Clone, Copy)]
 struct Said {
-    ends: [u64; 2],
+    ends: Ends,
     offset: u32,
     length: u8,
     number: u16,
 }
-
-/// The first and the last bytes of a word that has some: all of one of no more than [`IN_ENDS`], with its length.
-#[inline]
-fn ends(word: &[u8]) -> [u64; 2] {
-    if let (Some(head), Some(tail)) = (word.first_chunk::<8>(), word.last_chunk::<8>()) {
-        [u64::from_le_bytes(*head), u64::from_le_bytes(*tail)]
-    } else if let (Some(head), Some(tail)) = (word.first_chunk::<4>(), word.last_chunk::<4>()) {
-        [u64::from(u32::from_le_bytes(*head)) | u64::from(u32::from_le_bytes(*tail)) << 32, 0]
-    } else {
-        let byte = |index: usize| word.get(index).copied().unwrap_or_default();
-        [u64::from_le_bytes([byte(0), byte(1), byte(2), 0, 0, 0, 0, 0]), 0]
-    }
-}
-
-/// See [`ends`].
-const IN_ENDS: u8 = 16;
 
 impl Default for Pack {
     fn default() -> Self {
@@ -192,7 +176,7 @@ impl Pack {
             is_word: false,
             lengths: [0; PLACES],
             texts,
-            words: [Said { ends: [0; 2], offset: 0, length: 0, number: 0 }; 256],
+            words: [Said { ends: Ends::NONE, offset: 0, length: 0, number: 0 }; 256],
             words_known: 0,
         }
     }
@@ -275,14 +259,13 @@ impl Pack {
     fn word(&mut self, word: &str) -> Result<(), Error> {
         let bytes = word.as_bytes();
         let Some(length @ 1..) = u8::try_from(bytes.len()).ok() else { return self.text(word) };
-        let ends = ends(bytes);
-        let hash = (ends[0] ^ ends[1].rotate_left(29) ^ u64::from(length) << 40).wrapping_mul(0x9E37_79B1_85EB_CA87);
-        let place = usize::from(hash.to_le_bytes()[7]);
+        let ends = Ends::of(bytes);
+        let place = usize::from(ends.hash().to_be_bytes()[0]);
         let Some(known) = self.words.get_mut(place) else { return Err(Error("a word in no place".into())) };
         let start = known.offset as usize;
         if known.length == length
             && known.ends == ends
-            && (length <= IN_ENDS || self.out.get(start..start + bytes.len()).is_some_and(|it| it == bytes))
+            && (bytes.len() <= Ends::ALL || self.out.get(start..start + bytes.len()).is_some_and(|it| it == bytes))
         {
             let number = known.number;
             match number.checked_sub(SHORT_WORDS).map(u16::to_be_bytes) {
