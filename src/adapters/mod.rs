@@ -581,7 +581,7 @@ const DECIDING: usize = 40;
 
 /// So many are enough where they are long: what lies behind these bytes is not read twice.
 const FEW_DECIDING: usize = 12;
-const DECIDING_BYTES: usize = 1 << 16;
+const DECIDING_BYTES: usize = 1 << 15;
 
 /// So many are enough if a single format claims anything of them, and that much.
 const FIRST_DECIDING: usize = 8;
