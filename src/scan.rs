@@ -370,10 +370,14 @@ const fn are_escaped(quotes: u64, backslashes: u64) -> bool {
     quotes & !behind == 0 && backslashes & behind == 0
 }
 
-/// Whether the byte before `at` is a backslash.
+/// Those of the quotes of a block at `at`, in a string whose text begins at `start`, that are not escaped.
 #[inline(always)]
-fn is_behind_backslash(bytes: &[u8], at: usize) -> bool {
-    at > 0 && bytes[at - 1] == b'\\'
+fn unescaped(quotes: u64, backslashes: u64, bytes: &[u8], start: usize, at: usize) -> u64 {
+    let is_behind_backslash = at > 0 && bytes[at - 1] == b'\\';
+    if are_escaped(quotes, backslashes) && !is_behind_backslash {
+        return 0;
+    }
+    quotes & !escaped_by(backslashes, ends_in_escape(&bytes[start..at]))
 }
 
 /// Whether what follows these bytes stands behind a backslash that is not itself behind one.
@@ -389,12 +393,9 @@ fn closing_quote_of<B: Block>(bytes: &[u8], mut at: usize) -> Option<usize> {
         let block = B::at(bytes, at)?;
         // Most blocks of a long text have none, and then it does not matter what escapes what.
         if block.has(b'"') {
-            let (quotes, backslashes) = (block.equal(b'"'), block.equal(b'\\'));
-            if !are_escaped(quotes, backslashes) || is_behind_backslash(bytes, at) {
-                let quotes = quotes & !escaped_by(backslashes, ends_in_escape(&bytes[start..at]));
-                if quotes != 0 {
-                    return Some(at + quotes.trailing_zeros() as usize);
-                }
+            let quotes = unescaped(block.equal(b'"'), block.equal(b'\\'), bytes, start, at);
+            if quotes != 0 {
+                return Some(at + quotes.trailing_zeros() as usize);
             }
             at += 64;
         } else {
@@ -411,12 +412,8 @@ fn string_end_of<B: Block>(bytes: &[u8], mut at: usize) -> Option<Quote> {
     loop {
         let block = B::at(bytes, at)?;
         if block.has(b'"') {
-            let (quotes, backslashes) = (block.equal(b'"'), block.equal(b'\\'));
-            let quotes = if are_escaped(quotes, backslashes) && !is_behind_backslash(bytes, at) {
-                0
-            } else {
-                quotes & !escaped_by(backslashes, ends_in_escape(&bytes[start..at]))
-            };
+            let backslashes = block.equal(b'\\');
+            let quotes = unescaped(block.equal(b'"'), backslashes, bytes, start, at);
             if quotes != 0 {
                 let before = (quotes & quotes.wrapping_neg()) - 1;
                 has_escapes |= backslashes & before != 0;
@@ -470,12 +467,11 @@ fn nested_end_of<B: Block>(bytes: &[u8], mut at: usize) -> Result<usize, Error> 
             continue;
         }
         let (quotes, backslashes) = (block.equal(b'"'), block.equal(b'\\'));
-        if is_in_string && are_escaped(quotes, backslashes) && !is_behind_backslash(bytes, at) {
-            at += 64;
-            continue;
-        }
-        let is_first_escaped = is_in_string && ends_in_escape(&bytes[start..at]);
-        let quotes = quotes & !escaped_by(backslashes, is_first_escaped);
+        let quotes = if is_in_string {
+            unescaped(quotes, backslashes, bytes, start, at)
+        } else {
+            quotes & !escaped_by(backslashes, false)
+        };
         if is_in_string && quotes == 0 {
             at += 64;
             continue;
@@ -484,6 +480,7 @@ fn nested_end_of<B: Block>(bytes: &[u8], mut at: usize) -> Result<usize, Error> 
         let strings = B::prefix_xor(quotes) ^ if is_in_string { u64::MAX } else { 0 };
         if backslashes & !strings != 0 {
             // Outside of a string it is no JSON, and escapes nothing.
+            let is_first_escaped = is_in_string && ends_in_escape(&bytes[start..at]);
             return nested_end_bytewise(bytes, at, open, is_in_string, is_first_escaped);
         }
         is_in_string = strings >> 63 == 1;
