@@ -22,6 +22,8 @@ use crate::tables::{CallRow, ChangeRow, EventRow, Grain, SessionRow, Tables, Tur
 use crate::text::{Shared, Word};
 use crate::time::Time;
 
+mod views;
+
 /// Makes the tables of all that was read. Their sources have no sessions any more: those are the tables.
 pub fn settle(sources: Vec<Source>) -> Tables {
     settle_into(sources, Tables::default())
@@ -33,16 +35,20 @@ pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     mark_copies(&mut sources);
     let mut groups = sessions(&mut sources);
+    let mut renamed = views::join_groups(&mut groups);
+    for parts in groups.values_mut() {
+        reconcile_parts(parts);
+    }
     leave_to_providers(&mut groups);
     name_by_first_threads(&mut groups);
-    let copies = give_each_response_its_session(&mut groups);
+    renamed.extend(give_each_response_its_session(&mut groups));
     let mut held: Rows<Held> = sources.iter().map(|_| Held::default()).collect();
     make_room(&mut tables, &groups);
     for (_, parts) in groups {
         Merge::new(parts, &mut held).into_tables(&mut tables);
     }
     mark_sources_without_rows(&mut sources, &held);
-    link_children(&mut tables, &copies);
+    link_children(&mut tables, &renamed);
     tables.sources = sources;
     tables
 }
@@ -70,6 +76,7 @@ pub fn links_of(sessions: &[SessionResult], content_hash: Option<&str>) -> Box<[
             Identity::Thread(thread, _) => Some(link("id", thread)),
             Identity::Unique | Identity::Session(_) => None,
         }));
+        links.extend(views::links(session));
     }
     distinct(links)
 }
@@ -198,6 +205,8 @@ struct Part {
     session: SessionResult,
     /// Where rows went that belong to another session.
     given_to: Option<usize>,
+    /// Whether it only fills what the other parts leave unknown.
+    is_supplement: bool,
 }
 
 impl Part {
@@ -209,7 +218,7 @@ impl Part {
 
 type Key = (String, String);
 
-/// The parts of each session, by runtime and id; within a session in a fixed order.
+/// The parts of each session, by runtime and id, in the order of the files.
 fn sessions(sources: &mut [Source]) -> BTreeMap<Key, Vec<Part>> {
     let mut groups: BTreeMap<Key, Vec<Part>> = BTreeMap::new();
     for (index, source) in sources.iter_mut().enumerate() {
@@ -224,20 +233,23 @@ fn sessions(sources: &mut [Source]) -> BTreeMap<Key, Vec<Part>> {
             } else {
                 (session, None)
             };
-            groups.entry(key).or_default().push(Part { source: index, session, given_to });
+            groups.entry(key).or_default().push(Part { source: index, session, given_to, is_supplement: false });
         }
     }
-    for parts in groups.values_mut() {
-        find_prompts(parts);
-    }
-    for parts in groups.values_mut().filter(|it| it.len() > 1) {
-        // Parts are already in the order of paths and lines; their times come first, then the richer copy.
-        parts.sort_by_key(|it| (it.session.started_at.is_none(), it.session.started_at, Reverse(it.rows())));
-        drop_copied_recordings(parts);
-        leave_runs_to_their_session(parts);
-        prefer_what_the_runtime_keeps(parts);
-    }
     groups
+}
+
+/// Orders the parts of one session, and leaves each of its rows to one of them where their ids do not match.
+fn reconcile_parts(parts: &mut Vec<Part>) {
+    find_prompts(parts);
+    if parts.len() < 2 {
+        return;
+    }
+    // Parts are already in the order of paths and lines; their times come first, then the richer copy.
+    parts.sort_by_key(|it| (it.session.started_at.is_none(), it.session.started_at, Reverse(it.rows())));
+    drop_copied_recordings(parts);
+    leave_runs_to_their_session(parts);
+    views::keep_most_detailed(parts);
 }
 
 /// Where messages and what they say stand in files of their own, a prompt is what a human said.
@@ -246,29 +258,6 @@ fn find_prompts(parts: &mut [Part]) {
     for part in parts {
         let asked = mem::take(&mut part.session.asked).into_iter().filter(|(message, _)| said.contains(message));
         part.session.prompts.extend(asked.map(|(_, identity)| identity));
-    }
-}
-
-/// Where the file that the runtime keeps shows all that a recording of the session shows, under other names, its rows
-/// stand (accounting, item 12).
-fn prefer_what_the_runtime_keeps(parts: &mut [Part]) {
-    let spent = |it: &Part| it.session.turns.iter().filter_map(|it| it.tokens.get().total()).sum::<i64>();
-    let is_kept = |it: &&Part| it.session.shows.has(Shows::KEPT_BY_RUNTIME) && !it.session.turns.is_empty();
-    let kept = || parts.iter().filter(is_kept);
-    let Some(source) = kept().map(|it| it.source).next() else { return };
-    let known: HashSet<&Identity> = kept().flat_map(|it| &it.session.turns).map(|it| &it.identity).collect();
-    let whole: i64 = kept().map(spent).sum();
-    let is_shown = |it: &Part| {
-        let turns = &it.session.turns;
-        let is_recording = !it.session.shows.has(Shows::KEPT_BY_RUNTIME) && !turns.is_empty();
-        is_recording && turns.iter().all(|it| !known.contains(&it.identity)) && spent(it) <= whole
-    };
-    let shown: Vec<bool> = parts.iter().map(is_shown).collect();
-    for (part, _) in parts.iter_mut().zip(shown).filter(|(_, is_shown)| *is_shown) {
-        let mut session = mem::take(&mut part.session);
-        let (totals, times) = (mem::take(&mut session.totals), (session.started_at, session.ended_at));
-        part.session = SessionResult { totals, started_at: times.0, ended_at: times.1, ..facts_only(session) };
-        part.given_to = Some(source);
     }
 }
 
@@ -536,6 +525,14 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
         .filter(|(session, _)| with_own.contains(session))
         .map(|(session, parts)| (session, events_of(parts)))
         .collect();
+    let calls_of =
+        |parts: &[Part]| parts.iter().flat_map(|it| &it.session.tool_calls).map(|it| it.call_id.clone()).collect();
+    let called: HashMap<usize, HashSet<Shared>> = groups
+        .values()
+        .enumerate()
+        .filter(|(session, _)| with_own.contains(session))
+        .map(|(session, parts)| (session, calls_of(parts)))
+        .collect();
     let mut copies = Vec::new();
     for (session, (parts, numbers)) in groups.values_mut().zip(&numbers).enumerate() {
         let owner_of = |number: &Option<usize>| number.and_then(|it| owners[it]);
@@ -563,13 +560,16 @@ fn give_each_response_its_session(groups: &mut BTreeMap<Key, Vec<Part>>) -> Hash
                 continue;
             }
             let given: BTreeSet<usize> = numbers.turns.iter().filter_map(owner_of).map(|it| it.session).collect();
-            let given = given.into_iter().filter(|it| *it != session);
-            let told: Vec<&HashSet<EventId>> = given.filter_map(|it| told.get(&it)).collect();
+            let given = || given.iter().filter(|it| **it != session);
+            let told: Vec<&HashSet<EventId>> = given().filter_map(|it| told.get(it)).collect();
+            let called: Vec<&HashSet<Shared>> = given().filter_map(|it| called.get(it)).collect();
             if !told.is_empty() {
                 let is_told = |it: &Event| event_id(it).is_some_and(|id| told.iter().any(|it| it.contains(&id)));
                 part.session.events.retain(|it| !is_told(it));
             }
-            give_away(part, numbers, elsewhere, &messages);
+            // A copy that was cut may have a call whose response comes after the cut.
+            let is_called = |it: &ToolCall| called.iter().any(|calls| calls.contains(&it.call_id));
+            give_away(part, numbers, elsewhere, &messages, is_called);
         }
     }
     let keys: Rows<&Key> = groups.keys().collect();
@@ -586,12 +586,13 @@ fn one(mut owners: impl Iterator<Item = Option<Owner>>) -> Option<Owner> {
 }
 
 /// Takes the turns out of a part that belong elsewhere, with the calls, changes and events that hang on them. `messages`
-/// are those of such turns in any part of the session.
+/// are those of such turns in any part of the session; `is_called` whether a session that gets some of them has a call.
 fn give_away(
     part: &mut Part,
     numbers: &Numbers,
     elsewhere: impl Fn(&Option<usize>) -> Option<usize>,
     messages: &HashMap<Shared, usize>,
+    is_called: impl Fn(&ToolCall) -> bool,
 ) {
     let session = &mut part.session;
     let mut given_to = None;
@@ -620,7 +621,8 @@ fn give_away(
     let mut calls = Vec::with_capacity(session.tool_calls.len());
     let mut call_places = Rows::default();
     for mut call in mem::take(&mut session.tool_calls) {
-        call_places.push(moved(call.turn.get()).filter(|_| owner_of(&call).is_none()).map(|turn| {
+        let is_given = owner_of(&call).is_some() || call.turn.is_none() && is_called(&call);
+        call_places.push(moved(call.turn.get()).filter(|_| !is_given).map(|turn| {
             call.turn = turn.into();
             calls.push(call);
             calls.len() - 1
@@ -739,7 +741,7 @@ impl Merge {
 
     /// `is_only`: nothing else tells of the session.
     fn add(&mut self, part: Part, seen: &mut Seen, is_only: bool) {
-        let Part { source, mut session, .. } = part;
+        let Part { source, mut session, is_supplement, .. } = part;
         let is_recording = session.recording.is_some();
         // What stands once needs no looking for copies.
         let has_copies = !is_only || !are_apart(&session.turns);
@@ -783,7 +785,11 @@ impl Merge {
         }
         self.total_keys.extend(session.totals.iter().map(|it| it.key.clone()));
         self.totals.push((source, mem::take(&mut session.totals)));
-        self.add_facts(session);
+        if is_supplement && !self.session.session_id.is_empty() {
+            self.fill_facts(session);
+        } else {
+            self.add_facts(session);
+        }
     }
 
     /// Copies of one response are one row, with the largest of each count.
@@ -838,6 +844,25 @@ impl Merge {
         seen.calls.insert(key, self.calls.len());
         self.calls.push((source, call));
         self.calls.len() - 1
+    }
+
+    /// Adds what a less detailed view reports of the session as a whole, where nothing else reports it.
+    fn fill_facts(&mut self, view: SessionResult) {
+        let known = &mut self.session;
+        known.labels.extend(view.labels);
+        known.prompts.extend(view.prompts);
+        fill(&mut known.text, view.text);
+        fill(&mut known.prompt, view.prompt);
+        fill(&mut known.runtime_version, view.runtime_version);
+        fill(&mut known.parent_session_id, view.parent_session_id);
+        fill(&mut known.agent, view.agent);
+        fill(&mut known.entrypoint, view.entrypoint);
+        fill(&mut known.cwd, view.cwd);
+        fill(&mut known.git_branch, view.git_branch);
+        fill(&mut known.model, view.model);
+        fill(&mut known.user_turns, view.user_turns);
+        fill(&mut known.started_at, view.started_at);
+        fill(&mut known.ended_at, view.ended_at);
     }
 
     /// Joins what the parts say of the session as a whole.

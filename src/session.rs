@@ -151,7 +151,7 @@ pub struct Shows(u16);
 /// A number for programs, words for people.
 impl Serialize for Shows {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const WORDS: [(Shows, &str); 10] = [
+        const WORDS: [(Shows, &str); 12] = [
             (Shows::TOOL_CALLS, "tool_calls"),
             (Shows::FILE_CHANGES, "file_changes"),
             (Shows::SUBAGENTS, "subagents"),
@@ -162,6 +162,8 @@ impl Serialize for Shows {
             (Shows::USER_TURNS, "user_turns"),
             (Shows::KEPT_BY_RUNTIME, "kept_by_runtime"),
             (Shows::RUNS_ONLY, "runs_only"),
+            (Shows::RESULT_ONLY, "result_only"),
+            (Shows::CONVERTED, "converted"),
         ];
         if serializer.is_human_readable() {
             serializer.collect_seq(WORDS.iter().filter(|(it, _)| self.has(*it)).map(|(_, word)| word))
@@ -194,6 +196,10 @@ impl Shows {
     pub const KEPT_BY_RUNTIME: Self = Self(256);
     /// It sums up runs whose responses the file that the runtime keeps shows.
     pub const RUNS_ONLY: Self = Self(512);
+    /// It states the result of a run, without the responses.
+    pub const RESULT_ONLY: Self = Self(1024);
+    /// Another program converted it from a log of the session: it adds nothing to that log.
+    pub const CONVERTED: Self = Self(2048);
 
     /// Both together.
     #[must_use]

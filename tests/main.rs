@@ -22,6 +22,7 @@ mod privacy;
 mod rules;
 mod sessions;
 mod tidy;
+mod views;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -8,11 +8,10 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use twox_hash::XxHash3_64;
 
 use super::document::Places;
 use super::opencode::reasoning_is_inside;
-use super::{Adapter, Context, Damage, Fold, Seen, counts_name, fold, hashed_id};
+use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
 use crate::builder::Builder;
 use crate::health::Reason;
 use crate::json::Raw;
@@ -34,11 +33,25 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Shows::FILE_CHANGES)
         .and(Shows::SUBAGENTS)
         .and(Shows::COMPACTIONS)
-        .and(Shows::USER_TURNS),
+        .and(Shows::USER_TURNS)
+        .and(Shows::CONVERTED),
     claims: |probe| 8 * u32::from(probe.text("schema_version").starts_with("ATIF-")),
     parse: fold::<Trajectories>,
 };
 
+/// Names that Harbor has for agents, and the runtimes that they are.
+const RUNTIMES: &[(&str, &str)] = &[
+    ("amp-cli", "amp"),
+    ("claude-code", "claude"),
+    ("cline-cli", "cline"),
+    ("codex-cli", "codex"),
+    ("copilot-cli", "copilot"),
+    ("cursor-cli", "cursor"),
+    ("gemini-cli", "gemini"),
+    ("kimi-cli", "kimi"),
+    ("qwen-code", "qwen"),
+    ("qwen-coder", "qwen"),
+];
 /// Agents whose converters give as prompt what was neither cached nor written to a cache, and what was cached.
 const PROMPT_WITHOUT_CACHE_WRITES: &[&str] = &["opencode", "mimo", "openclaw", "rovodev-cli"];
 /// Agents whose converters leave reasoning out of the completion, as their logs do.
@@ -106,8 +119,6 @@ struct AgentExtra<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Step<'a> {
-    #[serde(borrow)]
-    step_id: Raw<'a>,
     timestamp: When,
     #[serde(borrow)]
     source: Text<'a>,
@@ -415,6 +426,13 @@ impl Fold for Trajectories {
     }
 }
 
+/// The runtime that an agent is, by its name; `unnamed` if it has none.
+fn runtime_of(agent: &Text<'_>, unnamed: &'static str) -> Cow<'static, str> {
+    let Some(name) = agent.some() else { return Cow::Borrowed(unnamed) };
+    let known = RUNTIMES.iter().find(|(alias, _)| *alias == name);
+    known.map_or_else(|| Cow::Owned(name.to_owned()), |(_, runtime)| Cow::Borrowed(*runtime))
+}
+
 /// The sum that a trajectory states, in disjoint tokens, if it is that of its session: neither a part of another one that
 /// counts, nor larger by sessions that stand elsewhere.
 fn total(read: &[Trajectory], index: usize, line: i64) -> Option<Total> {
@@ -447,7 +465,7 @@ fn total(read: &[Trajectory], index: usize, line: i64) -> Option<Total> {
     let trajectory = own.trajectory_id.as_deref().unwrap_or_default();
     Some(Total {
         line,
-        key: format!("{trajectory} {:?} {:?} {:?}", ended_at.map(Time::micros), tokens.kinds(), stated.cost),
+        key: format!("{trajectory} {:?} {:?}", tokens.kinds(), stated.cost),
         kind: TotalKind::Process,
         occurred_at: ended_at,
         cost: stated.cost,
@@ -474,7 +492,6 @@ struct Trajectory {
     stated: Option<Stated>,
     /// A subagent of it is a session of its own, in this file or in another.
     has_agents_elsewhere: bool,
-    recording: Vec<u64>,
 }
 
 /// Where a trajectory stands.
@@ -508,7 +525,7 @@ impl Trajectory {
         match outer_session {
             Some(outer) if is_inner => session.runtime.clone_from(&outer.runtime),
             _ => {
-                session.runtime = agent.name.owned().map_or(Cow::Borrowed(place.context.runtime), Cow::Owned);
+                session.runtime = runtime_of(&agent.name, place.context.runtime);
                 session.runtime_version = agent.version.owned().filter(|it| it != "unknown");
                 session.model = agent.model_name.owned();
                 let parent = outer_session.map(|it| it.session_id.clone());
@@ -527,7 +544,6 @@ impl Trajectory {
             spent: Tokens::UNKNOWN,
             stated: None,
             has_agents_elsewhere: false,
-            recording: Vec::with_capacity(steps.len()),
         };
         let own_id = it.builder.session.session_id.clone();
         for agent in inner {
@@ -540,7 +556,6 @@ impl Trajectory {
                 damage.note(Reason::NotAnObject);
                 continue;
             }
-            it.recording.push(XxHash3_64::oneshot(raw.0));
             it.step(&raw.read(), places.line_of(raw), inner, damage);
         }
         match &document.final_metrics {
@@ -606,9 +621,8 @@ impl Trajectory {
         }
         self.spent = self.spent.plus(tokens);
         let time = step.timestamp.0;
-        let trajectory = self.trajectory_id.as_deref().unwrap_or_default();
-        let name = format!("{trajectory} {} {:?} {}", step.step_id.text(), time.map(Time::micros), counts_name(tokens));
-        let index = self.builder.turn(Identity::Session(name.into()), line);
+        // Steps have no names of their own: another document of the session is known by times and tokens.
+        let index = self.builder.turn(Identity::Unique, line);
         let turn = &mut self.builder.session.turns[index];
         turn.agent.clone_from(&self.agent);
         turn.is_subagent = self.is_inner;
@@ -702,8 +716,6 @@ impl Trajectory {
     fn finish(self) -> SessionResult {
         let is_inner = self.is_inner;
         let mut session = self.builder.finish();
-        // Steps have no names of their own: a trajectory that begins as another one is its copy.
-        session.recording = Some(self.recording).filter(|it| !it.is_empty());
         if is_inner {
             // Only the main agent's end is that of the session.
             session.status = Status::Incomplete;

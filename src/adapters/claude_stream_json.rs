@@ -29,7 +29,7 @@ pub(super) const JSON: Adapter = Adapter {
     id: "claude-json",
     runtime: "claude",
     about: "Claude Code, claude -p --output-format json",
-    shows: RESULT_SHOWS,
+    shows: RESULT_SHOWS.and(Shows::RESULT_ONLY),
     claims: |probe| u32::from(probe.kind() == "result" && is_result(probe)),
     parse: fold::<Stream>,
 };
@@ -99,8 +99,6 @@ struct Record<'a> {
     #[serde(borrow)]
     claude_code_version: Text<'a>,
     #[serde(borrow)]
-    status: Text<'a>,
-    #[serde(borrow)]
     compact_metadata: CompactMetadata<'a>,
     error_status: Number,
     // result
@@ -165,8 +163,6 @@ struct Session {
     conversation: Conversation,
     /// Whether a record besides `result` was seen.
     is_stream: bool,
-    /// The event of a compaction whose boundary has not come yet.
-    compacting: Option<usize>,
     /// The responses since the last result, apart where an `init` stands between them.
     runs: Vec<Vec<usize>>,
 }
@@ -223,7 +219,6 @@ impl Stream {
                 line.number,
             ),
             is_stream: false,
-            compacting: None,
             runs: vec![Vec::new()],
         };
         match record.session_id.some() {
@@ -249,15 +244,9 @@ impl Session {
                 session.cwd = session.cwd.take().or_else(|| record.cwd.owned());
                 session.runtime_version = record.claude_code_version.owned().or_else(|| session.runtime_version.take());
             }
-            "status" if record.status.as_str() == "compacting" && self.compacting.is_none() => {
-                self.conversation.builder.event(EventKind::Compaction, line.number, time);
-                self.compacting = Some(self.conversation.builder.session.events.len() - 1);
-            }
+            // The status `compacting` before it is the same compaction, under an id that the transcript does not have.
             "compact_boundary" => {
-                let event = match self.compacting.take() {
-                    Some(index) => &mut session.events[index],
-                    None => self.conversation.builder.event(EventKind::Compaction, line.number, time),
-                };
+                let event = self.conversation.builder.event(EventKind::Compaction, line.number, time);
                 // The transcript has the boundary alone, under the same id.
                 event.key = record.uuid.owned().or_else(|| event.key.take());
                 let metadata = &record.compact_metadata;

@@ -161,7 +161,9 @@ impl Fold for Exec {
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        self.recordings.into_iter().map(Recording::finish).collect()
+        // What was cut before anything was done or said has no record that names a session.
+        let is_named = |it: &Recording| it.has_id || !it.builder.session.totals.is_empty();
+        self.recordings.into_iter().filter(is_named).map(Recording::finish).collect()
     }
 }
 

@@ -170,8 +170,13 @@ impl Fold for Legacy {
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        let named = |it: &Run| !it.builder.session.session_id.is_empty();
-        self.runs.into_iter().filter(named).map(|it| it.builder.finish()).collect()
+        // What was cut before anything was asked, done or said has no record that names a session.
+        let is_named = |run: &Run| {
+            let session = &run.builder.session;
+            let has_tokens = !session.turns.is_empty() || !session.totals.is_empty();
+            run.has_id || has_tokens && !session.session_id.is_empty()
+        };
+        self.runs.into_iter().filter(is_named).map(|it| it.builder.finish()).collect()
     }
 }
 

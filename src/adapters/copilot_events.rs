@@ -34,7 +34,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Shows::SUBAGENTS)
         .and(Shows::COMPACTIONS)
         .and(Shows::PERMISSION_DENIALS)
-        .and(Shows::USER_TURNS),
+        .and(Shows::USER_TURNS)
+        .and(Shows::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Events>,
 };

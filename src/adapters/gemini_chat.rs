@@ -31,7 +31,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Shows::FILE_CHANGES)
         .and(Shows::SUBAGENTS)
         .and(Shows::PERMISSION_DENIALS)
-        .and(Shows::USER_TURNS),
+        .and(Shows::USER_TURNS)
+        .and(Shows::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Chats>,
 };

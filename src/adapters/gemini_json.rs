@@ -25,7 +25,7 @@ pub(super) const JSON: Adapter = Adapter {
     runtime: "gemini",
     about: "Gemini CLI, gemini --output-format json",
     // Calls and lines are counted in the stats, where there are any.
-    shows: Shows::NOTHING,
+    shows: Shows::RESULT_ONLY,
     claims: claims_output,
     parse: fold::<Outputs>,
 };

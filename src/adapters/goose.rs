@@ -562,7 +562,7 @@ impl Session {
         let Self { builder, line, end, whole: (tokens, cost), last, first, provider, .. } = self;
         let mut session = builder.finish();
         if tokens.total().is_some() {
-            session.totals.push(Total {
+            let total = |first: Option<Time>| Total {
                 // It holds the requests behind the session's row as well.
                 line: if session.turns.is_empty() { line } else { end },
                 key: format!("goose {} {:?}", session.session_id, first.map(Time::micros)),
@@ -570,7 +570,13 @@ impl Session {
                 models: vec![ModelTotal { tokens, cost, ..ModelTotal::default() }],
                 covers_subagents: true,
                 ..Total::default()
-            });
+            };
+            let mut totals = vec![total(first)];
+            if session.format == SESSION.id && first.is_some() {
+                // A copy of the file that was cut after its first line knows no message to name the sums by.
+                totals.insert(0, total(None));
+            }
+            session.totals = totals;
         } else if session.turns.is_empty() && last.total().is_some() {
             session.under_reports = true;
             session.turns.push(Box::new(Turn {

@@ -308,7 +308,8 @@ impl Fold for Stream {
     fn finish(mut self) -> Vec<SessionResult> {
         // Equal events have told of their damage.
         self.end_of_copy(&mut Damage::default());
-        self.session.into_iter().map(Session::finish_stream).collect()
+        // What was cut after `init` has no record that names a session.
+        self.session.filter(|_| self.has_id).into_iter().map(Session::finish_stream).collect()
     }
 }
 

@@ -30,7 +30,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Shows::TOOL_CALLS)
         .and(Shows::FILE_CHANGES)
         .and(Shows::SUBAGENTS)
-        .and(Shows::PERMISSION_DENIALS),
+        .and(Shows::PERMISSION_DENIALS)
+        .and(Shows::KEPT_BY_RUNTIME),
     claims: |probe| if probe.has_all(&["wrapper_session_id", "source_kind"]) { 10 } else { 0 },
     parse: fold::<Log>,
 };

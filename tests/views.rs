@@ -1,0 +1,328 @@
+//! The same sessions seen again, in other formats, cut, or in other archives: no total, no count and no session changes.
+//! What only one of the views knows may be filled in.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agentlogs::adapters::{self, Hints};
+use agentlogs::builder::Content;
+use agentlogs::database;
+use agentlogs::source::{Source, SourceStatus};
+use agentlogs::tables::{SessionRow, Tables};
+use proptest::prelude::*;
+use proptest::sample::{Index, select, subsequence};
+
+use crate::{facts, lines_of, root, samples, settled};
+
+/// What must not change, by runtime and session id: tokens, cost and counts, under their names.
+type Sessions = BTreeMap<(String, String), Vec<(&'static str, Option<f64>)>>;
+
+/// The columns of `sessions` with these values.
+const NAMES: [&str; 21] = [
+    "turns",
+    "user_turns",
+    "tool_calls",
+    "tool_errors",
+    "file_changes",
+    "lines_added",
+    "lines_removed",
+    "subagents",
+    "compactions",
+    "retries",
+    "permission_denials",
+    "web_searches",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "cache_write_1h_tokens",
+    "reasoning_tokens",
+    "total_tokens",
+    "cost_usd",
+    "reported_cost_usd",
+];
+
+#[expect(clippy::cast_precision_loss, reason = "counts of samples are small")]
+fn counted(tables: &Tables) -> Sessions {
+    let counts = |row: &SessionRow| {
+        let tokens = row.tokens;
+        let numbers = [
+            row.turns,
+            row.user_turns,
+            row.tool_calls,
+            row.tool_errors,
+            row.file_changes,
+            row.lines_added,
+            row.lines_removed,
+            row.subagents,
+            row.compactions,
+            row.retries,
+            row.permission_denials,
+            row.web_searches,
+            tokens.input,
+            tokens.output,
+            tokens.cache_read,
+            tokens.cache_write,
+            tokens.cache_write_1h,
+            tokens.reasoning,
+            tokens.total(),
+        ];
+        let money = [row.money.cost, row.money.reported];
+        NAMES.into_iter().zip(numbers.map(|it| it.map(|it| it as f64)).into_iter().chain(money)).collect()
+    };
+    let key = |row: &SessionRow| (row.session.runtime.to_string(), row.session.session_id.clone());
+    tables.sessions.iter().map(|row| (key(row), counts(row))).collect()
+}
+
+/// What differs, if anything does: a value that was known and is another one, a session that is new or gone.
+fn difference(before: &Sessions, after: &Sessions) -> Option<String> {
+    let only_in = |one: &Sessions, other: &Sessions| -> Vec<_> {
+        one.keys().filter(|key| !other.contains_key(*key)).cloned().collect()
+    };
+    let (gone, new) = (only_in(before, after), only_in(after, before));
+    if !gone.is_empty() || !new.is_empty() {
+        return Some(format!("gone: {gone:?}, new: {new:?}"));
+    }
+    for ((key, before), after) in before.iter().zip(after.values()) {
+        for ((name, before), (_, after)) in before.iter().zip(after) {
+            let is_same = match (before, after) {
+                (None, _) => true,
+                (Some(before), Some(after)) => (before - after).abs() < 1e-9 * before.abs().max(1.0),
+                (Some(_), None) => false,
+            };
+            if !is_same {
+                return Some(format!("{key:?}: {name} {before:?} became {after:?}"));
+            }
+        }
+    }
+    None
+}
+
+fn source(path: &str, text: &[u8]) -> Source {
+    Source {
+        path: path.to_owned(),
+        status: SourceStatus::Parsed,
+        sessions: adapters::parse(text, Hints { path, runtime: None }, Content::None).sessions,
+        ..Source::default()
+    }
+}
+
+/// The name of a sample's file, below that of its directory: runtimes put ids there.
+fn path_of(sample: &Path) -> String {
+    sample.strip_prefix(root()).unwrap().to_string_lossy().into_owned()
+}
+
+/// A copy of the first bytes of a sample beside the sample, whichever of them comes first.
+fn check_prefix(sample: &Path, end: usize) -> Result<(), TestCaseError> {
+    let (text, path) = (lines_of(sample), path_of(sample));
+    let expected = counted(&settled(vec![source(&path, &text)]));
+    for copy in ["a-backup", "z-backup"] {
+        let copy = format!("{copy}/{path}");
+        let with_copy = counted(&settled(vec![source(&path, &text), source(&copy, &text[..end])]));
+        let difference = difference(&expected, &with_copy);
+        prop_assert_eq!(difference, None, "{} cut at {} of {} bytes", path, end, text.len());
+    }
+    Ok(())
+}
+
+/// The samples that are logs of lines or documents. A database that is cut is no copy of its beginning.
+fn texts() -> Vec<PathBuf> {
+    samples().into_iter().filter(|sample| !database::is_database(&fs::read(sample).unwrap())).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_torn_copy_beside_its_log_counts_nothing(sample in select(texts()), at in any::<Index>()) {
+        let length = lines_of(&sample).len();
+        check_prefix(&sample, at.index(length + 1))?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Forks, resumed sessions and recordings share records: torn copies of several logs meet all of them.
+    #[test]
+    fn torn_copies_beside_all_logs_count_nothing(torn in subsequence(texts(), 1..20), at in any::<Index>()) {
+        let logs = facts(Content::None);
+        let expected = counted(&settled(logs.clone()));
+        let copy = |sample: &PathBuf| {
+            let text = lines_of(sample);
+            source(&format!("a-backup/{}", path_of(sample)), &text[..at.index(text.len() + 1)])
+        };
+        let all = torn.iter().map(copy).chain(logs).collect();
+        prop_assert_eq!(difference(&expected, &counted(&settled(all))), None, "{:?}", torn);
+    }
+}
+
+/// As above, at the end of every record.
+#[test]
+fn an_older_copy_beside_its_log_counts_nothing() {
+    let mut failures = Vec::new();
+    for sample in texts() {
+        let text = lines_of(&sample);
+        for end in memchr::memchr_iter(b'\n', &text).map(|newline| newline + 1) {
+            failures.extend(check_prefix(&sample, end).err().map(|error| error.to_string()));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[cfg(feature = "archive")]
+mod conversions {
+    use agentlogs::archive::Archive;
+    use agentlogs::builder::Content;
+    use agentlogs::export::trajectories;
+    use agentlogs::frames;
+    use agentlogs::source::Source;
+    use agentlogs::tables::Tables;
+    use polars::prelude::{DataType, IntoLazy as _};
+    use serde_json::Value;
+
+    use super::{NAMES, Sessions, counted, difference, source};
+    use crate::{facts, settled};
+
+    /// Names that Harbor has for agents of other names.
+    const HARBOR: [(&str, &str); 6] = [
+        ("claude", "claude-code"),
+        ("gemini", "gemini-cli"),
+        ("qwen", "qwen-coder"),
+        ("cursor", "cursor-cli"),
+        ("copilot", "copilot-cli"),
+        ("kimi", "kimi-cli"),
+    ];
+
+    /// Each session as an ATIF document.
+    fn documents(tables: &Tables) -> Vec<Value> {
+        let frames = frames::frames(tables).unwrap().into_iter().map(|(name, it)| (name, it.lazy())).collect();
+        let trajectories = trajectories(&frames).unwrap();
+        trajectories.iter().map(|it| serde_json::from_slice(&it.to_json().unwrap()).unwrap()).collect()
+    }
+
+    /// The documents as files, each changed in some way.
+    fn views(documents: &[Value], change: impl Fn(&mut Value)) -> Vec<Source> {
+        let view = |(index, document): (usize, &Value)| {
+            let mut document = document.clone();
+            change(&mut document);
+            source(&format!("trial-{index}/agent/trajectory.json"), document.to_string().as_bytes())
+        };
+        documents.iter().enumerate().map(view).collect()
+    }
+
+    fn under_harbor_s_name(document: &mut Value) {
+        let agent = &mut document["agent"]["name"];
+        if let Some((_, name)) = HARBOR.iter().find(|(runtime, _)| agent == runtime) {
+            *agent = (*name).into();
+        }
+    }
+
+    #[test]
+    fn a_trajectory_beside_its_log_counts_nothing() {
+        let logs = facts(Content::None);
+        let tables = settled(logs.clone());
+        let (expected, documents) = (counted(&tables), documents(&tables));
+        let as_exported = || views(&documents, |_| ());
+        let under_harbor_s_names = || views(&documents, under_harbor_s_name);
+        for views in [as_exported(), under_harbor_s_names(), [as_exported(), under_harbor_s_names()].concat()] {
+            for views_first in [true, false] {
+                let mut all = [logs.clone(), views.clone()].concat();
+                let prefix = if views_first { "a" } else { "z" };
+                all.iter_mut().filter(|it| it.path.starts_with("trial-")).for_each(|it| it.path.insert_str(0, prefix));
+                assert_eq!(difference(&expected, &counted(&settled(all))), None);
+            }
+        }
+    }
+
+    /// Harbor invents ids for some agents. What has calls with ids of their own, or three responses, is recognised.
+    #[test]
+    fn a_trajectory_with_another_id_is_recognised() {
+        let logs = facts(Content::None);
+        let tables = settled(logs.clone());
+        let (expected, documents) = (counted(&tables), documents(&tables));
+        let mut recognised = 0;
+        let converted: Vec<&str> =
+            tables.sessions.iter().filter(|it| it.session.format == "atif").map(|it| &*it.session.session_id).collect();
+        for document in &documents {
+            // Of these there is no log but another trajectory.
+            if converted.contains(&document["session_id"].as_str().unwrap()) {
+                continue;
+            }
+            let steps = document["steps"].as_array().unwrap();
+            let calls = || steps.iter().flat_map(|it| it["tool_calls"].as_array().into_iter().flatten());
+            let is_long = |it: &Value| {
+                it["tool_call_id"].as_str().is_some_and(|id| id.len() >= 16 && id.contains(char::is_numeric))
+            };
+            let responses = steps.iter().filter(|it| !it["metrics"]["completion_tokens"].is_null()).count();
+            if responses < 3 && !calls().any(is_long) {
+                continue;
+            }
+            recognised += 1;
+            for agent in [None, Some("an-agent-of-ours")] {
+                let change = |document: &mut Value| {
+                    document["session_id"] = "5b0b6c1e-5d3c-4a37-9d2c-0123456789ab".into();
+                    if let Some(agent) = agent {
+                        document["agent"]["name"] = agent.into();
+                    }
+                };
+                let all = [logs.clone(), views(std::slice::from_ref(document), change)].concat();
+                let difference = difference(&expected, &counted(&settled(all)));
+                assert_eq!(difference, None, "{} of {}", document["session_id"], document["agent"]["name"]);
+            }
+        }
+        assert!(recognised > 20, "{recognised}");
+    }
+
+    /// What an archive holds of its sessions.
+    fn held(archive: &Archive) -> Sessions {
+        assert_eq!(archive.check().unwrap().problems, []);
+        let (_, sessions) = archive.tables().unwrap().into_iter().find(|(name, _)| *name == "sessions").unwrap();
+        let sessions = sessions.collect().unwrap();
+        let text = |row: usize, name: &str| sessions.column(name).unwrap().str().unwrap().get(row).unwrap().to_owned();
+        let number = |row: usize, name: &str| {
+            let column = sessions.column(name).unwrap().cast(&DataType::Float64).unwrap();
+            column.f64().unwrap().get(row)
+        };
+        let counts = |row| NAMES.iter().map(|name| (*name, number(row, name))).collect();
+        let key = |row| (text(row, "runtime"), text(row, "session_id"));
+        (0..sessions.height()).map(|row| (key(row), counts(row))).collect()
+    }
+
+    /// Logs and their views in any order, in one ingest, in several, and in archives that are merged.
+    #[test]
+    fn views_count_nothing_in_any_number_of_ingests() {
+        let logs = facts(Content::None);
+        let tables = settled(logs.clone());
+        let expected = counted(&tables);
+        let views = views(&documents(&tables), under_harbor_s_name);
+        let directory = tempfile::tempdir().unwrap();
+        let archive = |name: &str, ingests: &[&[Source]]| {
+            let archive = Archive::at(directory.path().join(name));
+            for sources in ingests {
+                let writer = archive.write().unwrap();
+                sources.iter().for_each(|source| writer.add(source.clone()));
+                writer.commit().unwrap();
+            }
+            archive
+        };
+        for (name, ingests) in [
+            ("logs-first", vec![&logs[..], &views[..]]),
+            ("views-first", vec![&views[..], &logs[..]]),
+            ("in-halves", vec![&views[..20], &logs[..40], &views[20..], &logs[40..]]),
+        ] {
+            assert_eq!(difference(&expected, &held(&archive(name, &ingests))), None, "{name}");
+        }
+        let (only_logs, only_views) = (archive("logs", &[&logs]), archive("views", &[&views]));
+        for (name, parts) in [("ab", [&only_logs, &only_views]), ("ba", [&only_views, &only_logs])] {
+            let merged = archive(name, &[]);
+            for part in parts {
+                let writer = merged.write().unwrap();
+                part.known_facts().unwrap().into_values().for_each(|source| writer.merge(source));
+                writer.commit().unwrap();
+            }
+            assert_eq!(difference(&expected, &held(&merged)), None, "{name}");
+        }
+    }
+}
