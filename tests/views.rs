@@ -326,3 +326,110 @@ mod conversions {
         }
     }
 }
+
+/// Logs that runtimes keep, beside what the same sessions printed while they ran.
+mod recordings {
+    use std::path::Path;
+
+    use serde_json::{Value, json};
+
+    use super::{counted, difference, path_of, source};
+    use crate::{lines_of, samples, settled};
+
+    /// What the runtime would have printed, as far as its log shows it; none if that is of another format.
+    fn recording_of(sample: &Path) -> Option<String> {
+        let text = String::from_utf8(lines_of(sample)).unwrap();
+        let records = || text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let format = sample.strip_prefix(crate::root().join("sample-logs")).unwrap().components().next().unwrap();
+        let printed: Vec<Value> = match format.as_os_str().to_str().unwrap() {
+            "pi-session" => records().filter_map(printed_by_pi).collect(),
+            "claude-transcript" => records().filter_map(printed_by_claude).collect(),
+            "codex-rollout" => printed_by_codex(records()),
+            "opencode-export" => printed_by_opencode(&serde_json::from_str(&text).ok()?),
+            _ => return None,
+        };
+        Some(printed.into_iter().map(|record| record.to_string() + "\n").collect())
+    }
+
+    fn printed_by_pi(entry: Value) -> Option<Value> {
+        match entry["type"].as_str()? {
+            "session" => Some(entry),
+            "message" => Some(json!({"type": "message_end", "message": entry["message"]})),
+            _ => None,
+        }
+    }
+
+    fn printed_by_claude(record: Value) -> Option<Value> {
+        let is_printed = matches!(record["type"].as_str()?, "assistant" | "user")
+            && ["agentId", "isMeta", "isCompactSummary"].iter().all(|key| record[key].is_null());
+        is_printed.then(|| {
+            json!({
+                "type": record["type"],
+                "message": record["message"],
+                "session_id": record["sessionId"],
+                "uuid": record["uuid"],
+                "parent_tool_use_id": null,
+            })
+        })
+    }
+
+    fn printed_by_codex(records: impl Iterator<Item = Value>) -> Vec<Value> {
+        let (mut printed, mut usage) = (Vec::new(), Value::Null);
+        for record in records {
+            let payload = &record["payload"];
+            match (record["type"].as_str(), payload["type"].as_str()) {
+                (Some("session_meta"), _) if printed.is_empty() => {
+                    printed.push(json!({"type": "thread.started", "thread_id": payload["id"]}));
+                    printed.push(json!({"type": "turn.started"}));
+                }
+                (_, Some("function_call" | "custom_tool_call")) => {
+                    let id = format!("item_{}", printed.len());
+                    let item = json!({"id": id, "type": "command_execution", "command": "ls", "status": "completed"});
+                    printed.push(json!({"type": "item.completed", "item": item}));
+                }
+                (_, Some("token_count")) => usage = payload["info"]["total_token_usage"].clone(),
+                _ => {}
+            }
+        }
+        if !usage.is_null() {
+            printed.push(json!({"type": "turn.completed", "usage": usage}));
+        }
+        printed
+    }
+
+    fn printed_by_opencode(export: &Value) -> Vec<Value> {
+        let messages = export["messages"].as_array().into_iter().flatten();
+        let parts = messages.flat_map(|message| message["parts"].as_array().into_iter().flatten());
+        let print = |part: &Value| {
+            let kind = match part["type"].as_str()? {
+                "step-start" => "step_start",
+                "step-finish" => "step_finish",
+                "tool" => "tool_use",
+                "text" => "text",
+                _ => return None,
+            };
+            let time = part["time"]["start"].as_i64().unwrap_or(1_790_000_000_000);
+            Some(json!({"type": kind, "timestamp": time, "sessionID": export["info"]["id"], "part": part}))
+        };
+        parts.filter_map(print).collect()
+    }
+
+    #[test]
+    fn a_recording_beside_its_log_counts_nothing() {
+        let mut failures = Vec::new();
+        let mut recorded = 0;
+        for sample in samples() {
+            let Some(recording) = recording_of(&sample).filter(|it| !it.is_empty()) else { continue };
+            recorded += 1;
+            let (path, text) = (path_of(&sample), lines_of(&sample));
+            let log = source(&path, &text);
+            let expected = counted(&settled(vec![log.clone()]));
+            for recording_path in ["a/stdout.jsonl", "z/stdout.jsonl"] {
+                let recording = source(recording_path, recording.as_bytes());
+                let difference = difference(&expected, &counted(&settled(vec![log.clone(), recording])));
+                failures.extend(difference.map(|difference| format!("{path}: {difference}")));
+            }
+        }
+        assert!(failures.is_empty() && recorded > 10, "{recorded} {}", failures.join("\n"));
+    }
+}

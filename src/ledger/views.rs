@@ -15,7 +15,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet};
 use super::{Key, Part, facts_only};
 use crate::name::link;
 use crate::rows::Rows;
-use crate::session::{Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, Turn};
+use crate::session::{Event, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, Turn};
 use crate::text::Word;
 use crate::time::Time;
 
@@ -55,6 +55,12 @@ fn view(part: &Part) -> View {
 /// Leaves the rows of a session to its most detailed views. The others keep what no other view shows: totals that the
 /// runtime itself states, and tokens or tool calls where the more detailed views have none.
 pub(super) fn keep_most_detailed(parts: &mut [Part]) {
+    if parts.iter().any(|part| part.rows() > 0) {
+        // The first line of a recording may be that of a log as well: what has no rows decides nothing.
+        for part in parts.iter_mut().filter(|part| part.rows() == 0) {
+            part.session.shows = part.session.shows.without(Shows::KEPT_BY_RUNTIME);
+        }
+    }
     let Some(first) = parts.first().map(view) else { return };
     if parts.iter().any(|part| view(part) != first) {
         parts.sort_by_key(|part| Reverse(view(part)));
@@ -78,6 +84,9 @@ struct Shown<'a> {
     /// A file that shows it.
     source: usize,
     responses: HashSet<&'a Identity>,
+    calls: HashSet<&'a str>,
+    events: Vec<&'a Event>,
+    has_turns: bool,
     /// Sum over the responses.
     tokens: Option<i64>,
     /// Whether there is a count of tokens anywhere, in a response or in a total.
@@ -88,14 +97,17 @@ struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     fn by(parts: &'a [Part]) -> Option<Self> {
-        let source = parts.first()?.source;
-        let sessions = || parts.iter().map(|part| &part.session);
+        let source = parts.iter().find(|part| part.rows() > 0)?.source;
+        let sessions = || parts.iter().filter(|part| part.rows() > 0).map(|part| &part.session);
         let turns = || sessions().flat_map(|session| &session.turns);
         let mut totals = sessions().flat_map(|session| &session.totals).flat_map(|total| &total.models);
         let tokens = turns().filter_map(|turn| turn.tokens.get().total()).reduce(|a, b| a + b);
         Some(Self {
             source,
             responses: turns().map(|turn| &turn.identity).filter(|identity| **identity != Identity::Unique).collect(),
+            calls: sessions().flat_map(|session| &session.tool_calls).map(|call| &*call.call_id).collect(),
+            events: sessions().flat_map(|session| &session.events).collect(),
+            has_turns: turns().next().is_some(),
             tokens,
             has_tokens: tokens.is_some() || totals.any(|model| model.tokens.total().is_some()),
             has_calls: sessions().any(|it| it.shows.has(Shows::TOOL_CALLS) || it.stated_tool_calls.is_some()),
@@ -108,51 +120,73 @@ impl<'a> Shown<'a> {
     fn reduce_recording(&self, part: &mut Part) {
         let turns = &part.session.turns;
         let has_matches = turns.iter().any(|turn| self.responses.contains(&turn.identity));
-        if turns.is_empty() || self.responses.is_empty() || has_matches {
+        if turns.is_empty() || !self.has_turns || has_matches {
+            self.reduce_calls(part, has_matches);
+            self.reduce_events(&mut part.session.events);
             return;
         }
         let mut session = mem::take(&mut part.session);
         let mut totals = mem::take(&mut session.totals);
         if totals.is_empty() && sum(&session.turns).total() > self.tokens {
-            totals.push(total_of(&session));
+            totals.extend(total_of(&session));
         }
         let (started_at, ended_at) = (session.started_at, session.ended_at);
         part.session = SessionResult { started_at, ended_at, totals, ..facts_only(session) };
         part.given_to = Some(self.source);
     }
 
+    /// Calls of a recording are those of the log: under the same ids, or under others if nothing matches.
+    fn reduce_calls(&self, part: &mut Part, has_matches: bool) {
+        let session = &mut part.session;
+        if session.tool_calls.iter().any(|call| self.calls.contains(&*call.call_id)) {
+            session.recording = None;
+        } else if self.has_calls && !has_matches && !session.tool_calls.is_empty() {
+            session.tool_calls = Rows::default();
+            session.file_changes = Rows::default();
+            part.given_to = Some(self.source);
+        }
+    }
+
+    /// Events of a recording are those of the log, which may have other ids and times: of each kind, only those are left
+    /// that the log has not, by their number.
+    fn reduce_events(&self, events: &mut Rows<Event>) {
+        let mut known: HashMap<EventKind, usize> = HashMap::new();
+        for event in &self.events {
+            *known.entry(event.kind).or_default() += 1;
+        }
+        events.retain(|event| {
+            let left = known.get_mut(&event.kind).filter(|left| **left > 0);
+            left.map(|left| *left -= 1).is_none()
+        });
+    }
+
     /// A conversion only fills what nothing else shows.
     fn reduce_conversion(&self, part: &mut Part) {
         let mut session = mem::take(&mut part.session);
-        let (mut turns, mut totals) = (mem::take(&mut session.turns), mem::take(&mut session.totals));
-        let (mut calls, mut changes) = (mem::take(&mut session.tool_calls), mem::take(&mut session.file_changes));
         if self.has_tokens {
-            (turns, totals) = (Rows::default(), Vec::new());
-        } else if !self.responses.is_empty() && totals.is_empty() {
+            session.totals.clear();
+        } else if self.has_turns && session.totals.is_empty() {
             // The responses are there, without counts.
-            totals.push(total_of(&SessionResult { turns, ..SessionResult::default() }));
-            turns = Rows::default();
+            session.totals.extend(total_of(&session));
+        }
+        if self.has_tokens || self.has_turns {
+            session.turns = Rows::default();
+            session.tool_calls.iter_mut().for_each(|call| call.turn = None.into());
         }
         if self.has_calls {
-            (calls, changes) = (Rows::default(), Rows::default());
-        }
-        if turns.is_empty() {
-            calls.iter_mut().for_each(|call| call.turn = None.into());
+            session.tool_calls = Rows::default();
+            session.file_changes = Rows::default();
         }
         if self.has_prompts {
             session.prompts = BTreeSet::new();
             session.user_turns = None;
         }
-        let prompts = mem::take(&mut session.prompts);
-        let (started_at, ended_at) = (session.started_at, session.ended_at);
         part.session = SessionResult {
-            turns,
-            totals,
-            tool_calls: calls,
-            file_changes: changes,
-            prompts,
-            started_at,
-            ended_at,
+            prompts: mem::take(&mut session.prompts),
+            turns: mem::take(&mut session.turns),
+            tool_calls: mem::take(&mut session.tool_calls),
+            file_changes: mem::take(&mut session.file_changes),
+            totals: mem::take(&mut session.totals),
             status: Status::Unknown,
             ..facts_only(session)
         };
@@ -178,22 +212,24 @@ fn sum<'a>(turns: impl IntoIterator<Item = &'a Box<Turn>>) -> Tokens {
     turns.into_iter().fold(Tokens::UNKNOWN, |sum, turn| sum.plus(turn.tokens.get()))
 }
 
-/// The responses of a session as a total of each model.
-fn total_of(session: &SessionResult) -> Total {
+/// The responses of a session as one total, if they have counts.
+fn total_of(session: &SessionResult) -> Option<Total> {
+    let tokens = sum(&session.turns);
+    tokens.total()?;
     let mut models: BTreeMap<Option<Word>, ModelTotal> = BTreeMap::new();
     for turn in &session.turns {
         let model = models.entry(turn.model.clone()).or_default();
         model.model.clone_from(&turn.model);
         model.tokens = model.tokens.plus(turn.tokens.get());
     }
-    Total {
+    Some(Total {
         line: session.line,
-        key: format!("responses {:?}", sum(&session.turns).kinds()),
+        key: format!("responses {:?}", tokens.kinds()),
         occurred_at: session.ended_at,
         models: models.into_values().collect(),
         covers_subagents: true,
         ..Total::default()
-    }
+    })
 }
 
 type Groups = BTreeMap<Key, Vec<Part>>;
