@@ -330,7 +330,8 @@ pub enum Cost {
 ///
 /// The tables are sessions, turns (the ledger: every billed token in exactly one row), `tool_calls`, `file_changes`, events,
 /// sources and rejects; agentlogs schema lists their columns. The SQL is that of polars; it reads these tables and
-/// nothing else, and changes nothing.
+/// nothing else, and changes nothing. day and week are those of a row's own time in UTC: NULL in rows without a time, which
+/// reports place by the start of their session.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -537,7 +537,7 @@ mod tests {
         assert_eq!(cells(report(1, true)), [200, 1, 200]);
         // What it is grouped by stays as long as it is; other texts make room.
         assert_eq!(cells(report(1, false)), [200, 1, 20]);
-        assert_eq!(cells(report(0, false)), [67, 1, 20]);
+        assert_eq!(cells(report(0, false)), [71, 1, 20]);
         assert!(printed(Format::Table, report(0, false)).contains("xx/end "));
     }
 

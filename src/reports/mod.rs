@@ -153,7 +153,8 @@ enum Of {
     Sum(&'static str),
     /// The largest value of a column.
     Max(&'static str),
-    /// The value of a column that this part of the rows does not exceed.
+    /// A percentile of a column: of the known values in order, the one at this part of the way from the first to the last,
+    /// rounded to the nearest value.
     Quantile(&'static str, f64),
     /// The number of rows where a column is a word.
     Where(&'static str, &'static str),
