@@ -434,10 +434,10 @@ fn table(frame: &DataFrame, look: Look, out: &mut impl Write) -> io::Result<Vec<
         }
     }
     // A report leaves out its last columns rather than break numbers; what it is grouped by stays.
-    if let (Some(width), Some(_)) = (look.width, look.report) {
+    if let (Some(width), Some(report)) = (look.width, look.report) {
         let mut all: usize = widths.iter().map(|it| it + BETWEEN).sum();
         for index in (0..names.len()).rev() {
-            let is_measure = frame.columns().get(index).is_some_and(|it| is_number(it.dtype()));
+            let is_measure = index >= report.dimensions;
             if all <= usize::from(width) + 1 || shown.iter().filter(|it| **it).count() <= 2 {
                 break;
             }

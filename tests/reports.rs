@@ -8,6 +8,7 @@ use agentlogs::builder::Content;
 use agentlogs::chart::Chart;
 use agentlogs::frames::frames;
 use agentlogs::query::query;
+use agentlogs::render::{self, Format, Look, render};
 use agentlogs::reports::{self, Answer, DIMENSIONS, Error, Frames, Options, REPORTS, Report, Scope, Undated};
 use polars::prelude::*;
 use proptest::prelude::*;
@@ -150,6 +151,22 @@ fn default_columns_fit_a_page() {
     assert!(by_model("markdown").contains("\n| (unknown) |"));
     assert!(by_model("csv").contains("\n,"));
     assert!(by_model("json").contains("{\"model\": null,"));
+}
+
+/// On a terminal of 80 columns, each row is one line, and what was left out is named.
+#[test]
+fn each_row_is_a_line_on_a_narrow_terminal() {
+    for report in REPORTS {
+        let answer = run(report, &Options::default());
+        let shown = render::Report { dimensions: answer.dimensions, has_total: false, human: false, is_whole: false };
+        let look = Look { width: Some(80), report: Some(shown), ..Look::default() };
+        let mut out = Vec::new();
+        let hidden = render(&answer.rows, Format::Table, look, &mut out).unwrap();
+        let table = String::from_utf8(out).unwrap();
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{}:\n{table}", report.name);
+        assert_eq!(table.lines().count(), answer.rows.height() + 2, "{}:\n{table}", report.name);
+        assert!(hidden.len() <= 2, "{}: {hidden:?}", report.name);
+    }
 }
 
 /// The costs of both kinds are compared session by session, and the worst one is named.

@@ -236,7 +236,8 @@ pub static REPORTS: &[Report] = &[
             measures: &[
                 measure("sessions", "Sessions in which both costs are known", || {
                     distinct_sessions(col("difference_usd").is_not_null())
-                }),
+                })
+                .wide(),
                 measure("reported_cost_usd", "The sum that logs report", || sum_of_comparable("reported_cost_usd")),
                 measure("computed_cost_usd", "The sum of tokens times prices", || {
                     sum_of_comparable("computed_cost_usd")
