@@ -47,7 +47,7 @@ enum Shape {
 
 /// What a dimension of a row is called.
 fn label(text: Option<&str>) -> String {
-    let Some(text) = text else { return "unknown".to_owned() };
+    let Some(text) = text else { return "(unknown)".to_owned() };
     let text = visible(text);
     let length = text.chars().count();
     if length <= LABEL {

@@ -263,13 +263,18 @@ fn reports() -> String {
 /// Which rows a report is about.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Filters {
-    /// Only from then on: a day (2026-10-05), a time (2026-10-05T08:00:00Z), or so long ago (30d, 2w, 12h)
+    /// Only from then on: a day (2026-10-05), a time in --timezone (2026-10-05T08:00) or with its own zone
+    /// (2026-10-05T08:00:00Z), or so long ago (30d, 2w, 12h)
     #[arg(long, value_name = "TIME")]
     pub since: Option<Bound>,
-    /// Only until then; of a day, all of it
+    /// Only before that time; a day is included as a whole
     #[arg(long, value_name = "TIME")]
     pub until: Option<Bound>,
-    /// Time zone of days, weeks and hours, as Europe/Berlin [default: the system's]
+    /// Rows without a time, in sessions without a start: --since and --until leave them out, and state how many, unless this
+    /// includes them
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub undated: Option<Undated>,
+    /// Time zone of days, weeks, hours and of times without a zone, as Europe/Berlin [default: the system's]
     #[arg(long, value_name = "TZ")]
     pub timezone: Option<String>,
     /// Only this runtime; * stands for anything, here and below
@@ -292,6 +297,27 @@ pub struct Filters {
     pub labels: Vec<String>,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Undated {
+    /// Keep them, whatever --since and --until
+    Include,
+    /// Leave them out
+    Exclude,
+    /// Keep them alone
+    Only,
+}
+
+impl Undated {
+    /// The value as it is typed.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Include => "include",
+            Self::Exclude => "exclude",
+            Self::Only => "only",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Cost {
     #[default]
@@ -304,7 +330,8 @@ pub enum Cost {
 ///
 /// The tables are sessions, turns (the ledger: every billed token in exactly one row), `tool_calls`, `file_changes`, events,
 /// sources and rejects; agentlogs schema lists their columns. The SQL is that of polars; it reads these tables and
-/// nothing else, and changes nothing.
+/// nothing else, and changes nothing. day and week are those of a row's own time in UTC: NULL in rows without a time, which
+/// reports place by the start of their session.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -352,9 +379,12 @@ pub struct Compare {
     /// The second cohort
     #[arg(long, value_name = "FILTERS", required = true)]
     pub b: Vec<String>,
-    /// Time zone of days, as Europe/Berlin [default: the system's]
+    /// Time zone of days and of times without a zone, as Europe/Berlin [default: the system's]
     #[arg(long, value_name = "TZ")]
     pub timezone: Option<String>,
+    /// Sessions without a start: since and until leave them out, and state how many, unless this includes them
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub undated: Option<Undated>,
     #[command(flatten)]
     pub from: From,
     #[command(flatten)]

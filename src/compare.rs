@@ -6,7 +6,7 @@
 
 use polars::prelude::*;
 
-use crate::reports::{self, Error, Frames, Scope};
+use crate::reports::{self, Error, Frames, LeftOut, Scope};
 
 /// What a cohort needs at least for its interval to mean something.
 const FEWEST: usize = 10;
@@ -100,6 +100,8 @@ pub struct Comparison {
     pub lines: Vec<Compared>,
     /// Sessions that are in both cohorts.
     pub shared: usize,
+    /// Sessions without a start that the first and the second cohort leave out.
+    pub left_out: [LeftOut; 2],
 }
 
 /// Compares the sessions in two scopes.
@@ -120,13 +122,14 @@ pub fn compare(tables: &Frames, a: &Scope, b: &Scope) -> Result<Comparison, Erro
         verdict: None,
     }];
     lines.extend(MEASURES.iter().map(|it| it.compare(&a.rows, &b.rows)));
-    Ok(Comparison { lines, shared })
+    Ok(Comparison { lines, shared, left_out: [a.left_out, b.left_out] })
 }
 
 /// The sessions in a scope, in the order of their keys.
 struct Cohort {
     keys: Vec<(String, String)>,
     rows: Vec<Row>,
+    left_out: LeftOut,
 }
 
 impl Cohort {
@@ -134,7 +137,8 @@ impl Cohort {
         let number = |name: &'static str| col(name).cast(DataType::Float64).fill_null(lit(f64::NAN)).alias(name);
         let numbers = ["cost_usd", "total_tokens", "turns", "duration_ms", "tool_calls", "tool_errors"];
         let texts = ["runtime", "session_id", "status"].map(col).into_iter();
-        let frame = reports::sessions(tables, scope)?
+        let (sessions, left_out) = reports::sessions(tables, scope)?;
+        let frame = sessions
             .select(texts.chain(numbers.map(number)).collect::<Vec<_>>())
             .sort(["runtime", "session_id"], SortMultipleOptions::default())
             .collect()?;
@@ -155,7 +159,8 @@ impl Cohort {
             [1.0, success, of(&cost), of(&tokens), of(&turns), of(&duration), of(&calls), of(&errors), known]
         };
         let key = |row: usize| [&runtime, &session].map(|it| it.get(row).unwrap_or_default().to_owned()).into();
-        Ok(Self { keys: (0..frame.height()).map(key).collect(), rows: (0..frame.height()).map(row).collect() })
+        let (keys, rows) = ((0..frame.height()).map(key).collect(), (0..frame.height()).map(row).collect());
+        Ok(Self { keys, rows, left_out })
     }
 }
 

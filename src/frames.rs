@@ -151,8 +151,8 @@ macro_rules! word {
 macro_rules! day_and_week {
     (|$it:ident| $time:expr) => {
         [
-            field!(Date "day" "Day in UTC", |$it| $time.map(Time::day)),
-            field!(Date "week" "Monday of the week in UTC", |$it| $time.map(Time::week)),
+            field!(Date "day" "Day in UTC; NULL without a time, where reports use the start of the session", |$it| $time.map(Time::day)),
+            field!(Date "week" "Monday of the week in UTC; NULL without a time, as day", |$it| $time.map(Time::week)),
         ]
     };
 }
@@ -334,8 +334,8 @@ fn tool_calls<'a>() -> Vec<Field<Call<'a>>> {
             field!(Int "duration_ms" "As logged, else the time of the result minus that of the call", |it| it.row.duration_ms()),
             word!("status" "ok, error, denied or incomplete", |it| it.row.call.status.as_str()),
             field!(Int "exit_code" "Exit status of a command", |it| it.row.call.exit_code.get()),
-            field!(Int "args_bytes" "Length of the arguments in the log", |it| it.row.call.args_bytes.get()),
-            field!(Int "result_bytes" "Length of the result in the log", |it| it.row.call.result_bytes.get()),
+            field!(Int "args_bytes" "Bytes of the arguments in the log, white space included", |it| it.row.call.args_bytes.get()),
+            field!(Int "result_bytes" "Bytes of the result in the log, white space included", |it| it.row.call.result_bytes.get()),
             text!("target" "The file, the URL's host, or the first program of a command", |it| it.row.call.target),
             text!("args" "The arguments, with --content full", |it| it.row.call.args),
             text!("result" "The result, with --content full", |it| it.row.call.result),

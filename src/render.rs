@@ -41,10 +41,37 @@ pub struct Look {
 /// What a table of a report needs to know.
 #[derive(Debug, Clone, Copy)]
 pub struct Report {
+    /// How many columns, the first, are dimensions; their texts are not shortened to make the table fit.
+    pub dimensions: usize,
     /// Whether the last row is a sum of the others.
     pub has_total: bool,
     /// Whether large numbers are written in short.
     pub human: bool,
+    /// Whether no text is shortened to make the table fit.
+    pub is_whole: bool,
+}
+
+/// Columns of a page: reports fit it where there is no terminal.
+pub const PAGE: u16 = 100;
+
+/// Characters of a table's cell, at most.
+const LONGEST_CELL: usize = 200;
+
+/// Characters that a text keeps at least where it is shortened to make the table fit.
+const SHORTEST_TEXT: usize = 20;
+
+/// A text of at most `length` characters: paths keep their end, other texts their beginning.
+fn shortened(text: String, column: &str, length: usize) -> String {
+    let count = text.chars().count();
+    if count <= length {
+        return text;
+    }
+    let kept = length.saturating_sub(1);
+    if column == "path" || column.ends_with("_path") {
+        std::iter::once('…').chain(text.chars().skip(count - kept)).collect()
+    } else {
+        text.chars().take(kept).chain(['…']).collect()
+    }
 }
 
 /// One value, free of polars.
@@ -362,6 +389,12 @@ const RULES: &str = "     ──            ";
 /// Columns between two cells.
 const BETWEEN: usize = 3;
 
+/// Characters of the widest text of a column, its name included.
+fn widest(names: &[String], cells: &[Vec<String>], index: usize) -> usize {
+    let texts = cells.iter().filter_map(|row| row.get(index)).chain(names.get(index));
+    texts.map(|text| comfy_table::Cell::new(text).content().chars().count()).max().unwrap_or_default()
+}
+
 fn table(frame: &DataFrame, look: Look, out: &mut impl Write) -> io::Result<Vec<String>> {
     let names = names(frame);
     let has_bar = |name: &str| name == "share" && look.report.is_some();
@@ -372,25 +405,39 @@ fn table(frame: &DataFrame, look: Look, out: &mut impl Write) -> io::Result<Vec<
             format!("{:>7} {:8}", value.display_in_report(name, false), bar(*part))
         }
         (Some(_), Value::Float(_)) if has_bar(name) => format!("{:>7} {:8}", value.display_in_report(name, false), ""),
-        (Some(report), value) => value.display_in_report(name, report.human),
-        (None, value) => value.display(),
+        (Some(report), value) => shortened(value.display_in_report(name, report.human), name, LONGEST_CELL),
+        (None, value) => shortened(value.display(), name, LONGEST_CELL),
     };
     let mut cells: Vec<Vec<String>> = Vec::with_capacity(frame.height());
     for (index, row) in rows(frame).enumerate() {
         cells.push(row.iter().zip(&names).map(|(value, name)| text(value, name, index)).collect());
     }
-    // A report leaves out columns from behind rather than break numbers; what it is grouped by stays.
     let mut shown: Vec<bool> = vec![true; names.len()];
     let mut hidden = Vec::new();
-    if let (Some(width), Some(_)) = (look.width, look.report) {
-        let width_of = |index: usize| {
-            let texts = cells.iter().filter_map(|it| it.get(index)).chain(names.get(index));
-            texts.map(|it| comfy_table::Cell::new(it).content().chars().count()).max().unwrap_or_default()
-        };
-        let widths: Vec<usize> = (0..names.len()).map(width_of).collect();
+    let mut widths: Vec<usize> = (0..names.len()).map(|index| widest(&names, &cells, index)).collect();
+    // Texts become shorter before columns are left out.
+    if let Some(report) = look.report.filter(|report| !report.is_whole) {
+        let width = usize::from(look.width.unwrap_or(PAGE));
+        let all: usize = widths.iter().map(|it| it + BETWEEN).sum();
+        let mut excess = all.saturating_sub(width + 1);
+        for (index, column) in frame.columns().iter().enumerate().skip(report.dimensions).rev() {
+            let (Some(widest), Some(name)) = (widths.get_mut(index), names.get(index)) else { continue };
+            let length = widest.saturating_sub(excess).max(SHORTEST_TEXT).max(name.len());
+            if !column.dtype().is_string() || length >= *widest {
+                continue;
+            }
+            excess -= *widest - length;
+            *widest = length;
+            for cell in cells.iter_mut().filter_map(|row| row.get_mut(index)) {
+                *cell = shortened(std::mem::take(cell), name, length);
+            }
+        }
+    }
+    // A report leaves out its last columns rather than break numbers; what it is grouped by stays.
+    if let (Some(width), Some(report)) = (look.width, look.report) {
         let mut all: usize = widths.iter().map(|it| it + BETWEEN).sum();
         for index in (0..names.len()).rev() {
-            let is_measure = frame.columns().get(index).is_some_and(|it| is_number(it.dtype()));
+            let is_measure = index >= report.dimensions;
             if all <= usize::from(width) + 1 || shown.iter().filter(|it| **it).count() <= 2 {
                 break;
             }
@@ -466,6 +513,32 @@ mod tests {
         let mut out = Vec::new();
         render(&frame.unwrap(), format, Look::default(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn long_texts_are_shortened_in_tables_only() {
+        let (path, message) = (format!("/{}/end", "x".repeat(300)), "word ".repeat(60));
+        let frame = df!("path" => [path.as_str()], "n" => [1_i64], "example" => [message.as_str()]).unwrap();
+        let printed = |format, report| {
+            let mut out = Vec::new();
+            render(&frame, format, Look { report, ..Look::default() }, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let report = |dimensions, is_whole| Some(Report { dimensions, has_total: false, human: false, is_whole });
+        for format in [Format::Csv, Format::Json, Format::Markdown] {
+            assert!(printed(format, report(1, false)).contains(&path), "{format:?}");
+            assert!(printed(format, report(1, false)).contains(message.trim_end()), "{format:?}");
+        }
+        let cells = |report| -> Vec<usize> {
+            let table = printed(Format::Table, report);
+            table.lines().nth(2).unwrap().split("   ").map(|cell| cell.trim().chars().count()).collect()
+        };
+        assert_eq!(cells(None), [200, 1, 200]);
+        assert_eq!(cells(report(1, true)), [200, 1, 200]);
+        // What it is grouped by stays as long as it is; other texts make room.
+        assert_eq!(cells(report(1, false)), [200, 1, 20]);
+        assert_eq!(cells(report(0, false)), [71, 1, 20]);
+        assert!(printed(Format::Table, report(0, false)).contains("xx/end "));
     }
 
     #[test]

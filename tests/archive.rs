@@ -559,7 +559,7 @@ fn an_export_holds_the_sessions_in_scope_and_what_belongs_to_them() {
     let rows = |only: &[(&str, &str)], since: Option<&str>| -> Vec<usize> {
         let only = only.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let scope = Scope { only, since: since.map(|it| it.parse().unwrap()), ..Scope::default() };
-        let kept = in_scope(&tables, &scope).unwrap();
+        let kept = in_scope(&tables, &scope).unwrap().0;
         kept.into_iter().map(|(_, it)| it.collect().unwrap().height()).collect()
     };
     assert_eq!(rows(&[("runtime", "drover")], None), [4, 9, 6, 1, 9, 4, 0]);

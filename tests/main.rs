@@ -19,6 +19,8 @@ mod invariants;
 mod moving;
 mod prices;
 mod privacy;
+#[cfg(feature = "archive")]
+mod reports;
 mod rules;
 mod sessions;
 mod tidy;

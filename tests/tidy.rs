@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use agentlogs::adapters::{self, ADAPTERS};
 use agentlogs::session::Shows;
@@ -135,5 +136,28 @@ fn the_archive_writes_by_its_own_functions_only() {
         let text = fs::read_to_string(folder.join(name)).unwrap();
         let found: Vec<_> = writes.iter().filter(|it| text.contains(**it)).collect();
         assert!(found.is_empty(), "{name}: {found:?}");
+    }
+}
+
+/// A page of examples shows what works; what fails is shown on the pages of errors, where it is read as an error.
+#[test]
+fn examples_outside_the_error_pages_succeed() {
+    let pages = walkdir::WalkDir::new(root().join("tests/cmd")).into_iter().filter_map(Result::ok);
+    let pages = pages.filter(|page| page.path().extension().is_some_and(|extension| extension == "trycmd"));
+    let is_of_errors = |path: &Path| path.file_stem().is_some_and(|stem| stem.to_string_lossy().starts_with("errors"));
+    let paths = pages.map(walkdir::DirEntry::into_path).filter(|path| !is_of_errors(path));
+    let paths: Vec<PathBuf> = paths.chain([root().join("README.md")]).collect();
+    assert!(paths.len() > 5, "{paths:?}");
+    for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        let mut command = "";
+        for line in text.lines() {
+            if line.starts_with("$ ") {
+                command = line;
+            }
+            // `? 1` is an exit status; clap begins its errors with `error:`, and a panic names its thread.
+            let is_error = line.starts_with("? ") || line.starts_with("error:") || line.starts_with("thread '");
+            assert!(!is_error, "{}: {command}\n{line}", path.display());
+        }
     }
 }

@@ -211,7 +211,7 @@ export function byTool(data: Data, left: Left): ToolSums[] {
 export interface TroubleSums {
   kind: number;
   code: number;
-  events: number;
+  problems: number;
 }
 
 export function byTrouble(data: Data, left: Left): TroubleSums[] {
@@ -221,11 +221,11 @@ export function byTrouble(data: Data, left: Left): TroubleSums[] {
   for (const row of left.troubles) {
     const [kind, code] = [troubles.kind[row], troubles.code[row]];
     const key = kind * width + code;
-    const sum = out.get(key) ?? { kind, code, events: 0 };
-    sum.events += troubles.rows[row];
+    const sum = out.get(key) ?? { kind, code, problems: 0 };
+    sum.problems += troubles.rows[row];
     out.set(key, sum);
   }
-  return [...out.values()].sort((a, b) => b.events - a.events || a.kind - b.kind || a.code - b.code);
+  return [...out.values()].sort((a, b) => b.problems - a.problems || a.kind - b.kind || a.code - b.code);
 }
 
 /** A word's place, and how many sessions have it. */

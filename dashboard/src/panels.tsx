@@ -288,11 +288,11 @@ const STATUS_COLORS: Record<string, string> = { success: COLORS[2], error: COLOR
 export function Outcomes({ data, left, state, set, statuses: rows }: PanelProps & { statuses: Count[] }) {
   const kindRows = useMemo(() => countBy(left, data.sessions.error_kind).filter((it) => word(data, "error_kind", it.place) !== null), [left]);
   const troubles = useMemo(() => byTrouble(data, left), [left]);
-  const most = Math.max(...troubles.map((it) => it.events));
+  const most = Math.max(...troubles.map((it) => it.problems));
   const troubleColumns: Column<(typeof troubles)[number]>[] = [
     { title: "Kind", name: "kind", value: (it) => word(data, "kind", it.kind) },
     { title: "Code", name: "code", value: (it) => word(data, "code", it.code) },
-    { title: "Events", name: "events", value: (it) => it.events, bar: (it) => it.events / most, color: () => COLORS[5] },
+    { title: "Problems", name: "problems", value: (it) => it.problems, bar: (it) => it.problems / most, color: () => COLORS[5] },
   ];
   const statusColumns: Column<Count>[] = [
     { title: "Status", name: "status", value: (it) => word(data, "status", it.place) },

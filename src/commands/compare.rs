@@ -6,13 +6,14 @@ use agentlogs::render;
 use agentlogs::reports::{DIMENSIONS, Scope};
 use polars::prelude::*;
 
-use super::report::{scope, wrong};
+use super::report::{scope, state_left_out, undated, wrong};
 use super::{Outcome, WrongCommandLine, print, say, tables};
 use crate::cli::{Compare, Filters, Format};
 
 pub fn run(args: Compare) -> anyhow::Result<Outcome> {
     let of = |texts: &[String], flag: &str| {
-        cohort(texts, args.timezone.clone()).map_err(|it| WrongCommandLine(format!("{flag}: {it}")))
+        let found = cohort(texts, args.timezone.clone()).map_err(|it| WrongCommandLine(format!("{flag}: {it}")))?;
+        Ok::<_, WrongCommandLine>(Scope { undated: args.undated.map(undated), ..found })
     };
     let (a, b) = (of(&args.a, "--a")?, of(&args.b, "--b")?);
     let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
@@ -50,6 +51,9 @@ pub fn run(args: Compare) -> anyhow::Result<Outcome> {
     print(&DataFrame::new(lines.len(), columns)?, args.printed, None)?;
     if found.shared > 0 {
         say(&format!("{} sessions are in both cohorts", render::grouped(found.shared)));
+    }
+    for (cohort, left_out) in ["a", "b"].into_iter().zip(&found.left_out) {
+        state_left_out(&format!("{cohort}: "), left_out, "session", "start");
     }
     Ok(Outcome::Done)
 }

@@ -11,7 +11,7 @@ use agentlogs::render::grouped;
 use anyhow::Context;
 use tempfile::TempPath;
 
-use super::report::{cost, priced_with, scope, wrong};
+use super::report::{cost, priced_with, scope, state_left_out, wrong};
 use super::{Outcome, say, tables};
 use crate::cli::{Dashboard, Filters};
 
@@ -25,6 +25,7 @@ pub fn run(args: Dashboard) -> anyhow::Result<Outcome> {
     let size = page.html.len() as f64 / 1e6;
     let name = args.out.display();
     say(&format!("{name}: {size:.1} MB, {sessions} sessions{listed}, {timelines} open to a timeline"));
+    state_left_out("", &page.left_out, "row", "time");
     Ok(Outcome::Done)
 }
 
@@ -59,6 +60,7 @@ fn filters(filters: &Filters) -> Vec<String> {
     ];
     let times = [("since", filters.since), ("until", filters.until)];
     let times = times.into_iter().filter_map(|(name, it)| Some(format!("{name} {}", it?)));
+    let undated = filters.undated.map(|undated| format!("undated {}", undated.word()));
     let named = named.into_iter().filter_map(|(name, it)| Some(format!("{name} {}", it.as_ref()?)));
-    times.chain(named).chain(filters.labels.iter().map(|it| format!("label {it}"))).collect()
+    times.chain(undated).chain(named).chain(filters.labels.iter().map(|it| format!("label {it}"))).collect()
 }

@@ -6,7 +6,7 @@ use agentlogs::export::{As, in_scope, trajectories, write};
 use agentlogs::frames::TABLES;
 use anyhow::Context;
 
-use super::report::{scope, wrong};
+use super::report::{scope, state_left_out, wrong};
 use super::{Outcome, WrongCommandLine, tables};
 use crate::cli::{Export, Kind};
 
@@ -26,7 +26,9 @@ pub fn run(args: Export) -> anyhow::Result<Outcome> {
     let scope = scope(args.filters);
     let mut tables = tables(args.from)?;
     if !scope.is_everything() {
-        tables = in_scope(&tables, &scope).map_err(wrong)?;
+        let (kept, left_out) = in_scope(&tables, &scope).map_err(wrong)?;
+        tables = kept;
+        state_left_out("", &left_out, "session", "start");
     }
     fs::create_dir_all(&args.folder).with_context(|| args.folder.display().to_string())?;
     let Some(kind) = kind else {

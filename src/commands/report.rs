@@ -7,7 +7,7 @@ use agentlogs::archive::Archive;
 use agentlogs::chart::Chart;
 use agentlogs::prices::Catalog;
 use agentlogs::render;
-use agentlogs::reports::{self, Cost, Error, Options, Scope};
+use agentlogs::reports::{self, Answer, Cost, Error, LeftOut, Options, Scope, Undated};
 use anyhow::Context;
 use polars::prelude::*;
 
@@ -30,7 +30,7 @@ pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
     let prices = if is_for_people && has_cost { Some(priced_with(&args.from)?) } else { None };
     let answer = report.run(tables(args.from)?, &options).map_err(wrong)?;
     if args.chart || args.svg.is_some() {
-        let chart = chart(report, &answer.rows, options.sort.as_deref())?;
+        let chart = chart(report, &answer, options.sort.as_deref())?;
         if let Some(path) = &args.svg {
             let svg = chart.svg().map_err(anyhow::Error::msg)?;
             fs::write(path, svg).with_context(|| path.display().to_string())?;
@@ -44,19 +44,24 @@ pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
             if chart.left_out > 0 {
                 complain(format_args!("{} values are unknown or left out", render::grouped(chart.left_out)));
             }
+            state_left_out("", &answer.left_out, "row", "time");
             return Ok(Outcome::Done);
         }
     }
     let total = answer.total.filter(|_| answer.rows.height() > 1);
-    let has_total = total.is_some();
-    let rows = match total {
-        Some(total) => with_total(&answer.rows, &total)?,
-        None => answer.rows,
+    let shown = render::Report {
+        dimensions: answer.dimensions,
+        has_total: total.is_some(),
+        human: args.human,
+        is_whole: args.wide,
     };
-    let hidden = print(&rows, args.printed, Some(render::Report { has_total, human: args.human }))?;
+    let left_out = answer.left_out;
+    let rows = if is_for_people { for_people(&answer.rows, answer.dimensions, total.as_ref())? } else { answer.rows };
+    let hidden = print(&rows, args.printed, Some(shown))?;
     if !hidden.is_empty() {
         complain(format_args!("too narrow for {}; --format csv has all columns", hidden.join(", ")));
     }
+    state_left_out("", &left_out, "row", "time");
     if let Some(prices) = prices {
         say(&prices);
     }
@@ -64,9 +69,10 @@ pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
 }
 
 /// The rows as a chart: of the column that they are sorted by, or the first that measures something.
-fn chart(report: &reports::Report, rows: &DataFrame, sort: Option<&str>) -> anyhow::Result<Chart> {
+fn chart(report: &reports::Report, answer: &Answer, sort: Option<&str>) -> anyhow::Result<Chart> {
     let wrong = |text: String| anyhow::Error::from(WrongCommandLine(text));
     let measures: Vec<&str> = report.measures().iter().map(|it| it.name).collect();
+    let rows = &answer.rows;
     let is_number = |name: &str| rows.column(name).is_ok_and(|it| it.dtype().is_primitive_numeric());
     let measure = sort.or_else(|| measures.iter().copied().find(|it| is_number(it)));
     let Some(measure) = measure.filter(|it| measures.contains(it) && is_number(it)) else {
@@ -76,8 +82,24 @@ fn chart(report: &reports::Report, rows: &DataFrame, sort: Option<&str>) -> anyh
         }));
     };
     let names = rows.get_column_names();
-    let dimensions: Vec<&str> = names.iter().map(|it| it.as_str()).take_while(|it| !measures.contains(it)).collect();
+    let dimensions: Vec<&str> = names.iter().map(|name| name.as_str()).take(answer.dimensions).collect();
     Ok(Chart::of(rows, &dimensions, measure)?)
+}
+
+/// Prints what is left out for want of a time, and the option that includes it.
+pub fn state_left_out(prefix: &str, left_out: &LeftOut, thing: &str, lack: &str) {
+    if let Some(sentence) = left_out.stated(thing, lack) {
+        complain(format_args!("{prefix}{sentence}; --undated include adds them"));
+    }
+}
+
+/// What happens to rows without a time.
+pub fn undated(asked: cli::Undated) -> Undated {
+    match asked {
+        cli::Undated::Include => Undated::Include,
+        cli::Undated::Exclude => Undated::Exclude,
+        cli::Undated::Only => Undated::Only,
+    }
 }
 
 /// Which cost is asked for.
@@ -115,32 +137,44 @@ pub fn scope(filters: Filters) -> Scope {
     Scope {
         since: filters.since,
         until: filters.until,
+        undated: filters.undated.map(undated),
         timezone: filters.timezone.unwrap_or_else(system),
         only: named.chain(labels.map(|(key, value)| (format!("label:{key}"), value.to_owned()))).collect(),
         now: jiff::Timestamp::now(),
     }
 }
 
-/// The rows, and one more with the sums over all groups.
-fn with_total(rows: &DataFrame, total: &DataFrame) -> PolarsResult<DataFrame> {
-    let dimensions = rows.width() - total.width();
-    let mut columns: Vec<Column> = rows.columns()[..dimensions]
-        .iter()
-        .enumerate()
-        .map(|(index, it)| {
-            // A date and the word cannot stand in one column: dates are shown as their text.
+/// A dimension's value as people read it: no group has a blank cell.
+fn named(value: Option<&str>) -> &str {
+    match value {
+        None => "(unknown)",
+        Some("") => "(empty)",
+        Some(text) => text,
+    }
+}
+
+/// The rows as people read them: dimensions without a value are named, and the sums over all groups are one more row.
+fn for_people(rows: &DataFrame, dimensions: usize, total: Option<&DataFrame>) -> PolarsResult<DataFrame> {
+    let mut columns: Vec<Column> = Vec::with_capacity(rows.width());
+    for (index, column) in rows.columns().iter().take(dimensions).enumerate() {
+        // A date and a word cannot be in one column: dates are shown as their text.
+        let texts = column.as_materialized_series().cast(&DataType::String)?;
+        let texts_for_people: StringChunked = texts.str()?.iter().map(|text| Some(named(text))).collect();
+        let mut texts = texts_for_people.with_name(column.name().clone()).into_series();
+        if total.is_some() {
             let text = if index == 0 { Some("total") } else { None };
-            let mut texts = it.as_materialized_series().cast(&DataType::String)?;
-            texts.append(&Series::new(it.name().clone(), [text]))?;
-            Ok(texts.into())
-        })
-        .collect::<PolarsResult<_>>()?;
-    for (column, sum) in rows.columns()[dimensions..].iter().zip(total.columns()) {
+            texts.append(&Series::new(column.name().clone(), [text]))?;
+        }
+        columns.push(texts.into());
+    }
+    for (index, column) in rows.columns().iter().skip(dimensions).enumerate() {
         let mut column = column.as_materialized_series().clone();
-        column.append(&sum.as_materialized_series().cast(column.dtype())?)?;
+        if let Some(sum) = total.and_then(|total| total.columns().get(index)) {
+            column.append(&sum.as_materialized_series().cast(column.dtype())?)?;
+        }
         columns.push(column.into());
     }
-    DataFrame::new(rows.height() + 1, columns)
+    DataFrame::new(rows.height() + usize::from(total.is_some()), columns)
 }
 
 /// All but what polars says is the fault of the command line.

@@ -65,6 +65,8 @@ pub struct Page {
     pub named: usize,
     /// Of them, those that open to a timeline.
     pub timelines: usize,
+    /// Undated rows of the ledger that are not in its figures.
+    pub left_out: reports::LeftOut,
 }
 
 /// All that the page shows. Every table is a map of its columns.
@@ -147,8 +149,9 @@ impl Vocabulary {
 ///
 /// # Errors
 /// When something is asked for that is not there.
-pub fn page(tables: &Frames, scope: &Scope, cost: Cost, about: About) -> Result<Page, Error> {
+pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Result<Page, Error> {
     let cells = cells::cells(tables, scope, cost)?;
+    about.filters.extend(cells.left_out.stated("row", "time"));
     let all = Sessions::read(&cells.sessions)?;
     let places = Places::of(&all, [&cells.turns, &cells.tools, &cells.troubles])?;
     let sums = Sums::of(&cells.turns, &all, &places)?;
@@ -223,6 +226,7 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, about: About) -> Result<
         sessions: places.shown.len(),
         named: named.len(),
         timelines: opened.len(),
+        left_out: cells.left_out,
     })
 }
 
@@ -381,8 +385,8 @@ fn pick<'a, A, V: Copy>(rows: &'a [(A, usize)], values: &'a [V]) -> impl Iterato
 /// What was lost of files, and how many findings the page has no room for. Only filters by runtime and format fit files.
 fn health(tables: Frames, scope: &Scope) -> Result<(Table, usize), Error> {
     let only = scope.only.iter().filter(|it| matches!(it.0.as_str(), "runtime" | "format")).cloned();
-    let scope = Scope { since: None, until: None, only: only.collect(), ..scope.clone() };
-    let findings = reports::find("health")?.run(tables, &Options { scope, ..Options::default() })?.rows;
+    let scope = Scope { since: None, until: None, undated: None, only: only.collect(), ..scope.clone() };
+    let findings = reports::find("health")?.run(tables, &Options { scope, wide: true, ..Options::default() })?.rows;
     // Those of sessions are counted in the page, under its filters.
     let kinds = texts(&findings, "finding")?;
     let kept: Vec<(usize, usize)> = (0..findings.height())

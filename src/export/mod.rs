@@ -7,7 +7,7 @@ use std::path::Path;
 use polars::prelude::*;
 
 use crate::frames::schema;
-use crate::reports::{self, Frames, Scope};
+use crate::reports::{self, Frames, LeftOut, Scope};
 use crate::{parquet, render};
 
 mod trajectory;
@@ -38,13 +38,15 @@ impl As {
 }
 
 /// The rows of the sessions in scope, of every table: of `sources` and `rejects` those of the files that such rows were
-/// read from. A session is in scope as a whole or not at all: by its start, its model, its labels.
+/// read from. A session is in scope as a whole or not at all: by its start, its model, its labels. Returned with the sessions
+/// that are left out because they have no start.
 ///
 /// # Errors
 /// When something is asked for that is not there.
-pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<Frames, reports::Error> {
+pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), reports::Error> {
+    let (sessions, left_out) = reports::sessions(tables, scope)?;
     // Small, and needed by every table.
-    let sessions = reports::sessions(tables, scope)?.select([col("runtime"), col("session_id")]).collect()?;
+    let sessions = sessions.select([col("runtime"), col("session_id")]).collect()?;
     let key = [col("runtime"), col("session_id")];
     let semi = || JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Semi) };
     let mut kept: Frames = Vec::with_capacity(tables.len());
@@ -65,7 +67,7 @@ pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<Frames, reports::Error
         let path = [col("source_path")];
         *frame = std::mem::take(frame).join(paths.clone().lazy(), path.clone(), path, semi());
     }
-    Ok(kept)
+    Ok((kept, left_out))
 }
 
 /// Writes a table to `path`.

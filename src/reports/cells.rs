@@ -4,7 +4,7 @@
 
 use polars::prelude::*;
 
-use super::{Cost, Error, Frames, Grouping, Rows, Scope, count_of, table};
+use super::{Cost, Error, Frames, Grouping, LeftOut, Rows, Scope, count_of, table};
 
 /// What the page adds up.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub struct Cells {
     pub sessions: DataFrame,
     /// The time zone of the days.
     pub zone: jiff::tz::TimeZone,
+    /// Undated rows of the ledger that are left out.
+    pub left_out: LeftOut,
 }
 
 /// The name under which a dimension that the rows lack is complained about.
@@ -51,14 +53,15 @@ const OF_SESSION: &[&str] = &[
 /// # Errors
 /// When something is asked for that is not there.
 pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error> {
-    let grouped = |rows: Rows, by: &[&str], measures: &[Expr]| -> Result<LazyFrame, Error> {
+    let grouped = |rows: Rows, by: &[&str], measures: &[Expr]| -> Result<(LazyFrame, LeftOut), Error> {
         let mut grouping = Grouping::new(NAME, &rows, tables.clone(), scope, cost)?;
         let mut keys = vec![col("runtime"), col("session_id"), grouping.dimension("day")?];
         for name in by {
             keys.push(grouping.dimension(name)?);
         }
         let order: Vec<&str> = ["runtime", "session_id", "day"].into_iter().chain(by.iter().copied()).collect();
-        Ok(grouping.rows.group_by(keys).agg(measures).sort(order, SortMultipleOptions::default().with_nulls_last(true)))
+        let sorted = SortMultipleOptions::default().with_nulls_last(true);
+        Ok((grouping.rows.group_by(keys).agg(measures).sort(order, sorted), grouping.left_out))
     };
     let rows = || len().cast(DataType::Int64).alias("rows");
     let known_sum = |column: &str| super::known_sum(column).alias(column);
@@ -84,9 +87,9 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
         known_sum("duration_ms"),
         known_sum("result_bytes"),
     ];
-    let turns = grouped(Rows::Table("turns"), &["model"], &of_turns)?;
-    let tools = grouped(Rows::Table("tool_calls"), &["tool"], &of_tools)?;
-    let troubles = grouped(Rows::Errors, &["kind", "code"], &[rows()])?;
+    let (turns, left_out) = grouped(Rows::Table("turns"), &["model"], &of_turns)?;
+    let (tools, _) = grouped(Rows::Table("tool_calls"), &["tool"], &of_tools)?;
+    let (troubles, _) = grouped(Rows::Errors, &["kind", "code"], &[rows()])?;
     let key = || [col("runtime"), col("session_id")];
     let listed = Grouping::new(NAME, &Rows::Sessions, tables.clone(), scope, cost)?.rows;
     let listed = listed.select([
@@ -106,7 +109,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
     let mut next = || frames.next().unwrap_or_default();
     let (turns, tools, troubles, sessions) = (next(), next(), next(), next());
     let now = scope.now()?;
-    Ok(Cells { turns, tools, troubles, sessions, zone: now.time_zone().clone() })
+    Ok(Cells { turns, tools, troubles, sessions, zone: now.time_zone().clone(), left_out })
 }
 
 /// The turns, calls and events of these sessions, each in order.

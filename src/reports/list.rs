@@ -16,13 +16,13 @@ pub static REPORTS: &[Report] = &[
                 sum("cost_usd", "US dollars, as --cost says"),
                 SHARE_OF_COST,
                 sum("total_tokens", "Input, output, cache read and cache write"),
-                sum("input_tokens", "Prompt tokens that were not cached"),
-                sum("output_tokens", "Generated tokens"),
-                sum("cache_read_tokens", "Prompt tokens read from a cache"),
-                sum("cache_write_tokens", "Prompt tokens written to a cache"),
+                sum("input_tokens", "Prompt tokens that were not cached").wide(),
+                sum("output_tokens", "Generated tokens").wide(),
+                sum("cache_read_tokens", "Prompt tokens read from a cache").wide(),
+                sum("cache_write_tokens", "Prompt tokens written to a cache").wide(),
                 UNPRICED,
                 CACHE_HIT_RATE.wide(),
-                SESSIONS,
+                SESSIONS.wide(),
                 TURNS.wide(),
                 derived("cost_per_session_usd", "cost_usd / sessions", || ratio("cost_usd", "sessions")).wide(),
                 derived("cost_per_turn_usd", "cost_usd / turns", || ratio("cost_usd", "turns")).wide(),
@@ -50,16 +50,16 @@ pub static REPORTS: &[Report] = &[
             by: &["model"],
             measures: &[
                 sum("total_tokens", "Input, output, cache read and cache write"),
-                SHARE_OF_TOKENS,
+                SHARE_OF_TOKENS.wide(),
                 sum("input_tokens", "Prompt tokens that were not cached"),
                 sum("output_tokens", "Generated tokens, reasoning included"),
-                sum("reasoning_tokens", "The part of output_tokens that was reasoning"),
+                sum("reasoning_tokens", "The part of output_tokens that was reasoning").wide(),
                 sum("cache_read_tokens", "Prompt tokens read from a cache"),
-                sum("cache_write_tokens", "Prompt tokens written to a cache"),
+                sum("cache_write_tokens", "Prompt tokens written to a cache").wide(),
                 sum("cache_write_1h_tokens", "The part of cache_write_tokens kept for an hour").wide(),
-                CACHE_HIT_RATE,
-                TURNS,
-                SESSIONS,
+                CACHE_HIT_RATE.wide(),
+                TURNS.wide(),
+                SESSIONS.wide(),
             ],
         },
     },
@@ -75,14 +75,14 @@ pub static REPORTS: &[Report] = &[
                 with_status("errors", "Calls that failed", "error"),
                 derived("error_rate", "errors / calls", || ratio("errors", "calls")),
                 with_status("denied", "Calls that were not permitted", "denied"),
-                with_status("incomplete", "Calls without an end", "incomplete"),
+                with_status("incomplete", "Calls without an end", "incomplete").wide(),
                 median("p50_duration_ms", "Median duration", "duration_ms"),
                 ninth("p90_duration_ms", "Nine of ten were not longer", "duration_ms"),
                 sum("duration_ms", "All of their time").wide(),
                 sum("args_bytes", "Bytes of arguments").wide(),
-                sum("result_bytes", "Bytes returned into the context"),
+                sum("result_bytes", "Bytes returned into the context").wide(),
                 ninth("p90_result_bytes", "Nine of ten returned no more", "result_bytes").wide(),
-                SESSIONS,
+                SESSIONS.wide(),
             ],
         },
     },
@@ -94,14 +94,14 @@ pub static REPORTS: &[Report] = &[
             by: &["model"],
             measures: &[
                 rows("turns", "Responses"),
-                SESSIONS,
-                derived("turns_per_session", "turns / sessions", || ratio("turns", "sessions")),
+                SESSIONS.wide(),
+                derived("turns_per_session", "turns / sessions", || ratio("turns", "sessions")).wide(),
                 measure("subagent_turns", "Responses to subagents", || col("is_subagent").sum().cast(DataType::Int64))
                     .wide(),
                 median("p50_context_tokens", "Median size of the prompt", "context_tokens"),
-                ninth("p90_context_tokens", "Nine of ten prompts were not larger", "context_tokens"),
+                ninth("p90_context_tokens", "Nine of ten prompts were not larger", "context_tokens").wide(),
                 max("max_context_tokens", "The largest prompt", "context_tokens").wide(),
-                median("p50_output_tokens", "Median length of the response", "output_tokens"),
+                median("p50_output_tokens", "Median length of the response", "output_tokens").wide(),
                 ninth("p90_output_tokens", "Nine of ten were not longer", "output_tokens").wide(),
                 median("p50_duration_ms", "Median duration", "duration_ms"),
                 ninth("p90_duration_ms", "Nine of ten did not take longer", "duration_ms").wide(),
@@ -121,7 +121,7 @@ pub static REPORTS: &[Report] = &[
             measures: &[
                 rows("sessions", "Sessions"),
                 with_status("success", "That succeeded", "success"),
-                with_status("error", "That failed", "error"),
+                with_status("error", "That failed", "error").wide(),
                 with_status("aborted", "That the user stopped", "aborted").wide(),
                 with_status("incomplete", "Whose log has no end", "incomplete").wide(),
                 with_status("unknown", "Whose log does not say", "unknown").wide(),
@@ -129,13 +129,13 @@ pub static REPORTS: &[Report] = &[
                     float("success") / not_zero(col("sessions") - col("unknown"))
                 }),
                 median("p50_turns", "Median number of turns", "turns"),
-                ninth("p90_turns", "Nine of ten have no more", "turns"),
-                max("max_turns", "Most turns", "turns"),
+                ninth("p90_turns", "Nine of ten have no more", "turns").wide(),
+                max("max_turns", "Most turns", "turns").wide(),
                 median("p50_duration_ms", "Median duration", "duration_ms"),
-                ninth("p90_duration_ms", "Nine of ten are not longer", "duration_ms"),
+                ninth("p90_duration_ms", "Nine of ten are not longer", "duration_ms").wide(),
                 max("max_duration_ms", "The longest", "duration_ms").wide(),
-                median("p50_cost_usd", "Median cost", "cost_usd"),
-                ninth("p90_cost_usd", "Nine of ten do not cost more", "cost_usd"),
+                median("p50_cost_usd", "Median cost", "cost_usd").wide(),
+                ninth("p90_cost_usd", "Nine of ten do not cost more", "cost_usd").wide(),
                 max("max_cost_usd", "The dearest", "cost_usd").wide(),
                 sum("cost_usd", "US dollars, as --cost says"),
                 sum("total_tokens", "Tokens").wide(),
@@ -155,29 +155,30 @@ pub static REPORTS: &[Report] = &[
             by: &["model"],
             measures: &[
                 sum("cost_usd", "US dollars, as --cost says"),
-                SHARE_OF_COST,
+                SHARE_OF_COST.wide(),
                 sum("total_tokens", "Tokens"),
                 measure("cost_per_million_usd", "US dollars per million tokens of rows that have a cost", || {
                     let priced = col("total_tokens").filter(col("cost_usd").is_not_null()).sum();
                     col("cost_usd").sum() / not_zero(priced) * lit(1e6)
                 }),
-                TURNS,
-                SESSIONS,
+                TURNS.wide(),
+                SESSIONS.wide(),
                 sum("input_tokens", "Prompt tokens that were not cached").wide(),
                 sum("output_tokens", "Generated tokens").wide(),
                 sum("cache_read_tokens", "Prompt tokens read from a cache").wide(),
                 sum("cache_write_tokens", "Prompt tokens written to a cache").wide(),
                 CACHE_HIT_RATE,
-                median("p50_duration_ms", "Median duration of a response", "duration_ms"),
+                median("p50_duration_ms", "Median duration of a response", "duration_ms").wide(),
                 measure("output_tokens_per_second", "Speed of responses whose duration is known", || {
                     let timed = || col("duration_ms").gt(lit(0)).and(col("output_tokens").is_not_null());
                     let seconds = col("duration_ms").filter(timed()).sum().cast(DataType::Float64) / lit(1e3);
                     let tokens = col("output_tokens").filter(timed()).sum();
                     tokens / not_zero(seconds)
-                }),
+                })
+                .wide(),
                 measure("first_day", "First used, UTC", || col("day").min()).wide(),
-                measure("last_day", "Last used, UTC", || col("day").max()),
-                UNPRICED,
+                measure("last_day", "Last used, UTC", || col("day").max()).wide(),
+                UNPRICED.wide(),
             ],
         },
     },
@@ -206,13 +207,17 @@ pub static REPORTS: &[Report] = &[
             rows: Rows::Errors,
             by: &["runtime", "kind", "code"],
             measures: &[
-                rows("events", "How often"),
-                SESSIONS,
+                rows(
+                    "problems",
+                    "Events other than compactions and subagents, and failed sessions without an error event",
+                ),
+                SESSIONS.wide(),
                 measure("failed_sessions", "Of them, sessions that ended in an error", || {
                     distinct_sessions(col("session_status").eq(lit("error")))
                 })
-                .of_session(),
-                measure("last_day", "When last, UTC", || col("day").max()),
+                .of_session()
+                .wide(),
+                measure("last_day", "When last, UTC", || col("day").max()).wide(),
                 measure("example", "The latest message", || {
                     // One line of it is enough in a table of many.
                     let message = col("message").str().replace_all(lit(r"\s+"), lit(" "), false).str().head(lit(120));
@@ -231,38 +236,39 @@ pub static REPORTS: &[Report] = &[
             measures: &[
                 measure("sessions", "Sessions in which both costs are known", || {
                     distinct_sessions(col("difference_usd").is_not_null())
-                }),
+                })
+                .wide(),
                 measure("reported_cost_usd", "The sum that logs report", || sum_of_comparable("reported_cost_usd")),
                 measure("computed_cost_usd", "The sum of tokens times prices", || {
                     sum_of_comparable("computed_cost_usd")
-                }),
+                })
+                .wide(),
                 derived("difference_usd", "computed less reported", || {
                     col("computed_cost_usd") - col("reported_cost_usd")
                 }),
                 derived("difference_rate", "difference_usd / reported_cost_usd", || {
                     ratio("difference_usd", "reported_cost_usd")
-                }),
+                })
+                .wide(),
                 measure("worst_session", "The session in which they are farthest apart", || {
-                    let is_known = || col("difference_usd").is_not_null();
-                    let distance = col("difference_usd").filter(is_known()).abs();
-                    col("session_id")
-                        .filter(is_known())
-                        .sort_by([distance, col("session_id").filter(is_known())], worst_first())
-                        .first()
-                }),
+                    let is_any_known = col("difference_usd").is_not_null().any(true);
+                    when(is_any_known).then(of_worst_session("session_id")).otherwise(lit(NULL))
+                })
+                .wide(),
                 measure("worst_difference_usd", "computed less reported in that session", || {
-                    col("difference_usd")
-                        .sort_by([col("difference_usd").abs(), col("session_id")], worst_first())
-                        .first()
-                }),
+                    of_worst_session("difference_usd")
+                })
+                .wide(),
                 measure("reported_only", "Sessions whose tokens have no price", || {
                     distinct_sessions(col("computed_cost_usd").is_null().and(col("reported_cost_usd").gt(lit(0))))
-                }),
+                })
+                .wide(),
                 measure(
                     "reported_zero",
                     "Sessions that report 0 for tokens that cost something: subscriptions, proxies",
                     || distinct_sessions(col("computed_cost_usd").gt(lit(0)).and(col("reported_cost_usd").eq(lit(0)))),
-                ),
+                )
+                .wide(),
             ],
         },
     },
@@ -355,8 +361,10 @@ fn not_zero(value: Expr) -> Expr {
     when(value.clone().neq(lit(0))).then(value).otherwise(lit(NULL))
 }
 
-fn worst_first() -> SortMultipleOptions {
-    SortMultipleOptions::default().with_order_descending_multi([true, false]).with_nulls_last(true)
+/// The column's value in the row with the largest absolute `difference_usd`; rows without a difference come last.
+fn of_worst_session(column: &str) -> Expr {
+    let order = SortMultipleOptions::default().with_order_descending_multi([true, false]).with_nulls_last(true);
+    col(column).sort_by([col("difference_usd").abs(), col("session_id")], order).first()
 }
 
 /// A column of the rows in which both costs are known, and the reported one is one.

@@ -7,9 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
+use jiff::fmt::temporal::Pieces;
 use jiff::{Span, Timestamp, Zoned};
 use polars::prelude::*;
+
+use crate::render::{counted, grouped};
 
 pub mod cells;
 mod health;
@@ -150,7 +153,8 @@ enum Of {
     Sum(&'static str),
     /// The largest value of a column.
     Max(&'static str),
-    /// The value of a column that this part of the rows does not exceed.
+    /// A percentile of a column: of the known values in order, the one at this part of the way from the first to the last,
+    /// rounded to the nearest value.
     Quantile(&'static str, f64),
     /// The number of rows where a column is a word.
     Where(&'static str, &'static str),
@@ -229,6 +233,9 @@ pub struct Scope {
     pub since: Option<Bound>,
     /// Not after this.
     pub until: Option<Bound>,
+    /// What happens to rows without a time. By default `since` and `until` exclude them, and without bounds they are
+    /// included.
+    pub undated: Option<Undated>,
     /// Name of the time zone of days, weeks and hours.
     pub timezone: String,
     /// Pairs of dimension and pattern, in which `*` stands for anything.
@@ -239,7 +246,52 @@ pub struct Scope {
 
 impl Default for Scope {
     fn default() -> Self {
-        Self { since: None, until: None, timezone: "UTC".to_owned(), only: Vec::new(), now: Timestamp::UNIX_EPOCH }
+        Self {
+            since: None,
+            until: None,
+            undated: None,
+            timezone: "UTC".to_owned(),
+            only: Vec::new(),
+            now: Timestamp::UNIX_EPOCH,
+        }
+    }
+}
+
+/// What happens to undated rows: those without a time whose session has no start either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undated {
+    /// They are kept, whatever the bounds of time.
+    Include,
+    /// They are left out.
+    Exclude,
+    /// They are kept, and all others are left out.
+    Only,
+}
+
+/// The undated rows that a scope leaves out.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LeftOut {
+    /// Their number.
+    pub rows: u64,
+    /// Their tokens; `None` if the rows have no tokens or none are known.
+    pub tokens: Option<i64>,
+    /// Their cost in US dollars; `None` if the rows have no cost or none is known.
+    pub cost_usd: Option<f64>,
+}
+
+impl LeftOut {
+    /// A sentence for people on these rows and what they lack: `3 rows without a time are left out (1,200 tokens, $0.0100)`.
+    /// `None` if nothing is left out.
+    pub fn stated(&self, thing: &str, lack: &str) -> Option<String> {
+        if self.rows == 0 {
+            return None;
+        }
+        let tokens = self.tokens.map(|tokens| format!("{} tokens", grouped(tokens)));
+        let cost = self.cost_usd.map(|cost| format!("${cost:.4}"));
+        let sums: Vec<String> = tokens.into_iter().chain(cost).collect();
+        let sums = if sums.is_empty() { String::new() } else { format!(" ({})", sums.join(", ")) };
+        let verb = if self.rows == 1 { "is" } else { "are" };
+        Some(format!("{} without a {lack} {verb} left out{sums}", counted(self.rows, thing)))
     }
 }
 
@@ -248,6 +300,9 @@ impl Default for Scope {
 pub enum Bound {
     /// A local day, the whole of it.
     Day(Date),
+    /// A local time. One that occurs twice, when clocks go back, is the earlier one; one that clocks skip is as much later
+    /// as they skip: 02:30 becomes 03:30.
+    Local(DateTime),
     /// A moment.
     Moment(Timestamp),
     /// So long ago; whole local days if it is days, weeks, months or years.
@@ -258,6 +313,7 @@ impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Day(day) => write!(f, "{day}"),
+            Self::Local(time) => write!(f, "{time}"),
             Self::Moment(moment) => write!(f, "{moment}"),
             Self::Ago(span) => write!(f, "{span:#} ago"),
         }
@@ -271,13 +327,23 @@ impl FromStr for Bound {
         if let Ok(moment) = text.parse() {
             return Ok(Self::Moment(moment));
         }
-        if let Ok(day) = text.parse() {
-            return Ok(Self::Day(day));
+        if let Ok(zoned) = text.parse::<Zoned>() {
+            return Ok(Self::Moment(zoned.timestamp()));
+        }
+        // A `Date` can be parsed from a date and a time as well, and drops the time.
+        if let Ok(pieces) = Pieces::parse(text)
+            && pieces.offset().is_none()
+            && pieces.time_zone_annotation().is_none()
+        {
+            return Ok(pieces
+                .time()
+                .map_or(Self::Day(pieces.date()), |time| Self::Local(pieces.date().to_datetime(time))));
         }
         match text.parse::<Span>() {
             Ok(span) if !span.is_negative() => Ok(Self::Ago(span)),
             _ => Err(
-                "neither a day such as 2026-10-05, a time such as 2026-10-05T08:00:00Z, nor so long ago: 30d, 2w, 12h"
+                "neither a day such as 2026-10-05, a time such as 2026-10-05T08:00 or 2026-10-05T08:00:00Z, nor so long ago: \
+                 30d, 2w, 12h"
                     .into(),
             ),
         }
@@ -289,6 +355,7 @@ impl Bound {
     fn edge(self, now: &Zoned, is_end: bool) -> Result<Timestamp, jiff::Error> {
         let day = match self {
             Self::Moment(moment) => return Ok(moment),
+            Self::Local(time) => return Ok(time.to_zoned(now.time_zone().clone())?.timestamp()),
             Self::Day(day) => day,
             Self::Ago(span) => {
                 let then = now.checked_sub(span)?;
@@ -340,8 +407,12 @@ impl Cost {
 pub struct Answer {
     /// Its rows.
     pub rows: DataFrame,
+    /// How many of their columns, the first, are dimensions.
+    pub dimensions: usize,
     /// The measures over all rows, where asked for.
     pub total: Option<DataFrame>,
+    /// Undated rows that are left out.
+    pub left_out: LeftOut,
 }
 
 /// What is wrong with what is asked for.
@@ -353,6 +424,11 @@ pub enum Error {
     /// There is no such dimension.
     #[error("no dimension {0:?}; there are: {list}, label:KEY", list = names(DIMENSIONS.iter().map(|it| it.0)))]
     Dimension(String),
+    /// The report of health takes no such option.
+    #[error(
+        "report health lists what was lost of whole files and sessions: it takes --runtime, --sort and --limit, not {0}"
+    )]
+    NotOfHealth(String),
     /// The report's rows do not have it.
     #[error("report {report} has no dimension {dimension}")]
     NotOfReport {
@@ -395,18 +471,29 @@ pub fn find(name: &str) -> Result<&'static Report, Error> {
     REPORTS.iter().find(|it| it.name == name).ok_or_else(|| Error::Report(name.to_owned()))
 }
 
-/// The sessions in scope: the columns of `sessions`, with `cost_usd` as it stands there.
+/// The sessions in scope, with the columns of `sessions`, and what is left out of them for want of a start.
 ///
 /// # Errors
 /// When something is asked for that is not there.
-pub fn sessions(tables: &Frames, scope: &Scope) -> Result<LazyFrame, Error> {
-    Ok(Grouping::new("sessions", &Rows::Sessions, tables.clone(), scope, Cost::Auto)?.rows)
+pub fn sessions(tables: &Frames, scope: &Scope) -> Result<(LazyFrame, LeftOut), Error> {
+    let grouping = Grouping::new("sessions", &Rows::Sessions, tables.clone(), scope, Cost::Auto)?;
+    Ok((grouping.rows, grouping.left_out))
 }
 
 impl Scope {
     /// Whether it holds everything.
     pub fn is_everything(&self) -> bool {
-        self.since.is_none() && self.until.is_none() && self.only.is_empty()
+        !self.is_bounded() && self.undated() == Undated::Include && self.only.is_empty()
+    }
+
+    /// Whether it has a bound of time.
+    fn is_bounded(&self) -> bool {
+        self.since.is_some() || self.until.is_some()
+    }
+
+    /// What happens to undated rows.
+    fn undated(&self) -> Undated {
+        self.undated.unwrap_or(if self.is_bounded() { Undated::Exclude } else { Undated::Include })
     }
 
     /// Now, in the time zone asked for.
@@ -428,6 +515,8 @@ struct Grouping {
     times: Option<[Option<Timestamp>; 2]>,
     /// `occurred_at` as the clocks on the wall showed it, once it is asked for.
     local: Option<Expr>,
+    /// Undated rows that are left out.
+    left_out: LeftOut,
 }
 
 impl Grouping {
@@ -442,26 +531,75 @@ impl Grouping {
         }
         let schema = rows.collect_schema()?;
         let zone = now.time_zone().clone();
-        let mut it = Self { report, rows, schema, zone, sessions: Some(sessions), times: None, local: None };
-        let edge = |bound: Option<Bound>, is_end| bound.map(|it| it.edge(&now, is_end)).transpose();
-        let time = |it: Timestamp| {
-            let utc = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
-            lit(it.as_microsecond()).cast(utc)
+        let mut it = Self {
+            report,
+            rows,
+            schema,
+            zone,
+            sessions: Some(sessions),
+            times: None,
+            local: None,
+            left_out: LeftOut::default(),
         };
-        if scope.since.is_some() || scope.until.is_some() {
-            it.times()?;
-        }
-        if let Some(since) = edge(scope.since, false)? {
-            it.rows = it.rows.filter(col("occurred_at").gt_eq(time(since)));
-        }
-        if let Some(until) = edge(scope.until, true)? {
-            it.rows = it.rows.filter(col("occurred_at").lt(time(until)));
-        }
         for (name, pattern) in &scope.only {
             let value = it.dimension(name)?;
             it.rows = it.rows.filter(fits(value, pattern));
         }
+        it.keep_in_time(scope, &now)?;
         Ok(it)
+    }
+
+    /// Leaves out the rows that are out of the bounds of time, and the undated ones unless they are asked for.
+    fn keep_in_time(&mut self, scope: &Scope, now: &Zoned) -> Result<(), Error> {
+        let undated = scope.undated();
+        if !scope.is_bounded() && undated == Undated::Include {
+            return Ok(());
+        }
+        // Undated rows first take the start of their session, where it has one.
+        self.times()?;
+        if undated == Undated::Exclude {
+            self.left_out = self.count_undated()?;
+        }
+        let edge = |bound: Option<Bound>, is_end| bound.map(|bound| bound.edge(now, is_end)).transpose();
+        let time = |moment: Timestamp| {
+            let utc = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
+            lit(moment.as_microsecond()).cast(utc)
+        };
+        let mut is_in_time = col("occurred_at").is_not_null();
+        if let Some(since) = edge(scope.since, false)? {
+            is_in_time = is_in_time.and(col("occurred_at").gt_eq(time(since)));
+        }
+        if let Some(until) = edge(scope.until, true)? {
+            is_in_time = is_in_time.and(col("occurred_at").lt(time(until)));
+        }
+        let is_undated = col("occurred_at").is_null();
+        let is_kept = match undated {
+            Undated::Include => is_in_time.or(is_undated),
+            Undated::Exclude => is_in_time,
+            Undated::Only => is_undated,
+        };
+        let rows = std::mem::take(&mut self.rows);
+        self.rows = rows.filter(is_kept);
+        Ok(())
+    }
+
+    /// The undated rows, with their tokens and cost where the rows have those columns.
+    fn count_undated(&mut self) -> PolarsResult<LeftOut> {
+        let sums = ["total_tokens", "cost_usd"];
+        let known = sums.into_iter().filter(|column| self.schema.contains(column));
+        // Not `len()`: alone over rows of two tables, polars casts it to a type that is not built in.
+        let rows = col("occurred_at").null_count().alias("rows");
+        let columns = known.map(|column| known_sum(column).alias(column)).chain([rows]);
+        let undated = self.rows.clone().filter(col("occurred_at").is_null());
+        let found = undated.select(columns.collect::<Vec<_>>()).collect()?;
+        let number = |name: &str| -> PolarsResult<Option<AnyValue<'_>>> {
+            found.column(name).ok().map(|column| column.get(0)).transpose()
+        };
+        Ok(LeftOut {
+            rows: number("rows")?.and_then(|value| value.extract()).unwrap_or_default(),
+            tokens: number("total_tokens")?.and_then(|value| value.extract()),
+            cost_usd: number("cost_usd")?.and_then(|value| value.extract()),
+        })
     }
 
     /// Gives the rows the columns of their sessions, and those without a time the start of theirs.
@@ -642,7 +780,7 @@ impl Report {
     /// When something is asked for that is not there.
     pub fn run(&self, tables: Frames, options: &Options) -> Result<Answer, Error> {
         let Body::Groups { rows, by: own, measures } = &self.body else {
-            return health::run(self, tables, options);
+            return health::run(tables, options);
         };
         let mut by: Vec<&str> = options.by.iter().map(String::as_str).collect();
         if by.is_empty() {
@@ -668,6 +806,7 @@ impl Report {
         } else {
             measures.retain(|it| !it.needs_session);
         }
+        let left_out = grouping.left_out;
         grouping.rows = grouping.rows.with_column(session_key(&sessions)?.alias(SESSION_KEY));
         let of_rows: Vec<Expr> = measures.iter().filter_map(|it| it.of_rows()).collect();
         // The order of a sum is no part of the answer, and so its last digits are none. One measure may be made of another
@@ -695,7 +834,8 @@ impl Report {
         // Both read the rows, which are read once.
         let frames = LazyFrame::collect_all_with_engine(plans, Engine::InMemory, OptFlags::default())?;
         let mut frames = frames.into_iter();
-        Ok(Answer { rows: frames.next().unwrap_or_default(), total: frames.next() })
+        let (rows, total) = (frames.next().unwrap_or_default(), frames.next());
+        Ok(Answer { rows, dimensions: by.len(), total, left_out })
     }
 }
 
@@ -789,6 +929,40 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A time without a zone is local and keeps its time. Clocks in Berlin skip 02:00 to 03:00 on 2026-03-29 and show it
+    /// twice on 2026-10-25.
+    #[test]
+    fn bounds_without_a_zone_are_local_times() {
+        let now = "2026-11-24T12:00:00Z".parse::<Timestamp>().unwrap().in_tz("Europe/Berlin").unwrap();
+        let edge = |text: &str, is_end| text.parse::<Bound>().unwrap().edge(&now, is_end).unwrap().to_string();
+        for (text, expected) in [
+            ("2026-10-05T08:00", "2026-10-05T06:00:00Z"),
+            ("2026-10-05 08:00:30.5", "2026-10-05T06:00:30.5Z"),
+            ("2026-10-05T08:00[Asia/Kolkata]", "2026-10-05T02:30:00Z"),
+            ("2026-10-05T08:00Z", "2026-10-05T08:00:00Z"),
+            ("2026-10-05T08:00+05:30", "2026-10-05T02:30:00Z"),
+            ("2026-03-29T02:30", "2026-03-29T01:30:00Z"),
+            ("2026-10-25T02:30", "2026-10-25T00:30:00Z"),
+            ("2026-10-25T02:30+01:00", "2026-10-25T01:30:00Z"),
+        ] {
+            assert_eq!([edge(text, false), edge(text, true)], [expected, expected], "{text}");
+        }
+        let day = [edge("2026-10-25", false), edge("2026-10-25", true)];
+        assert_eq!(day, ["2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"]);
+        for wrong in ["2026-10-05T25:00", "2026-02-30", "08:00", "soon", "-3d"] {
+            assert!(wrong.parse::<Bound>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_stated() {
+        let stated = |rows, tokens, cost_usd| LeftOut { rows, tokens, cost_usd }.stated("row", "time");
+        assert_eq!(stated(0, Some(1), None), None);
+        assert_eq!(stated(1, None, None).unwrap(), "1 row without a time is left out");
+        let expected = "1,200 rows without a time are left out (3,400 tokens, $0.5000)";
+        assert_eq!(stated(1200, Some(3400), Some(0.5)).unwrap(), expected);
     }
 
     #[test]

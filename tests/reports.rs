@@ -1,0 +1,311 @@
+//! Every report by every dimension: sorted by every measure, drawn as every chart, and complete in every time zone.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use agentlogs::builder::Content;
+use agentlogs::chart::Chart;
+use agentlogs::frames::frames;
+use agentlogs::query::query;
+use agentlogs::render::{self, Format, Look, render};
+use agentlogs::reports::{self, Answer, DIMENSIONS, Error, Frames, Options, REPORTS, Report, Scope, Undated};
+use polars::prelude::*;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::{facts, root, settled};
+
+/// The tables of the sample logs, made once.
+fn tables() -> Frames {
+    static TABLES: OnceLock<Frames> = OnceLock::new();
+    let tables = || -> Frames {
+        let tables = settled(facts(Content::None));
+        frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
+    };
+    TABLES.get_or_init(tables).clone()
+}
+
+/// All dimensions, and a label.
+fn dimensions() -> Vec<&'static str> {
+    DIMENSIONS.iter().map(|dimension| dimension.0).chain(["label:team"]).collect()
+}
+
+/// Every report with every dimension that its rows have.
+fn groupings() -> Vec<(&'static Report, &'static str)> {
+    static GROUPINGS: OnceLock<Vec<(&Report, &str)>> = OnceLock::new();
+    let pairs = REPORTS.iter().flat_map(|report| dimensions().into_iter().map(move |dimension| (report, dimension)));
+    let is_possible = |(report, dimension): &(&Report, &str)| {
+        let options = Options { by: vec![(*dimension).to_owned()], limit: Some(1), ..Options::default() };
+        match report.run(tables(), &options) {
+            Ok(_) => true,
+            Err(Error::NotOfReport { .. } | Error::NotOfHealth(_)) => false,
+            Err(error) => panic!("{} by {dimension}: {error}", report.name),
+        }
+    };
+    GROUPINGS.get_or_init(|| pairs.filter(is_possible).collect()).clone()
+}
+
+fn run(report: &Report, options: &Options) -> Answer {
+    report.run(tables(), options).unwrap_or_else(|error| panic!("{} with {options:?}: {error}", report.name))
+}
+
+/// Runs the check on each of the cases, in threads whose stack is deep enough for the plans of polars in a debug build.
+fn in_threads<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
+    const STACK: usize = 64 << 20;
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        for chunk in cases.chunks(cases.len().div_ceil(threads)) {
+            let run = || chunk.iter().for_each(&check);
+            std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run).unwrap();
+        }
+    });
+}
+
+/// A column as comparable texts, in the order of the rows.
+fn texts(frame: &DataFrame, column: &str) -> Vec<String> {
+    frame.column(column).unwrap().as_materialized_series().iter().map(|value| value.to_string()).collect()
+}
+
+#[test]
+fn every_report_can_be_sorted_by_every_measure_and_drawn() {
+    let groupings = groupings();
+    assert!(groupings.len() > 150, "{}", groupings.len());
+    in_threads(&groupings, |(report, dimension)| {
+        let by = vec![(*dimension).to_owned()];
+        let all = run(report, &Options { by: by.clone(), wide: true, total: true, ..Options::default() });
+        assert_eq!(all.dimensions, 1, "{} by {dimension}", report.name);
+        assert_eq!(all.total.as_ref().unwrap().width() + 1, all.rows.width(), "{} by {dimension}", report.name);
+        let groups: BTreeSet<String> = texts(&all.rows, dimension).into_iter().collect();
+        assert_eq!(groups.len(), all.rows.height(), "{} by {dimension}: each group once", report.name);
+        for measure in report.measures() {
+            let sort = Some(measure.name.to_owned());
+            let sorted = run(report, &Options { by: by.clone(), sort, ..Options::default() }).rows;
+            let name = format!("{} by {dimension} sorted by {}", report.name, measure.name);
+            assert_eq!(texts(&sorted, dimension).into_iter().collect::<BTreeSet<_>>(), groups, "{name}");
+            let column = sorted.column(measure.name).unwrap().as_materialized_series();
+            let order = SortOptions::default().with_order_descending(true).with_nulls_last(true);
+            assert!(column.equals_missing(&column.sort_with(order).unwrap()), "{name}");
+            if column.dtype().is_primitive_numeric() {
+                let chart = Chart::of(&sorted, &[dimension], measure.name).unwrap();
+                assert!(!chart.text(80).is_empty() || sorted.height() == 0, "{name}");
+                assert!(chart.svg().unwrap().contains("<svg"), "{name}");
+            }
+        }
+    });
+}
+
+/// Without dimensions each report has its own, and health is a list that sorts by each of its columns.
+#[test]
+fn every_report_runs_as_it_is() {
+    for report in REPORTS {
+        let all = run(report, &Options { wide: true, total: true, ..Options::default() });
+        assert!(all.rows.height() > 0, "{}", report.name);
+        for column in all.rows.get_column_names() {
+            let sort = Some(column.to_string());
+            let sorted = run(report, &Options { sort, ..Options::default() });
+            assert_eq!(sorted.rows.height(), all.rows.height(), "{} sorted by {column}", report.name);
+        }
+    }
+}
+
+#[test]
+fn every_named_query_runs() {
+    for entry in std::fs::read_dir(root().join("queries")).unwrap() {
+        let path = entry.unwrap().path();
+        let sql = std::fs::read_to_string(&path).unwrap();
+        let answer = query(tables(), &sql);
+        assert!(answer.is_ok(), "{}: {answer:?}", path.display());
+    }
+}
+
+/// What a person sees of each report is as wide as a page, groups without a value are named, and programs get all columns.
+#[test]
+fn default_columns_fit_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("archive");
+    let agentlogs = |arguments: &[&str]| {
+        let command = Command::new(env!("CARGO_BIN_EXE_agentlogs"))
+            .args(arguments)
+            .arg("--archive")
+            .arg(&archive)
+            .current_dir(root())
+            .output()
+            .unwrap();
+        assert!(command.status.success(), "{arguments:?}: {command:?}");
+        String::from_utf8(command.stdout).unwrap()
+    };
+    agentlogs(&["ingest", "sample-logs"]);
+    for report in REPORTS {
+        for option in ["--cost=auto", "--human"] {
+            for line in agentlogs(&["report", report.name, option]).lines() {
+                assert!(line.chars().count() <= 100, "{}: {line}", report.name);
+            }
+        }
+        let header = agentlogs(&["report", report.name, "--format", "csv", "--limit", "0"]);
+        let columns: Vec<&str> = header.trim_end().split(',').collect();
+        assert!(report.measures().iter().all(|measure| columns.contains(&measure.name)), "{}: {header}", report.name);
+    }
+    let by_model = |format: &str| agentlogs(&["report", "cost", "--by", "model", "--format", format]);
+    assert!(by_model("table").contains("\n (unknown) "));
+    assert!(by_model("markdown").contains("\n| (unknown) |"));
+    assert!(by_model("csv").contains("\n,"));
+    assert!(by_model("json").contains("{\"model\": null,"));
+}
+
+/// On a terminal of 80 columns, each row is one line, and what was left out is named.
+#[test]
+fn each_row_is_a_line_on_a_narrow_terminal() {
+    for report in REPORTS {
+        let answer = run(report, &Options::default());
+        let shown = render::Report { dimensions: answer.dimensions, has_total: false, human: false, is_whole: false };
+        let look = Look { width: Some(80), report: Some(shown), ..Look::default() };
+        let mut out = Vec::new();
+        let hidden = render(&answer.rows, Format::Table, look, &mut out).unwrap();
+        let table = String::from_utf8(out).unwrap();
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{}:\n{table}", report.name);
+        assert_eq!(table.lines().count(), answer.rows.height() + 2, "{}:\n{table}", report.name);
+        assert!(hidden.len() <= 2, "{}: {hidden:?}", report.name);
+    }
+}
+
+/// The costs of both kinds are compared session by session, and the worst one is named.
+#[test]
+fn the_session_with_the_largest_difference_is_named() {
+    let answer = run(reports::find("reconcile").unwrap(), &Options { wide: true, total: true, ..Options::default() });
+    let (rows, total) = (&answer.rows, answer.total.unwrap());
+    for (session, difference) in texts(rows, "worst_session").iter().zip(texts(rows, "worst_difference_usd")) {
+        assert_eq!(session == "null", difference == "null", "{session} {difference}");
+    }
+    let largest = |frame: &DataFrame| {
+        let differences = frame.column("worst_difference_usd").unwrap().f64().unwrap().clone();
+        differences.iter().flatten().fold(0.0, |most: f64, difference| most.max(difference.abs()))
+    };
+    assert!(largest(rows) > 0.0);
+    assert!((largest(rows) - largest(&total)).abs() < 1e-9);
+}
+
+/// The measures that are sums over the rows, so that groups add up to the total.
+const SUMS: &[&str] = &[
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "calls",
+    "changes",
+    "cost_usd",
+    "denied",
+    "difference_usd",
+    "errors",
+    "input_tokens",
+    "lines_added",
+    "lines_removed",
+    "output_tokens",
+    "problems",
+    "reported_cost_usd",
+    "result_bytes",
+    "total_tokens",
+    "turns",
+    "unpriced_tokens",
+];
+
+/// The sums of some columns over rows, in order; NULL is 0 here.
+fn sums(frame: &DataFrame) -> Vec<(&'static str, f64)> {
+    let sum = |name: &&'static str| {
+        let values = frame.column(name).ok()?.cast(&DataType::Float64).ok()?;
+        Some((*name, values.f64().ok()?.iter().flatten().sum()))
+    };
+    SUMS.iter().filter_map(sum).collect()
+}
+
+fn are_equal(a: &[(&str, f64)], b: &[(&str, f64)]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-6)
+}
+
+/// Moments around those of the sample logs, as days, local times and times with a zone.
+fn bound() -> impl Strategy<Value = String> {
+    let day = (1..=12_u8, 1..=28_u8);
+    let time = (0..24_u8, 0..60_u8);
+    (day, time, select(vec!["day", "local", "utc", "offset"])).prop_map(|((month, day), (hour, minute), kind)| {
+        let date = format!("2026-{:02}-{day:02}", 8 + month % 4);
+        match kind {
+            "day" => date,
+            "local" => format!("{date}T{hour:02}:{minute:02}"),
+            "utc" => format!("{date}T{hour:02}:{minute:02}:00Z"),
+            _ => format!("{date} {hour:02}:{minute:02}-03:30"),
+        }
+    })
+}
+
+fn zones() -> impl Strategy<Value = &'static str> {
+    select(vec!["UTC", "Europe/Berlin", "America/St_Johns", "Asia/Kolkata", "Pacific/Apia", "America/Los_Angeles"])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The groups of a report sum to its total, whatever the dimension and the time zone.
+    #[test]
+    fn groups_sum_to_the_total((report, dimension) in select(groupings()), zone in zones()) {
+        let scope = Scope { timezone: zone.to_owned(), ..Scope::default() };
+        let by = vec![dimension.to_owned()];
+        let answer = run(report, &Options { by, scope, wide: true, total: true, ..Options::default() });
+        let (groups, total) = (sums(&answer.rows), sums(&answer.total.unwrap()));
+        prop_assert!(!groups.is_empty() || report.name == "sessions", "{}", report.name);
+        prop_assert!(are_equal(&groups, &total), "{} by {dimension} in {zone}: {groups:?} {total:?}", report.name);
+    }
+
+    /// What is before a moment, what is after it and what has no time is everything, and what is left out is stated.
+    #[test]
+    fn before_after_and_undated_are_all(
+        (report, dimension) in select(groupings()),
+        zone in zones(),
+        bound in bound(),
+        runtime in select(vec!["*", "claude", "codex", "drover"]),
+    ) {
+        let only = vec![("runtime".to_owned(), runtime.to_owned())];
+        let everything = Scope { timezone: zone.to_owned(), only, ..Scope::default() };
+        let moment = bound.parse().unwrap();
+        // The end of a day is the beginning of the next one: of days, one belongs to both sides unless it is cut out.
+        let after = if bound.len() == 10 { format!("{bound}T23:59:59.999999999").parse().unwrap() } else { moment };
+        let before = Scope { until: Some(moment), ..everything.clone() };
+        let after = Scope { since: Some(after), ..everything.clone() };
+        let undated = Scope { undated: Some(Undated::Only), ..everything.clone() };
+        let asked = |scope: &Scope| {
+            let by = vec![dimension.to_owned()];
+            let answer = run(report, &Options { by, scope: scope.clone(), wide: true, ..Options::default() });
+            (sums(&answer.rows), answer.left_out)
+        };
+        let all = asked(&everything).0;
+        let parts = [asked(&before), asked(&after), asked(&undated)];
+        let added = |of: &[&Vec<(&'static str, f64)>]| -> Vec<(&'static str, f64)> {
+            let sum = |index: usize| of.iter().map(|part| part[index].1).sum();
+            all.iter().enumerate().map(|(index, (name, _))| (*name, sum(index))).collect()
+        };
+        let three = added(&[&parts[0].0, &parts[1].0, &parts[2].0]);
+        prop_assert!(are_equal(&three, &all), "{} by {dimension}, {bound} in {zone}: {three:?} {all:?}", report.name);
+        // Both halves leave out the same rows, and state their tokens.
+        prop_assert_eq!(parts[0].1, parts[1].1);
+        if let Some((_, tokens)) = parts[2].0.iter().find(|(name, _)| *name == "total_tokens") {
+            let stated = parts[0].1.tokens.unwrap_or_default() as f64;
+            prop_assert!((stated - tokens).abs() < 0.5, "{stated} {tokens}");
+        }
+        // Included undated rows are added to each half.
+        let included = asked(&Scope { undated: Some(Undated::Include), ..before.clone() });
+        let expected = added(&[&parts[0].0, &parts[2].0]);
+        prop_assert!(are_equal(&included.0, &expected), "{} by {dimension}: {:?} {expected:?}", report.name, included.0);
+        prop_assert_eq!(included.1.rows, 0);
+    }
+}
+
+/// Every report takes bounds of time, whether all of its rows have a time or not.
+#[test]
+fn every_report_takes_bounds_of_time() {
+    for report in REPORTS.iter().filter(|report| report.name != "health") {
+        for runtime in ["claude", "codex", "drover", "no runtime"] {
+            let only = vec![("runtime".to_owned(), runtime.to_owned())];
+            let since = Some("2026-10-01T08:00".parse().unwrap());
+            let scope = Scope { since, only, ..Scope::default() };
+            let answer = run(report, &Options { scope, total: true, ..Options::default() });
+            assert!(!matches!(runtime, "drover" | "no runtime") || answer.left_out.rows == 0, "{}", report.name);
+        }
+    }
+}
