@@ -43,7 +43,7 @@ pub fn run(report: &Report, tables: super::Frames, options: &Options) -> Result<
         if !matches!(name.as_str(), "runtime" | "format") {
             return Err(refused(name));
         }
-        rows = rows.filter(fits(col(name), pattern));
+        rows = rows.filter(fits(col(name), pattern)?);
     }
     let order = [(0, "file"), (1, "rejected"), (2, "unknown"), (3, "usage"), (4, "unpriced")];
     let rank = order
