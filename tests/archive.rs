@@ -728,9 +728,15 @@ fn an_ingest_reports_damage() {
     damage("turns");
     let (status, said) = run(&["ingest", "sample-logs/pi-session"]);
     assert!(status == Some(0) && said.contains("turns") && said.contains("written again"), "{said}");
+    damage("sessions");
+    // Also if no log has changed.
+    let (status, said) = run(&["ingest", "sample-logs/pi-session"]);
+    assert!(status == Some(0) && said.contains("sessions/") && said.contains("written again"), "{said}");
     damage("facts");
-    let (status, said) = run(&["ingest", "sample-logs/codex-exec"]);
-    assert!(status == Some(1) && said.contains("facts") && said.contains("archive repair"), "{said}");
+    for logs in ["sample-logs/codex-exec", "sample-logs/pi-session"] {
+        let (status, said) = run(&["ingest", logs]);
+        assert!(status == Some(1) && said.contains("facts") && said.contains("archive repair"), "{said}");
+    }
     assert_eq!(run(&["report", "cost"]).0, Some(0));
     let (status, said) = run(&["archive", "repair"]);
     assert!(status == Some(0) && said.contains("read again"), "{said}");

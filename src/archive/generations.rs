@@ -33,11 +33,6 @@ impl Snapshot {
         let file = File::open(&path).map_err(Error::file(&path))?;
         Ok(Self { folder, manifest, problem: None, _lock: file })
     }
-
-    /// Whether all files are there, with their lengths.
-    pub(super) fn has_all_files(&self) -> bool {
-        has_all_files(&self.folder, &self.manifest)
-    }
 }
 
 /// How often a reader begins again because a writer removed the generation that it was about to open.

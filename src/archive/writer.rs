@@ -418,11 +418,14 @@ impl Writer {
         let was_settled = |it: &Snapshot| !self.settles_all && it.manifest.settled_with == settled_with;
         let before = self.state.snapshot.as_ref();
         let is_settled = before.is_some_and(was_settled);
-        let is_unchanged = is_settled && taken.is_empty() && removed.is_empty();
-        if let Some(before) = before.filter(|it| is_unchanged && it.problem.is_none() && it.has_all_files()) {
-            let (sums, problems) = (before.manifest.sums(), Vec::new());
-            let sources = std::mem::take(&mut self.state.sources);
-            return Ok(Written { sums, problems, is_damaged: false, sources });
+        if is_settled && taken.is_empty() && removed.is_empty() {
+            let mut dirty = BTreeSet::new();
+            let (problems, is_damaged) = self.verify(&mut dirty)?;
+            let intact = before.filter(|it| dirty.is_empty() && it.problem.is_none()).map(|it| it.manifest.sums());
+            if let Some(sums) = intact {
+                let sources = std::mem::take(&mut self.state.sources);
+                return Ok(Written { sums, problems, is_damaged, sources });
+            }
         }
         let (items, mut dirty) = self.plan(taken, &removed, is_settled);
         let (problems, is_damaged) = self.verify(&mut dirty)?;
