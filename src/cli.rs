@@ -46,12 +46,13 @@ Examples:
   agentlogs prices import contract.toml"
     )]
     Prices(Prices),
-    /// Look after the archive: check it, make it compact, merge others into it, forget
+    /// Look after the archive: check it, repair it, make it compact, merge others into it, forget
     #[command(
         subcommand,
         after_help = "\
 Examples:
   agentlogs archive check
+  agentlogs archive repair
   agentlogs archive compact --archive evals
   agentlogs archive merge laptop-archive server-archive --archive all
   agentlogs archive forget --before 2025-01-01"
@@ -150,6 +151,7 @@ fn size(text: &str) -> Result<u64, String> {
 
 fn label(text: &str) -> Result<String, String> {
     match text.split_once('=') {
+        Some((key, _)) if key.contains(char::is_control) => Err("a label's key has no control characters".to_owned()),
         Some((key, _)) if !key.is_empty() => Ok(text.to_owned()),
         _ => Err("a label has the form KEY=VALUE".to_owned()),
     }
@@ -510,6 +512,15 @@ pub enum ArchiveCommand {
         #[command(flatten)]
         archive: ArchiveFolder,
     },
+    /// Recover a damaged archive: keep what is intact, read the other logs again
+    ///
+    /// Options of ingest, such as --content, apply to the logs that are read again. Damaged sources whose logs are gone are listed.
+    Repair {
+        #[command(flatten)]
+        reading: Reading,
+        #[command(flatten)]
+        archive: ArchiveFolder,
+    },
     /// Settle all of it again, into as few files as it needs
     Compact {
         #[command(flatten)]
@@ -595,4 +606,15 @@ pub struct Man {
     /// The folder to write a page of each command to
     #[arg(value_name = "DIR")]
     pub folder: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn labels_have_keys_without_control_characters() {
+        assert_eq!(super::label("team=a=b").as_deref(), Ok("team=a=b"));
+        for refused in ["team", "=a", "te\u{1b}[31mam=a", "a\nb=c", "\u{9b}=x"] {
+            assert!(super::label(refused).is_err(), "{refused:?}");
+        }
+    }
 }

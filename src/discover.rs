@@ -50,9 +50,27 @@ pub enum Error {
         /// Why.
         error: String,
     },
-    /// A folder below it that cannot be read.
-    #[error(transparent)]
-    Walk(#[from] walkdir::Error),
+    /// A directory, file or link below it that cannot be read. It is left out, and the rest is read.
+    #[error("{}: left out: {error}", .path.display())]
+    LeftOut {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        error: String,
+    },
+}
+
+impl Error {
+    /// Whether only something below a path of the command line is missing, not the path itself.
+    pub fn is_left_out(&self) -> bool {
+        matches!(self, Self::LeftOut { .. })
+    }
+
+    fn of_walk(error: &walkdir::Error, root: &Path) -> Self {
+        let path = error.path().unwrap_or(root).to_owned();
+        let cause = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
+        if error.depth() == 0 { Self::Unreadable { path, error: cause } } else { Self::LeftOut { path, error: cause } }
+    }
 }
 
 /// Finds all regular files at and below `roots`, hidden ones too: agents keep their logs in dot folders. Links are
@@ -83,7 +101,7 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
                 // A link to nothing is no file.
                 Err(error) if error.io_error().is_some_and(|it| it.kind() == std::io::ErrorKind::NotFound) => continue,
                 Err(error) => {
-                    errors.push(error.into());
+                    errors.push(Error::of_walk(&error, root));
                     continue;
                 }
             };
@@ -105,7 +123,7 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
             let metadata = match entry.metadata() {
                 Ok(metadata) => metadata,
                 Err(error) => {
-                    errors.push(error.into());
+                    errors.push(Error::of_walk(&error, root));
                     continue;
                 }
             };

@@ -273,6 +273,13 @@ struct Spill {
     file: Option<File>,
 }
 
+/// The log is not to blame.
+fn no_temporary_file(error: &io::Error) -> io::Error {
+    let folder = std::env::temp_dir();
+    let message = format!("no temporary file in {}: {error}; set TMPDIR to another directory", folder.display());
+    io::Error::new(error.kind(), message)
+}
+
 /// Why decompression stopped.
 enum Stop {
     Damaged(io::Error),
@@ -304,9 +311,9 @@ impl Spill {
     fn spill(&mut self) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(tempfile::tempfile()?),
+            none => none.insert(tempfile::tempfile().map_err(|error| no_temporary_file(&error))?),
         };
-        file.write_all(&self.memory)?;
+        file.write_all(&self.memory).map_err(|error| no_temporary_file(&error))?;
         self.memory.clear();
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use polars::prelude::*;
 use polars::sql::SQLContext;
-use sqlparser::ast::{Query, Statement, TableFactor, Visit, Visitor};
+use sqlparser::ast::{Expr as SqlExpr, FunctionArguments, Query, Statement, TableFactor, Visit, Visitor};
 use sqlparser::dialect::GenericDialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
@@ -86,12 +86,20 @@ fn harmless(sql: &str) -> Result<(), Error> {
             "SQL here can ask, and change nothing: SELECT, WITH, SHOW TABLES, EXPLAIN".to_owned(),
         ));
     }
-    match statement.visit(&mut Tables) {
+    match statement.visit(&mut Harm) {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(what) => {
-            Err(Error::Refused(format!("{what} is refused: SQL here reads the tables {} only", TABLES.join(", "))))
-        }
+        ControlFlow::Break(refused) => Err(Error::Refused(refused)),
     }
+}
+
+/// A text that is padded to more is for no table, and a length may be a mistake of some gigabytes in every row.
+const MAX_PADDING: u64 = 10_000;
+
+/// Functions whose second argument, a length, decides how much memory each row takes.
+const PADDING: [&str; 2] = ["lpad", "rpad"];
+
+fn no_table(what: impl std::fmt::Display) -> ControlFlow<String> {
+    ControlFlow::Break(format!("{what} is refused: SQL here reads the tables {} only", TABLES.join(", ")))
 }
 
 /// Words that join two expressions or queries to one.
@@ -117,10 +125,10 @@ const OPERATORS: &[Keyword] = &[
     Keyword::JOIN,
 ];
 
-/// Looks for tables that are none of the archive's.
-struct Tables;
+/// Looks for tables that are none of the archive's, and for functions that take any amount of memory.
+struct Harm;
 
-impl Visitor for Tables {
+impl Visitor for Harm {
     type Break = String;
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<String> {
@@ -128,10 +136,10 @@ impl Visitor for Tables {
             TableFactor::Table { name, args, .. } => {
                 // A file's name instead of a table's: 'turns.parquet'.
                 let is_file = name.0.iter().any(|it| it.as_ident().is_some_and(|it| it.quote_style == Some('\'')));
-                if args.is_some() || is_file { ControlFlow::Break(name.to_string()) } else { ControlFlow::Continue(()) }
+                if args.is_some() || is_file { no_table(name) } else { ControlFlow::Continue(()) }
             }
-            TableFactor::Function { name, .. } => ControlFlow::Break(name.to_string()),
-            TableFactor::TableFunction { .. } => ControlFlow::Break(factor.to_string()),
+            TableFactor::Function { name, .. } => no_table(name),
+            TableFactor::TableFunction { .. } => no_table(factor),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -139,9 +147,21 @@ impl Visitor for Tables {
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<String> {
         // SELECT … INTO writes.
         match query.body.as_select().and_then(|it| it.into.as_ref()) {
-            Some(into) => ControlFlow::Break(into.to_string()),
+            Some(into) => no_table(into),
             None => ControlFlow::Continue(()),
         }
+    }
+
+    fn pre_visit_expr(&mut self, expression: &SqlExpr) -> ControlFlow<String> {
+        let SqlExpr::Function(function) = expression else { return ControlFlow::Continue(()) };
+        let name = function.name.0.last().and_then(|part| part.as_ident()).map(|name| name.value.to_lowercase());
+        let Some(name) = name.filter(|name| PADDING.contains(&name.as_str())) else { return ControlFlow::Continue(()) };
+        let FunctionArguments::List(arguments) = &function.args else { return ControlFlow::Continue(()) };
+        let length = arguments.args.get(1).and_then(|length| length.to_string().parse::<u64>().ok());
+        if length.is_some_and(|length| length <= MAX_PADDING) {
+            return ControlFlow::Continue(());
+        }
+        ControlFlow::Break(format!("the length of {name} has to be a number of {MAX_PADDING} at most"))
     }
 }
 
@@ -212,6 +232,19 @@ mod tests {
         );
         assert_eq!(asked("SELECT 1 FROM session"), "no table \"session\"; did you mean \"sessions\"?");
         assert_eq!(asked("SELECT zzz FROM turns"), "no column \"zzz\"; there are: input_tokens, model");
+    }
+
+    /// `LPAD` of some gigabytes would end the program.
+    #[test]
+    fn texts_are_padded_to_a_length_that_fits_into_memory() {
+        let refused = |name: &str| format!("the length of {name} has to be a number of 10000 at most");
+        for length in ["4000000000", "10001", "input_tokens * 1000000000", "1e9", "-1", "CAST(4e9 AS BIGINT)"] {
+            assert_eq!(asked(&format!("SELECT LPAD(model, {length}, 'x') FROM turns")), refused("lpad"), "{length}");
+            let inner = format!("SELECT UPPER(\"rpad\"(model, {length}, 'x')) FROM turns");
+            assert_eq!(asked(&inner), refused("rpad"), "{length}");
+        }
+        assert_eq!(asked("SELECT LPAD(model, 10000, 'x') FROM turns"), "1 rows");
+        assert_eq!(asked("SELECT LPAD(model) FROM turns"), refused("lpad"));
     }
 
     #[test]

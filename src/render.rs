@@ -372,11 +372,19 @@ pub fn jsonl(frame: &DataFrame, out: &mut impl Write) -> io::Result<()> {
 /// When `out` cannot be written.
 pub fn csv(frame: &DataFrame, out: &mut impl Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(names(frame))?;
+    writer.write_record(names(frame)).map_err(cause)?;
     for row in rows(frame) {
-        writer.write_record(row.iter().map(Value::csv))?;
+        writer.write_record(row.iter().map(Value::csv)).map_err(cause)?;
     }
     writer.flush()
+}
+
+/// Why a record could not be written: the kind of an error of the file stays what it is.
+fn cause(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 fn is_number(dtype: &DataType) -> bool {
@@ -482,8 +490,13 @@ fn table(frame: &DataFrame, look: Look, out: &mut impl Write) -> io::Result<Vec<
     Ok(hidden)
 }
 
+/// Text as a cell of a Markdown table: neither markup of HTML nor the end of the cell.
+fn escaped_markdown(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('|', "\\|")
+}
+
 fn markdown(frame: &DataFrame, look: Look, out: &mut impl Write) -> io::Result<()> {
-    let cell = |text: &str| text.replace('|', "\\|");
+    let cell = |text: &str| escaped_markdown(text);
     let names = names(frame);
     let header: Vec<_> = names.iter().map(|it| cell(&visible(it))).collect();
     writeln!(out, "| {} |", header.join(" | "))?;
@@ -555,6 +568,7 @@ mod tests {
             assert!(!text.contains('\u{1b}') && text.contains("a\\u{1b}[31mb"), "{text}");
         }
         assert!(printed(Format::Markdown).contains("b\\|c"));
+        assert_eq!(escaped_markdown("<img src=x onerror=\"a&b\">"), "&lt;img src=x onerror=\"a&amp;b\"&gt;");
         for harmful in ['\u{7f}', '\u{80}', '\u{9f}', '\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}'] {
             assert!(!visible(&format!("a{harmful}b")).contains(harmful), "{harmful:?}");
             let json = serde_json::to_string_pretty(&[format!("a{harmful}b")]).unwrap();

@@ -290,6 +290,7 @@ fn a_first_ingest_that_was_killed_can_be_done_again() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::at(folder.path());
     fs::write(folder.path().join("lock"), "").unwrap();
+    fs::write(folder.path().join("agentlogs.json"), "").unwrap();
     drop(archive.write().unwrap());
     // Now it is known for what it is, whatever else lies there.
     fs::write(folder.path().join("notes.txt"), "").unwrap();
@@ -475,7 +476,7 @@ fn an_earlier_layout_is_read() {
     writer.settle_all();
     assert_eq!(writer.commit().unwrap().sums, sums);
     assert_eq!(fs::read_to_string(&marker).unwrap(), now);
-    for other in [1, 4] {
+    for other in [1, 5] {
         fs::write(&marker, format!(r#"{{"version":{other}}}"#)).unwrap();
         assert!(matches!(archive.sums(), Err(archive::Error::Version { found, .. }) if found == other));
         assert!(archive.write().is_err());
@@ -513,7 +514,7 @@ fn named_queries_are_sql_for_every_engine() {
 /// Sessions that are written as trajectories and read again have the tokens and calls that they had.
 #[test]
 fn a_trajectory_read_again_tells_the_same() {
-    use agentlogs::export::trajectories;
+    use agentlogs::export::Trajectories;
     let folder = tempfile::tempdir().unwrap();
     let told = |tables: &Tables| {
         let mut all = BTreeMap::new();
@@ -537,8 +538,9 @@ fn a_trajectory_read_again_tells_the_same() {
     for content in [Content::None, Content::Full] {
         let tables = settled(facts(content));
         let frames = frames::frames(&tables).unwrap().into_iter().map(|(name, it)| (name, it.lazy())).collect();
-        for trajectory in trajectories(&frames).unwrap() {
-            fs::write(folder.path().join(&trajectory.file_name), trajectory.to_json().unwrap()).unwrap();
+        for trajectory in Trajectories::of(&frames).unwrap().iter() {
+            let file = fs::File::create(folder.path().join(&trajectory.file_name)).unwrap();
+            trajectory.write(std::io::BufWriter::new(file)).unwrap();
         }
         let options = Options { roots: vec![folder.path().to_owned()], ..Options::default() };
         let again = settled(ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources);
@@ -568,6 +570,177 @@ fn an_export_holds_the_sessions_in_scope_and_what_belongs_to_them() {
     // A rejected line belongs to its file.
     assert_eq!(rows(&[("runtime", "terminus-2")], None)[5..], [1, 1]);
     assert_eq!(rows(&[("project", "/nowhere")], None), [0; 7]);
+}
+
+/// A copy that dropped the link `current`, or followed it, is read, and the next ingest goes on from it.
+#[cfg(unix)]
+#[test]
+fn a_copy_without_its_link_is_read_and_written_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let original = Archive::at(folder.path().join("original"));
+    ingest(&original, &[root().join("sample-logs/pi-session")]);
+    ingest(&original, &[root().join("sample-logs/drover-events")]);
+    let sums = original.sums().unwrap();
+    for followed in [false, true] {
+        let copy = Archive::at(folder.path().join(format!("copy-{followed}")));
+        crate::copy(original.folder(), copy.folder());
+        let current = copy.folder().join("current");
+        fs::remove_file(&current).unwrap();
+        if followed {
+            crate::copy(&copy.folder().join("generation-2"), &current);
+        }
+        assert_eq!(copy.sums().unwrap(), sums);
+        let checked = copy.check().unwrap();
+        assert!(checked.problems.is_empty());
+        assert!(checked.notes[0].path.ends_with("current"));
+        ingest(&copy, &[root().join("sample-logs/pi-session")]);
+        assert_eq!(copy.sums().unwrap(), sums);
+        assert!(copy.check().unwrap().notes.is_empty());
+        assert_eq!(fs::read_link(&current).unwrap(), std::path::Path::new("generation-3"));
+    }
+    // A newest generation that is not complete is not passed over in silence.
+    let copy = Archive::at(folder.path().join("incomplete"));
+    crate::copy(original.folder(), copy.folder());
+    fs::remove_file(copy.folder().join("current")).unwrap();
+    fs::remove_file(copy.folder().join("generation-2/index")).unwrap();
+    for error in [copy.sums().err(), copy.write().err(), copy.check().err()] {
+        let error = error.unwrap().to_string();
+        assert!(error.contains("archive repair") && !error.contains("ingest"), "{error}");
+    }
+}
+
+/// A directory that holds a generation is an archive, whatever else is missing: nothing advises to make another one there.
+#[cfg(unix)]
+#[test]
+fn what_leads_to_a_generation_may_be_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let original = Archive::at(folder.path().join("original"));
+    ingest(&original, &[root().join("sample-logs/drover-events")]);
+    let sums = original.sums().unwrap();
+    let damages: [fn(&std::path::Path); 6] = [
+        |it| fs::remove_file(it.join("agentlogs.json")).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), [0; 13]).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), "{}").unwrap(),
+        |it| {
+            fs::remove_file(it.join("current")).unwrap();
+            std::os::unix::fs::symlink("../original/generation-1", it.join("current")).unwrap();
+        },
+        |it| {
+            fs::remove_file(it.join("current")).unwrap();
+            std::os::unix::fs::symlink("generation-9", it.join("current")).unwrap();
+        },
+        |it| fs::write(it.join("generation-1/index"), "x").unwrap(),
+    ];
+    for (number, damage) in damages.into_iter().enumerate() {
+        let copy = Archive::at(folder.path().join(number.to_string()));
+        crate::copy(original.folder(), copy.folder());
+        damage(copy.folder());
+        let checked = copy.check().map(|it| it.problems);
+        assert!(!matches!(&checked, Ok(problems) if problems.is_empty()), "{number}");
+        let error = copy.write().err().unwrap().to_string();
+        assert!(error.contains("archive repair") && !error.contains("ingest"), "{number}: {error}");
+        let repair = copy.repair().unwrap();
+        assert!(!repair.problems.is_empty() && repair.lost.is_empty(), "{number}");
+        assert_eq!(repair.writer.commit().unwrap().sums, sums, "{number}");
+        assert_eq!(copy.check().unwrap().problems, [], "{number}");
+    }
+}
+
+/// The generation that a reader has opened stays until it is done, however many others are made meanwhile.
+#[test]
+fn a_snapshot_is_read_beside_any_number_of_writers() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"));
+    ingest(&archive, &[root().join("sample-logs/drover-events")]);
+    let snapshot = archive.snapshot().unwrap();
+    let tables = snapshot.tables().unwrap();
+    let compact = || {
+        let mut writer = archive.write().unwrap();
+        writer.settle_all();
+        writer.commit().unwrap();
+    };
+    (0..4).for_each(|_| compact());
+    assert!(archive.folder().join("generation-1").is_dir() && !archive.folder().join("generation-3").exists());
+    assert_eq!(tables.len(), TABLES.len());
+    for (name, table) in tables {
+        assert!(table.collect().unwrap().height() > 0 || name == "rejects", "{name}");
+    }
+    drop(snapshot);
+    compact();
+    assert!(!archive.folder().join("generation-1").exists());
+}
+
+/// A command that finds nothing to keep makes no archive.
+#[test]
+fn nothing_found_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    let said = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        let output = command.current_dir(folder.path()).args(args).args(["--archive", "new/archive"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(!folder.path().join("new").exists(), "{args:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for args in [&["ingest", "nowhere"][..], &["ingest", "empty"]] {
+        let said = said(args);
+        assert!(
+            said.contains(args[1]) && said.contains("agentlogs runtimes") && said.contains("inspect FILE"),
+            "{said}"
+        );
+    }
+    for args in [
+        &["archive", "merge", "nowhere"][..],
+        &["archive", "compact"],
+        &["archive", "check"],
+        &["archive", "repair"],
+        &["archive", "forget", "x"],
+        &["prices", "import", "nowhere.toml"],
+        &["report", "cost"],
+    ] {
+        said(args);
+    }
+    // A directory that was there stays.
+    fs::create_dir(folder.path().join("mine")).unwrap();
+    let archive = Archive::at(folder.path().join("mine"));
+    drop(archive.write().unwrap());
+    assert_eq!(fs::read_dir(archive.folder()).unwrap().count(), 0);
+}
+
+/// An ingest reports damage that it meets, and writes tables again whose facts are intact.
+#[test]
+fn an_ingest_reports_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("archive");
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        let output = command.current_dir(root()).args(args).arg("--archive").arg(&archive).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let damage = |kind: &str| {
+        let file = fs::read_dir(archive.join("current").join(kind)).unwrap().next().unwrap().unwrap().path();
+        let mut bytes = fs::read(&file).unwrap();
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        fs::write(file, bytes).unwrap();
+    };
+    assert_eq!(run(&["ingest", "sample-logs/drover-events"]).0, Some(0));
+    damage("turns");
+    let (status, said) = run(&["ingest", "sample-logs/pi-session"]);
+    assert!(status == Some(0) && said.contains("turns") && said.contains("written again"), "{said}");
+    damage("sessions");
+    // Also if no log has changed.
+    let (status, said) = run(&["ingest", "sample-logs/pi-session"]);
+    assert!(status == Some(0) && said.contains("sessions/") && said.contains("written again"), "{said}");
+    damage("facts");
+    for logs in ["sample-logs/codex-exec", "sample-logs/pi-session"] {
+        let (status, said) = run(&["ingest", logs]);
+        assert!(status == Some(1) && said.contains("facts") && said.contains("archive repair"), "{said}");
+    }
+    assert_eq!(run(&["report", "cost"]).0, Some(0));
+    let (status, said) = run(&["archive", "repair"]);
+    assert!(status == Some(0) && said.contains("read again"), "{said}");
+    assert_eq!(run(&["archive", "check"]).0, Some(0));
 }
 
 /// What a first ingest leaves that was cut off is cleaned up; what only bears the same names is somebody's.

@@ -1,5 +1,7 @@
 //! The command line as it is typed: every console block of the README and of `tests/cmd`.
 
+use std::fs;
+
 use crate::root;
 
 #[test]
@@ -27,4 +29,59 @@ fn nobody_needs_to_listen() {
         .unwrap();
     drop(child.stderr.take());
     assert!(child.wait().unwrap().success());
+}
+
+/// `agentlogs query … | head` is no error, whichever the format.
+#[test]
+fn an_answer_may_be_read_in_part() {
+    use std::process::{Command, Stdio};
+    let sql = "SELECT a.* FROM turns a CROSS JOIN (SELECT line AS other FROM turns) b";
+    for format in ["csv", "json", "table", "markdown"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        command.args(["query", sql, "--format", format, "--logs"]).arg(root().join("sample-logs/pi-session"));
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{format}: {output:?}");
+    }
+}
+
+/// More threads than a machine can use are not started.
+#[test]
+fn threads_have_an_upper_limit() {
+    use std::process::Command;
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+    command.arg("ingest").arg(root().join("sample-logs/drover-events")).args(["--jobs", "100000", "--archive"]);
+    let output = command.arg(folder.path().join("archive")).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && said.contains("--jobs 100000 is more than this machine can use"), "{said}");
+}
+
+/// What holds text of conversations is for its owner; numbers are for whoever the umask allows.
+#[cfg(unix)]
+#[test]
+fn files_with_text_are_for_their_owner() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::process::Command;
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_agentlogs")).current_dir(folder.path()).args(args).output().unwrap()
+    };
+    let logs = root().join("sample-logs/pi-session");
+    for (content, archive) in [("none", "numbers"), ("full", "texts")] {
+        assert!(run(&["ingest", logs.to_str().unwrap(), "--content", content, "--archive", archive]).status.success());
+        let (tables, page) = (format!("{archive}-tables"), format!("{archive}.html"));
+        assert!(run(&["export", &tables, "--as", "csv", "--archive", archive]).status.success());
+        assert!(run(&["export", &tables, "--as", "atif", "--archive", archive]).status.success());
+        assert!(run(&["dashboard", &page, "--archive", archive]).status.success());
+        let files = fs::read_dir(folder.path().join(tables)).unwrap().map(|entry| entry.unwrap().path());
+        for file in files.chain([folder.path().join(page)]) {
+            let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode == 0o600, archive == "texts", "{}: {mode:o}", file.display());
+        }
+    }
+    symlink("victim", folder.path().join("link.html")).unwrap();
+    let refused = run(&["dashboard", "link.html", "--archive", "numbers"]);
+    assert!(!refused.status.success() && !folder.path().join("victim").exists());
 }

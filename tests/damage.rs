@@ -4,8 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use agentlogs::archive::Archive;
+use agentlogs::archive::{self, Archive};
 use agentlogs::builder::Content;
+use agentlogs::prices::{Table, TableKind};
+use agentlogs::source::Source;
 use agentlogs::{frames, query};
 use polars::prelude::*;
 use proptest::prelude::*;
@@ -237,6 +239,198 @@ fn a_broken_table_is_an_error_that_says_what_to_do() {
     let said = String::from_utf8(report.stderr).unwrap();
     assert!(report.status.code() == Some(1) && said.contains("agentlogs archive check"), "{said}");
     assert!(!said.contains("panicked"), "{said}");
+}
+
+/// A small archive: some sources, prices of its own, one part.
+static SMALL: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = Archive::at(folder.path()).write().unwrap();
+    for source in small_sources() {
+        writer.add(source);
+    }
+    let own = b"[[models]]\nmodel = \"mine\"\n[[models.prices]]\ninput = 1.0\noutput = 2.0\n";
+    writer.write_own_prices(&Table::parse(own).unwrap()).unwrap();
+    writer.commit().unwrap();
+    folder
+});
+
+/// What the small archive is of, and one more source.
+fn small_sources() -> Vec<Source> {
+    facts(Content::None).into_iter().filter(|source| source.path.contains("drover-events")).collect()
+}
+
+fn another_source() -> Source {
+    facts(Content::None).into_iter().find(|source| source.path.contains("pi-session")).unwrap()
+}
+
+/// A copy of the small archive.
+fn copy_of_small() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    crate::copy(SMALL.path(), folder.path());
+    folder
+}
+
+/// The files of the small archive, below its directory.
+fn small_files() -> Vec<PathBuf> {
+    let files = walkdir::WalkDir::new(SMALL.path()).sort_by_file_name().into_iter().filter_map(Result::ok);
+    let files = files.filter(|entry| entry.file_type().is_file() && entry.metadata().unwrap().len() > 0);
+    let files: Vec<_> = files.map(|it| it.path().strip_prefix(SMALL.path()).unwrap().to_owned()).collect();
+    assert!(files.len() >= 11, "{files:?}");
+    files
+}
+
+/// The rows of all tables in an order of their own.
+fn rows_of(archive: &Archive) -> Vec<(&'static str, DataFrame)> {
+    let sorted = |frame: DataFrame| {
+        let columns = frame.columns().iter().filter(|column| !column.dtype().is_list());
+        let by: Vec<_> = columns.map(|column| column.name().clone()).collect();
+        frame.sort(by, SortMultipleOptions::default().with_nulls_last(true)).unwrap()
+    };
+    archive.tables().unwrap().into_iter().map(|(name, frame)| (name, sorted(frame.collect().unwrap()))).collect()
+}
+
+fn are_same(a: &[(&str, DataFrame)], b: &[(&str, DataFrame)]) -> bool {
+    a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.equals_missing(&b.1))
+}
+
+/// What writes a new generation of an archive, or verifies it.
+type Work = fn(&Archive) -> Result<Vec<archive::Problem>, archive::Error>;
+
+fn ingest_another(archive: &Archive) -> Result<Vec<archive::Problem>, archive::Error> {
+    let writer = archive.write()?;
+    writer.add(another_source());
+    Ok(writer.commit()?.problems)
+}
+
+fn compact(archive: &Archive) -> Result<Vec<archive::Problem>, archive::Error> {
+    let mut writer = archive.write()?;
+    writer.settle_all();
+    Ok(writer.commit()?.problems)
+}
+
+/// Merges the archive into one that is empty, in its place.
+fn merge(archive: &Archive) -> Result<Vec<archive::Problem>, archive::Error> {
+    let known = archive.known_facts()?;
+    let prices = archive.own_prices()?;
+    fs::remove_dir_all(archive.folder()).unwrap();
+    let writer = archive.write()?;
+    for source in known.into_values() {
+        writer.merge(source);
+    }
+    writer.write_own_prices(&Table { kind: TableKind::JsonLines, entries: prices, skipped: 0 })?;
+    Ok(writer.commit()?.problems)
+}
+
+/// `DAMAGE=250 cargo test random_bytes` flips as many bytes of each file.
+fn flips() -> u64 {
+    std::env::var("DAMAGE").ok().and_then(|it| it.parse().ok()).unwrap_or(4)
+}
+
+/// A random byte of any file of an archive is another one: what writes the archive refuses it and names the file, or goes on without
+/// an effect of the damage on any table. Facts alone stay damaged, and are named each time.
+#[test]
+fn random_bytes_are_refused_or_without_effect() {
+    let works: [(&str, Work); 3] = [("ingest", ingest_another), ("compact", compact), ("merge", merge)];
+    let expected = works.map(|(_, work)| {
+        let folder = copy_of_small();
+        let archive = Archive::at(folder.path());
+        assert_eq!(work(&archive).unwrap(), []);
+        rows_of(&archive)
+    });
+    let mut random = oorandom::Rand64::new(7);
+    let (mut refused, mut healed, mut without_effect) = (0, 0, 0);
+    for file in small_files() {
+        for _ in 0..flips() {
+            let mut bytes = fs::read(SMALL.path().join(&file)).unwrap();
+            let at = usize::try_from(random.rand_range(0..bytes.len() as u64)).unwrap();
+            let flip = u8::try_from(random.rand_range(1..256)).unwrap();
+            bytes[at] ^= flip;
+            for ((name, work), expected) in works.iter().zip(&expected) {
+                let what = format!("{name}, byte {at} of {} by {flip:#x}", file.display());
+                let folder = copy_of_small();
+                fs::write(folder.path().join(&file), &bytes).unwrap();
+                let archive = Archive::at(folder.path());
+                match work(&archive) {
+                    Err(error) => {
+                        // A link leads to the generation.
+                        let named = file.strip_prefix("generation-1").unwrap_or(&file);
+                        assert!(error.to_string().contains(&named.display().to_string()), "{what}: {error}");
+                        refused += 1;
+                    }
+                    Ok(problems) => {
+                        assert!(are_same(&rows_of(&archive), expected), "{what}");
+                        let left = archive.check().unwrap().problems;
+                        let is_facts = file.iter().any(|it| it == "facts");
+                        assert!(left.is_empty() || is_facts && !problems.is_empty(), "{what}: {left:?}");
+                        if problems.is_empty() { without_effect += 1 } else { healed += 1 }
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused > 0 && healed > 0 && without_effect > 0, "{refused} {healed} {without_effect}");
+}
+
+/// The same damage is repaired: all tables are as before, once the sources that it reached are read again.
+#[test]
+fn random_bytes_are_repaired() {
+    let folder = copy_of_small();
+    let archive = Archive::at(folder.path());
+    compact(&archive).unwrap();
+    let expected = rows_of(&archive);
+    let mut random = oorandom::Rand64::new(11);
+    let mut lost_sources = 0;
+    for file in small_files() {
+        for _ in 0..flips() {
+            let mut bytes = fs::read(SMALL.path().join(&file)).unwrap();
+            let at = usize::try_from(random.rand_range(0..bytes.len() as u64)).unwrap();
+            bytes[at] ^= u8::try_from(random.rand_range(1..256)).unwrap();
+            let what = format!("byte {at} of {}", file.display());
+            let folder = copy_of_small();
+            fs::write(folder.path().join(&file), &bytes).unwrap();
+            let archive = Archive::at(folder.path());
+            let archive::Repair { writer, problems, lost } = match archive.repair() {
+                Ok(repair) => repair,
+                // Only another version, or a manifest that is no JSON, leaves nothing to begin with.
+                Err(archive::Error::Version { .. }) if file.ends_with("agentlogs.json") => continue,
+                Err(archive::Error::Damaged { .. }) if file.ends_with("manifest.json") => continue,
+                Err(error) => panic!("{what}: {error}"),
+            };
+            let is_intact = archive.check().is_ok_and(|checked| checked.problems.is_empty());
+            assert!(is_intact || !problems.is_empty(), "{what}");
+            lost_sources += lost.len();
+            for lost in lost {
+                let source = small_sources().into_iter().find(|source| source.path == lost.path).unwrap();
+                assert_eq!(lost.is_same(&source), Some(true), "{what}");
+                writer.replace(source);
+            }
+            writer.commit().unwrap();
+            assert_eq!(archive.check().unwrap().problems, [], "{what}");
+            // Prices have to be imported again.
+            let repaired = rows_of(&archive);
+            assert!(are_same(&repaired, &expected), "{what}");
+        }
+    }
+    assert!(lost_sources > 0);
+}
+
+/// Of a damaged file of facts and an index that is gone, the table of sources still names what was lost.
+#[test]
+fn a_part_without_index_and_facts_is_named() {
+    let folder = copy_of_small();
+    fs::write(folder.path().join("generation-1/index"), "").unwrap();
+    let archive = Archive::at(folder.path());
+    // The facts alone are enough for all sources.
+    let archive::Repair { writer, lost, .. } = archive.repair().unwrap();
+    assert!(lost.is_empty());
+    drop(writer);
+    let facts = fs::read_dir(folder.path().join("generation-1/facts")).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = fs::read(&facts).unwrap();
+    bytes[9] ^= 1;
+    fs::write(&facts, bytes).unwrap();
+    let lost = archive.repair().unwrap().lost;
+    let paths: Vec<_> = small_sources().into_iter().map(|source| source.path).collect();
+    assert_eq!(lost.into_iter().map(|lost| lost.path).collect::<Vec<_>>(), paths);
 }
 
 /// An archive of those files.

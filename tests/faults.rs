@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use agentlogs::archive::{Archive, Sums};
 
-use crate::root;
+use crate::{copy, root};
 
 fn ingest(program: &mut Command, logs: &Path, archive: &Path) -> std::process::Child {
     let program = program.arg("ingest").arg(logs).arg("--archive").arg(archive);
@@ -17,21 +17,6 @@ fn ingest(program: &mut Command, logs: &Path, archive: &Path) -> std::process::C
 
 fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_agentlogs"))
-}
-
-fn copy(from: &Path, to: &Path) {
-    for entry in walkdir::WalkDir::new(from) {
-        let entry = entry.unwrap();
-        let to = to.join(entry.path().strip_prefix(from).unwrap());
-        if entry.file_type().is_symlink() {
-            #[cfg(unix)]
-            std::os::unix::fs::symlink(fs::read_link(entry.path()).unwrap(), to).unwrap();
-        } else if entry.file_type().is_dir() {
-            fs::create_dir_all(to).unwrap();
-        } else {
-            fs::copy(entry.path(), to).unwrap();
-        }
-    }
 }
 
 /// What the archive holds, once it was found whole.

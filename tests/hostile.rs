@@ -52,6 +52,12 @@ fn what_is_no_file_is_left_alone() {
     let taken = read(root);
     assert_eq!(taken.sources.iter().filter(|it| it.status == SourceStatus::Parsed).count(), 7, "{:?}", taken.sources);
     assert_eq!(taken.sources.len(), 7);
+    // The link to itself is named; it is no failure.
+    assert!(
+        taken.errors.iter().all(|error| error.is_left_out() && error.to_string().contains("/loop")),
+        "{:?}",
+        taken.errors
+    );
     let tables = settled(taken.sources);
     assert_eq!((tables.sessions.len(), tables.sessions[0].tokens.total()), (1, Some(8)));
 }
@@ -76,6 +82,7 @@ fn a_folder_that_cannot_be_read_is_told_of() {
     assert_eq!(status("/log.jsonl"), Some(SourceStatus::Parsed));
     if !is_root {
         assert_eq!(taken.errors.len(), 1, "{:?}", taken.errors);
+        assert!(taken.errors[0].is_left_out());
         assert_eq!(status("/closed.jsonl"), Some(SourceStatus::Unreadable));
     }
 }

@@ -43,6 +43,23 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Copies a directory, with its links as they are.
+#[cfg(feature = "archive")]
+fn copy(from: &Path, to: &Path) {
+    for entry in walkdir::WalkDir::new(from) {
+        let entry = entry.unwrap();
+        let to = to.join(entry.path().strip_prefix(from).unwrap());
+        if entry.file_type().is_symlink() {
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(std::fs::read_link(entry.path()).unwrap(), to).unwrap();
+        } else if entry.file_type().is_dir() {
+            std::fs::create_dir_all(to).unwrap();
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
 /// All sample logs, in a fixed order, without their sidecars.
 fn samples() -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = walkdir::WalkDir::new(root().join("sample-logs"))

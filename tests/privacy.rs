@@ -207,13 +207,14 @@ fn nothing_that_was_said_is_exported_by_default() {
         let mut text = Vec::new();
         for (name, frame) in &tables {
             let kind = agentlogs::export::As::Jsonl;
-            agentlogs::export::write(name, &mut frame.clone(), kind, out.path()).unwrap();
+            let access = agentlogs::export::Access::Usual;
+            agentlogs::export::write(name, &mut frame.clone(), kind, access, out.path()).unwrap();
             text.extend(fs::read(out.path()).unwrap());
         }
         let tables = tables.into_iter().map(|(name, frame)| (name, polars::prelude::IntoLazy::lazy(frame))).collect();
-        let trajectories = agentlogs::export::trajectories(&tables).unwrap();
-        assert!(!trajectories.is_empty());
-        text.extend(trajectories.iter().flat_map(|it| it.to_json().unwrap()));
+        let trajectories = agentlogs::export::Trajectories::of(&tables).unwrap();
+        assert!(trajectories.iter().count() > 0);
+        trajectories.iter().for_each(|it| it.write(&mut text).unwrap());
         count_of_marks(&text)
     };
     assert_eq!(exported(Content::None), 0);

@@ -175,7 +175,7 @@ fn an_older_copy_beside_its_log_counts_nothing() {
 mod conversions {
     use agentlogs::archive::Archive;
     use agentlogs::builder::Content;
-    use agentlogs::export::trajectories;
+    use agentlogs::export::Trajectories;
     use agentlogs::frames;
     use agentlogs::source::Source;
     use agentlogs::tables::Tables;
@@ -198,8 +198,12 @@ mod conversions {
     /// Each session as an ATIF document.
     fn documents(tables: &Tables) -> Vec<Value> {
         let frames = frames::frames(tables).unwrap().into_iter().map(|(name, it)| (name, it.lazy())).collect();
-        let trajectories = trajectories(&frames).unwrap();
-        trajectories.iter().map(|it| serde_json::from_slice(&it.to_json().unwrap()).unwrap()).collect()
+        let document = |trajectory: &agentlogs::export::Trajectory<'_>| {
+            let mut json = Vec::new();
+            trajectory.write(&mut json).unwrap();
+            serde_json::from_slice(&json).unwrap()
+        };
+        Trajectories::of(&frames).unwrap().iter().map(|trajectory| document(&trajectory)).collect()
     }
 
     /// The documents as files, each changed in some way.

@@ -351,6 +351,10 @@ const STEP: usize = 1 << 18;
 const AHEAD: usize = 1 << 20;
 const MOST_AHEAD: usize = 1 << 10;
 
+/// Records that a format does not know are kept for another format. Of more than these the rest is kept only if another format
+/// claims the first of them, so that a log of any number of other records takes no memory for each.
+const UNDECIDED: usize = 1 << 16;
+
 /// The record loop: reads, folds, counts damage. Gives the sessions but for those that `listener` took, and the records that
 /// the format does not know.
 ///
@@ -367,6 +371,8 @@ fn fold<'a, F: Fold>(
         state: F::new(context),
         health,
         unknown: Vec::new(),
+        keeps_unknown: true,
+        runtime: context.runtime,
         damage: Damage::default(),
         large: listener.as_ref().map_or(usize::MAX, |it| it.large()),
         listener,
@@ -409,6 +415,9 @@ struct Folding<'a, 'f, 'd, F> {
     state: F,
     health: &'f mut Health,
     unknown: Vec<Line<'a>>,
+    /// See [`UNDECIDED`].
+    keeps_unknown: bool,
+    runtime: &'static str,
     damage: Damage,
     listener: Option<&'f mut (dyn Listener + 'd)>,
     /// See [`Listener::large`].
@@ -432,13 +441,23 @@ impl<'a, F: Fold> Folding<'a, '_, '_, F> {
                 self.health.records += 1;
                 if seen == Seen::Unknown {
                     self.health.unknown_records += 1;
-                    self.unknown.push(line);
+                    self.keep_unknown(line);
                 }
                 self.damage.0.drain(..).for_each(|reason| self.health.reject(reason, line.number, line.bytes));
             }
             Err(error) => self.health.reject(reason(line.bytes, error), line.number, line.bytes),
         }
         is_large
+    }
+
+    fn keep_unknown(&mut self, line: Line<'a>) {
+        if !self.keeps_unknown {
+            return;
+        }
+        self.unknown.push(line);
+        if self.unknown.len() == UNDECIDED {
+            self.keeps_unknown = another(&self.unknown, &[self.runtime]).is_some();
+        }
     }
 
     /// Tells the listener how far the reading is, and hands on what is over.
@@ -461,11 +480,11 @@ impl<'a, F: Fold> Folding<'a, '_, '_, F> {
     }
 
     /// Takes in all lines, which another thread reads ahead. Not one of rayon's: while it waits it would begin with another
-    /// file, and this one would lie half read.
+    /// file, and this one would lie half read. Where no thread can be started, nothing happens.
     fn side_by_side(&mut self, lines: &mut (dyn Iterator<Item = Line<'a>> + Send)) {
         let (sender, ready) = mpsc::sync_channel::<Vec<(Line<'a>, Result<F::Record<'a>, json::Error>)>>(1);
         std::thread::scope(|scope| {
-            scope.spawn(move || {
+            let ahead = move || {
                 let mut lines = lines.peekable();
                 while lines.peek().is_some() {
                     let (mut records, mut bytes) = (Vec::new(), 0);
@@ -480,7 +499,10 @@ impl<'a, F: Fold> Folding<'a, '_, '_, F> {
                         break;
                     }
                 }
-            });
+            };
+            if std::thread::Builder::new().spawn_scoped(scope, ahead).is_err() {
+                return;
+            }
             for (line, record) in ready.into_iter().flatten() {
                 self.take(line, |state, damage| record.map(|record| state.record(line, record, damage)));
             }
@@ -679,17 +701,19 @@ pub fn parse_with(
         }
     };
     // Recordings of several runtimes may have been appended to one file: what one format does not know is another's.
-    let mut formats = vec![adapter];
-    while let Some(other) = another(&unknown, &formats) {
+    let mut runtimes = vec![adapter.runtime];
+    while let Some(other) = another(&unknown, &runtimes) {
         let mut own = Health::default();
+        let kept = i64::try_from(unknown.len()).unwrap_or(i64::MAX);
         let folded = (other.parse)(&context(other), &mut unknown.into_iter(), &mut own, None, &HashSet::new());
         // Nobody listens, so nothing was handed on.
         let (more, rest) = folded.unwrap_or_default();
-        health.unknown_records = own.unknown_records;
+        // Some of them may not have been kept.
+        health.unknown_records -= kept - own.unknown_records;
         own.rejects.into_iter().for_each(|it| health.add(it));
         sessions.extend(more);
         unknown = rest;
-        formats.push(other);
+        runtimes.push(other.runtime);
     }
     Parsed { format: Some(adapter.id), runtime: Some(adapter.runtime), sessions, health }
 }
@@ -708,14 +732,14 @@ fn read<'a>(
     Ok((sessions, unknown, health))
 }
 
-/// The format of records that the formats so far do not know, if two of them are surely of it.
-fn another(unknown: &[Line<'_>], formats: &[&'static Adapter]) -> Option<&'static Adapter> {
+/// The format of records that formats of these runtimes do not know, if two of them are surely of it.
+fn another(unknown: &[Line<'_>], runtimes: &[&str]) -> Option<&'static Adapter> {
     let mut weights = Weights::default();
     unknown.iter().filter_map(|it| Probe::new(it.bytes, "")).take(DECIDING).for_each(|it| weights.add(&it));
     let claims = weights
         .claims(None)
         .into_iter()
-        .filter(|(adapter, weight)| *weight >= 4 && formats.iter().all(|it| it.runtime != adapter.runtime));
+        .filter(|(adapter, weight)| *weight >= 4 && !runtimes.contains(&adapter.runtime));
     claims.map(|(adapter, _)| adapter).next()
 }
 
@@ -777,6 +801,41 @@ mod tests {
             push_hexadecimal(&mut name, number);
             assert_eq!(name, format!("{number:x}"));
         }
+    }
+
+    /// What another format claims is kept; of what none claims only so much as decides that.
+    #[test]
+    fn records_of_no_format_take_no_memory_for_each() {
+        let start = "{\"type\":\"thread.started\",\"thread_id\":\"th1\"}\n";
+        let turn = "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":3,\"cached_input_tokens\":0,\"output_tokens\":5}}\n";
+        let pi = include_str!("../../sample-logs/pi-json/edit-with-diff.jsonl");
+        let count = UNDECIDED + 10_000;
+        let none = "{}\n".repeat(count);
+        let records = i64::try_from(count).unwrap();
+        let read = |text: &str| {
+            let mut lines = Lines::new(text.as_bytes());
+            let adapter = detect(text.as_bytes(), Hints::default())[0].0;
+            let context = Context {
+                runtime: adapter.runtime,
+                format: adapter.id,
+                shows: adapter.shows,
+                content: Content::None,
+                file_id: None,
+                file_name: None,
+                folder_id: None,
+                agent_id: None,
+            };
+            let (mut health, go_on) = (Health::default(), HashSet::new());
+            let (_, unknown) = (adapter.parse)(&context, &mut lines, &mut health, None, &go_on).unwrap();
+            (health.unknown_records, unknown.len(), parse(text.as_bytes(), Hints::default(), Content::None))
+        };
+        let (unknown, kept, parsed) = read(&format!("{start}{turn}{none}{turn}"));
+        assert_eq!((unknown, kept), (records, UNDECIDED));
+        assert_eq!((parsed.health.unknown_records, parsed.sessions.len()), (records, 1));
+        let (_, kept, parsed) = read(&format!("{start}{turn}{pi}{none}"));
+        assert!(kept > count);
+        assert_eq!(parsed.sessions.len(), 2);
+        assert!(parsed.health.unknown_records >= records);
     }
 
     #[test]

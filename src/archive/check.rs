@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use polars::prelude::*;
 
 use super::facts::Pieces;
-use super::{Archive, Error, INDEX, parts};
+use super::{Archive, Error, INDEX, State, parts};
 use crate::query;
 
 /// What is wrong with an archive.
@@ -39,6 +39,8 @@ pub struct Checked {
     pub sources: usize,
     /// What is wrong.
     pub problems: Vec<Problem>,
+    /// What is not as a writer leaves it, and harms nothing.
+    pub notes: Vec<Problem>,
 }
 
 /// Sessions whose columns are not the sum of their rows in the ledger.
@@ -71,15 +73,19 @@ impl Archive {
     /// Verifies checksums and rows of every file, the facts of every source, and that the ledger adds up to the sessions.
     ///
     /// # Errors
-    /// When there is no archive, or its manifest or index cannot be read.
+    /// When there is no archive, or what leads to its files is damaged: `agentlogs.json`, `current`, or the manifest.
     pub fn check(&self) -> Result<Checked, Error> {
-        let (folder, manifest) = self.manifest()?;
-        let mut checked = Checked::default();
+        let snapshot = self.snapshot()?;
+        let (folder, manifest) = (&snapshot.folder, &snapshot.manifest);
+        let mut checked = Checked { notes: snapshot.problem.clone().into_iter().collect(), ..Checked::default() };
         let problem = |path: PathBuf, what: String| Problem { path, what };
+        if let Err(Error::Damaged { path, error }) = self.own_prices() {
+            checked.problems.push(problem(path, error));
+        }
         let index = folder.join(INDEX);
         match parts::checksum(&index) {
             Ok((_, hash)) if hash == manifest.index => {}
-            Ok(_) => checked.problems.push(problem(index, "is not what was written".to_owned())),
+            Ok(_) => checked.problems.push(problem(index, "it is not what was written".to_owned())),
             Err(error) => checked.problems.push(problem(index, error.to_string())),
         }
         for part in &manifest.parts {
@@ -91,7 +97,7 @@ impl Archive {
                         checked.files += 1;
                         checked.bytes += found.0;
                         if !expected.is(&found) {
-                            checked.problems.push(problem(path, "is not what was written".to_owned()));
+                            checked.problems.push(problem(path, "it is not what was written".to_owned()));
                         }
                     }
                     Err(error) => checked.problems.push(problem(path, error.to_string())),
@@ -101,11 +107,12 @@ impl Archive {
         if !checked.problems.is_empty() {
             return Ok(checked);
         }
-        let mut state = self.state()?;
-        if state.manifest.generation == manifest.generation {
-            // Their facts were verified with the other files.
-            state.verified = Mutex::new((0..manifest.parts.len()).collect());
-        }
+        // Their facts were verified with the other files.
+        let verified = Mutex::new((0..manifest.parts.len()).collect());
+        let sources = snapshot.sources()?;
+        // They are verified when they are opened: once for all questions.
+        let tables = snapshot.tables()?;
+        let state = State { snapshot: Some(snapshot), sources, verified };
         for (path, known) in &state.sources {
             checked.sources += 1;
             let mut problems = Vec::new();
@@ -117,8 +124,6 @@ impl Archive {
             checked.problems.extend(problems.into_iter().map(|it| problem(PathBuf::from(path), it)));
         }
         let mut rows = BTreeSet::new();
-        // They are verified when they are opened: once for all questions.
-        let tables = self.tables()?;
         let asked = [("is not the sum of its rows in turns", SUMS)];
         for (what, sql) in asked.iter().chain(KEYS) {
             let frame = match query::query(tables.clone(), sql) {

@@ -40,6 +40,22 @@ pub fn open_lock(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().write(true).create(true).truncate(false)).open(path)
 }
 
+/// Whether an open file is the one at a path, not one that was removed from there.
+pub fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        file.metadata().ok().map(id) == fs::metadata(path).ok().map(id)
+    }
+    #[cfg(not(unix))]
+    {
+        // An open file cannot be removed.
+        let _ = (file, path);
+        true
+    }
+}
+
 /// What was written to a file reaches the disk.
 pub fn sync(file: &File, path: &Path) -> io::Result<()> {
     file.sync_data()?;
@@ -103,13 +119,15 @@ pub fn sync_all<T>(work: impl FnOnce(&dyn Fn(Waited)) -> io::Result<T>) -> io::R
         result
     };
     std::thread::scope(|scope| {
-        let threads = [(); SYNCS].map(|()| scope.spawn(wait));
+        let threads = [(); SYNCS].map(|()| std::thread::Builder::new().spawn_scoped(scope, wait));
         // Without a thread that receives it, it is told by what the thread says.
         let done = work(&|it| drop(sender.send(it)));
         drop(sender);
         let panicked = |_| Err(io::Error::other("a thread panicked"));
-        let synced = threads.into_iter().map(|it| it.join().unwrap_or_else(panicked));
-        synced.fold(Ok(()), Result::and).and(done)
+        // This thread waits as well: perhaps no other could be started.
+        let own = wait();
+        let synced = threads.into_iter().flatten().map(|it| it.join().unwrap_or_else(panicked));
+        synced.fold(own, Result::and).and(done)
     })
 }
 
@@ -158,6 +176,14 @@ pub fn point(path: &Path, target: &str) -> io::Result<()> {
 /// Removes a file.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     fs::remove_file(path)?;
+    #[cfg(test)]
+    note(&cut::Step::Remove(path.to_owned()));
+    Ok(())
+}
+
+/// Removes a folder in which nothing is left.
+pub fn remove_empty_folder(path: &Path) -> io::Result<()> {
+    fs::remove_dir(path)?;
     #[cfg(test)]
     note(&cut::Step::Remove(path.to_owned()));
     Ok(())

@@ -8,11 +8,13 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::File;
+use std::hash::Hasher as _;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use twox_hash::XxHash3_64;
 
 use super::pack::Packer;
 use super::parts::{Checksum, Hashed, Round};
@@ -125,6 +127,51 @@ fn decode_any<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
 
 fn damaged(error: impl Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+}
+
+/// Of a source's facts as they are stored, so that damage of one source is told from damage of its neighbours.
+#[expect(clippy::cast_possible_truncation, reason = "half of a hash is enough to find damage")]
+pub fn checksum(bytes: &[u8]) -> u32 {
+    XxHash3_64::oneshot(bytes) as u32
+}
+
+/// A source whose facts are at a place of a file; of one in pieces what `all` makes of them.
+pub fn read(
+    file: &mut File,
+    offset: u64,
+    length: u64,
+    all: impl Fn(&Pieces, &mut File) -> io::Result<Source>,
+) -> io::Result<Source> {
+    match Pieces::read(file, offset, length)? {
+        Some(pieces) => all(&pieces, file),
+        None => decode(&read_at(file, offset, length)?),
+    }
+}
+
+/// All sources in a file of facts, where the index that lists their places was lost. The file itself must be intact.
+///
+/// # Errors
+/// When it cannot be read, or is of an earlier version, whose facts do not show where they begin.
+pub fn scan(file: &mut File) -> io::Result<Vec<Source>> {
+    let length = file.metadata()?.len();
+    let bytes = read_at(file, 0, length)?;
+    let zstd = zstd::zstd_safe::MAGICNUMBER.to_le_bytes();
+    let is_start = |four: &[u8]| [PACKED, PIECES, zstd].iter().any(|mark| four == mark);
+    let windows = bytes.windows(PACKED.len()).enumerate();
+    let mut starts = windows.filter(|(_, four)| is_start(four)).map(|(at, _)| at as u64);
+    if length > 0 && starts.next() != Some(0) {
+        return Err(damaged("facts without a mark where they begin"));
+    }
+    let mut sources = Vec::new();
+    let mut offset = 0;
+    // Such a mark may also be inside of facts: those before it are not whole then.
+    for end in starts.chain([length]) {
+        if let Ok(source) = read(file, offset, end - offset, Pieces::load) {
+            sources.push(source);
+            offset = end;
+        }
+    }
+    if offset == length { Ok(sources) } else { Err(damaged("facts that end within a source")) }
 }
 
 /// A stretch of a file.
@@ -243,11 +290,22 @@ fn sessions(file: &mut File, pieces: &[Piece]) -> io::Result<Vec<SessionResult>>
     pieces.iter().map(|it| decode(&read_at(file, it.offset, it.length)?)).collect()
 }
 
+/// Where the facts of a source are in the file of their part.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Where they begin, in bytes.
+    pub offset: u64,
+    /// How long they are, in bytes.
+    pub length: u64,
+    /// See [`checksum`].
+    pub checksum: u32,
+}
+
 /// The facts of a part, written one by one as they are loaded: nobody needs them again until then.
 pub struct Facts {
     file: Hashed,
     /// The place of each source's facts.
-    places: Vec<(u64, u64)>,
+    places: Vec<Place>,
 }
 
 impl Facts {
@@ -258,28 +316,36 @@ impl Facts {
 
     /// Adds the facts of a source, as they are kept.
     pub fn add(&mut self, encoded: &[u8]) -> io::Result<()> {
-        self.places.push((self.file.written(), encoded.len() as u64));
+        let (offset, length) = (self.file.written(), encoded.len() as u64);
+        self.places.push(Place { offset, length, checksum: checksum(encoded) });
         self.file.write_all(encoded)
     }
 
     /// Adds the facts of a source that stand in pieces in a file.
+    #[expect(clippy::cast_possible_truncation, reason = "as in `checksum`")]
     pub fn add_pieces(&mut self, from: &mut File, pieces: &Pieces) -> io::Result<()> {
-        let start = self.file.written();
+        let offset = self.file.written();
         let listed: Vec<(u64, usize)> = pieces.0.iter().map(|it| (it.length, it.group)).collect();
         let listed = rmp_serde::to_vec(&listed).map_err(io::Error::other)?;
         let length = u32::try_from(listed.len()).map_err(io::Error::other)?;
-        self.file.write_all(&PIECES)?;
-        self.file.write_all(&length.to_le_bytes())?;
-        self.file.write_all(&listed)?;
+        let mut hash = XxHash3_64::new();
+        let mut add = |bytes: &[u8]| {
+            hash.write(bytes);
+            self.file.write_all(bytes)
+        };
+        add(&PIECES)?;
+        add(&length.to_le_bytes())?;
+        add(&listed)?;
         for it in &pieces.0 {
-            self.file.write_all(&read_at(from, it.offset, it.length)?)?;
+            add(&read_at(from, it.offset, it.length)?)?;
         }
-        self.places.push((start, self.file.written() - start));
+        let length = self.file.written() - offset;
+        self.places.push(Place { offset, length, checksum: hash.finish() as u32 });
         Ok(())
     }
 
     /// What the file holds, and the place of each source's facts, in the order in which they were given.
-    pub fn finish(self) -> io::Result<(Checksum, Vec<(u64, u64)>)> {
+    pub fn finish(self) -> io::Result<(Checksum, Vec<Place>)> {
         Ok((self.file.finish(self.places.len())?, self.places))
     }
 }

@@ -7,7 +7,7 @@
 //! current            -> generation-N, replaced by one rename: the only moment in which an archive changes
 //! generation-N/      never written again once it is current
 //!     manifest.json  parts, their checksums and sums
-//!     index          every source: size and time, so that it is read again only if it changed, and its links
+//!     index          every source: size and time, so that it is read again only if it changed, its links, where its facts are
 //!     sessions/, turns/, …, one parquet file per part
 //!     facts/         what each source told before the ledger, per part
 //! ```
@@ -17,7 +17,11 @@
 //! are linked into the next generation as they are. Facts of files that are gone stay: the archive outlives the logs.
 //!
 //! A process that dies leaves the current generation and a folder `next`, which the next writer removes. The generation
-//! before the current one stays until the next write, for readers that began with it.
+//! before the current one stays until the next write, and any generation for as long as a reader has a [`Snapshot`] of it.
+//!
+//! Damage: the manifest contains the hash of its own text and those of all other files of its generation, and every file is
+//! compared with its hash before it is read. A source's facts have a checksum in the index, so that [`Archive::repair`] keeps all
+//! but those that the damage reaches.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,13 +45,17 @@ use crate::tables::Tables;
 mod check;
 mod disk;
 mod facts;
+mod generations;
 mod pack;
 mod parts;
+mod repair;
 mod unpack;
 mod writer;
 
 pub use check::{Checked, Problem};
+pub use generations::Snapshot;
 pub use parts::Sums;
+pub use repair::{Lost, Repair};
 pub use writer::{Writer, Written};
 
 use facts::{Piece, Pieces};
@@ -62,8 +70,8 @@ const GENERATION: &str = "generation-";
 const MANIFEST: &str = "manifest.json";
 const INDEX: &str = "index";
 /// Raised when the layout changes.
-const VERSION: u32 = 3;
-/// The oldest layout that is read: its facts and index are packed in other ways.
+const VERSION: u32 = 4;
+/// The oldest layout that is read: its facts and index are packed in other ways, its manifest and prices have no checksum.
 const OLDEST: u32 = 2;
 
 /// A folder that holds an archive, or will.
@@ -84,12 +92,12 @@ pub enum Error {
     /// Another version of this program wrote it.
     #[error(
         "{}: an archive of version {found}, this program reads version {VERSION}; {}",
-        .folder.display(),
+        .path.display(),
         if *found > VERSION { "use a newer agentlogs" } else { "ingest the logs into a new folder" }
     )]
     Version {
-        /// The archive.
-        folder: PathBuf,
+        /// The file that contains it.
+        path: PathBuf,
         /// Its version.
         found: u32,
     },
@@ -102,7 +110,10 @@ pub enum Error {
         error: io::Error,
     },
     /// It is not as it was written.
-    #[error("{}: the archive is damaged: {error}", .path.display())]
+    #[error(
+        "{}: the archive is damaged: {error}; `agentlogs archive check` lists all damage, `agentlogs archive repair` keeps what is intact",
+        .path.display()
+    )]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -132,6 +143,20 @@ impl Error {
             _ => Self::File { path, error },
         }
     }
+
+    /// For a file that the manifest lists: if it is not there, the archive is damaged.
+    fn listed(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |error| if error.kind() == io::ErrorKind::NotFound { Self::missing(path) } else { Self::file(path)(error) }
+    }
+
+    fn missing(path: PathBuf) -> Self {
+        Self::Damaged { path, error: "it is missing".to_owned() }
+    }
+
+    fn changed(path: PathBuf) -> Self {
+        Self::Damaged { path, error: "it is not what was written".to_owned() }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -157,7 +182,13 @@ struct Manifest {
     /// Hash of the index.
     index: String,
     parts: Vec<Part>,
+    /// Hash of the text of this manifest with [`NO_HASH`] in its place. Earlier versions have none.
+    #[serde(default)]
+    hash: String,
 }
+
+/// As long as a hash.
+const NO_HASH: &str = "00000000000000000000000000000000";
 
 /// One source, as the index knows it: the values in this order, or with the names of the fields, as earlier versions kept it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -181,6 +212,9 @@ pub struct Known {
     pieces: Vec<Piece>,
     /// See [`crate::ledger::links`].
     links: Box<[u64]>,
+    /// Checksum of its facts: [`facts::checksum`]. Earlier versions have none.
+    #[serde(default)]
+    checksum: Option<u32>,
 }
 
 /// The sources by path. There may be many, and they are sorted, grouped and handed on: only their places move.
@@ -214,27 +248,30 @@ impl<'de> Deserialize<'de> for Index {
 /// What the current generation holds.
 #[derive(Debug, Default)]
 struct State {
-    folder: Option<PathBuf>,
-    manifest: Manifest,
+    /// The generation; none of an archive that is new.
+    snapshot: Option<Snapshot>,
     sources: Sources,
     /// The parts whose facts are what was written.
     verified: Mutex<BTreeSet<usize>>,
 }
 
 impl State {
-    /// The file that holds the facts of a source, which is what was written: settled again, damage would be told as a fact.
+    fn parts(&self) -> &[Part] {
+        self.snapshot.as_ref().map_or(&[], |snapshot| &snapshot.manifest.parts)
+    }
+
+    /// The file that contains the facts of a source, once it is known to be what was written.
     fn open(&self, known: &Known) -> Result<(PathBuf, File), Error> {
-        let part = self.manifest.parts.get(known.part);
-        let (Some(folder), Some(part)) = (&self.folder, part) else {
+        let (Some(snapshot), Some(part)) = (&self.snapshot, self.parts().get(known.part)) else {
             return Err(Error::Damaged { path: PathBuf::from(INDEX), error: "a source is in no part".to_owned() });
         };
-        let path = folder.join(parts::file_of(part, facts::FACTS));
+        let path = snapshot.folder.join(parts::file_of(part, facts::FACTS));
         let verified = || self.verified.lock().unwrap_or_else(PoisonError::into_inner);
         if !verified().contains(&known.part) {
-            whole_file(folder, part, facts::FACTS)?;
+            whole_file(&snapshot.folder, part, facts::FACTS)?;
             verified().insert(known.part);
         }
-        let file = File::open(&path).map_err(Error::file(&path))?;
+        let file = File::open(&path).map_err(Error::listed(&path))?;
         Ok((path, file))
     }
 
@@ -246,17 +283,18 @@ impl State {
     /// As [`Self::load`], but of a source in pieces what `all` makes of them.
     fn read(&self, known: &Known, all: impl Fn(&Pieces, &mut File) -> io::Result<Source>) -> Result<Source, Error> {
         let (path, mut file) = self.open(known)?;
-        let mut read = || match Pieces::read(&mut file, known.offset, known.length)? {
-            Some(pieces) => all(&pieces, &mut file),
-            None => facts::decode(&facts::read_at(&mut file, known.offset, known.length)?),
-        };
-        read().map_err(Error::file(&path))
+        facts::read(&mut file, known.offset, known.length, all).map_err(Error::file(&path))
     }
 }
 
 /// Keeps other processes from writing the archive.
 #[derive(Debug)]
-struct Lock(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] File);
+struct Lock {
+    #[expect(dead_code, reason = "the lock lasts as long as the file is open")]
+    file: File,
+    /// What had to be made for it, the outermost directory first.
+    made: Vec<PathBuf>,
+}
 
 impl Archive {
     /// The archive in `folder`, which need not exist.
@@ -274,7 +312,7 @@ impl Archive {
     /// # Errors
     /// When there is no archive, or one of another version.
     pub fn priced_with(&self) -> Result<Option<Day>, Error> {
-        Ok(self.manifest()?.1.prices)
+        Ok(self.snapshot()?.priced_with())
     }
 
     /// What it holds, in sum.
@@ -282,26 +320,28 @@ impl Archive {
     /// # Errors
     /// When there is no archive, or one of another version.
     pub fn sums(&self) -> Result<Sums, Error> {
-        Ok(self.manifest()?.1.sums())
+        Ok(self.snapshot()?.manifest.sums())
     }
 
     fn check_version(&self) -> Result<u32, Error> {
         let path = self.folder.join(MARKER);
+        let missing = |path| {
+            // A directory with generations is an archive whose marker was lost.
+            if self.generations().is_empty() { Error::Missing(self.folder.clone()) } else { Error::missing(path) }
+        };
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Error::Missing(self.folder.clone())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing(path)),
             Err(error) => return Err(Error::File { path, error }),
         };
         let marker: Marker = match serde_json::from_slice(&bytes) {
             Ok(marker) => marker,
             // The power went before a first ingest made anything current, and took what was written.
-            Err(_) if bytes.iter().all(|it| *it == 0) && self.folder.join(CURRENT).symlink_metadata().is_err() => {
-                return Err(Error::Missing(self.folder.clone()));
-            }
+            Err(_) if bytes.iter().all(|it| *it == 0) => return Err(missing(path)),
             Err(error) => return Err(Error::Damaged { path, error: error.to_string() }),
         };
-        let (folder, found) = (self.folder.clone(), marker.version);
-        if (OLDEST..=VERSION).contains(&found) { Ok(found) } else { Err(Error::Version { folder, found }) }
+        let found = marker.version;
+        if (OLDEST..=VERSION).contains(&found) { Ok(found) } else { Err(Error::Version { path, found }) }
     }
 
     /// Notes that the layout is that of now.
@@ -312,58 +352,15 @@ impl Archive {
         }
     }
 
-    /// The current generation's folder and manifest.
-    fn manifest(&self) -> Result<(PathBuf, Manifest), Error> {
-        self.check_version()?;
-        let Some(folder) = self.current().map_err(Error::file(self.folder.join(CURRENT)))? else {
-            return Err(Error::Missing(self.folder.clone()));
-        };
-        let path = folder.join(MANIFEST);
-        let bytes = fs::read(&path).map_err(Error::file(&path))?;
-        let manifest: Manifest =
-            serde_json::from_slice(&bytes).map_err(|error| Error::Damaged { path, error: error.to_string() })?;
-        Ok((folder, manifest))
-    }
-
-    /// The folder of the current generation, if there is one.
-    fn current(&self) -> io::Result<Option<PathBuf>> {
-        let path = self.folder.join(CURRENT);
-        #[cfg(unix)]
-        let name = fs::read_link(&path);
-        #[cfg(not(unix))]
-        let name = fs::read_to_string(&path).map(PathBuf::from);
-        match name {
-            Ok(name) => Ok(Some(self.folder.join(name))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Makes a generation the current one: the moment in which the archive changes.
-    fn make_current(&self, name: &str) -> io::Result<()> {
-        let (path, next) = (self.folder.join(CURRENT), self.folder.join("current.next"));
-        let _ = disk::remove_file(&next);
-        disk::point(&next, name)?;
-        disk::rename(&next, &path)?;
-        disk::sync_folder(&self.folder)
-    }
-
     /// The current generation with its index; nothing if there is none yet.
     fn state(&self) -> Result<State, Error> {
-        let (folder, manifest) = match self.manifest() {
-            Ok(found) => found,
+        let snapshot = match self.snapshot() {
+            Ok(snapshot) => snapshot,
             Err(Error::Missing(_)) => return Ok(State::default()),
             Err(error) => return Err(error),
         };
-        let path = folder.join(INDEX);
-        let read = || -> io::Result<Sources> {
-            let index = io::BufReader::new(zstd::Decoder::new(File::open(&path)?)?);
-            let index: Index =
-                rmp_serde::from_read(index).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-            Ok(index.0.into_iter().collect())
-        };
-        let sources = read().map_err(Error::file(&path))?;
-        Ok(State { folder: Some(folder), manifest, sources, verified: Mutex::default() })
+        let sources = snapshot.sources()?;
+        Ok(State { snapshot: Some(snapshot), sources, verified: Mutex::default() })
     }
 
     /// Makes the folder if there is none, and waits until no other process writes to it.
@@ -382,13 +379,29 @@ impl Archive {
             }
             other => drop(other?),
         }
+        self.lock_folder()
+    }
+
+    /// [`Self::lock`] of a directory that is known to be an archive's.
+    fn lock_folder(&self) -> Result<Lock, Error> {
         let path = self.folder.join(LOCK);
-        let locked = disk::create_folder(&self.folder).and_then(|()| {
-            let file = disk::open_lock(&path)?;
-            file.lock()?;
-            Ok(file)
-        });
-        locked.map(Lock).map_err(|error| Error::File { path, error })
+        let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let mut made: Vec<PathBuf> = self.folder.ancestors().take_while(is_new).map(Path::to_owned).collect();
+        made.reverse();
+        let locked = loop {
+            let is_new_lock = !path.exists();
+            let locked = disk::create_folder(&self.folder).and_then(|()| {
+                let file = disk::open_lock(&path)?;
+                file.lock()?;
+                Ok(file)
+            });
+            // Another process may have removed what it made meanwhile: see `Writer::withdraw`.
+            if !matches!(&locked, Ok(file) if !disk::is_at(file, &path)) {
+                made.extend(Some(path.clone()).filter(|_| is_new_lock));
+                break locked;
+            }
+        };
+        locked.map(|file| Lock { file, made }).map_err(|error| Error::File { path, error })
     }
 
     /// What each of its sources told, by path; nothing if there is no archive yet.
@@ -405,22 +418,27 @@ impl Archive {
     /// # Errors
     /// When there is none, or they cannot be read.
     pub fn known_facts(&self) -> Result<BTreeMap<String, Source>, Error> {
-        self.manifest()?;
+        self.snapshot()?;
         self.facts()
     }
 
     /// The prices that were imported into it; none if there is no archive yet.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// When they cannot be read, or are damaged.
     pub fn own_prices(&self) -> Result<Vec<Entry>, Error> {
         let path = self.folder.join(PRICES);
-        match fs::read(&path) {
-            Ok(bytes) if bytes.is_empty() => Ok(Vec::new()),
-            Ok(bytes) => Table::parse(&bytes).map(|it| it.entries).map_err(|error| Error::Prices { path, error }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(Error::File { path, error }),
+        let bytes = match fs::read(&path) {
+            Ok(bytes) if bytes.is_empty() => return Ok(Vec::new()),
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::File { path, error }),
+        };
+        let Some(entries) = without_hash(&bytes) else { return Err(Error::changed(path)) };
+        if entries.is_empty() {
+            return Ok(Vec::new());
         }
+        Table::parse(entries).map(|it| it.entries).map_err(|error| Error::Prices { path, error })
     }
 
     /// The built-in prices under its own.
@@ -450,24 +468,27 @@ impl Archive {
         disk::sync_folder(&self.folder)
     }
 
-    /// The tables, to be read when they are asked for.
+    /// The tables, to be read when they are asked for. Whoever reads them for long, beside writers, takes those of a [`Snapshot`].
     ///
     /// # Errors
     /// When there is no archive, or a table of it cannot be opened.
     pub fn tables(&self) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
-        let mut result = self.tables_of_current();
-        // A writer may have removed the generation that this reader began with, if it began long ago.
-        for _ in 0..3 {
-            if !matches!(&result, Err(Error::File { error, .. }) if error.kind() == io::ErrorKind::NotFound) {
-                break;
-            }
-            result = self.tables_of_current();
-        }
-        result
+        self.snapshot()?.tables()
+    }
+}
+
+impl Snapshot {
+    /// The day of the prices that its tables are computed with.
+    pub fn priced_with(&self) -> Option<Day> {
+        self.manifest.prices
     }
 
-    fn tables_of_current(&self) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
-        let (folder, manifest) = self.manifest()?;
+    /// Its tables, to be read while this value exists.
+    ///
+    /// # Errors
+    /// When a table cannot be opened, or is not what was written.
+    pub fn tables(&self) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
+        let Self { folder, manifest, .. } = self;
         if manifest.parts.is_empty() {
             let empty = frames::frames(&Tables::default())?;
             return Ok(empty.into_iter().map(|(name, frame)| (name, frame.lazy())).collect());
@@ -480,7 +501,7 @@ impl Archive {
                 if parts.is_empty() {
                     parts.extend(manifest.parts.first());
                 }
-                let paths = parts.into_par_iter().map(|it| whole_file(&folder, it, name));
+                let paths = parts.into_par_iter().map(|it| whole_file(folder, it, name));
                 let paths = paths.collect::<Result<Vec<_>, _>>()?;
                 let paths = paths.iter().map(|it| PlRefPath::try_from_path(it)).collect::<PolarsResult<Vec<_>>>()?;
                 // A path may hold characters that are patterns elsewhere.
@@ -489,21 +510,78 @@ impl Archive {
             })
             .collect()
     }
+
+    /// The index, once it is known to be what was written.
+    fn sources(&self) -> Result<Sources, Error> {
+        let path = self.folder.join(INDEX);
+        let bytes = fs::read(&path).map_err(Error::listed(&path))?;
+        if parts::hash(&bytes) != self.manifest.index {
+            return Err(Error::changed(path));
+        }
+        let read = || -> io::Result<Index> {
+            let index = io::BufReader::new(zstd::Decoder::with_buffer(&*bytes)?);
+            rmp_serde::from_read(index).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+        };
+        Ok(read().map_err(Error::file(&path))?.0.into_iter().collect())
+    }
 }
 
-/// A table of a part, once it is known to be what was written. polars trusts what a file says of itself: of some damaged
+/// A file of a part, once it is known to be what was written. polars trusts what a file says of itself: of some damaged
 /// ones it asks for more memory than there is, which ends the process.
-fn whole_file(folder: &Path, part: &Part, table: &str) -> Result<PathBuf, Error> {
-    let path = folder.join(parts::file_of(part, table));
-    let found = parts::checksum(&path).map_err(Error::file(&path))?;
-    let is_whole = part.files.get(table).is_some_and(|it| it.is(&found));
-    let error = "it is not what was written; `agentlogs archive check` tells what else is damaged".to_owned();
-    if is_whole { Ok(path) } else { Err(Error::Damaged { path, error }) }
+fn whole_file(folder: &Path, part: &Part, kind: &str) -> Result<PathBuf, Error> {
+    let path = folder.join(parts::file_of(part, kind));
+    let found = parts::checksum(&path).map_err(Error::listed(&path))?;
+    let is_whole = part.files.get(kind).is_some_and(|it| it.is(&found));
+    if is_whole { Ok(path) } else { Err(Error::changed(path)) }
+}
+
+/// How the last line of the file of prices begins, which contains the hash of the lines before it.
+const PRICES_HASH: &str = "{\"hash\":\"";
+
+/// Lines of prices, and a last line with their hash.
+fn with_hash(lines: &str) -> String {
+    format!("{lines}{PRICES_HASH}{}\"}}\n", parts::hash(lines.as_bytes()))
+}
+
+/// The lines of prices, if they are what was written. Earlier versions wrote no hash.
+fn without_hash(bytes: &[u8]) -> Option<&[u8]> {
+    let start = bytes.len().saturating_sub(PRICES_HASH.len() + NO_HASH.len() + "\"}\n".len());
+    let (lines, last) = bytes.split_at_checked(start)?;
+    if !last.starts_with(PRICES_HASH.as_bytes()) {
+        return Some(bytes);
+    }
+    (with_hash(std::str::from_utf8(lines).ok()?).as_bytes() == bytes).then_some(lines)
 }
 
 impl Manifest {
     fn sums(&self) -> Sums {
         self.parts.iter().fold(Sums::default(), |sum, it| sum.plus(it.sums))
+    }
+
+    /// As JSON, with the hash of that text in it.
+    fn to_json(&self) -> serde_json::Result<String> {
+        let text = serde_json::to_string_pretty(&Self { hash: NO_HASH.to_owned(), ..self.clone() })?;
+        let hash = parts::hash(text.as_bytes());
+        // It is the last field.
+        Ok(text.rsplit_once(NO_HASH).map_or_else(|| text.clone(), |(before, after)| format!("{before}{hash}{after}")))
+    }
+
+    /// The manifest in a file.
+    fn read(path: &Path) -> Result<Self, Error> {
+        let (manifest, is_whole) = Self::read_damaged(path)?;
+        if is_whole { Ok(manifest) } else { Err(Error::changed(path.to_owned())) }
+    }
+
+    /// The manifest in a file, and whether it is what was written.
+    fn read_damaged(path: &Path) -> Result<(Self, bool), Error> {
+        let text = fs::read_to_string(path).map_err(Error::file(path))?;
+        let manifest: Self = serde_json::from_str(&text)
+            .map_err(|error| Error::Damaged { path: path.to_owned(), error: error.to_string() })?;
+        let hash = &manifest.hash;
+        let whole = |(before, after): (&str, &str)| parts::hash(format!("{before}{NO_HASH}{after}").as_bytes());
+        // Earlier versions have no hash.
+        let is_whole = hash.is_empty() || text.rsplit_once(hash.as_str()).map(whole).as_ref() == Some(hash);
+        Ok((manifest, is_whole))
     }
 }
 
@@ -528,6 +606,7 @@ mod tests {
                 length: 9,
                 pieces: Vec::new(),
                 links: [4, u64::MAX].into(),
+                checksum: Some(7),
             };
             let sources: Sources =
                 [("b", &known), ("a", &known)].map(|it| (it.0.into(), Box::new(it.1.clone()))).into();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_128;
 
 use super::disk;
-use super::facts::{FACTS, Facts};
+use super::facts::{FACTS, Facts, Place};
 use crate::frames::{self, TABLES};
 use crate::parquet::{Batched, RowSet};
 use crate::prices::Catalog;
@@ -162,6 +162,11 @@ pub fn write_file(path: &Path, rows: usize, write: impl FnOnce(&mut Hashed) -> i
     out.finish(rows)
 }
 
+/// XXH3-128 of these bytes, as text.
+pub fn hash(bytes: &[u8]) -> String {
+    format!("{:032x}", XxHash3_128::oneshot(bytes))
+}
+
 /// The checksum of a file as it is.
 pub fn checksum(path: &Path) -> io::Result<(u64, String)> {
     let mut hash = XxHash3_128::new();
@@ -183,7 +188,7 @@ pub struct New {
     /// What is known of it.
     pub part: Part,
     /// The place of each source's facts, in the order in which they were given.
-    pub places: Vec<(u64, u64)>,
+    pub places: Vec<Place>,
     /// The sources as the ledger leaves them, by path.
     pub settled: Vec<Source>,
 }

@@ -6,14 +6,16 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::disk::Waited;
 use super::facts::{self, FACTS, Facts, PART, Piece, Pieces};
+use super::generations::Snapshot;
 use super::parts::{self, New, Part, Round, Sums};
 use super::{
-    Archive, Error, GENERATION, INDEX, Known, Lock, MANIFEST, MARKER, Manifest, Marker, NEXT, PRICES, Sources, State,
-    disk,
+    Archive, Error, GENERATION, INDEX, Known, Lock, MANIFEST, MARKER, Manifest, Marker, NEXT, PRICES, Problem, Sources,
+    State, disk, generations, whole_file, with_hash,
 };
 use crate::frames::TABLES;
 use crate::ingest::{Sink, Stamp};
@@ -52,6 +54,12 @@ pub struct Writer {
     /// Tables of parts that were written, without their rows: fresh memory costs as much as filling it. There are as many as
     /// parts that were settled at once.
     room: Mutex<Vec<Tables>>,
+    /// Whether all parts are to be settled again, also those of which nothing changed.
+    settles_all: bool,
+    /// The number of the newest generation in the directory.
+    newest: u64,
+    /// What has to be removed again if the archive is new and nothing is committed, outermost first.
+    made: Vec<PathBuf>,
     _lock: Lock,
 }
 
@@ -103,6 +111,10 @@ struct Item {
 pub struct Written {
     /// What it holds now.
     pub sums: Sums,
+    /// What was found damaged, and what became of it.
+    pub problems: Vec<Problem>,
+    /// Whether any of it is still damaged.
+    pub is_damaged: bool,
     sources: Sources,
 }
 
@@ -133,9 +145,17 @@ impl Writer {
     pub(super) fn new(archive: Archive) -> Result<Self, Error> {
         let lock = archive.lock()?;
         let state = archive.state()?;
-        if state.folder.is_none() {
+        Self::of(archive, lock, state)
+    }
+
+    /// A writer that begins with what is known in `state`.
+    pub(super) fn of(archive: Archive, lock: Lock, state: State) -> Result<Self, Error> {
+        let mut made = Vec::new();
+        if state.snapshot.is_none() {
             // It reaches the disk before anything becomes current: see `finish`.
             let path = archive.folder.join(MARKER);
+            made.clone_from(&lock.made);
+            made.extend(Some(path.clone()).filter(|path| !path.exists()));
             let written = disk::create_or_empty(&path).and_then(|mut it| it.write_all(&Marker::of_now()));
             written.map_err(Error::file(&path))?;
         }
@@ -161,7 +181,23 @@ impl Writer {
             removed: BTreeSet::new(),
             error: None,
         };
-        Ok(Self { archive, state, next, taken: Mutex::new(taken), room: Mutex::default(), _lock: lock })
+        let newest = archive.generations().last().map_or(0, |generation| generation.0);
+        Ok(Self {
+            archive,
+            state,
+            next,
+            taken: Mutex::new(taken),
+            room: Mutex::default(),
+            settles_all: false,
+            newest,
+            made,
+            _lock: lock,
+        })
+    }
+
+    /// Whether the archive contains nothing yet.
+    pub fn is_new(&self) -> bool {
+        self.state.snapshot.is_none()
     }
 
     /// By what a source is known again, if it is known.
@@ -240,13 +276,13 @@ impl Writer {
     /// # Errors
     /// When they cannot be written.
     pub fn write_own_prices(&self, entries: &Table) -> Result<(), Error> {
-        let written = self.archive.replace(PRICES, entries.to_json_lines().as_bytes());
+        let written = self.archive.replace(PRICES, with_hash(&entries.to_json_lines()).as_bytes());
         written.map_err(Error::file(self.archive.folder.join(PRICES)))
     }
 
     /// Settles all of it again, into as few parts as it needs.
     pub fn settle_all(&mut self) {
-        self.state.manifest.settled_with.clear();
+        self.settles_all = true;
     }
 
     fn taken(&self) -> std::sync::MutexGuard<'_, Taken> {
@@ -309,6 +345,7 @@ impl Writer {
             length: (footprint / PACKED) as u64,
             pieces: Vec::new(),
             links,
+            checksum: None,
         });
         let path = source.path.clone();
         let mut taken = self.taken();
@@ -378,13 +415,60 @@ impl Writer {
             taken.spool.flush().map_err(Error::file(self.next.join(SPOOL)))?;
             (std::mem::take(&mut taken.sources), std::mem::take(&mut taken.removed))
         };
-        let is_settled = self.state.folder.is_some() && self.state.manifest.settled_with == settled_with;
+        let was_settled = |it: &Snapshot| !self.settles_all && it.manifest.settled_with == settled_with;
+        let before = self.state.snapshot.as_ref();
+        let is_settled = before.is_some_and(was_settled);
         if is_settled && taken.is_empty() && removed.is_empty() {
-            let sums = self.state.manifest.sums();
-            return Ok(Written { sums, sources: std::mem::take(&mut self.state.sources) });
+            let mut dirty = BTreeSet::new();
+            let (problems, is_damaged) = self.verify(&mut dirty)?;
+            let intact = before.filter(|it| dirty.is_empty() && it.problem.is_none()).map(|it| it.manifest.sums());
+            if let Some(sums) = intact {
+                let sources = std::mem::take(&mut self.state.sources);
+                return Ok(Written { sums, problems, is_damaged, sources });
+            }
         }
-        let (items, dirty) = self.plan(taken, &removed, is_settled);
-        self.next_generation(items, &dirty, settled_with, &catalog)
+        let (items, mut dirty) = self.plan(taken, &removed, is_settled);
+        let (problems, is_damaged) = self.verify(&mut dirty)?;
+        let (sums, sources) = self.next_generation(items, &dirty, settled_with, &catalog)?;
+        self.made.clear();
+        Ok(Written { sums, problems, is_damaged, sources })
+    }
+
+    /// Compares the files of parts that are to stay as they are with their hashes. Where the facts of a part are intact, damaged
+    /// tables are settled again: the part becomes dirty. Where its tables are, it stays. Returns what is damaged, and whether any of
+    /// it stays so.
+    fn verify(&self, dirty: &mut BTreeSet<usize>) -> Result<(Vec<Problem>, bool), Error> {
+        let Some(Snapshot { folder, manifest, problem, .. }) = &self.state.snapshot else {
+            return Ok((Vec::new(), false));
+        };
+        let damage = |(index, part): (usize, &Part)| {
+            let kinds = part.files.keys().filter(|_| !dirty.contains(&index));
+            let damaged = kinds.filter_map(|kind| Some((kind == FACTS, whole_file(folder, part, kind).err()?)));
+            (index, damaged.collect::<Vec<_>>())
+        };
+        let damaged: Vec<_> = manifest.parts.par_iter().enumerate().map(damage).collect();
+        let mut problems: Vec<Problem> = problem.clone().into_iter().collect();
+        let mut is_damaged = false;
+        for (index, damaged) in damaged {
+            let has_facts = damaged.iter().all(|(is_facts, _)| !is_facts);
+            let has_tables = damaged.iter().all(|(is_facts, _)| *is_facts);
+            for (_, error) in damaged {
+                let Error::Damaged { path, error } = error else { return Err(error) };
+                let what = if has_facts {
+                    dirty.insert(index);
+                    format!("{error}; it was written again from what the archive knows of its sources")
+                } else if has_tables && path.exists() {
+                    is_damaged = true;
+                    format!(
+                        "{error}; its tables are intact and stay; `agentlogs archive repair` reads its sources again"
+                    )
+                } else {
+                    return Err(Error::Damaged { path, error });
+                };
+                problems.push(Problem { path, what });
+            }
+        }
+        Ok((problems, is_damaged))
     }
 
     /// All sources with their groups, and the parts that have to be settled again.
@@ -395,7 +479,7 @@ impl Writer {
         is_settled: bool,
     ) -> (Vec<(usize, Item)>, BTreeSet<usize>) {
         let known = std::mem::take(&mut self.state.sources);
-        let parts = &self.state.manifest.parts;
+        let parts = self.state.parts();
         let mut dirty: BTreeSet<usize> = if is_settled { BTreeSet::new() } else { (0..parts.len()).collect() };
         let mut items = Vec::with_capacity(known.len() + taken.len());
         for (path, known) in known {
@@ -429,9 +513,10 @@ impl Writer {
         dirty: &BTreeSet<usize>,
         settled_with: String,
         catalog: &Catalog,
-    ) -> Result<Written, Error> {
-        let old = &self.state.manifest;
-        let generation = old.generation + 1;
+    ) -> Result<(Sums, Sources), Error> {
+        let old = self.state.snapshot.as_ref().map(|it| it.manifest.generation);
+        // In a damaged archive there may be newer ones than that which is the base of this one.
+        let generation = 1 + if self.settles_all { old.max(Some(self.newest)) } else { old }.unwrap_or(0);
         for folder in TABLES.iter().chain([&FACTS]) {
             let path = self.next.join(folder);
             disk::create_folder(&path).map_err(Error::file(&path))?;
@@ -441,7 +526,7 @@ impl Writer {
         let mut manifest = Manifest { generation, settled_with, prices: Some(catalog.date), ..Manifest::default() };
         let mut sources = Sources::new();
         let mut places = BTreeMap::new();
-        for (index, part) in old.parts.iter().enumerate().filter(|(index, _)| !dirty.contains(index)) {
+        for (index, part) in self.state.parts().iter().enumerate().filter(|(index, _)| !dirty.contains(index)) {
             self.link(part)?;
             places.insert(index, manifest.parts.len());
             manifest.parts.push(part.clone());
@@ -544,8 +629,9 @@ impl Writer {
         let New { part, places, settled } =
             parts::write(&self.next, name, rounds, facts, catalog, &self.room).map_err(Error::file(&self.next))?;
         let statuses: BTreeMap<&str, SourceStatus> = settled.iter().map(|it| (it.path.as_str(), it.status)).collect();
-        for (item, (offset, length)) in items.iter_mut().zip(places) {
-            (item.known.offset, item.known.length) = (offset, length);
+        for (item, place) in items.iter_mut().zip(places) {
+            (item.known.offset, item.known.length) = (place.offset, place.length);
+            item.known.checksum = Some(place.checksum);
             item.known.pieces.clear();
             item.known.status = statuses.get(item.path.as_str()).copied().unwrap_or(item.known.status);
         }
@@ -554,16 +640,16 @@ impl Writer {
 
     /// Takes a part over as it is.
     fn link(&self, part: &Part) -> Result<(), Error> {
-        let Some(folder) = &self.state.folder else { return Ok(()) };
+        let Some(Snapshot { folder, .. }) = &self.state.snapshot else { return Ok(()) };
         for kind in part.files.keys() {
             let name = parts::file_of(part, kind);
             let (from, to) = (folder.join(&name), self.next.join(&name));
-            disk::link(&from, &to).map_err(Error::file(&from))?;
+            disk::link(&from, &to).map_err(Error::listed(&from))?;
         }
         Ok(())
     }
 
-    fn finish(&self, mut manifest: Manifest, sources: Sources) -> Result<Written, Error> {
+    fn finish(&self, mut manifest: Manifest, sources: Sources) -> Result<(Sums, Sources), Error> {
         let mut written = || -> io::Result<()> {
             // All of the next generation reaches the disk: the parts while the index is written.
             disk::sync_all(|wait_for| {
@@ -575,8 +661,8 @@ impl Writer {
                     index.into_inner().map_err(io::IntoInnerError::into_error)?.finish().map(|_| ())
                 })?;
                 manifest.index = checksum.hash;
-                let text = serde_json::to_vec_pretty(&manifest)?;
-                parts::write_file(&self.next.join(MANIFEST), 0, |file| file.write_all(&text))?;
+                let text = manifest.to_json()?;
+                parts::write_file(&self.next.join(MANIFEST), 0, |file| file.write_all(text.as_bytes()))?;
                 disk::remove_file(&self.next.join(SPOOL))?;
                 for file in [INDEX, MANIFEST] {
                     wait_for(Waited::File(self.next.join(file)));
@@ -584,12 +670,12 @@ impl Writer {
                 for folder in TABLES.iter().chain([&FACTS, &""]) {
                     wait_for(Waited::Folder(self.next.join(folder)));
                 }
-                if self.state.folder.is_none() {
+                if self.is_new() {
                     wait_for(Waited::File(self.archive.folder.join(MARKER)));
                 }
                 Ok(())
             })?;
-            if self.state.folder.is_none() {
+            if self.is_new() {
                 // What this folder is stands there before anything in it that would make it another's.
                 disk::sync_folder(&self.archive.folder)?;
             }
@@ -606,25 +692,29 @@ impl Writer {
         };
         written().map_err(Error::file(&self.next))?;
         self.clean_up(manifest.generation);
-        Ok(Written { sums: manifest.sums(), sources })
+        Ok((manifest.sums(), sources))
     }
 
     /// The files of parts that are not those of the generation before.
     fn new_files(&self, manifest: &Manifest) -> impl Iterator<Item = PathBuf> {
-        let linked: BTreeSet<&str> = self.state.manifest.parts.iter().map(|it| it.name.as_str()).collect();
+        let linked: BTreeSet<&str> = self.state.parts().iter().map(|it| it.name.as_str()).collect();
         let new = manifest.parts.iter().filter(move |it| !linked.contains(it.name.as_str()));
         new.flat_map(|part| part.files.keys().map(|kind| self.next.join(parts::file_of(part, kind))))
     }
 
-    /// Removes generations that nobody reads any more: all but the current one and the one before it. What cannot be removed
-    /// is only in the way.
+    /// Removes generations: all but the current one, the one before it, and those that are being read.
     fn clean_up(&self, current: u64) {
-        for entry in fs::read_dir(&self.archive.folder).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let number = name.to_str().and_then(|it| it.strip_prefix(GENERATION)?.parse::<u64>().ok());
-            if number.is_some_and(|it| it != current && it + 1 != current) {
-                let _ = disk::remove_folder(&entry.path());
+        for (number, folder) in self.archive.generations() {
+            if number != current && number + 1 != current {
+                generations::remove_unless_read(&folder);
             }
+        }
+    }
+
+    /// Removes what this writer made of a new archive.
+    fn withdraw(&self) {
+        for path in self.made.iter().rev() {
+            let _ = if path.is_dir() { disk::remove_empty_folder(path) } else { disk::remove_file(path) };
         }
     }
 }
@@ -646,6 +736,7 @@ impl Sink for Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         let _ = disk::remove_folder(&self.next);
+        self.withdraw();
     }
 }
 

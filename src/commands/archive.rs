@@ -1,37 +1,43 @@
-//! `agentlogs archive`: check, compact, merge, forget.
+//! `agentlogs archive`: check, repair, compact, merge, forget.
 
-use agentlogs::archive::Archive;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use agentlogs::archive::{Archive, Lost, Repair, Written};
+use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::render::{counted, grouped};
-use agentlogs::source::Source;
+use agentlogs::source::{Source, SourceStatus};
 use agentlogs::time;
 use anyhow::bail;
 
-use super::ingest::holds;
-use super::{Outcome, complain, say};
-use crate::cli::ArchiveCommand;
+use super::ingest::{holds, report_damage};
+use super::{Outcome, complain, options, say};
+use crate::cli::{ArchiveCommand, Reading};
 
 pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
     match args {
         ArchiveCommand::Check { archive } => check(&Archive::at(archive.archive)),
+        ArchiveCommand::Repair { reading, archive } => repair(&Archive::at(archive.archive), &reading),
         ArchiveCommand::Compact { archive } => {
             let archive = Archive::at(archive.archive);
             archive.sums()?;
             let mut writer = archive.write()?;
             writer.settle_all();
-            told(&archive, &writer.commit()?.sums);
-            Ok(Outcome::Done)
+            Ok(told(&archive, &writer.commit()?))
         }
         ArchiveCommand::Merge { others, archive } => {
             let archive = Archive::at(archive.archive);
+            let others: Vec<Archive> = others.into_iter().map(Archive::at).collect();
+            // Nothing is made where there is nothing to merge.
+            others.iter().try_for_each(|other| other.snapshot().map(drop))?;
             let writer = archive.write()?;
             let host = gethostname::gethostname().into_string().ok();
             for other in others {
-                for source in Archive::at(other).known_facts()?.into_values() {
+                for source in other.known_facts()?.into_values() {
                     writer.merge(of_host(source, host.as_deref()));
                 }
             }
-            told(&archive, &writer.commit()?.sums);
-            Ok(Outcome::Done)
+            Ok(told(&archive, &writer.commit()?))
         }
         ArchiveCommand::Forget { sources, before, archive } => {
             let archive = Archive::at(archive.archive);
@@ -59,21 +65,63 @@ pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
                 }
                 say(&format!("{} files are forgotten", grouped(forgotten)));
             }
-            told(&archive, &writer.commit()?.sums);
-            Ok(Outcome::Done)
+            Ok(told(&archive, &writer.commit()?))
         }
     }
 }
 
-fn told(archive: &Archive, sums: &agentlogs::archive::Sums) {
+fn told(archive: &Archive, written: &Written) -> Outcome {
     say(&format!("{} now holds", archive.folder().display()));
-    holds(sums);
+    holds(&written.sums);
+    report_damage(written)
+}
+
+/// Keeps what is intact, and reads the sources again whose facts are damaged.
+fn repair(archive: &Archive, reading: &Reading) -> anyhow::Result<Outcome> {
+    let options = options(Vec::new(), Some(archive.folder().to_owned()), reading)?;
+    let Repair { writer, problems, lost } = archive.repair()?;
+    for problem in &problems {
+        complain(format_args!("{problem}"));
+    }
+    let mut outcome = Outcome::Done;
+    let mut read = read_again(&lost, options);
+    for lost in &lost {
+        let path = &lost.path;
+        let Some(source) = read.remove(path) else {
+            complain(format_args!("{path}: its facts are damaged, and the file cannot be read again: it is lost"));
+            outcome = Outcome::NotAllDone;
+            continue;
+        };
+        let changed = if lost.is_same(&source) == Some(false) { ", with other content than before" } else { "" };
+        say(&format!("{path}: read again{changed}"));
+        writer.replace(source);
+    }
+    let written = told(archive, &writer.commit()?);
+    Ok(if written == Outcome::Done { outcome } else { written })
+}
+
+/// The sources whose files are still there, by path.
+fn read_again(lost: &[Lost], options: Options) -> BTreeMap<String, Source> {
+    // A member of a container is read with it.
+    let file_of = |lost: &Lost| PathBuf::from(lost.path.split("!/").next().unwrap_or_default());
+    let mut roots: Vec<PathBuf> = lost.iter().map(file_of).filter(|path: &PathBuf| Path::is_file(path)).collect();
+    roots.dedup();
+    let options = Options { roots, ..options };
+    let sources = ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources.into_iter();
+    let readable = sources.filter(|source| source.status != SourceStatus::Unreadable);
+    readable.map(|source| (source.path.clone(), source)).collect()
 }
 
 fn check(archive: &Archive) -> anyhow::Result<Outcome> {
     let checked = archive.check()?;
+    for note in &checked.notes {
+        say(&format!("{note}; `agentlogs archive repair` writes it again"));
+    }
     for problem in &checked.problems {
         complain(format_args!("{problem}"));
+    }
+    if !checked.problems.is_empty() {
+        say("`agentlogs archive repair` keeps what is intact, and reads the other logs again");
     }
     say(&format!(
         "{} in {}, {}, {} bytes: {}",

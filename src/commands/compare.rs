@@ -17,7 +17,7 @@ pub fn run(args: Compare) -> anyhow::Result<Outcome> {
     };
     let (a, b) = (of(&args.a, "--a")?, of(&args.b, "--b")?);
     let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
-    let found = compare(&tables(args.from)?, &a, &b).map_err(wrong)?;
+    let found = compare(&tables(args.from)?.frames, &a, &b).map_err(wrong)?;
     let lines = &found.lines;
     let numbers = |of: &dyn Fn(&agentlogs::compare::Compared) -> Option<f64>, name: &'static str| {
         let column: Column = if is_for_people {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use agentlogs::export::{As, in_scope, trajectories, write};
+use agentlogs::export::{Access, As, Trajectories, in_scope, write, write_file};
 use agentlogs::frames::TABLES;
 use anyhow::Context;
 
@@ -24,24 +24,28 @@ pub fn run(args: Export) -> anyhow::Result<Outcome> {
         return Err(WrongCommandLine("--table is for tables; --as atif writes sessions".to_owned()).into());
     }
     let scope = scope(args.filters);
-    let mut tables = tables(args.from)?;
+    let opened = tables(args.from)?;
+    let mut tables = opened.frames;
     if !scope.is_everything() {
         let (kept, left_out) = in_scope(&tables, &scope).map_err(wrong)?;
         tables = kept;
         state_left_out("", &left_out, "session", "start");
     }
+    let access = Access::of(&tables)?;
     fs::create_dir_all(&args.folder).with_context(|| args.folder.display().to_string())?;
     let Some(kind) = kind else {
-        for trajectory in trajectories(&tables)? {
+        for trajectory in Trajectories::of(&tables)?.iter() {
             let path = args.folder.join(&trajectory.file_name);
-            fs::write(&path, trajectory.to_json()?).with_context(|| path.display().to_string())?;
+            let written = write_file(&path, access, |out| trajectory.write(out));
+            written.with_context(|| path.display().to_string())?;
         }
         return Ok(Outcome::Done);
     };
     for (name, frame) in tables {
         if args.tables.is_empty() || args.tables.iter().any(|it| it == name) {
             let path = args.folder.join(format!("{name}.{}", kind.extension()));
-            write(name, &mut frame.collect()?, kind, &path).with_context(|| path.display().to_string())?;
+            let written = write(name, &mut frame.collect()?, kind, access, &path);
+            written.with_context(|| path.display().to_string())?;
         }
     }
     Ok(Outcome::Done)

@@ -1,12 +1,14 @@
 //! `agentlogs ingest`: reads logs into the archive and says what it took in and what it lost.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use agentlogs::archive::{Archive, Sums, Writer, Written};
+use agentlogs::discover;
 use agentlogs::ingest::{self, Progress, Sink};
 use agentlogs::render::{counted, grouped};
 use agentlogs::session::SessionResult;
@@ -20,6 +22,9 @@ use crate::cli::Ingest;
 pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
     let archive = Archive::at(&args.archive.archive);
     let options = options(args.paths, Some(archive.folder().to_owned()), &args.reading)?;
+    options.roots.iter().filter(|path| is_pipe(path)).for_each(|path| {
+        say(&format!("{} is a pipe: it is read until its writer closes it", path.display()));
+    });
     let writer = archive.write()?;
     // To wait for another process is no work.
     let start = Instant::now();
@@ -32,13 +37,45 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
     let mut looked_at = sink.looked_at.into_inner().unwrap_or_else(PoisonError::into_inner);
     looked_at.extend(std::mem::take(&mut taken.unchanged).iter().map(|it| XxHash3_64::oneshot(it.as_bytes())));
     let unchanged = looked_at.len() - taken.read;
+    if looked_at.is_empty() {
+        say(&format!("no files in {}; {HINT}", names(&options.roots)));
+        if writer.is_new() {
+            say("nothing was written");
+            return Ok(Outcome::NotAllDone);
+        }
+    }
     let written = writer.commit()?;
     let lost = summary(&archive, unchanged, &looked_at, &written, &progress, start.elapsed());
+    let damage = report_damage(&written);
     Ok(match () {
-        () if !taken.errors.is_empty() => Outcome::NotAllDone,
-        () if args.strict && lost => Outcome::Lost,
+        () if !taken.errors.iter().all(discover::Error::is_left_out) => Outcome::NotAllDone,
+        () if damage != Outcome::Done => damage,
+        () if args.strict && (lost || !taken.errors.is_empty()) => Outcome::Lost,
         () => Outcome::Done,
     })
+}
+
+/// What to do where no logs were found.
+const HINT: &str =
+    "`agentlogs runtimes` lists what can be read, `agentlogs inspect FILE` shows what a file was taken for";
+
+fn names(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a path is a named pipe, which may have no writer yet. A shell's own pipes have one.
+fn is_pipe(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let is_of_shell = path.starts_with("/dev") || path.starts_with("/proc");
+        !is_of_shell && path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
 }
 
 /// A writer that notes what it was given.
@@ -68,7 +105,7 @@ fn watched<T: Send>(progress: &Progress, work: impl FnOnce() -> T + Send) -> T {
     }
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
+        let watch = || {
             while !done.load(Ordering::Relaxed) {
                 let (files, of) = (progress.files_done.load(Ordering::Relaxed), progress.files.load(Ordering::Relaxed));
                 bar.set_length(progress.bytes.load(Ordering::Relaxed));
@@ -76,9 +113,11 @@ fn watched<T: Send>(progress: &Progress, work: impl FnOnce() -> T + Send) -> T {
                 bar.set_message(format!("{files}/{of} files"));
                 std::thread::park_timeout(Duration::from_millis(100));
             }
-        });
+        };
+        // Without a thread for it there is no progress bar.
+        let watcher = std::thread::Builder::new().spawn_scoped(scope, watch).ok();
         // Also when the work panics: else its thread would be waited for without end.
-        let _end = End { done: &done, watcher: watcher.thread() };
+        let _end = watcher.as_ref().map(|watcher| End { done: &done, watcher: watcher.thread() });
         let result = work();
         bar.finish_and_clear();
         result
@@ -130,11 +169,23 @@ fn summary(
     if unknown > 0 {
         line("unknown", &counted(unknown, "record"), "of types that the adapters do not know");
     }
+    let logs = [SourceStatus::Parsed, SourceStatus::Duplicate, SourceStatus::Truncated];
+    if !looked_at.is_empty() && !logs.iter().any(|status| statuses.contains_key(status.as_str())) {
+        say(&format!("none of these files is a log that can be read; {HINT}"));
+    }
     say(&format!("{} now holds", archive.folder().display()));
     holds(&sums);
     rejected > 0
         || statuses.contains_key(SourceStatus::Unreadable.as_str())
         || statuses.contains_key(SourceStatus::Truncated.as_str())
+}
+
+/// Reports what of an archive was found damaged while it was written. It could not be done if any of it stays so.
+pub fn report_damage(written: &Written) -> Outcome {
+    for problem in &written.problems {
+        complain(format_args!("{problem}"));
+    }
+    if written.is_damaged { Outcome::NotAllDone } else { Outcome::Done }
 }
 
 fn line(name: &str, value: &str, more: &str) {

@@ -12,11 +12,13 @@ pub mod prices;
 pub mod query;
 pub mod report;
 
+use std::error::Error as _;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use agentlogs::archive::Archive;
+use agentlogs::archive::{Archive, Snapshot};
 use agentlogs::builder::Content;
 use agentlogs::ingest::{Options, Progress};
 use agentlogs::log::Limit;
@@ -26,7 +28,6 @@ use agentlogs::source::{Sidecar, Source};
 use agentlogs::tables::Tables;
 use agentlogs::time::Time;
 use agentlogs::{costs, frames, ledger};
-use anyhow::Context;
 use comfy_table::Table;
 use polars::prelude::{DataFrame, IntoLazy, LazyFrame};
 
@@ -58,11 +59,31 @@ fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{}", render::visible(line));
 }
 
+/// Starts the threads that share the work: as many as asked for, within limits, else one per core.
+fn start_threads(jobs: Option<usize>) -> anyhow::Result<()> {
+    /// Any machine may start as many: more threads than cores hide the waiting for slow disks.
+    const MOST: usize = 64;
+    /// More than these only wait for each other.
+    const MOST_PER_CORE: usize = 4;
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let most = MOST.max(cores * MOST_PER_CORE);
+    if let Some(jobs) = jobs.filter(|jobs| *jobs > most) {
+        complain(format_args!("--jobs {jobs} is more than this machine can use: {most} threads are started"));
+    }
+    // 0 means one per core.
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0).min(most));
+    match threads.build_global() {
+        // They may be running already: then there is no cause.
+        Err(error) if error.source().is_some() => {
+            anyhow::bail!("threads could not be started: {error}; --jobs N starts fewer")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Options of a run that reads logs.
 fn options(paths: Vec<PathBuf>, except: Option<PathBuf>, reading: &cli::Reading) -> anyhow::Result<Options> {
-    if let Some(jobs) = reading.jobs {
-        rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global().context("threads could not be started")?;
-    }
+    start_threads(reading.jobs)?;
     Ok(Options {
         roots: paths,
         except,
@@ -85,23 +106,48 @@ fn options(paths: Vec<PathBuf>, except: Option<PathBuf>, reading: &cli::Reading)
     })
 }
 
+/// The tables that a command reads.
+struct Opened {
+    frames: Vec<(&'static str, LazyFrame)>,
+    /// Keeps writers from removing the files of the tables; none of logs that were read for this command only.
+    snapshot: Option<Snapshot>,
+}
+
+impl Opened {
+    /// Which prices computed costs are made with.
+    fn priced_with(&self) -> String {
+        let newest = Catalog::built_in_date();
+        match self.snapshot.as_ref().map_or(Some(newest), Snapshot::priced_with) {
+            Some(date) if date == newest => format!("prices of {date}"),
+            Some(date) => format!("prices of {date}; the next ingest computes with those of {newest}"),
+            None => format!("no prices; the next ingest computes with those of {newest}"),
+        }
+    }
+}
+
 /// The tables of the archive, or of logs that are read for this command only.
-fn tables(from: cli::From) -> anyhow::Result<Vec<(&'static str, LazyFrame)>> {
+fn tables(from: cli::From) -> anyhow::Result<Opened> {
     if from.logs.is_empty() {
-        return Ok(Archive::at(from.archive.archive).tables()?);
+        start_threads(None)?;
+        let snapshot = Archive::at(from.archive.archive).snapshot()?;
+        return Ok(Opened { frames: snapshot.tables()?, snapshot: Some(snapshot) });
     }
     let tables = settled(read(from.logs)?, Catalog::built_in());
-    Ok(frames::frames(&tables)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect())
+    let frames = frames::frames(&tables)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
+    Ok(Opened { frames, snapshot: None })
 }
 
 /// What logs tell, read for this command only.
 fn read(logs: Vec<PathBuf>) -> anyhow::Result<Vec<Source>> {
     let options = options(logs, None, &cli::Reading::default())?;
     let taken = agentlogs::ingest::read(&options, &std::collections::BTreeMap::new(), &Progress::default());
-    match taken.errors.into_iter().next() {
-        Some(error) => Err(error.into()),
-        None => Ok(taken.sources),
+    for error in taken.errors {
+        if !error.is_left_out() {
+            return Err(error.into());
+        }
+        complain(format_args!("{error}"));
     }
+    Ok(taken.sources)
 }
 
 /// The tables of what was read, with prices.

@@ -36,7 +36,8 @@ pub fn run(args: Query) -> anyhow::Result<Outcome> {
         },
         (None, None) => String::new(),
     };
-    let frame = agentlogs::query::query(tables(args.from)?, &sql)?;
+    let opened = tables(args.from)?;
+    let frame = agentlogs::query::query(opened.frames.clone(), &sql)?;
     print(&frame, args.printed, None)?;
     Ok(Outcome::Done)
 }

@@ -1,11 +1,9 @@
 //! `agentlogs report`: the archive's rows grouped by dimensions.
 
-use std::fs;
 use std::io::Write;
 
-use agentlogs::archive::Archive;
 use agentlogs::chart::Chart;
-use agentlogs::prices::Catalog;
+use agentlogs::export::{Access, write_file};
 use agentlogs::render;
 use agentlogs::reports::{self, Answer, Cost, Error, LeftOut, Options, Scope, Undated};
 use anyhow::Context;
@@ -27,13 +25,15 @@ pub fn run(args: cli::Report) -> anyhow::Result<Outcome> {
         wide: args.wide || !is_for_people,
     };
     let has_cost = report.measures().iter().any(|it| it.name.ends_with("cost_usd"));
-    let prices = if is_for_people && has_cost { Some(priced_with(&args.from)?) } else { None };
-    let answer = report.run(tables(args.from)?, &options).map_err(wrong)?;
+    let opened = tables(args.from)?;
+    let prices = (is_for_people && has_cost).then(|| opened.priced_with());
+    let answer = report.run(opened.frames.clone(), &options).map_err(wrong)?;
     if args.chart || args.svg.is_some() {
         let chart = chart(report, &answer, options.sort.as_deref())?;
         if let Some(path) = &args.svg {
             let svg = chart.svg().map_err(anyhow::Error::msg)?;
-            fs::write(path, svg).with_context(|| path.display().to_string())?;
+            let written = write_file(path, Access::Usual, |out| out.write_all(svg.as_bytes()));
+            written.with_context(|| path.display().to_string())?;
         }
         if args.chart {
             let mut out = std::io::stdout().lock();
@@ -109,17 +109,6 @@ pub fn cost(asked: cli::Cost) -> Cost {
         cli::Cost::Reported => Cost::Reported,
         cli::Cost::Computed => Cost::Computed,
     }
-}
-
-/// Which prices computed costs are made with.
-pub fn priced_with(from: &cli::From) -> anyhow::Result<String> {
-    let newest = Catalog::built_in_date();
-    let date = if from.logs.is_empty() { Archive::at(&from.archive.archive).priced_with()? } else { Some(newest) };
-    Ok(match date {
-        Some(date) if date == newest => format!("prices of {date}"),
-        Some(date) => format!("prices of {date}; the next ingest computes with those of {newest}"),
-        None => format!("no prices; the next ingest computes with those of {newest}"),
-    })
 }
 
 /// The rows that filters leave.

@@ -1,7 +1,6 @@
 //! Tables to files: as they are, or each session as a trajectory.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use polars::prelude::*;
@@ -10,9 +9,11 @@ use crate::frames::schema;
 use crate::reports::{self, Frames, LeftOut, Scope};
 use crate::{parquet, render};
 
+mod file;
 mod trajectory;
 
-pub use trajectory::{Trajectory, trajectories};
+pub use file::{Access, write_file};
+pub use trajectory::{Trajectories, Trajectory};
 
 /// A kind of file that holds a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -74,14 +75,12 @@ pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), rep
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(table: &str, frame: &mut DataFrame, kind: As, path: &Path) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
-    match kind {
-        As::Parquet => parquet::write(&mut file, frame, metadata(table))?,
-        As::Csv => render::csv(frame, &mut file)?,
-        As::Jsonl => render::jsonl(frame, &mut file)?,
-    }
-    file.flush()
+pub fn write(table: &str, frame: &mut DataFrame, kind: As, access: Access, path: &Path) -> io::Result<()> {
+    write_file(path, access, |mut file: &mut dyn Write| match kind {
+        As::Parquet => parquet::write(file, frame, metadata(table)),
+        As::Csv => render::csv(frame, &mut file),
+        As::Jsonl => render::jsonl(frame, &mut file),
+    })
 }
 
 /// What a parquet file says of itself: who wrote it, which table it is, and what its columns mean.

@@ -6,9 +6,11 @@
 //! uses. A cost that no log reported is marked as an estimate. Texts are there only where the archive kept them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{self, Write};
+use std::rc::Rc;
 
 use polars::prelude::*;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use twox_hash::XxHash3_64;
 
@@ -20,39 +22,37 @@ const VERSION: &str = "ATIF-v1.7";
 const EXPORTED_BY: &str = concat!("agentlogs ", env!("CARGO_PKG_VERSION"));
 
 /// One session, and the name of its file.
-#[derive(Debug)]
-pub struct Trajectory {
+pub struct Trajectory<'a> {
     /// Its file's name, like no other session's.
     pub file_name: String,
-    document: Document,
+    document: Document<'a>,
 }
 
-impl Trajectory {
-    /// The document, pretty-printed.
+impl Trajectory<'_> {
+    /// Writes the document, pretty-printed. Steps are made one by one as they are written.
     ///
     /// # Errors
-    /// None that a document of this shape can have.
-    pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
-        let mut text = serde_json::to_vec_pretty(&self.document)?;
-        text.push(b'\n');
-        Ok(text)
+    /// When `out` cannot be written.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut out, &self.document)?;
+        out.write_all(b"\n")
     }
 }
 
-#[derive(Debug, Serialize)]
-struct Document {
+#[derive(Serialize)]
+struct Document<'a> {
     schema_version: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     trajectory_id: Option<String>,
     agent: Agent,
-    steps: Vec<Step>,
+    steps: Steps<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     final_metrics: Option<FinalMetrics>,
     extra: Extra,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    subagent_trajectories: Vec<Document>,
+    subagent_trajectories: Vec<Document<'a>>,
 }
 
 /// What the schema leaves open; no key of an unknown value.
@@ -286,33 +286,109 @@ impl Spent {
 
 /// A row of the ledger.
 struct Turn {
+    row: usize,
     number: Option<i64>,
     line: i64,
     agent: Option<String>,
     agent_id: Option<String>,
     is_subagent: bool,
     spent: Spent,
-    step: Step,
     time: Option<Time>,
-    service: Extra,
 }
 
 /// A call, and where it belongs.
 struct Called {
+    row: usize,
     turn: Option<i64>,
     line: i64,
     agent: Option<String>,
     is_subagent: bool,
     time: Option<Time>,
-    call: Call,
-    outcome: Option<Outcome>,
 }
 
 /// An event that becomes a step of the system.
 struct Happened {
+    row: usize,
     line: i64,
     time: Option<Time>,
-    step: Step,
+}
+
+/// What a step is made of.
+enum Content {
+    /// What the user asked first.
+    Prompt(String),
+    /// A row of the ledger, and those of its calls.
+    Turn(usize, Vec<usize>),
+    /// A call that belongs to no turn.
+    Call(usize),
+    Event(usize),
+    /// The last answer of a session that has no step of its agent.
+    Answer(String),
+    /// The only step of a session without any.
+    Nothing,
+}
+
+impl Content {
+    /// Whether the step is the agent's.
+    fn is_of_agent(&self) -> bool {
+        matches!(self, Self::Turn(..) | Self::Call(_) | Self::Answer(_))
+    }
+}
+
+/// The steps of a document. A session may have a million: each is made when it is written.
+struct Steps<'a> {
+    tables: &'a Trajectories,
+    steps: Vec<(Option<Time>, Content)>,
+    /// The last answer, and the step that gave it.
+    answer: Option<(usize, String)>,
+    /// The agents that are embedded in the document.
+    agents: Rc<BTreeSet<String>>,
+    /// The agent that a call started.
+    started: Rc<HashMap<String, String>>,
+}
+
+impl Serialize for Steps<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((0..self.steps.len()).filter_map(|index| self.step(index)))
+    }
+}
+
+impl Steps<'_> {
+    fn step(&self, index: usize) -> Option<Step> {
+        let (time, content) = self.steps.get(index)?;
+        let mut step = match content {
+            Content::Prompt(text) => Step { source: "user", message: text.clone(), ..Step::default() },
+            Content::Turn(row, calls) => {
+                let mut step = (self.tables.turns.step)(*row);
+                fill(&mut step, calls.iter().map(|row| self.call(*row)));
+                step
+            }
+            Content::Call(row) => {
+                let mut step = Step { source: "agent", ..Step::default() };
+                fill(&mut step, [self.call(*row)]);
+                step
+            }
+            Content::Event(row) => (self.tables.events.step)(*row),
+            Content::Answer(text) => Step { source: "agent", message: text.clone(), ..Step::default() },
+            Content::Nothing => Step { source: "system", ..Step::default() },
+        };
+        if let Some((_, text)) = self.answer.as_ref().filter(|(place, _)| *place == index) {
+            step.message.clone_from(text);
+        }
+        step.step_id = index + 1;
+        step.timestamp = time.map(|time| time.to_string());
+        Some(step)
+    }
+
+    fn call(&self, row: usize) -> (Call, Option<Outcome>) {
+        let (call, mut outcome) = (self.tables.calls.call)(row);
+        // A reference leads to what is embedded here; a child with a session of its own has its own file.
+        let agent = self.started.get(&call.tool_call_id).filter(|agent| self.agents.contains(*agent));
+        if let (Some(outcome), Some(agent)) = (&mut outcome, agent) {
+            outcome.subagent_trajectory_ref = vec![Reference { trajectory_id: agent.clone() }];
+        }
+        (call, outcome)
+    }
 }
 
 /// What is embedded is known by its agent's id, or else by its name.
@@ -320,15 +396,44 @@ fn trajectory_id(agent_id: Option<&String>, agent: Option<&String>) -> String {
     agent_id.or(agent).map_or("subagent", |it| it).to_owned()
 }
 
-/// Each session as a trajectory, in the order of `sessions`.
-///
-/// # Errors
-/// When a table cannot be read.
-pub fn trajectories(tables: &Frames) -> PolarsResult<Vec<Trajectory>> {
-    let mut turns = turns(&Rows::of(tables, "turns")?)?;
-    let mut events = events(&Rows::of(tables, "events")?)?;
-    let mut calls = calls(&Rows::of(tables, "tool_calls")?, &events)?;
-    let rows = Rows::of(tables, "sessions")?;
+/// The tables that sessions are written from as trajectories.
+pub struct Trajectories {
+    sessions: Rows,
+    session: Box<dyn Fn(usize) -> Session>,
+    turns: Turns,
+    calls: Calls,
+    events: Events,
+}
+
+impl Trajectories {
+    /// Those of all sessions of these tables.
+    ///
+    /// # Errors
+    /// When a table cannot be read.
+    pub fn of(tables: &Frames) -> PolarsResult<Self> {
+        let sessions = Rows::of(tables, "sessions")?;
+        Ok(Self {
+            session: session(&sessions)?,
+            sessions,
+            turns: Turns::of(&Rows::of(tables, "turns")?)?,
+            calls: Calls::of(&Rows::of(tables, "tool_calls")?)?,
+            events: Events::of(&Rows::of(tables, "events")?)?,
+        })
+    }
+
+    /// Each session, in the order of the table.
+    pub fn iter(&self) -> impl Iterator<Item = Trajectory<'_>> {
+        let mut names = BTreeSet::new();
+        (0..self.sessions.0.height()).map(move |row| {
+            let session = (self.session)(row);
+            let key = (session.agent.name.clone(), session.id.clone());
+            Trajectory { file_name: file_name(&key, &mut names), document: session.document(self, &key) }
+        })
+    }
+}
+
+/// What a row of the table of sessions becomes.
+fn session(rows: &Rows) -> PolarsResult<Box<dyn Fn(usize) -> Session>> {
     let (id, runtime, version) = (rows.text("session_id")?, rows.text("runtime")?, rows.text("runtime_version")?);
     let (format, status, usage) = (rows.text("format")?, rows.text("status")?, rows.text("usage")?);
     let (error_kind, error_message) = (rows.text("error_kind")?, rows.text("error_message")?);
@@ -337,47 +442,35 @@ pub fn trajectories(tables: &Frames) -> PolarsResult<Vec<Trajectory>> {
     let (source_path, labels, user_turns) =
         (rows.text("source_path")?, rows.list("labels")?, rows.number("user_turns")?);
     let (prompt, text, started_at) = (rows.text("prompt")?, rows.text("text")?, rows.time("started_at")?);
-    let mut names = BTreeSet::new();
-    let mut all = Vec::with_capacity(rows.0.height());
-    for row in 0..rows.0.height() {
-        let key = (runtime(row).unwrap_or_default(), id(row).unwrap_or_default());
-        let session = Session {
-            id: key.1.clone(),
-            agent: Agent {
-                name: key.0.clone(),
-                version: version(row).unwrap_or_else(|| "unknown".to_owned()),
-                model_name: model(row),
-                extra: extra([
-                    ("cwd", json!(cwd(row))),
-                    ("git_branches", json!(branch(row).as_slice())),
-                    ("parent_session_id", json!(parent(row))),
-                    ("agent", json!(agent(row))),
-                ]),
-            },
+    Ok(Box::new(move |row| Session {
+        id: id(row).unwrap_or_default(),
+        agent: Agent {
+            name: runtime(row).unwrap_or_default(),
+            version: version(row).unwrap_or_else(|| "unknown".to_owned()),
+            model_name: model(row),
             extra: extra([
-                ("exported_by", EXPORTED_BY.into()),
-                ("format", json!(format(row))),
-                ("source_path", json!(source_path(row))),
-                ("project", json!(project(row))),
-                ("labels", json!(labels(row))),
-                ("status", json!(status(row))),
-                ("error_kind", json!(error_kind(row))),
-                ("error_message", json!(error_message(row))),
-                ("usage", json!(usage(row))),
+                ("cwd", json!(cwd(row))),
+                ("git_branches", json!(branch(row).as_slice())),
+                ("parent_session_id", json!(parent(row))),
+                ("agent", json!(agent(row))),
             ]),
-            prompt: prompt(row),
-            text: text(row),
-            has_prompt: user_turns(row).is_some_and(|it| it > 0),
-            started_at: started_at(row),
-        };
-        let document = session.document(
-            turns.remove(&key).unwrap_or_default(),
-            calls.remove(&key).unwrap_or_default(),
-            events.remove(&key).map(|it| it.steps).unwrap_or_default(),
-        );
-        all.push(Trajectory { file_name: file_name(&key, &mut names), document });
-    }
-    Ok(all)
+        },
+        extra: extra([
+            ("exported_by", EXPORTED_BY.into()),
+            ("format", json!(format(row))),
+            ("source_path", json!(source_path(row))),
+            ("project", json!(project(row))),
+            ("labels", json!(labels(row))),
+            ("status", json!(status(row))),
+            ("error_kind", json!(error_kind(row))),
+            ("error_message", json!(error_message(row))),
+            ("usage", json!(usage(row))),
+        ]),
+        prompt: prompt(row),
+        text: text(row),
+        has_prompt: user_turns(row).is_some_and(|it| it > 0),
+        started_at: started_at(row),
+    }))
 }
 
 /// A name that every file system takes: of what it cannot hold, or holds already, a hash.
@@ -395,78 +488,102 @@ fn file_name((runtime, id): &(String, String), taken: &mut BTreeSet<String>) -> 
 
 type Key = (String, String);
 
-fn turns(rows: &Rows) -> PolarsResult<HashMap<Key, Vec<Turn>>> {
-    let (number, line, time) = (rows.number("turn")?, rows.number("line")?, rows.time("occurred_at")?);
-    let (agent, agent_id, is_subagent) = (rows.text("agent")?, rows.text("agent_id")?, rows.flag("is_subagent")?);
-    let (model, effort, stop_reason) = (rows.text("model")?, rows.text("effort")?, rows.text("stop_reason")?);
-    let (tier, speed, duration) = (rows.text("service_tier")?, rows.text("speed")?, rows.number("duration_ms")?);
-    let (provider, message_id) = (rows.text("provider")?, rows.text("message_id")?);
+/// The ledger.
+struct Turns {
+    rows: HashMap<Key, Vec<usize>>,
+    turn: Box<dyn Fn(usize) -> Turn>,
+    step: Box<dyn Fn(usize) -> Step>,
+}
+
+impl Turns {
+    fn of(rows: &Rows) -> PolarsResult<Self> {
+        let (number, line, time) = (rows.number("turn")?, rows.number("line")?, rows.time("occurred_at")?);
+        let (agent, agent_id, is_subagent) = (rows.text("agent")?, rows.text("agent_id")?, rows.flag("is_subagent")?);
+        let spent = Rc::new(spent(rows)?);
+        let spent_of_turn = Rc::clone(&spent);
+        let turn = move |row| Turn {
+            row,
+            number: number(row),
+            line: line(row).unwrap_or_default(),
+            agent: agent(row),
+            agent_id: agent_id(row),
+            is_subagent: is_subagent(row),
+            spent: spent_of_turn(row),
+            time: time(row),
+        };
+        let (model, effort, stop_reason) = (rows.text("model")?, rows.text("effort")?, rows.text("stop_reason")?);
+        let (tier, speed, duration) = (rows.text("service_tier")?, rows.text("speed")?, rows.number("duration_ms")?);
+        let (provider, message_id) = (rows.text("provider")?, rows.text("message_id")?);
+        let step = move |row| {
+            let service = extra([("service_tier", json!(tier(row))), ("speed", json!(speed(row)))]);
+            Step {
+                source: "agent",
+                model_name: model(row),
+                reasoning_effort: effort(row),
+                metrics: spent(row).metrics(service),
+                extra: extra([
+                    ("duration_ms", json!(duration(row))),
+                    ("stop_reason", json!(stop_reason(row))),
+                    ("message_id", json!(message_id(row))),
+                    ("provider", json!(provider(row))),
+                ]),
+                ..Step::default()
+            }
+        };
+        Ok(Self { rows: rows.by_session()?, turn: Box::new(turn), step: Box::new(step) })
+    }
+}
+
+/// The tokens and the cost of a row of the ledger.
+fn spent(rows: &Rows) -> PolarsResult<impl Fn(usize) -> Spent + use<>> {
     let (input, output) = (rows.number("input_tokens")?, rows.number("output_tokens")?);
     let (cache_read, cache_write) = (rows.number("cache_read_tokens")?, rows.number("cache_write_tokens")?);
     let (cache_write_1h, reasoning) = (rows.number("cache_write_1h_tokens")?, rows.number("reasoning_tokens")?);
     let (cost, cost_source) = (rows.money("cost_usd")?, rows.text("cost_source")?);
-    let turn = |row| Turn {
-        number: number(row),
-        line: line(row).unwrap_or_default(),
-        agent: agent(row),
-        agent_id: agent_id(row),
-        is_subagent: is_subagent(row),
-        spent: Spent {
-            input: input(row),
-            output: output(row),
-            cache_read: cache_read(row),
-            cache_write: cache_write(row),
-            cache_write_1h: cache_write_1h(row),
-            reasoning: reasoning(row),
-            cost: cost(row),
-            is_estimate: cost(row).is_some() && cost_source(row).is_none_or(|it| it != "reported"),
-        },
-        time: time(row),
-        step: Step {
-            source: "agent",
-            model_name: model(row),
-            reasoning_effort: effort(row),
-            extra: extra([
-                ("duration_ms", json!(duration(row))),
-                ("stop_reason", json!(stop_reason(row))),
-                ("message_id", json!(message_id(row))),
-                ("provider", json!(provider(row))),
-            ]),
-            ..Step::default()
-        },
-        service: extra([("service_tier", json!(tier(row))), ("speed", json!(speed(row)))]),
-    };
-    let by_session = rows.by_session()?;
-    Ok(by_session.into_iter().map(|(key, rows)| (key, rows.into_iter().map(turn).collect())).collect())
+    Ok(move |row| Spent {
+        input: input(row),
+        output: output(row),
+        cache_read: cache_read(row),
+        cache_write: cache_write(row),
+        cache_write_1h: cache_write_1h(row),
+        reasoning: reasoning(row),
+        cost: cost(row),
+        is_estimate: cost(row).is_some() && cost_source(row).is_none_or(|it| it != "reported"),
+    })
 }
 
-/// What the events of a session become.
-#[derive(Default)]
+/// A call, and the agent that it started.
+type Start = (String, String);
+
+/// The table of events.
 struct Events {
-    steps: Vec<Happened>,
-    /// The agent that a call started.
-    agents: HashMap<String, String>,
+    rows: HashMap<Key, Vec<usize>>,
+    happened: Box<dyn Fn(usize) -> Happened>,
+    step: Box<dyn Fn(usize) -> Step>,
+    /// Whether the event is the start of an agent.
+    is_start: Box<dyn Fn(usize) -> bool>,
+    /// The call that started an agent, and that agent, where they are known.
+    start: Box<dyn Fn(usize) -> Option<Start>>,
 }
 
-fn events(rows: &Rows) -> PolarsResult<HashMap<Key, Events>> {
-    let (line, time, call_id) = (rows.number("line")?, rows.time("occurred_at")?, rows.text("call_id")?);
-    let (kind, code, message) = (rows.text("kind")?, rows.text("code")?, rows.text("message")?);
-    let (before, after) = (rows.number("tokens_before")?, rows.number("tokens_after")?);
-    let mut all: HashMap<Key, Events> = HashMap::new();
-    for (key, rows) in rows.by_session()? {
-        let events = all.entry(key).or_default();
-        for row in rows {
+impl Events {
+    fn of(rows: &Rows) -> PolarsResult<Self> {
+        let (line, time) = (rows.number("line")?, rows.time("occurred_at")?);
+        let happened = move |row| Happened { row, line: line(row).unwrap_or_default(), time: time(row) };
+        let kind = rows.text("kind")?;
+        let is_start = move |row| kind(row).as_deref() == Some("subagent");
+        let (call_id, code) = (rows.text("call_id")?, rows.text("code")?);
+        let start = move |row| call_id(row).zip(code(row));
+        let (kind, code, message) = (rows.text("kind")?, rows.text("code")?, rows.text("message")?);
+        let (before, after) = (rows.number("tokens_before")?, rows.number("tokens_after")?);
+        let step = move |row| {
             let kind = kind(row).unwrap_or_default();
-            if kind == "subagent" {
-                events.agents.extend(call_id(row).zip(code(row)));
-                continue;
-            }
             let what = if kind == "compaction" {
                 ("context_management", json!({"type": "compaction", "boundary": "replace"}))
             } else {
                 ("event", json!(kind))
             };
-            let step = Step {
+            Step {
                 source: "system",
                 message: message(row).unwrap_or_default(),
                 extra: extra([
@@ -476,55 +593,68 @@ fn events(rows: &Rows) -> PolarsResult<HashMap<Key, Events>> {
                     ("tokens_after", json!(after(row))),
                 ]),
                 ..Step::default()
-            };
-            events.steps.push(Happened { line: line(row).unwrap_or_default(), time: time(row), step });
-        }
+            }
+        };
+        let rows = rows.by_session()?;
+        Ok(Self {
+            rows,
+            happened: Box::new(happened),
+            step: Box::new(step),
+            is_start: Box::new(is_start),
+            start: Box::new(start),
+        })
     }
-    Ok(all)
 }
 
-fn calls(rows: &Rows, events: &HashMap<Key, Events>) -> PolarsResult<HashMap<Key, Vec<Called>>> {
-    let (turn, line, time) = (rows.number("turn")?, rows.number("line")?, rows.time("occurred_at")?);
-    let (agent, is_subagent) = (rows.text("agent")?, rows.flag("is_subagent")?);
-    let (id, tool, category) = (rows.text("call_id")?, rows.text("tool")?, rows.text("category")?);
-    let (status, exit_code, duration) = (rows.text("status")?, rows.number("exit_code")?, rows.number("duration_ms")?);
-    let (target, mcp_server) = (rows.text("target")?, rows.text("mcp_server")?);
-    let (args, result) = (rows.text("args")?, rows.text("result")?);
-    let (args_bytes, result_bytes) = (rows.number("args_bytes")?, rows.number("result_bytes")?);
-    let called = |row, agents: Option<&HashMap<String, String>>| {
-        let id = id(row).unwrap_or_default();
-        let status = status(row).unwrap_or_default();
-        let arguments = args(row).map_or_else(
-            || json!({}),
-            |it| match serde_json::from_str(&it) {
-                Ok(Value::Object(arguments)) => Value::Object(arguments),
-                // The schema wants an object: a patch or a command line is its one value.
-                _ => json!({ "input": it }),
-            },
-        );
-        let outcome = (status != "incomplete").then(|| Outcome {
-            source_call_id: id.clone(),
-            content: result(row),
-            subagent_trajectory_ref: agents
-                .and_then(|it| it.get(&id))
-                .map(|it| Reference { trajectory_id: it.clone() })
-                .into_iter()
-                .collect(),
-            extra: extra([
-                ("status", json!(status)),
-                ("is_error", if status == "error" { true.into() } else { Value::Null }),
-                ("exit_code", json!(exit_code(row))),
-                ("duration_ms", json!(duration(row))),
-                ("result_bytes", json!(result_bytes(row))),
-            ]),
-        });
-        Called {
+/// The table of calls.
+struct Calls {
+    rows: HashMap<Key, Vec<usize>>,
+    called: Box<dyn Fn(usize) -> Called>,
+    call: Box<dyn Fn(usize) -> (Call, Option<Outcome>)>,
+}
+
+impl Calls {
+    fn of(rows: &Rows) -> PolarsResult<Self> {
+        let (turn, line, time) = (rows.number("turn")?, rows.number("line")?, rows.time("occurred_at")?);
+        let (agent, is_subagent) = (rows.text("agent")?, rows.flag("is_subagent")?);
+        let called = move |row| Called {
+            row,
             turn: turn(row),
             line: line(row).unwrap_or_default(),
             agent: agent(row),
             is_subagent: is_subagent(row),
             time: time(row),
-            call: Call {
+        };
+        let (id, tool, category) = (rows.text("call_id")?, rows.text("tool")?, rows.text("category")?);
+        let (status, exit_code, duration) =
+            (rows.text("status")?, rows.number("exit_code")?, rows.number("duration_ms")?);
+        let (target, mcp_server) = (rows.text("target")?, rows.text("mcp_server")?);
+        let (args, result) = (rows.text("args")?, rows.text("result")?);
+        let (args_bytes, result_bytes) = (rows.number("args_bytes")?, rows.number("result_bytes")?);
+        let call = move |row| {
+            let id = id(row).unwrap_or_default();
+            let status = status(row).unwrap_or_default();
+            let arguments = args(row).map_or_else(
+                || json!({}),
+                |it| match serde_json::from_str(&it) {
+                    Ok(Value::Object(arguments)) => Value::Object(arguments),
+                    // The schema wants an object: a patch or a command line is its one value.
+                    _ => json!({ "input": it }),
+                },
+            );
+            let outcome = (status != "incomplete").then(|| Outcome {
+                source_call_id: id.clone(),
+                content: result(row),
+                subagent_trajectory_ref: Vec::new(),
+                extra: extra([
+                    ("status", json!(status)),
+                    ("is_error", if status == "error" { true.into() } else { Value::Null }),
+                    ("exit_code", json!(exit_code(row))),
+                    ("duration_ms", json!(duration(row))),
+                    ("result_bytes", json!(result_bytes(row))),
+                ]),
+            });
+            let call = Call {
                 tool_call_id: id,
                 function_name: tool(row).unwrap_or_default(),
                 arguments,
@@ -534,16 +664,11 @@ fn calls(rows: &Rows, events: &HashMap<Key, Events>) -> PolarsResult<HashMap<Key
                     ("mcp_server", json!(mcp_server(row))),
                     ("args_bytes", json!(args_bytes(row))),
                 ]),
-            },
-            outcome,
-        }
-    };
-    let of_session = |(key, rows): (Key, Vec<usize>)| {
-        let agents = events.get(&key).map(|it| &it.agents);
-        let calls = rows.into_iter().map(|row| called(row, agents)).collect();
-        (key, calls)
-    };
-    Ok(rows.by_session()?.into_iter().map(of_session).collect())
+            };
+            (call, outcome)
+        };
+        Ok(Self { rows: rows.by_session()?, called: Box::new(called), call: Box::new(call) })
+    }
 }
 
 /// What a session's document is made of, besides its rows.
@@ -561,7 +686,7 @@ struct Session {
 struct Placed {
     time: Option<Time>,
     line: i64,
-    step: Step,
+    content: Content,
 }
 
 /// The rows of one agent.
@@ -574,22 +699,24 @@ struct Part {
 }
 
 impl Session {
-    fn document(self, mut turns: Vec<Turn>, calls: Vec<Called>, events: Vec<Happened>) -> Document {
+    fn document<'a>(self, tables: &'a Trajectories, key: &Key) -> Document<'a> {
+        let rows = |of: &'a HashMap<Key, Vec<usize>>| of.get(key).into_iter().flatten().copied();
+        let mut turns: Vec<Turn> = rows(&tables.turns.rows).map(&tables.turns.turn).collect();
         turns.sort_by_key(|it| (it.number.is_none(), it.number, it.line));
         let mut main = Part::default();
         let mut inner: BTreeMap<String, Part> = BTreeMap::new();
         let mut whole = Spent::default();
         // Calls of a turn stand in its step; others in a step of their own.
-        let mut of_turn: HashMap<i64, Vec<Called>> = HashMap::new();
+        let mut of_turn: HashMap<i64, Vec<usize>> = HashMap::new();
         let mut alone = Vec::new();
         let numbers: BTreeSet<i64> = turns.iter().filter_map(|it| it.number).collect();
-        for call in calls {
+        for call in rows(&tables.calls.rows).map(&tables.calls.called) {
             match call.turn.filter(|it| numbers.contains(it)) {
-                Some(turn) => of_turn.entry(turn).or_default().push(call),
+                Some(turn) => of_turn.entry(turn).or_default().push(call.row),
                 None => alone.push(call),
             }
         }
-        for mut turn in turns {
+        for turn in turns {
             whole = whole.plus(turn.spent);
             let part = if turn.is_subagent {
                 inner.entry(trajectory_id(turn.agent_id.as_ref(), turn.agent.as_ref())).or_default()
@@ -600,10 +727,9 @@ impl Session {
             // What is only known in sum is no step.
             let Some(number) = turn.number else { continue };
             part.agent = part.agent.take().or(turn.agent);
-            part.model = part.model.take().or_else(|| turn.step.model_name.clone());
-            turn.step.metrics = turn.spent.metrics(turn.service);
-            fill(&mut turn.step, of_turn.remove(&number).unwrap_or_default());
-            part.steps.push(Placed { time: turn.time, line: turn.line, step: turn.step });
+            part.model = part.model.take().or_else(|| (tables.turns.step)(turn.row).model_name);
+            let content = Content::Turn(turn.row, of_turn.remove(&number).unwrap_or_default());
+            part.steps.push(Placed { time: turn.time, line: turn.line, content });
         }
         for call in alone {
             let part = match &call.agent {
@@ -615,20 +741,26 @@ impl Session {
                 }
                 _ => &mut main,
             };
-            let mut step = Step { source: "agent", ..Step::default() };
-            let (time, line) = (call.time, call.line);
-            fill(&mut step, vec![call]);
-            part.steps.push(Placed { time, line, step });
+            part.steps.push(Placed { time: call.time, line: call.line, content: Content::Call(call.row) });
         }
-        main.steps.extend(events.into_iter().map(|it| Placed { time: it.time, line: it.line, step: it.step }));
-        // A reference leads to what is embedded here; a child with a session of its own has its own file.
-        let ids: BTreeSet<String> = inner.keys().cloned().collect();
-        for part in inner.values_mut().chain([&mut main]) {
-            for outcome in part.steps.iter_mut().flat_map(|it| &mut it.step.observation).flat_map(|it| &mut it.results)
-            {
-                outcome.subagent_trajectory_ref.retain(|it| ids.contains(&it.trajectory_id));
+        let mut started = HashMap::new();
+        for row in rows(&tables.events.rows) {
+            if (tables.events.is_start)(row) {
+                started.extend((tables.events.start)(row));
+                continue;
             }
+            let Happened { row, line, time } = (tables.events.happened)(row);
+            main.steps.push(Placed { time, line, content: Content::Event(row) });
         }
+        let agents: Rc<BTreeSet<String>> = Rc::new(inner.keys().cloned().collect());
+        let started = Rc::new(started);
+        let of_part = |steps: Vec<(Option<Time>, Content)>, answer: Option<(usize, String)>| Steps {
+            tables,
+            steps,
+            answer,
+            agents: Rc::clone(&agents),
+            started: Rc::clone(&started),
+        };
         let version = self.agent.version.clone();
         let embedded = inner.into_iter().map(|(id, part)| {
             let agent = Agent {
@@ -637,45 +769,43 @@ impl Session {
                 model_name: part.model,
                 extra: Extra::new(),
             };
-            let steps = ordered(part.steps, Vec::new());
+            let steps = ordered(part.steps);
             Document {
                 schema_version: VERSION,
                 session_id: None,
                 trajectory_id: Some(id),
                 agent,
                 final_metrics: part.spent.total(steps.len()),
-                steps,
+                steps: of_part(steps, None),
                 extra: extra([("exported_by", EXPORTED_BY.into())]),
                 subagent_trajectories: Vec::new(),
             }
         });
         let embedded: Vec<Document> = embedded.collect();
-        let asked = self.has_prompt || self.prompt.is_some();
-        let first = asked.then(|| Step {
-            timestamp: self.started_at.map(|it| it.to_string()),
-            source: "user",
-            message: self.prompt.unwrap_or_default(),
-            ..Step::default()
-        });
-        let mut steps = ordered(main.steps, first.into_iter().collect());
-        match (self.text, steps.iter_mut().rfind(|it| it.source == "agent")) {
-            (Some(text), Some(last)) => last.message = text,
-            (Some(text), None) => {
-                steps.push(Step { step_id: steps.len() + 1, source: "agent", message: text, ..Step::default() });
-            }
-            (None, _) => {}
+        let mut steps = Vec::new();
+        if self.has_prompt || self.prompt.is_some() {
+            steps.push((self.started_at, Content::Prompt(self.prompt.unwrap_or_default())));
         }
+        steps.append(&mut ordered(main.steps));
+        let answer = match (self.text, steps.iter().rposition(|(_, content)| content.is_of_agent())) {
+            (Some(text), Some(last)) => Some((last, text)),
+            (Some(text), None) => {
+                steps.push((None, Content::Answer(text)));
+                None
+            }
+            (None, _) => None,
+        };
         if steps.is_empty() {
             // The schema wants one at least.
-            steps.push(Step { step_id: 1, source: "system", ..Step::default() });
+            steps.push((None, Content::Nothing));
         }
-        let all = steps.len() + embedded.iter().map(|it| it.steps.len()).sum::<usize>();
+        let all = steps.len() + embedded.iter().map(|it| it.steps.steps.len()).sum::<usize>();
         Document {
             schema_version: VERSION,
             session_id: Some(self.id),
             trajectory_id: None,
             agent: self.agent,
-            steps,
+            steps: of_part(steps, answer),
             final_metrics: whole.total(all),
             extra: self.extra,
             subagent_trajectories: embedded,
@@ -684,14 +814,13 @@ impl Session {
 }
 
 /// Puts calls and their results into a step. An id that comes again within it gets a number.
-fn fill(step: &mut Step, calls: Vec<Called>) {
+fn fill(step: &mut Step, calls: impl IntoIterator<Item = (Call, Option<Outcome>)>) {
     let mut results = Vec::new();
-    for Called { mut call, mut outcome, .. } in calls {
-        let again =
-            step.tool_calls.iter().filter(|it| it.extra.get("call_id").is_some_and(|id| *id == call.tool_call_id));
-        let times =
-            1 + again.count() + usize::from(step.tool_calls.iter().any(|it| it.tool_call_id == call.tool_call_id));
-        if times > 1 {
+    let mut times: HashMap<String, usize> = HashMap::new();
+    for (mut call, mut outcome) in calls {
+        let times = times.entry(call.tool_call_id.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
             let id = format!("{}#{times}", call.tool_call_id);
             call.extra.insert("call_id", std::mem::replace(&mut call.tool_call_id, id.clone()).into());
             if let Some(outcome) = &mut outcome {
@@ -704,18 +833,17 @@ fn fill(step: &mut Step, calls: Vec<Called>) {
     step.observation = (!results.is_empty()).then_some(Observation { results });
 }
 
-/// Steps by time, numbered. What has no time stands where the log has it if nothing has, else behind what it follows.
-fn ordered(mut placed: Vec<Placed>, first: Vec<Step>) -> Vec<Step> {
+/// Steps by time. What has no time stands where the log has it if nothing has, else behind what it follows.
+fn ordered(placed: Vec<Placed>) -> Vec<(Option<Time>, Content)> {
     let has_times = placed.iter().any(|it| it.time.is_some());
     let mut last = None;
     let mut keyed: Vec<_> = placed
-        .drain(..)
+        .into_iter()
         .map(|it| {
             last = it.time.or(last);
             ((last.filter(|_| has_times), it.line), it)
         })
         .collect();
     keyed.sort_by_key(|it| it.0);
-    let placed = keyed.into_iter().map(|(_, it)| Step { timestamp: it.time.map(|it| it.to_string()), ..it.step });
-    first.into_iter().chain(placed).enumerate().map(|(index, it)| Step { step_id: index + 1, ..it }).collect()
+    keyed.into_iter().map(|(_, it)| (it.time, it.content)).collect()
 }

@@ -63,7 +63,7 @@ pub fn run(tables: super::Frames, options: &Options) -> Result<Answer, Error> {
         if !matches!(name.as_str(), "runtime" | "format") {
             return Err(refused(name.split(':').next().unwrap_or(name)));
         }
-        rows = rows.filter(fits(col(name), pattern));
+        rows = rows.filter(fits(col(name), pattern)?);
     }
     let order = [(0, "file"), (1, "rejected"), (2, "unknown"), (3, "usage"), (4, "unpriced"), (5, "undated")];
     let rank = order

@@ -445,6 +445,9 @@ pub enum Error {
         /// What there is.
         list: String,
     },
+    /// A filter with a `*` is too long, in bytes.
+    #[error("a filter with * has {LONGEST_PATTERN} bytes at most, not {0}")]
+    Pattern(usize),
     /// There is no such time zone.
     #[error("no time zone {0:?}; names are those of IANA, such as Europe/Berlin")]
     Timezone(String),
@@ -543,7 +546,7 @@ impl Grouping {
         };
         for (name, pattern) in &scope.only {
             let value = it.dimension(name)?;
-            it.rows = it.rows.filter(fits(value, pattern));
+            it.rows = it.rows.filter(fits(value, pattern)?);
         }
         it.keep_in_time(scope, &now)?;
         Ok(it)
@@ -860,14 +863,20 @@ fn sorted(groups: LazyFrame, by: &[&str], first: Option<&str>, options: &Options
     }
 }
 
+/// Bytes of a pattern with a `*`: the expression that is made of it has to fit into the memory that is set aside for one.
+const LONGEST_PATTERN: usize = 4096;
+
 /// Whether a text fits a pattern in which `*` stands for anything.
-fn fits(value: Expr, pattern: &str) -> Expr {
+fn fits(value: Expr, pattern: &str) -> Result<Expr, Error> {
     let value = value.cast(DataType::String);
     if !pattern.contains('*') {
-        return value.eq(lit(pattern));
+        return Ok(value.eq(lit(pattern)));
+    }
+    if pattern.len() > LONGEST_PATTERN {
+        return Err(Error::Pattern(pattern.len()));
     }
     let parts: Vec<String> = pattern.split('*').map(escaped).collect();
-    value.str().contains(lit(format!("(?s)^{}$", parts.join(".*"))), true).fill_null(lit(false))
+    Ok(value.str().contains(lit(format!("(?s)^{}$", parts.join(".*"))), true).fill_null(lit(false)))
 }
 
 /// A text as a regular expression that only it fits.
@@ -890,9 +899,11 @@ mod tests {
     fn a_pattern_has_no_sign_but_the_star() {
         let texts = ["/a–b\nc", "/<a>.b", "/xa>yb"];
         let fit = |pattern: &str| {
-            let frame = df!("x" => texts).unwrap().lazy().filter(fits(col("x"), pattern)).collect().unwrap();
+            let frame = df!("x" => texts).unwrap().lazy().filter(fits(col("x"), pattern).unwrap()).collect().unwrap();
             frame.height()
         };
+        assert!(matches!(fits(col("x"), &"a*".repeat(3000)), Err(Error::Pattern(6000))));
+        assert_eq!((fit(&"*".repeat(LONGEST_PATTERN)), fit(&"*ä".repeat(LONGEST_PATTERN / 3))), (3, 0));
         assert_eq!(["*–*", "*<a>.b*", "*\\b*", "*b*", "/<a>.b", "*a?*"].map(fit), [1, 1, 0, 3, 1, 0]);
     }
 

@@ -1,0 +1,171 @@
+//! Which generation of an archive is the current one, also where a copy of the archive lost the link `current`, and how a reader
+//! keeps a generation from being removed.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Archive, CURRENT, Error, GENERATION, INDEX, MANIFEST, Manifest, Problem, disk, parts};
+
+/// The generation that readers use.
+pub(super) struct Current {
+    /// Its directory.
+    pub folder: PathBuf,
+    /// What is wrong with `current`, if another rule had to choose the generation.
+    pub problem: Option<Problem>,
+}
+
+/// One state of an archive, which no writer removes while this value exists.
+#[derive(Debug)]
+pub struct Snapshot {
+    pub(super) folder: PathBuf,
+    pub(super) manifest: Manifest,
+    /// What is wrong with the link to it.
+    pub(super) problem: Option<Problem>,
+    /// Holds a shared lock on the manifest: see [`remove_unless_read`].
+    _lock: File,
+}
+
+impl Snapshot {
+    /// A generation of a damaged archive, whose writer keeps it from being removed.
+    pub(super) fn of(folder: PathBuf, manifest: Manifest) -> Result<Self, Error> {
+        let path = folder.join(MANIFEST);
+        let file = File::open(&path).map_err(Error::file(&path))?;
+        Ok(Self { folder, manifest, problem: None, _lock: file })
+    }
+}
+
+/// How often a reader begins again because a writer removed the generation that it was about to open.
+const TRIES: usize = 20;
+
+impl Archive {
+    /// The current state of the archive.
+    ///
+    /// # Errors
+    /// When there is no archive, one of another version, or a damaged one.
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        let mut tries = 1..TRIES;
+        loop {
+            match self.open_current() {
+                Err(Error::File { error, .. }) if error.kind() == io::ErrorKind::NotFound && tries.next().is_some() => {
+                }
+                Err(Error::File { path, error }) if error.kind() == io::ErrorKind::NotFound => {
+                    return Err(Error::missing(path));
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn open_current(&self) -> Result<Snapshot, Error> {
+        self.check_version()?;
+        let Some(Current { folder, problem }) = self.current()? else {
+            return Err(Error::Missing(self.folder.clone()));
+        };
+        let path = folder.join(MANIFEST);
+        let file = File::open(&path).map_err(Error::file(&path))?;
+        match file.try_lock_shared() {
+            // Some network file systems have no locks: there a slow reader may find its files removed.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+            // A writer is removing it.
+            Err(TryLockError::WouldBlock) => return Err(Error::File { path, error: io::ErrorKind::NotFound.into() }),
+        }
+        // It was not removed before it was locked.
+        let manifest = Manifest::read(&path)?;
+        Ok(Snapshot { folder, manifest, problem, _lock: file })
+    }
+
+    /// The generation that `current` names. Where `current` is missing or a directory, as in copies that drop or follow symbolic
+    /// links, it is the newest generation; nothing if there is none.
+    pub(super) fn current(&self) -> Result<Option<Current>, Error> {
+        let path = self.folder.join(CURRENT);
+        let metadata = match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => return self.newest("it is a directory, not a link"),
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return self.newest("it is missing"),
+            Err(error) => return Err(Error::File { path, error }),
+        };
+        // A regular file that contains the name is what Windows has in place of a link.
+        let name =
+            if metadata.is_symlink() { fs::read_link(&path) } else { fs::read(&path).map(|name| path_of(&name)) };
+        let name = name.map_err(Error::file(&path))?;
+        if name.to_str().and_then(number_of).is_some() {
+            return Ok(Some(Current { folder: self.folder.join(name), problem: None }));
+        }
+        let error = format!("it leads to {}, which is no generation of this archive", name.display());
+        Err(Error::Damaged { path, error })
+    }
+
+    /// The newest generation, if it is complete.
+    fn newest(&self, why: &str) -> Result<Option<Current>, Error> {
+        let path = self.folder.join(CURRENT);
+        let Some((_, folder)) = self.generations().pop() else { return Ok(None) };
+        let name = folder.file_name().unwrap_or_default().display();
+        let is_complete = Manifest::read(&folder.join(MANIFEST)).is_ok_and(|it| has_all_files(&folder, &it));
+        if !is_complete {
+            return Err(Error::Damaged { error: format!("{why}, and {name} is not complete"), path });
+        }
+        let what = format!("{why}; {name}, the newest generation, is used");
+        Ok(Some(Current { folder, problem: Some(Problem { path, what }) }))
+    }
+
+    /// The generations in the directory with their numbers, the newest last.
+    pub(super) fn generations(&self) -> Vec<(u64, PathBuf)> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let generation = |entry: fs::DirEntry| {
+            let path = entry.path();
+            let name = entry.file_name();
+            // Where links were followed there may be no other directory than `current` itself.
+            let number = match number_of(name.to_str()?) {
+                None if name == CURRENT && entry.file_type().ok()?.is_dir() => {
+                    Manifest::read(&path.join(MANIFEST)).ok()?.generation
+                }
+                number => number?,
+            };
+            path.is_dir().then_some((number, path))
+        };
+        let mut found: Vec<_> = entries.filter_map(generation).collect();
+        // `current` sorts before the `generation-N` that it is a copy of.
+        found.sort();
+        found
+    }
+
+    /// Makes a generation the current one: the moment in which the archive changes.
+    pub(super) fn make_current(&self, name: &str) -> io::Result<()> {
+        let (path, next) = (self.folder.join(CURRENT), self.folder.join("current.next"));
+        let _ = disk::remove_file(&next);
+        if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+            // No link can be renamed over a directory. Without `current` the newest generation is the current one.
+            disk::remove_folder(&path)?;
+        }
+        disk::point(&next, name)?;
+        disk::rename(&next, &path)?;
+        disk::sync_folder(&self.folder)
+    }
+}
+
+/// Removes a generation, unless a [`Snapshot`] of it exists. What cannot be removed is left for the next writer.
+pub(super) fn remove_unless_read(folder: &Path) {
+    let lock = File::open(folder.join(MANIFEST)).map(|file| file.try_lock().map(|()| file));
+    if !matches!(lock, Ok(Err(TryLockError::WouldBlock))) {
+        let _ = disk::remove_folder(folder);
+    }
+}
+
+/// The number in the name of a generation's directory.
+pub(super) fn number_of(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix(GENERATION)?;
+    digits.parse().ok().filter(|number: &u64| number.to_string() == digits)
+}
+
+fn path_of(name: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(name).into_owned())
+}
+
+/// Whether all files of a generation are there, with their lengths.
+fn has_all_files(folder: &Path, manifest: &Manifest) -> bool {
+    let length = |name: &str| fs::metadata(folder.join(name)).ok().filter(fs::Metadata::is_file).map(|it| it.len());
+    let mut files = manifest.parts.iter().flat_map(|part| part.files.iter().map(move |file| (part, file)));
+    length(INDEX).is_some()
+        && files.all(|(part, (kind, checksum))| length(&parts::file_of(part, kind)) == Some(checksum.bytes))
+}
