@@ -5,6 +5,7 @@
 mod archive;
 #[cfg(feature = "archive")]
 mod commands;
+mod containers;
 #[cfg(feature = "archive")]
 mod damage;
 #[cfg(feature = "archive")]
@@ -21,6 +22,8 @@ mod prices;
 mod privacy;
 mod rules;
 mod sessions;
+#[cfg(feature = "archive")]
+mod stdin;
 mod tidy;
 
 use std::path::{Path, PathBuf};
