@@ -5,13 +5,13 @@ use crate::log;
 use crate::scan::Level;
 
 /// So much of a file is in memory before some of it is given back.
-const WINDOW: usize = 16 << 20;
+pub const WINDOW: usize = 16 << 20;
 
 /// The hash of a file's content, which follows its reader.
 pub struct Behind<'a> {
     content: &'a [u8],
     /// Where the content is mapped, if it is.
-    log: Option<&'a log::Content>,
+    log: Option<&'a log::Content<'a>>,
     hash: Hash,
     hashed: usize,
     given_back: usize,
@@ -31,7 +31,7 @@ pub struct Hashes {
 
 impl<'a> Behind<'a> {
     /// At the beginning. `mark` is a length at which the hash is asked for as well.
-    pub fn new(content: &'a [u8], log: Option<&'a log::Content>, mark: Option<usize>) -> Self {
+    pub fn new(content: &'a [u8], log: Option<&'a log::Content<'a>>, mark: Option<usize>) -> Self {
         Self { content, log, hash: Hash::new(Level::best()), hashed: 0, given_back: 0, mark, at_mark: None }
     }
 

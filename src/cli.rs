@@ -79,22 +79,30 @@ Examples:
 /// Read logs into the archive
 ///
 /// Formats are known by their content, whatever the names of the files; agentlogs runtimes lists them. Files that have not
-/// changed are not read again, and what was read stays when a runtime deletes its logs.
+/// changed are not read again, and what was read stays when a runtime deletes its logs. The members of tar and zip archives,
+/// compressed or not, are read like files.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   agentlogs ingest ~/.claude/projects ~/.codex/sessions
   agentlogs ingest runs --archive evals --label suite=nightly --strict
+  agentlogs ingest logs-2026-10.tar.gz
+  claude -p 'fix it' --output-format stream-json --verbose | tee run.jsonl | agentlogs ingest -
+  find runs -name '*.jsonl' -mtime -1 -print0 | agentlogs ingest --files-from -
   agentlogs ingest runs --archive evals --label-from-path '{experiment}/{task}/{trial}.jsonl'
   agentlogs report sessions --archive evals --by label:experiment
 
 --label-from-path looks at the end of each path. A part between slashes is text, {name} or *: {name}
 becomes a label and stands for one character or more, * for anything; neither holds a slash. The
-name of a compressed log may be written without .gz or .zst.")]
+name of a compressed log may be written without .gz or .zst. The path of a member of an archive is
+ARCHIVE!/MEMBER.")]
 pub struct Ingest {
-    /// Folders and files to read, of any name
-    #[arg(required = true, value_name = "PATH")]
+    /// Directories and files to read, of any name; - is standard input
+    #[arg(required_unless_present = "files_from", value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// Read the paths that FILE lists, or standard input if it is -, separated by newlines or NULs
+    #[arg(long, value_name = "FILE")]
+    pub files_from: Option<PathBuf>,
     #[command(flatten)]
     pub archive: ArchiveFolder,
     #[command(flatten)]
@@ -113,8 +121,8 @@ pub struct Reading {
     /// Remove what looks like a secret or a mail address from all that is kept
     #[arg(long)]
     pub redact: bool,
-    /// How much a compressed file may give, such as 500M or 20G [default: 8G, and beyond 256M no more than 200 times its
-    /// size]
+    /// How much a compressed file or an archive may give, such as 500M or 20G [default: 8G, and beyond 256M no more than 200
+    /// times its size]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_decompressed: Option<u64>,
     /// The runtime of logs that could be of several

@@ -73,14 +73,18 @@ pub fn wal(path: &Path) -> PathBuf {
     beside(path, WAL)
 }
 
+/// What the name of a database's rollback journal ends with.
+pub const JOURNAL: &str = "-journal";
+
 /// Whether a file belongs to a database beside it: SQLite names its journals after it.
 pub fn is_companion(path: &Path) -> bool {
     let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
-    [WAL, "-shm", "-journal"]
-        .iter()
-        .filter_map(|it| name.strip_suffix(it))
-        .filter(|it| !it.is_empty())
-        .any(|it| head(&path.with_file_name(it)).is_some_and(|it| is_database(&it)))
+    database_of(name).is_some_and(|it| head(&path.with_file_name(it)).is_some_and(|it| is_database(&it)))
+}
+
+/// The name of the database that a file of this name would belong to.
+pub fn database_of(name: &str) -> Option<&str> {
+    [WAL, "-shm", JOURNAL].iter().find_map(|it| name.strip_suffix(it)).filter(|it| !it.is_empty() && !it.ends_with('/'))
 }
 
 fn head(path: &Path) -> Option<[u8; 16]> {
@@ -100,12 +104,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 /// # Errors
 /// When nothing of it can be read. What is damaged only in part is no error: see [`Rows::lost`].
 pub fn read(path: Option<&Path>, bytes: &[u8], tables: &'static [Table]) -> Result<Rows, String> {
-    let Some(path) = path else {
-        let folder = Folder::new()?;
-        let copy = folder.0.path().join("database");
-        fs::write(&copy, bytes).map_err(|it| it.to_string())?;
-        return read_as(&copy, "immutable=1", tables).map_err(|it| it.to_string());
-    };
+    let Some(path) = path else { return read_bytes(bytes, &[], tables) };
     let mut rows = Rows::default();
     for _ in 0..TRIES {
         let before = stamp(path);
@@ -118,9 +117,32 @@ pub fn read(path: Option<&Path>, bytes: &[u8], tables: &'static [Table]) -> Resu
     Ok(rows)
 }
 
+/// Reads a database that is not a file of its own, with its `journals`: the ends of their names, and their bytes.
+///
+/// # Errors
+/// When no row can be read. A database that is damaged only in part is no error: see [`Rows::lost`].
+pub fn read_bytes(bytes: &[u8], journals: &[(&str, &[u8])], tables: &'static [Table]) -> Result<Rows, String> {
+    let folder = Folder::new()?;
+    let copy = folder.0.path().join("database");
+    let write = |ending: &str, bytes: &[u8]| fs::write(beside(&copy, ending), bytes).map_err(|it| it.to_string());
+    write("", bytes)?;
+    if journals.iter().all(|(_, bytes)| bytes.is_empty()) {
+        return read_as(&copy, "immutable=1", tables).map_err(|it| it.to_string());
+    }
+    for (ending, bytes) in journals {
+        write(ending, bytes)?;
+    }
+    read_as(&copy, "mode=rw", tables).or_else(|error| {
+        write("", bytes)?;
+        let mut rows = read_as(&copy, "immutable=1", tables).map_err(|it| it.to_string())?;
+        note(&mut rows.lost, &format!("its journal could not be read: {error}"));
+        Ok(rows)
+    })
+}
+
 /// What tells that a database was written to.
 fn stamp(path: &Path) -> [Option<(u64, Option<SystemTime>)>; 3] {
-    ["", WAL, "-journal"].map(|it| {
+    ["", WAL, JOURNAL].map(|it| {
         let metadata = beside(path, it).metadata().ok()?;
         Some((metadata.len(), metadata.modified().ok()))
     })
@@ -128,9 +150,9 @@ fn stamp(path: &Path) -> [Option<(u64, Option<SystemTime>)>; 3] {
 
 fn read_once(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
     let holds_rows = |ending: &str| beside(path, ending).metadata().is_ok_and(|it| it.len() > 0);
-    let (has_wal, has_journal) = (holds_rows(WAL), holds_rows("-journal"));
+    let (has_wal, has_journal) = (holds_rows(WAL), holds_rows(JOURNAL));
     let is_odd = |ending: &&str| beside(path, ending).metadata().is_ok_and(|it| !it.is_file());
-    if [WAL, "-shm", "-journal"].iter().any(is_odd) {
+    if [WAL, "-shm", JOURNAL].iter().any(is_odd) {
         // One would wait for whoever writes to a pipe.
         let mut rows = read_as(path, "immutable=1", tables).map_err(|it| it.to_string())?;
         note(&mut rows.lost, "its journal is no regular file");
@@ -160,7 +182,7 @@ fn read_once(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
 fn read_copy(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
     let folder = Folder::new()?;
     let copy = folder.0.path().join("database");
-    for ending in ["", WAL, "-journal"] {
+    for ending in ["", WAL, JOURNAL] {
         match fs::copy(beside(path, ending), beside(&copy, ending)) {
             Err(error) if ending.is_empty() || error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error.to_string());

@@ -30,6 +30,28 @@ pub struct Found {
     pub has_companions: bool,
 }
 
+/// The path that is standard input, where a path is given.
+pub const STDIN: &str = "-";
+
+impl Found {
+    /// Whether it is standard input.
+    pub fn is_stdin(&self) -> bool {
+        self.is_stream && self.path.as_os_str() == STDIN
+    }
+
+    fn stdin() -> Self {
+        Self {
+            path: PathBuf::from(STDIN),
+            relative: PathBuf::from(STDIN),
+            bytes: 0,
+            modified_at: None,
+            is_stream: true,
+            is_named: true,
+            has_companions: false,
+        }
+    }
+}
+
 /// What says more of a log beside it: `NAME.meta.json`, or `meta.json` for its folder.
 pub const SIDECAR: &str = "meta.json";
 
@@ -75,7 +97,8 @@ impl Error {
 
 /// Finds all regular files at and below `roots`, hidden ones too: agents keep their logs in dot folders. Links are
 /// followed; a file that several names lead to is found once, a folder that links to itself is walked once. A root may be
-/// a pipe or a device (`<(zcat x.gz)`, `/dev/stdin`); those in folders are left alone, as they may wait for ever.
+/// a pipe or a device (`<(zcat x.gz)`, `/dev/stdin`); those in folders are left alone, as they may wait for ever. The root
+/// `-` is standard input.
 ///
 /// The folder `except`, an archive, is left out.
 pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Error>) {
@@ -86,6 +109,10 @@ pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Er
     let mut folder = (PathBuf::new(), PathBuf::new());
     let mut errors = Vec::new();
     for root in roots {
+        if root.as_os_str() == STDIN {
+            found.push(Found::stdin());
+            continue;
+        }
         if !root.exists() {
             errors.push(Error::Missing(root.clone()));
             continue;

@@ -387,12 +387,12 @@ fn events<'a>() -> Vec<Field<Happened<'a>>> {
 
 fn sources<'a>() -> Vec<Field<&'a Source>> {
     fields![&'a Source: [
-        word!("source_path" "The file's real path", |it| &it.path),
+        word!("source_path" "The file's real path; ARCHIVE!/MEMBER inside a tar or zip archive", |it| &it.path),
         text!("host" "The machine where it was read", |it| it.host),
         text!("runtime" "The agent program that wrote it", |it| it.runtime),
         text!("format" "Its schema, see agentlogs runtimes", |it| it.format),
         text!("compression" "gzip or zstd", |it| it.compression),
-        field!(Int "bytes" "Size on disk", |it| Some(it.bytes)),
+        field!(Int "bytes" "Size on disk, or of a member of an archive once extracted", |it| Some(it.bytes)),
         field!(Time "modified_at" "When it was last written", |it| it.modified_at),
         text!("content_hash" "XXH3-128 of the decompressed bytes", |it| it.content_hash),
         field!(Int "lines" "Physical lines", |it| Some(it.health.lines)),

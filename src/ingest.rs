@@ -1,23 +1,26 @@
-//! The pipeline: discover, open, detect, parse, fill. Files in parallel, the largest first.
+//! The pipeline: discover, open, detect, parse, fill. Files in parallel, the largest first, and the members of archives too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::{self, ADAPTERS, Adapter, Hints, Listener};
-use crate::behind::Behind;
+use crate::behind::{Behind, WINDOW};
 use crate::builder::Content;
-use crate::database;
-use crate::discover::{self, Found, SIDECAR, discover};
+use crate::containers::{self, Container, Member};
+use crate::database::{self, JOURNAL, WAL};
+use crate::discover::{self, Found, SIDECAR, STDIN, discover};
+use crate::hash::Hash;
 use crate::labels::PathPattern;
-use crate::log::{self, Limit};
+use crate::log::{self, Budget, Limit};
 use crate::privacy;
+use crate::scan::Level;
 use crate::session::SessionResult;
 use crate::source::{Aside, Sidecar, Source, SourceStatus, path_text};
 use crate::time::Time;
@@ -28,7 +31,7 @@ const PARSER: u32 = 8;
 /// What to read, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Files and folders.
+    /// Files and folders; `-` is standard input.
     pub roots: Vec<PathBuf>,
     /// A folder below them to leave out: the archive.
     pub except: Option<PathBuf>,
@@ -46,6 +49,9 @@ pub struct Options {
     pub host: Option<String>,
     /// The time of this run.
     pub now: Option<Time>,
+    /// Paths and stamps of logs that earlier runs read from standard input, but for the last one, which is known by its path:
+    /// a log that begins with one of them replaces it.
+    pub earlier_stdin: Vec<(String, Stamp)>,
 }
 
 impl Options {
@@ -146,8 +152,6 @@ mod hex {
 pub struct Taken {
     /// Files that were read in this run, unless they went elsewhere: see [`read_into`].
     pub sources: Vec<Source>,
-    /// How many were read.
-    pub read: usize,
     /// Paths of files that are as they were: their facts stand.
     pub unchanged: BTreeSet<String>,
     /// What could not be walked.
@@ -176,10 +180,13 @@ pub fn read_into<'a>(
     let (found, mut errors) = discover(&options.roots, options.except.as_deref());
     progress.files.store(found.len() as u64, Ordering::Relaxed);
     progress.bytes.store(found.iter().map(|it| it.bytes).sum(), Ordering::Relaxed);
-    let fingerprint = options.fingerprint();
-    let done = |file: &Found| {
+    let reader = Reader { options, fingerprint: options.fingerprint(), known, sink: Some(sink), detects: false };
+    let done = |file: &Found, bytes: u64| {
         progress.files_done.fetch_add(1, Ordering::Relaxed);
-        progress.bytes_done.fetch_add(file.bytes, Ordering::Relaxed);
+        progress.bytes_done.fetch_add(bytes, Ordering::Relaxed);
+        if file.is_stream {
+            progress.bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
     };
     let mut unchanged = Vec::new();
     let mut changed = Vec::new();
@@ -191,10 +198,10 @@ pub fn read_into<'a>(
                 && !file.is_stream
                 && it.bytes == size(&file)
                 && it.modified_at == file.modified_at
-                && it.options == twox_hash::XxHash3_64::oneshot(fingerprint_of(&file, &fingerprint).as_bytes())
+                && it.options == twox_hash::XxHash3_64::oneshot(fingerprint_of(&file, &reader.fingerprint).as_bytes())
         };
-        if known(&path).is_some_and(is_same) {
-            done(&file);
+        if (reader.known)(&path).is_some_and(is_same) {
+            done(&file, file.bytes);
             unchanged.push(path);
         } else {
             changed.push(file);
@@ -202,23 +209,19 @@ pub fn read_into<'a>(
     }
     // The largest first: a big file that comes last keeps one core busy and the others waiting.
     changed.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
-    let read = changed.len();
     let unread: Vec<discover::Error> = changed
         .into_par_iter()
         .with_max_len(1)
         .filter_map(|file| {
-            let known = known(&path_text(&file.path));
-            let source = read_file(&file, options, &fingerprint, known, |_, _| (), Some(sink));
-            let unread = unread(&file, &source);
-            sink.take(source);
-            done(&file);
-            unread
+            let (error, bytes) = reader.read_file(&file, &|source, _| sink.take(source));
+            done(&file, if file.is_stream { bytes } else { file.bytes });
+            unread(&file, error)
         })
         .collect();
     log::drop_buffers();
     errors.extend(unread);
     // They are in order: so the set is made at once.
-    Taken { sources: Vec::new(), read, unchanged: unchanged.into_iter().collect(), errors }
+    Taken { sources: Vec::new(), unchanged: unchanged.into_iter().collect(), errors }
 }
 
 /// Formats that claim records of a file, the likeliest first, and how surely.
@@ -227,25 +230,33 @@ pub type Claims = Vec<(&'static Adapter, u32)>;
 /// Reads the files at and below a path as [`read`] does, and says what claims them.
 pub fn look(path: &Path, options: &Options) -> (Vec<(Source, Claims)>, Vec<discover::Error>) {
     let (found, mut errors) = discover(&[path.to_owned()], None);
-    let fingerprint = options.fingerprint();
-    let looked: Vec<(Source, Claims)> = found
+    let no_sink = None::<&fn(Source)>;
+    let reader =
+        Reader { options, fingerprint: options.fingerprint(), known: |_: &str| None, sink: no_sink, detects: true };
+    let read: Vec<_> = found
         .par_iter()
         .map(|file| {
-            let mut claims = Claims::new();
-            let see = |content: &[u8], hints: Hints<'_>| claims = adapters::detect(content, hints);
-            let source = read_file(file, options, &fingerprint, None, see, None::<&fn(Source)>);
-            (source, claims)
+            let looked = Mutex::new(Vec::new());
+            let (error, _) = reader.read_file(file, &|source, claims| {
+                looked.lock().unwrap_or_else(PoisonError::into_inner).push((source, claims));
+            });
+            let mut looked = looked.into_inner().unwrap_or_else(PoisonError::into_inner);
+            looked.sort_by(|a, b| a.0.path.cmp(&b.0.path));
+            (looked, unread(file, error))
         })
         .collect();
-    errors.extend(found.iter().zip(&looked).filter_map(|(file, (source, _))| unread(file, source)));
-    (looked, errors)
+    let mut all = Vec::new();
+    for (looked, unread) in read {
+        all.extend(looked);
+        errors.extend(unread);
+    }
+    (all, errors)
 }
 
 /// What was asked for by its own name and cannot be read could not be done; files below a folder are counted.
-fn unread(file: &Found, source: &Source) -> Option<discover::Error> {
-    let is_lost = file.is_named && source.status == SourceStatus::Unreadable;
-    let error = source.message.clone().unwrap_or_default();
-    is_lost.then(|| discover::Error::Unreadable { path: file.path.clone(), error })
+fn unread(file: &Found, error: Option<String>) -> Option<discover::Error> {
+    let error = error.filter(|_| file.is_named)?;
+    Some(discover::Error::Unreadable { path: file.path.clone(), error })
 }
 
 fn size(file: &Found) -> i64 {
@@ -267,137 +278,346 @@ fn fingerprint_of(file: &Found, options: &str) -> String {
 /// How often a file is read that is cut short meanwhile.
 const TRIES: usize = 3;
 
-/// Reads one file; `see` is shown what the formats are told of it.
-fn read_file(
-    file: &Found,
-    options: &Options,
-    fingerprint: &str,
-    known: Option<&Stamp>,
-    mut see: impl FnMut(&[u8], Hints<'_>),
-    sink: Option<&impl Sink>,
-) -> Source {
-    let mut source = Source {
-        path: path_text(&file.path),
-        host: options.host.clone(),
-        bytes: size(file),
-        modified_at: file.modified_at,
-        ingested_at: options.now,
-        options: fingerprint_of(file, fingerprint),
-        ..Source::default()
-    };
-    if database::is_companion(&file.path) {
-        source.status = SourceStatus::Auxiliary;
-        return source;
-    }
-    for _ in 0..TRIES {
-        match read_once(source.clone(), file, options, known, &mut see, sink) {
-            Ok(Some(source)) => return source,
-            Ok(None) => {}
-            Err(error) => return unreadable(source, error),
+/// Reads files as the options of a run say.
+struct Reader<'a, S, K> {
+    options: &'a Options,
+    /// See [`Options::fingerprint`].
+    fingerprint: String,
+    /// The stamps of earlier runs, by path.
+    known: K,
+    sink: Option<&'a S>,
+    /// Whether to report which formats claim each file.
+    detects: bool,
+}
+
+/// What is in the directory of a log: other files, or other members of its archive.
+enum Beside<'a> {
+    Files(&'a Found),
+    Members(&'a Neighbours<'a>, &'a Member),
+}
+
+impl Beside<'_> {
+    fn is_sidecar(&self) -> bool {
+        match self {
+            Self::Files(file) => is_sidecar(&file.path),
+            Self::Members(_, member) => is_sidecar(Path::new(&member.name)),
         }
     }
-    unreadable(source, log::CUT.to_owned())
+
+    /// What the sidecars of the log say.
+    fn sidecar(&self) -> Sidecar {
+        match self {
+            _ if self.is_sidecar() => Sidecar::default(),
+            Self::Files(file) if file.has_companions => read_sidecars(&file.path),
+            Self::Files(_) => Sidecar::default(),
+            Self::Members(neighbours, member) => neighbours.sidecar(member),
+        }
+    }
+
+    /// The rows of a database, with those of its journal.
+    fn rows(&self, database: &log::Content<'_>) -> Result<database::Rows, String> {
+        match self {
+            Self::Files(file) => {
+                let path = (!file.is_stream && database.compression.is_none()).then_some(&*file.path);
+                database::read(path, database, adapters::TABLES)
+            }
+            Self::Members(neighbours, member) => neighbours.rows(member, database),
+        }
+    }
+}
+
+/// The members of an archive, for what they say of each other.
+struct Neighbours<'a> {
+    container: &'a Container<'a>,
+    budget: &'a Budget,
+    /// By their names. Each is read once: many logs may share one.
+    sidecars: HashMap<&'a str, Sidecar>,
+}
+
+impl<'a> Neighbours<'a> {
+    fn new(container: &'a Container<'a>, budget: &'a Budget) -> Self {
+        let sidecars = container.members().iter().filter(|member| is_sidecar(Path::new(&member.name)));
+        let sidecars = sidecars.filter_map(|member| {
+            let content = container.read(member, budget).ok()?;
+            Some((member.name.as_str(), Sidecar::parse(&content)))
+        });
+        Self { container, budget, sidecars: sidecars.collect() }
+    }
+
+    fn sidecar(&self, member: &Member) -> Sidecar {
+        if self.sidecars.is_empty() {
+            return Sidecar::default();
+        }
+        let found = sidecars(Path::new(&member.name)).filter_map(|path| self.sidecars.get(path.to_str()?));
+        found.fold(Sidecar::default(), |nearer, it| nearer.or(it.clone()))
+    }
+
+    fn rows(&self, member: &Member, database: &[u8]) -> Result<database::Rows, String> {
+        let mut journals = Vec::new();
+        for ending in [WAL, JOURNAL] {
+            if let Some(journal) = self.container.find(&format!("{}{ending}", member.name)) {
+                let content = self.container.read(journal, self.budget).map_err(|error| error.message)?;
+                journals.push((ending, content));
+            }
+        }
+        let journals: Vec<(&str, &[u8])> = journals.iter().map(|(ending, content)| (*ending, &**content)).collect();
+        database::read_bytes(database, &journals, adapters::TABLES)
+    }
+
+    /// Whether a member belongs to a database beside it.
+    fn is_companion(&self, member: &Member) -> bool {
+        let database = database::database_of(&member.name).and_then(|name| self.container.find(name));
+        let content = database.and_then(|it| self.container.read(it, self.budget).ok());
+        content.is_some_and(|it| database::is_database(&it))
+    }
+}
+
+impl<'k, S: Sink, K: Fn(&str) -> Option<&'k Stamp> + Sync> Reader<'_, S, K> {
+    /// Reads one file, and passes it to `emit`, after its members if it is an archive. Returns why it could not be read, if so,
+    /// and its size.
+    fn read_file(&self, file: &Found, emit: &(impl Fn(Source, Claims) + Sync)) -> (Option<String>, u64) {
+        let mut source = self.source(path_text(&file.path), size(file), file.modified_at);
+        source.options = fingerprint_of(file, &self.fingerprint);
+        let (source, claims) = self.read_repeatedly(source, file, emit);
+        if file.is_stdin() && source.status == SourceStatus::Empty {
+            return (Some("it is empty".to_owned()), 0);
+        }
+        let error = source.message.clone().unwrap_or_default();
+        let error = (source.status == SourceStatus::Unreadable).then_some(error);
+        let bytes = u64::try_from(source.bytes).unwrap_or_default();
+        emit(source, claims);
+        (error, bytes)
+    }
+
+    fn source(&self, path: String, bytes: i64, modified_at: Option<Time>) -> Source {
+        Source {
+            path,
+            host: self.options.host.clone(),
+            bytes,
+            modified_at,
+            ingested_at: self.options.now,
+            options: self.fingerprint.clone(),
+            ..Source::default()
+        }
+    }
+
+    /// Reads one file, again if it is cut short meanwhile.
+    fn read_repeatedly(
+        &self,
+        mut source: Source,
+        file: &Found,
+        emit: &(impl Fn(Source, Claims) + Sync),
+    ) -> (Source, Claims) {
+        if database::is_companion(&file.path) {
+            source.status = SourceStatus::Auxiliary;
+            return (source, Claims::new());
+        }
+        for _ in 0..TRIES {
+            match self.read_once(source.clone(), file, emit) {
+                Ok(Some(read)) => return read,
+                Ok(None) => {}
+                Err(error) => return (unreadable(source, error), Claims::new()),
+            }
+        }
+        (unreadable(source, log::CUT.to_owned()), Claims::new())
+    }
+
+    /// Reads one file; nothing if it was cut short meanwhile.
+    fn read_once(
+        &self,
+        mut source: Source,
+        file: &Found,
+        emit: &(impl Fn(Source, Claims) + Sync),
+    ) -> Result<Option<(Source, Claims)>, String> {
+        let limit = self.options.limit;
+        let content = match () {
+            () if file.is_stdin() => log::open_stdin(limit),
+            () if file.is_stream => log::open_stream(&file.path, limit),
+            () => log::open(&file.path, limit),
+        };
+        let content = content.map_err(|it| it.to_string())?;
+        // It may have grown since it was found.
+        source.bytes = i64::try_from(content.stored).unwrap_or(i64::MAX);
+        source.modified_at = content.modified.and_then(discover::micros).or(source.modified_at);
+        if containers::is_container(&content) {
+            let budget = Budget::new(limit, content.stored);
+            let whole = !content.is_damaged();
+            return Ok(whole.then(|| (self.read_container(source, &content, 0, &budget, emit), Claims::new())));
+        }
+        self.read_content(source, &content, &Beside::Files(file))
+    }
+
+    /// Reads the members of an archive in parallel, and passes each to `emit`. Returns what is known of the archive itself.
+    fn read_container(
+        &self,
+        mut source: Source,
+        content: &log::Content<'_>,
+        depth: usize,
+        budget: &Budget,
+        emit: &(impl Fn(Source, Claims) + Sync),
+    ) -> Source {
+        source.compression = content.compression.map(|it| it.as_str().to_owned());
+        if depth > containers::MAX_DEPTH {
+            return unreadable(source, "archives are nested too deep".to_owned());
+        }
+        let container = match Container::open(content, containers::MAX_MEMBERS) {
+            Some(Ok(container)) => container,
+            Some(Err(error)) => return unreadable(source, error),
+            None => return source,
+        };
+        let neighbours = Neighbours::new(&container, budget);
+        // Another attempt may read more: with a higher limit, or once there is space for temporary files.
+        let is_incomplete = AtomicBool::new(false);
+        // Bytes of members that were read since memory of the archive was released.
+        let read_bytes = AtomicU64::new(0);
+        container.members().par_iter().with_max_len(1).for_each(|member| {
+            let path = format!("{}{}{}", source.path, containers::SEPARATOR, member.name);
+            let member_source = self.source(path, 0, member.modified_at);
+            match self.read_member(member_source.clone(), &neighbours, member, depth + 1, emit) {
+                Ok((read, claims)) => emit(read, claims),
+                Err(error) => {
+                    is_incomplete.fetch_or(!error.is_final, Ordering::Relaxed);
+                    emit(unreadable(member_source, error.message), Claims::new());
+                }
+            }
+            let bytes = member.bytes;
+            if read_bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) >= WINDOW as u64 {
+                read_bytes.store(0, Ordering::Relaxed);
+                content.give_back(0, content.len());
+            }
+        });
+        let hashes = Behind::new(content, Some(content), None).finish();
+        if content.is_damaged() {
+            return unreadable(source, log::CUT.to_owned());
+        }
+        source.content_hash = Some(format!("{:032x}", hashes.whole));
+        source.status = if container.damage.is_some() { SourceStatus::Truncated } else { SourceStatus::Auxiliary };
+        source.message.clone_from(&container.damage);
+        if is_incomplete.into_inner() {
+            // So that the next run does not take it for unchanged.
+            source.options.push_str(" incomplete");
+        }
+        source
+    }
+
+    /// Reads one member of an archive.
+    fn read_member(
+        &self,
+        mut source: Source,
+        neighbours: &Neighbours<'_>,
+        member: &Member,
+        depth: usize,
+        emit: &(impl Fn(Source, Claims) + Sync),
+    ) -> Result<(Source, Claims), containers::Unreadable> {
+        let content = neighbours.container.read(member, neighbours.budget)?;
+        source.bytes = i64::try_from(content.stored).unwrap_or(i64::MAX);
+        if containers::is_container(&content) {
+            return Ok((self.read_container(source, &content, depth, neighbours.budget, emit), Claims::new()));
+        }
+        if neighbours.is_companion(member) {
+            source.status = SourceStatus::Auxiliary;
+            return Ok((source, Claims::new()));
+        }
+        let read = self.read_content(source, &content, &Beside::Members(neighbours, member));
+        let cut = || containers::Unreadable { message: log::CUT.to_owned(), is_final: false };
+        read.map_err(|message| containers::Unreadable { message, is_final: true })?.ok_or_else(cut)
+    }
+
+    /// Reads a log or a database; nothing if its file was cut short meanwhile.
+    fn read_content(
+        &self,
+        mut source: Source,
+        content: &log::Content<'_>,
+        beside: &Beside<'_>,
+    ) -> Result<Option<(Source, Claims)>, String> {
+        source.compression = content.compression.map(|it| it.as_str().to_owned());
+        source.message.clone_from(&content.truncated);
+        if database::is_database(content) {
+            let rows = beside.rows(content)?;
+            source.forgets = true;
+            if rows.is_known {
+                source.message = source.message.or(rows.lost);
+                return Ok(Some(self.parse(source, beside, &rows.text, None)));
+            }
+        }
+        let mut read = self.parse(source, beside, content, Some(content));
+        if read.0.path == STDIN {
+            read.0.replaces = beginnings(content, &self.options.earlier_stdin);
+        }
+        Ok((!content.is_damaged()).then_some(read))
+    }
+
+    /// Reads the lines of a file. A message says what of it is missing. `log` is the file itself, unless the content was made of
+    /// it.
+    fn parse(
+        &self,
+        mut source: Source,
+        beside: &Beside<'_>,
+        content: &[u8],
+        log: Option<&log::Content<'_>>,
+    ) -> (Source, Claims) {
+        let options = self.options;
+        let mut claims = Claims::new();
+        let is_cut = source.message.is_some();
+        if content.iter().all(|it| it.is_ascii_whitespace() || *it == 0) {
+            source.status = if is_cut { SourceStatus::Truncated } else { SourceStatus::Empty };
+            return (source, claims);
+        }
+        let mut sidecar = beside.sidecar().or(options.sidecar.clone());
+        sidecar.labels.extend(options.path_labels.iter().flat_map(|it| it.labels(&source.path)));
+        let hints = Hints { runtime: sidecar.runtime.as_deref(), path: &source.path };
+        // A bug in an adapter costs its file, not the run.
+        let known = log.and_then(|_| (self.known)(&source.path));
+        let behind = Behind::new(content, log, known.and_then(known_length));
+        let mut follower =
+            Follower { behind, sink: self.sink, options, sidecar: &sidecar, aside: Vec::new(), kept: Vec::new() };
+        let parse = || {
+            if self.detects {
+                claims = adapters::detect(content, hints);
+            }
+            adapters::parse_with(content, hints, options.content, Some(&mut follower))
+        };
+        let parsed = catch_unwind(AssertUnwindSafe(parse));
+        let Follower { behind, aside, kept, .. } = follower;
+        let hashes = behind.finish();
+        source.content_hash = Some(format!("{:032x}", hashes.whole));
+        source.grew = known.is_some_and(|it| it.content_hash.is_some() && it.content_hash == hashes.at_mark);
+        let Ok(parsed) = parsed else {
+            source.status = SourceStatus::Unreadable;
+            source.message = Some("internal error while reading it; please report it with the file".to_owned());
+            return (source, claims);
+        };
+        source.health = parsed.health;
+        source.runtime = parsed.runtime.map(str::to_owned);
+        source.format = parsed.format.map(str::to_owned);
+        source.sessions = parsed.sessions;
+        source.sessions.iter_mut().for_each(|it| sidecar.fill(it));
+        source.status = match parsed.format {
+            _ if is_cut => SourceStatus::Truncated,
+            Some(_) => SourceStatus::Parsed,
+            None if beside.is_sidecar() || adapters::is_auxiliary(content) => SourceStatus::Auxiliary,
+            None => SourceStatus::Unrecognised,
+        };
+        if parsed.format.is_none() {
+            // What no format claims has no records to lose.
+            source.health.rejects.clear();
+        }
+        if options.content == Content::None {
+            // A line that cannot be read may hold what was said.
+            source.health.rejects.iter_mut().for_each(|it| it.example = privacy::shape(&it.example));
+        }
+        if options.redact {
+            privacy::redact(&mut source);
+        }
+        // What was over before is redacted already.
+        source.aside = aside;
+        source.sessions.splice(..0, kept);
+        (source, claims)
+    }
 }
 
 fn unreadable(source: Source, error: String) -> Source {
     Source { status: SourceStatus::Unreadable, message: Some(error), ..source }
-}
-
-/// Reads one file; nothing if it was cut short meanwhile.
-fn read_once(
-    mut source: Source,
-    file: &Found,
-    options: &Options,
-    known: Option<&Stamp>,
-    see: &mut impl FnMut(&[u8], Hints<'_>),
-    sink: Option<&impl Sink>,
-) -> Result<Option<Source>, String> {
-    let open = if file.is_stream { log::open_stream } else { log::open };
-    let content = open(&file.path, options.limit).map_err(|it| it.to_string())?;
-    // It may have grown since it was found.
-    source.bytes = i64::try_from(content.stored).unwrap_or(i64::MAX);
-    source.modified_at = content.modified.and_then(discover::micros).or(source.modified_at);
-    source.compression = content.compression.map(|it| it.as_str().to_owned());
-    source.message.clone_from(&content.truncated);
-    if database::is_database(&content) {
-        let path = (!file.is_stream && content.compression.is_none()).then_some(&*file.path);
-        let rows = database::read(path, &content, adapters::TABLES)?;
-        source.forgets = true;
-        if rows.is_known {
-            source.message = source.message.or(rows.lost);
-            return Ok(Some(parse(source, file, &rows.text, options, see, sink, None)));
-        }
-    }
-    let log = Some((&content, known));
-    let source = parse(source, file, &content, options, see, sink, log);
-    Ok((!content.is_damaged()).then_some(source))
-}
-
-/// Reads the lines of a file. A message says what of it is missing. `log` is the file itself, and what was known of it, unless
-/// the content was made of it.
-fn parse(
-    mut source: Source,
-    file: &Found,
-    content: &[u8],
-    options: &Options,
-    see: &mut impl FnMut(&[u8], Hints<'_>),
-    sink: Option<&impl Sink>,
-    log: Option<(&log::Content, Option<&Stamp>)>,
-) -> Source {
-    let is_cut = source.message.is_some();
-    if content.iter().all(|it| it.is_ascii_whitespace() || *it == 0) {
-        source.status = if is_cut { SourceStatus::Truncated } else { SourceStatus::Empty };
-        return source;
-    }
-    let has_sidecars = file.has_companions && !is_sidecar(&file.path);
-    let sidecar = if has_sidecars { read_sidecars(&file.path) } else { Sidecar::default() };
-    let mut sidecar = sidecar.or(options.sidecar.clone());
-    sidecar.labels.extend(options.path_labels.iter().flat_map(|it| it.labels(&source.path)));
-    let hints = Hints { runtime: sidecar.runtime.as_deref(), path: &source.path };
-    // A bug in an adapter costs its file, not the run.
-    let known = log.and_then(|it| it.1);
-    let behind = Behind::new(content, log.map(|it| it.0), known.and_then(known_length));
-    let mut follower = Follower { behind, sink, options, sidecar: &sidecar, aside: Vec::new(), kept: Vec::new() };
-    let parse = || {
-        see(content, hints);
-        adapters::parse_with(content, hints, options.content, Some(&mut follower))
-    };
-    let parsed = catch_unwind(AssertUnwindSafe(parse));
-    let Follower { behind, aside, kept, .. } = follower;
-    let hashes = behind.finish();
-    source.content_hash = Some(format!("{:032x}", hashes.whole));
-    source.grew = known.is_some_and(|it| it.content_hash.is_some() && it.content_hash == hashes.at_mark);
-    let Ok(parsed) = parsed else {
-        source.status = SourceStatus::Unreadable;
-        source.message = Some("internal error while reading it; please report it with the file".to_owned());
-        return source;
-    };
-    source.health = parsed.health;
-    source.runtime = parsed.runtime.map(str::to_owned);
-    source.format = parsed.format.map(str::to_owned);
-    source.sessions = parsed.sessions;
-    source.sessions.iter_mut().for_each(|it| sidecar.fill(it));
-    source.status = match parsed.format {
-        _ if is_cut => SourceStatus::Truncated,
-        Some(_) => SourceStatus::Parsed,
-        None if is_sidecar(&file.path) || adapters::is_auxiliary(content) => SourceStatus::Auxiliary,
-        None => SourceStatus::Unrecognised,
-    };
-    if parsed.format.is_none() {
-        // What no format claims has no records to lose.
-        source.health.rejects.clear();
-    }
-    if options.content == Content::None {
-        // A line that cannot be read may hold what was said.
-        source.health.rejects.iter_mut().for_each(|it| it.example = privacy::shape(&it.example));
-    }
-    if options.redact {
-        privacy::redact(&mut source);
-    }
-    // What was over before is redacted already.
-    source.aside = aside;
-    source.sessions.splice(..0, kept);
-    source
 }
 
 /// Follows the reading of a file.
@@ -436,6 +656,22 @@ impl<S: Sink> Listener for Follower<'_, S> {
         self.aside.clear();
         self.kept.clear();
     }
+}
+
+/// The paths of logs with which a content begins.
+fn beginnings(content: &[u8], logs: &[(String, Stamp)]) -> Vec<String> {
+    let mut logs: Vec<_> = logs.iter().filter_map(|(path, stamp)| Some((known_length(stamp)?, stamp, path))).collect();
+    logs.sort_by_key(|it| it.0);
+    let mut hash = Hash::new(Level::best());
+    let mut paths = Vec::new();
+    for (length, stamp, path) in logs {
+        let Some(beginning) = content.get(..length) else { break };
+        hash.advance(beginning);
+        if stamp.content_hash == Some(hash.clone().finish(beginning)) {
+            paths.push(path.clone());
+        }
+    }
+    paths
 }
 
 /// How much a file held when it was last read. Of compressed files that is not known.

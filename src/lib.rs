@@ -5,6 +5,7 @@
 //! ```text
 //! discover   paths -> files, each once
 //! log        file -> bytes: mapped, read or decompressed   (mapped; behind the reader: behind, hash)
+//! containers tar or zip archive -> the content of each member
 //! database   SQLite file -> lines: the rows of the tables that formats know
 //! lines      bytes -> numbered records
 //! adapters   records -> SessionResult, one file a format   (scan, json, wire, text, builder, tools, errors, time)
@@ -44,6 +45,7 @@ pub mod builder;
 pub mod chart;
 #[cfg(feature = "archive")]
 pub mod compare;
+pub mod containers;
 pub mod costs;
 #[cfg(feature = "archive")]
 pub mod dashboard;

@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use memmap2::MmapMut;
@@ -68,10 +69,31 @@ impl Limit {
     }
 }
 
-/// The content of a file.
+/// How many bytes may still be decompressed. Several threads may share one: the members of an archive do.
 #[derive(Debug)]
-pub struct Content {
-    bytes: Bytes,
+pub struct Budget {
+    most: u64,
+    left: AtomicU64,
+}
+
+impl Budget {
+    /// The limit for what a file of so many bytes contains.
+    pub fn new(limit: Limit, compressed: u64) -> Self {
+        let most = limit.of(compressed);
+        Self { most, left: AtomicU64::new(most) }
+    }
+
+    /// Takes some of it, unless less is left.
+    fn take(&self, bytes: u64) -> bool {
+        let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
+        taken.is_ok()
+    }
+}
+
+/// The content of a file, or of a part of one.
+#[derive(Debug)]
+pub struct Content<'a> {
+    bytes: Bytes<'a>,
     /// How it was compressed.
     pub compression: Option<Compression>,
     /// Why decompression stopped before the end, if it did; what came before stands.
@@ -85,32 +107,53 @@ pub struct Content {
 }
 
 #[derive(Debug)]
-enum Bytes {
+enum Bytes<'a> {
     Mapped(Mapped),
     /// What was read, and how much it is.
     Read(Buffer, usize),
     Owned(Vec<u8>),
+    /// A range of another content.
+    Part(&'a Content<'a>, Range<usize>),
 }
 
 /// Memory of the system's own to read a file into. Some processors take three times as long to copy to memory that begins a few
 /// bytes behind a page, as an allocator's may.
 type Buffer = MmapMut;
 
-impl Content {
+impl<'a> Content<'a> {
+    fn new(bytes: Bytes<'a>, stored: u64) -> Self {
+        Self { bytes, compression: None, truncated: None, stored, modified: None, is_cut: false }
+    }
+
+    /// A range of it, without a copy. What is outside of the content is missing from the part.
+    #[must_use]
+    pub fn part(&'a self, range: Range<usize>) -> Self {
+        let end = range.end.min(self.len());
+        let start = range.start.min(end);
+        Self::new(Bytes::Part(self, start..end), (end - start) as u64)
+    }
+
     /// Whether a part of the file was gone when it was read, so that what was read never stood there. To be asked last.
     pub fn is_damaged(&self) -> bool {
-        self.is_cut || matches!(&self.bytes, Bytes::Mapped(map) if map.is_damaged())
+        self.is_cut
+            || match &self.bytes {
+                Bytes::Mapped(map) => map.is_damaged(),
+                Bytes::Part(whole, _) => whole.is_damaged(),
+                Bytes::Read(..) | Bytes::Owned(_) => false,
+            }
     }
 
     /// What stands from one place to another was read: its memory is given back. It may be read again.
     pub fn give_back(&self, from: usize, to: usize) {
-        if let Bytes::Mapped(map) = &self.bytes {
-            map.give_back(from, to);
+        match &self.bytes {
+            Bytes::Mapped(map) => map.give_back(from, to),
+            Bytes::Part(whole, range) => whole.give_back(range.start + from, range.start + to),
+            Bytes::Read(..) | Bytes::Owned(_) => {}
         }
     }
 }
 
-impl Deref for Content {
+impl Deref for Content<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -118,6 +161,7 @@ impl Deref for Content {
             Bytes::Mapped(map) => map,
             Bytes::Read(buffer, length) => buffer.get(..*length).unwrap_or_default(),
             Bytes::Owned(bytes) => bytes,
+            Bytes::Part(whole, range) => whole.get(range.clone()).unwrap_or_default(),
         }
     }
 }
@@ -127,7 +171,7 @@ thread_local! {
     static BUFFER: Cell<Option<Buffer>> = const { Cell::new(None) };
 }
 
-impl Drop for Content {
+impl Drop for Content<'_> {
     fn drop(&mut self) {
         if let Bytes::Read(buffer, _) = std::mem::replace(&mut self.bytes, Bytes::Owned(Vec::new()))
             && buffer.len() as u64 <= map_from()
@@ -158,7 +202,7 @@ fn buffer(length: usize) -> io::Result<Buffer> {
 /// # Errors
 /// When it is no regular file, cannot be opened or read, or decompresses to more than the limit. A compressed file that
 /// is cut is no error: see [`Content::truncated`].
-pub fn open(path: &Path, limit: Limit) -> io::Result<Content> {
+pub fn open(path: &Path, limit: Limit) -> io::Result<Content<'static>> {
     let mut file = open_file(path)?;
     let metadata = file.metadata()?;
     let stored = metadata.len();
@@ -176,14 +220,14 @@ pub fn open(path: &Path, limit: Limit) -> io::Result<Content> {
             (Bytes::Owned(bytes), false)
         }
     };
-    let content =
-        Content { bytes, compression: None, truncated: None, stored, modified: metadata.modified().ok(), is_cut };
-    decompressed(content, limit)
+    let mut content = Content::new(bytes, stored);
+    (content.modified, content.is_cut) = (metadata.modified().ok(), is_cut);
+    decompressed(content, &Budget::new(limit, stored))
 }
 
 /// Reads as much as a file held when it was opened, and says whether there was less. What is appended meanwhile is for the next
 /// time.
-fn read(file: &mut File, stored: usize) -> io::Result<(Bytes, bool)> {
+fn read(file: &mut File, stored: usize) -> io::Result<(Bytes<'static>, bool)> {
     let mut buffer = buffer(stored)?;
     let mut read = 0;
     while let Some(rest) = buffer.get_mut(read..stored).filter(|it| !it.is_empty()) {
@@ -201,26 +245,45 @@ fn read(file: &mut File, stored: usize) -> io::Result<(Bytes, bool)> {
 ///
 /// # Errors
 /// When it cannot be read, or gives more than the limit.
-pub fn open_stream(path: &Path, limit: Limit) -> io::Result<Content> {
-    let mut bytes = Vec::new();
+pub fn open_stream(path: &Path, limit: Limit) -> io::Result<Content<'static>> {
+    read_stream(File::open(path)?, limit)
+}
+
+/// Reads standard input to its end, and decompresses it.
+///
+/// # Errors
+/// When it cannot be read, or gives more than the limit.
+pub fn open_stdin(limit: Limit) -> io::Result<Content<'static>> {
+    read_stream(io::stdin().lock(), limit)
+}
+
+fn read_stream(stream: impl Read, limit: Limit) -> io::Result<Content<'static>> {
     // It may have no end.
-    let most = limit.of(u64::MAX);
-    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    let stored = bytes.len() as u64;
-    if stored > most {
-        return Err(too_much("gives", most));
+    let budget = Budget::new(limit, u64::MAX);
+    let mut out = Spill::default();
+    match out.fill(stream, &budget) {
+        Ok(()) => {}
+        Err(Stop::TooMuch) => return Err(too_much("gives", budget.most)),
+        Err(Stop::Damaged(error) | Stop::Unwritten(error)) => return Err(error),
     }
-    decompressed(
-        Content {
-            bytes: Bytes::Owned(bytes),
-            compression: None,
-            truncated: None,
-            stored,
-            modified: None,
-            is_cut: false,
-        },
-        limit,
-    )
+    let bytes = out.finish()?;
+    let mut content = Content::new(bytes, 0);
+    content.stored = content.len() as u64;
+    let budget = Budget::new(limit, content.stored);
+    decompressed(content, &budget)
+}
+
+/// Reads what a member of an archive is decompressed to. If it is damaged, what came before the damage is kept.
+///
+/// # Errors
+/// When it is more than the budget, or cannot be stored.
+pub fn open_member(member: impl Read, budget: &Budget) -> io::Result<Content<'static>> {
+    let mut out = Spill::default();
+    let truncated = out.fill_from(member, budget)?;
+    let mut content = Content::new(out.finish()?, 0);
+    content.stored = content.len() as u64;
+    content.truncated = truncated;
+    Ok(content)
 }
 
 /// Opens a regular file. What looked like one may be a pipe by now, for whose writer one would wait.
@@ -241,26 +304,25 @@ fn too_much(what: &str, most: u64) -> io::Error {
     io::Error::other(format!("{what} more than {size}; --max-decompressed SIZE allows more"))
 }
 
-fn decompressed(content: Content, limit: Limit) -> io::Result<Content> {
+/// Decompresses a content if its first bytes say so.
+///
+/// # Errors
+/// When it is more than the budget, or cannot be stored.
+pub fn decompressed<'a>(content: Content<'a>, budget: &Budget) -> io::Result<Content<'a>> {
     let Some(compression) = Compression::of(&content) else { return Ok(content) };
-    let most = limit.of(content.len() as u64);
     let mut out = Spill::default();
-    let end = match compression {
-        Compression::Gzip => out.fill(flate2::read::MultiGzDecoder::new(&*content), most),
-        Compression::Zstd => out.fill(zstd::stream::read::Decoder::with_buffer(&*content)?, most),
-    };
-    let truncated = match end {
-        Ok(()) => None,
-        Err(Stop::Damaged(error)) => Some(error.to_string()),
-        Err(Stop::TooMuch) => return Err(too_much("decompresses to", most)),
-        Err(Stop::Unwritten(error)) => return Err(error),
+    let truncated = match compression {
+        Compression::Gzip => out.fill_from(flate2::read::MultiGzDecoder::new(&*content), budget)?,
+        Compression::Zstd => out.fill_from(zstd::stream::read::Decoder::with_buffer(&*content)?, budget)?,
     };
     if content.is_damaged() {
         return Err(io::Error::other(CUT));
     }
-    let bytes = out.finish()?;
-    let (stored, modified) = (content.stored, content.modified);
-    Ok(Content { bytes, compression: Some(compression), truncated, stored, modified, is_cut: false })
+    let mut decompressed = Content::new(out.finish()?, content.stored);
+    decompressed.compression = Some(compression);
+    decompressed.truncated = truncated.or_else(|| content.truncated.clone());
+    decompressed.modified = content.modified;
+    Ok(decompressed)
 }
 
 /// Why a file that was cut while it was read tells nothing.
@@ -288,14 +350,22 @@ enum Stop {
 }
 
 impl Spill {
-    fn fill(&mut self, mut from: impl Read, most: u64) -> Result<(), Stop> {
-        let mut total = 0_u64;
+    /// Decompresses all of it, and returns why it ended too early if it did.
+    fn fill_from(&mut self, from: impl Read, budget: &Budget) -> io::Result<Option<String>> {
+        match self.fill(from, budget) {
+            Ok(()) => Ok(None),
+            Err(Stop::Damaged(error)) => Ok(Some(error.to_string())),
+            Err(Stop::TooMuch) => Err(too_much("decompresses to", budget.most)),
+            Err(Stop::Unwritten(error)) => Err(error),
+        }
+    }
+
+    fn fill(&mut self, mut from: impl Read, budget: &Budget) -> Result<(), Stop> {
         loop {
             let before = self.memory.len();
             let end = (&mut from).take(1 << 20).read_to_end(&mut self.memory);
             let more = self.memory.len() - before;
-            total += more as u64;
-            if total > most {
+            if !budget.take(more as u64) {
                 return Err(Stop::TooMuch);
             }
             end.map_err(Stop::Damaged)?;
@@ -318,7 +388,7 @@ impl Spill {
         Ok(())
     }
 
-    fn finish(mut self) -> io::Result<Bytes> {
+    fn finish(mut self) -> io::Result<Bytes<'static>> {
         if self.file.is_none() {
             return Ok(Bytes::Owned(self.memory));
         }
@@ -357,7 +427,7 @@ mod tests {
         }
     }
 
-    fn written(bytes: &[u8]) -> Content {
+    fn written(bytes: &[u8]) -> Content<'static> {
         open(stored(bytes).path(), Limit::Usual).unwrap()
     }
 

@@ -1,17 +1,20 @@
 //! How fast this machine reads a user's own logs, stage by stage: what `agentlogs bench` prints.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
 use crate::adapters::{self, Hints};
 use crate::builder::Content;
+use crate::containers::{self, Container};
 use crate::discover::{self, discover};
 use crate::lines::Lines;
+use crate::log::{self, Budget, Limit};
 use crate::parquet::Batched;
 use crate::source::{Source, SourceStatus, path_text};
-use crate::{costs, database, frames, ledger, log, prices};
+use crate::{costs, database, frames, ledger, prices};
 
 /// What was measured of the files of one format, or of all.
 #[derive(Debug, Clone, Copy, Default)]
@@ -83,13 +86,13 @@ fn timed<T>(time: &mut Duration, run: impl FnOnce() -> T) -> T {
 }
 
 /// Reads all logs at and below the roots as an ingest does, and keeps nothing but the times.
-pub fn run(roots: &[std::path::PathBuf]) -> Run {
+pub fn run(roots: &[PathBuf]) -> Run {
     let (mut found, errors) = discover(roots, None);
     found.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
     let mut run = Run { errors, ..Run::default() };
     let looked: Vec<_> = timed(&mut run.read, || {
         let files = found.par_iter().with_max_len(1).filter(|it| !it.is_stream);
-        files.filter_map(|it| look(&it.path)).collect()
+        files.flat_map(|it| look(&it.path)).collect()
     });
     let mut sources = Vec::new();
     for (format, measured, source) in looked {
@@ -123,27 +126,57 @@ pub fn run(roots: &[std::path::PathBuf]) -> Run {
     run
 }
 
-fn look(path: &std::path::Path) -> Option<(Option<&'static str>, Measured, Source)> {
+/// What was measured of a log, with its format.
+type Looked = (Option<&'static str>, Measured, Source);
+
+fn look(path: &Path) -> Vec<Looked> {
     let mut measured = Measured { files: 1, ..Measured::default() };
-    let content = timed(&mut measured.open, || log::open(path, log::Limit::default())).ok()?;
-    let mut rows = None;
-    if database::is_database(&content) {
-        rows = timed(&mut measured.open, || database::read(Some(path), &content, adapters::TABLES)).ok();
+    let Ok(content) = timed(&mut measured.open, || log::open(path, Limit::default())) else { return Vec::new() };
+    let budget = Budget::new(Limit::default(), content.stored);
+    if containers::is_container(&content) {
+        return look_into(&path_text(path), &content, 0, &budget);
     }
-    let bytes = rows.as_ref().map_or(&*content, |it| &*it.text);
+    vec![look_at(path_text(path), &content, Some(path), measured)]
+}
+
+/// Measures the members of an archive.
+fn look_into(path: &str, content: &log::Content<'_>, depth: usize, budget: &Budget) -> Vec<Looked> {
+    let Some(Ok(container)) = Container::open(content, containers::MAX_MEMBERS) else { return Vec::new() };
+    let members = container.members().par_iter().with_max_len(1);
+    let looked = members.flat_map(|member| {
+        let mut measured = Measured { files: 1, ..Measured::default() };
+        let opened = timed(&mut measured.open, || container.read(member, budget));
+        let path = format!("{path}{}{}", containers::SEPARATOR, member.name);
+        match opened {
+            Ok(content) if containers::is_container(&content) && depth < containers::MAX_DEPTH => {
+                look_into(&path, &content, depth + 1, budget)
+            }
+            Ok(content) => vec![look_at(path, &content, None, measured)],
+            Err(_) => Vec::new(),
+        }
+    });
+    looked.collect()
+}
+
+/// Measures a log. `file` is where it is, unless it is a member of an archive.
+fn look_at(path: String, content: &[u8], file: Option<&Path>, mut measured: Measured) -> Looked {
+    let mut rows = None;
+    if database::is_database(content) {
+        rows = timed(&mut measured.open, || database::read(file, content, adapters::TABLES)).ok();
+    }
+    let bytes = rows.as_ref().map_or(content, |it| &*it.text);
     measured.bytes = bytes.len() as u64;
     measured.lines = timed(&mut measured.split, || Lines::new(bytes).count()) as u64;
-    let path = path_text(path);
     let hints = Hints { runtime: None, path: &path };
     timed(&mut measured.detect, || std::hint::black_box(adapters::detect(bytes, hints)));
     let parsed = timed(&mut measured.parse, || adapters::parse(bytes, hints, Content::None));
     measured.sessions = parsed.sessions.len();
     let source = Source {
-        path: path.clone(),
+        path,
         status: SourceStatus::Parsed,
         health: parsed.health,
         sessions: parsed.sessions,
         ..Source::default()
     };
-    Some((parsed.format, measured, source))
+    (parsed.format, measured, source)
 }

@@ -47,6 +47,9 @@ pub struct Source {
     /// Whether it begins with all that was known of it before: it grew.
     #[serde(skip)]
     pub grew: bool,
+    /// Paths of other sources that it replaces: it begins with all that is known of them.
+    #[serde(skip)]
+    pub replaces: Vec<String>,
     /// Whether it is a database, of which the runtime deletes sessions: those that it no longer tells of are known still.
     pub forgets: bool,
     /// What was taken in and what was lost.
@@ -107,12 +110,17 @@ impl Source {
 /// A path as text, another one for every other path: bytes that are no UTF-8 become `%FF`. So that nothing else reads like
 /// them, a `%` that stands before such digits becomes `%25`.
 pub fn path_text(path: &Path) -> String {
-    if let Some(text) = path.to_str().filter(|it| !it.contains('%')) {
+    name_text(path.as_os_str().as_encoded_bytes())
+}
+
+/// The bytes of a file's name as text: see [`path_text`].
+pub fn name_text(name: &[u8]) -> String {
+    if let Some(text) = std::str::from_utf8(name).ok().filter(|it| !it.contains('%')) {
         return text.to_owned();
     }
     let reads_like_one = |it: &str| it == "25" || u8::from_str_radix(it, 16).is_ok_and(|it| it >= 0x80);
     let mut out = String::new();
-    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+    for chunk in name.utf8_chunks() {
         let mut rest = chunk.valid();
         while let Some((before, behind)) = rest.split_once('%') {
             out.push_str(before);
@@ -136,9 +144,9 @@ pub enum SourceStatus {
     Parsed,
     /// All it holds stands in another file.
     Duplicate,
-    /// It belongs to a log and is none: a sidecar, an index.
+    /// It belongs to a log and is none: a sidecar, an index, a tar or zip archive of logs.
     Auxiliary,
-    /// It is compressed and cut; what came before the cut was read.
+    /// It is compressed, or an archive, and cut; what came before the cut was read.
     Truncated,
     /// No format claims it.
     #[default]

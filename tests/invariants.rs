@@ -233,7 +233,7 @@ proptest! {
     }
 }
 
-/// Some samples as files: as they are, and compressed.
+/// Some samples as files: as they are, compressed, and in archives.
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let files = samples().into_iter().map(|it| std::fs::read(it).unwrap());
     let (databases, logs): (Vec<_>, Vec<_>) = files.partition(|it| agentlogs::database::is_database(it));
@@ -243,7 +243,10 @@ static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         gzip.finish().unwrap()
     };
     let compressed = logs.iter().take(4).flat_map(|it| [gzip(it), zstd::encode_all(&it[..], 1).unwrap()]);
-    compressed.chain(databases).collect()
+    let names =
+        logs.iter().enumerate().take(3).map(|(index, log)| (format!("logs/{index}.jsonl"), log.clone())).collect();
+    let archives = [crate::containers::tar(&names), crate::containers::zip(&names)];
+    compressed.chain(databases).chain(archives).collect()
 });
 
 /// What names of models, providers and tiers are made of.

@@ -5,6 +5,7 @@
 mod archive;
 #[cfg(feature = "archive")]
 mod commands;
+mod containers;
 #[cfg(feature = "archive")]
 mod damage;
 #[cfg(feature = "archive")]
@@ -23,6 +24,8 @@ mod privacy;
 mod reports;
 mod rules;
 mod sessions;
+#[cfg(feature = "archive")]
+mod stdin;
 mod tidy;
 mod views;
 

@@ -4,8 +4,9 @@ use std::io::Write;
 
 use agentlogs::adapters::{self, Hints, Listener, Parsed, TABLES};
 use agentlogs::builder::Content;
+use agentlogs::containers::{self, Container};
 use agentlogs::lines::Lines;
-use agentlogs::log::{self, Limit};
+use agentlogs::log::{self, Budget, Limit};
 use agentlogs::prices::{Catalog, Pricer, Request, Table};
 use agentlogs::session::{SessionResult, Tokens};
 use agentlogs::source::{Sidecar, Source, SourceStatus};
@@ -221,7 +222,7 @@ pub fn check_two(one: &[u8], other: &[u8]) {
     assert_eq!(total(&[one, one]), alone, "{}", logs());
 }
 
-/// Bytes as a file: gzip, zstd, a database, a sidecar. It is read within its limit, or refused.
+/// Bytes as a file: gzip, zstd, tar, zip, a database, a sidecar. It is read within its limit, or refused.
 pub fn check_file(bytes: &[u8]) {
     const LIMIT: u64 = 1 << 22;
     let _ = Sidecar::parse(bytes);
@@ -233,6 +234,20 @@ pub fn check_file(bytes: &[u8]) {
         && let Ok(rows) = database::read(None, &content, TABLES)
     {
         lines_are_in_order(&rows.text);
+    }
+    check_members(&content, 0, &Budget::new(Limit::Bytes(LIMIT), 0));
+}
+
+/// The members of an archive are no more than the limit, and each is found by its name.
+fn check_members(content: &log::Content<'_>, depth: usize, budget: &Budget) {
+    let Some(Ok(container)) = Container::open(content, 1000) else { return };
+    for member in container.members() {
+        assert!(container.find(&member.name).is_some_and(|it| std::ptr::eq(it, member)));
+        if let Ok(content) = container.read(member, budget)
+            && depth < containers::MAX_DEPTH
+        {
+            check_members(&content, depth + 1, budget);
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Bytes of any kind as a file: gzip, zstd, a SQLite database, a sidecar.
+//! Bytes of any kind as a file: gzip, zstd, tar, zip, a SQLite database, a sidecar.
 #![no_main]
 
 use agentlogs_fuzz::rules;

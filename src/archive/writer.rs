@@ -17,6 +17,7 @@ use super::{
     Archive, Error, GENERATION, INDEX, Known, Lock, MANIFEST, MARKER, Manifest, Marker, NEXT, PRICES, Problem, Sources,
     State, disk, generations, whole_file, with_hash,
 };
+use crate::discover::STDIN;
 use crate::frames::TABLES;
 use crate::ingest::{Sink, Stamp};
 use crate::ledger;
@@ -210,6 +211,13 @@ impl Writer {
         self.state.sources.keys().map(String::as_str)
     }
 
+    /// The logs that were read from standard input before the last one, with their stamps.
+    pub fn earlier_stdin(&self) -> Vec<(String, Stamp)> {
+        let set_aside = |path: &str| path.strip_prefix(STDIN).is_some_and(|it| it.starts_with('#'));
+        let sources = self.state.sources.iter().filter(|(path, _)| set_aside(path));
+        sources.map(|(path, known)| (path.clone(), known.stamp.clone())).collect()
+    }
+
     /// What a source told when it was last read.
     ///
     /// # Errors
@@ -220,7 +228,10 @@ impl Writer {
 
     /// Takes in what a file tells now, in place of what it told before. What it does not tell any more is set aside: the
     /// archive outlives the logs. What goes wrong is told by [`Self::commit`].
-    pub fn add(&self, source: Source) {
+    pub fn add(&self, mut source: Source) {
+        for path in std::mem::take(&mut source.replaces) {
+            self.remove(&path);
+        }
         self.noted(|| {
             if let Some(known) = self.state.sources.get(&source.path).filter(|it| it.has_sessions) {
                 // What could not be read replaces nothing.

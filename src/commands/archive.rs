@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentlogs::archive::{Archive, Lost, Repair, Written};
+use agentlogs::containers;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::render::{counted, grouped};
 use agentlogs::source::{Source, SourceStatus};
@@ -59,6 +60,13 @@ pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
                 for path in writer.paths().filter(|path| patterns.iter().any(|it| fits(path, it))) {
                     writer.remove(path);
                     forgotten += 1;
+                    // Else an archive would be taken for unchanged, and its members for known.
+                    for (end, _) in path.match_indices(containers::SEPARATOR) {
+                        let container = path.get(..end).unwrap_or_default();
+                        if writer.facts(container)?.is_some_and(|it| it.sessions.is_empty()) {
+                            writer.remove(container);
+                        }
+                    }
                 }
                 if forgotten == 0 {
                     bail!("no source of the archive fits {}", sources.join(", "));

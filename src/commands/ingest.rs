@@ -1,6 +1,7 @@
-//! `agentlogs ingest`: reads logs into the archive and says what it took in and what it lost.
+//! `agentlogs ingest`: reads logs into the archive and reports what was read and what was lost.
 
 use std::collections::{BTreeMap, HashSet};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +9,8 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use agentlogs::archive::{Archive, Sums, Writer, Written};
-use agentlogs::discover;
+use agentlogs::containers;
+use agentlogs::discover::{self, STDIN};
 use agentlogs::ingest::{self, Progress, Sink};
 use agentlogs::render::{counted, grouped};
 use agentlogs::session::SessionResult;
@@ -16,28 +18,39 @@ use agentlogs::source::{Aside, Source, SourceStatus};
 use indicatif::{ProgressBar, ProgressStyle};
 use twox_hash::XxHash3_64;
 
-use super::{Outcome, complain, options, say};
+use anyhow::Context;
+
+use super::{Outcome, WrongCommandLine, complain, options, say};
 use crate::cli::Ingest;
 
 pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
     let archive = Archive::at(&args.archive.archive);
-    let options = options(args.paths, Some(archive.folder().to_owned()), &args.reading)?;
+    let mut paths = args.paths;
+    if let Some(list) = &args.files_from {
+        let reads_stdin = |path: &Path| path.as_os_str() == STDIN;
+        if reads_stdin(list) && paths.iter().any(|path| reads_stdin(path)) {
+            let message = "standard input cannot be both a log and the list of --files-from";
+            return Err(WrongCommandLine(message.to_owned()).into());
+        }
+        paths.extend(listed(list)?);
+    }
+    let mut options = options(paths, Some(archive.folder().to_owned()), &args.reading)?;
     options.roots.iter().filter(|path| is_pipe(path)).for_each(|path| {
         say(&format!("{} is a pipe: it is read until its writer closes it", path.display()));
     });
     let writer = archive.write()?;
+    options.earlier_stdin = writer.earlier_stdin();
     // To wait for another process is no work.
     let start = Instant::now();
     let progress = Progress::default();
-    let sink = Noted { writer: &writer, looked_at: Mutex::default() };
+    let sink = Noted { writer: &writer, read: Mutex::default() };
     let mut taken = watched(&progress, || ingest::read_into(&options, |it| writer.known(it), &progress, &sink));
     for error in &taken.errors {
         complain(format_args!("{error}"));
     }
-    let mut looked_at = sink.looked_at.into_inner().unwrap_or_else(PoisonError::into_inner);
-    looked_at.extend(std::mem::take(&mut taken.unchanged).iter().map(|it| XxHash3_64::oneshot(it.as_bytes())));
-    let unchanged = looked_at.len() - taken.read;
-    if looked_at.is_empty() {
+    let unchanged = std::mem::take(&mut taken.unchanged).iter().map(|path| hash(path)).collect();
+    let files = Files { read: sink.read.into_inner().unwrap_or_else(PoisonError::into_inner), unchanged };
+    if files.read.is_empty() && files.unchanged.is_empty() {
         say(&format!("no files in {}; {HINT}", names(&options.roots)));
         if writer.is_new() {
             say("nothing was written");
@@ -45,7 +58,7 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
         }
     }
     let written = writer.commit()?;
-    let lost = summary(&archive, unchanged, &looked_at, &written, &progress, start.elapsed());
+    let lost = summary(&archive, &files, &written, &progress, start.elapsed());
     let damage = report_damage(&written);
     Ok(match () {
         () if !taken.errors.iter().all(discover::Error::is_left_out) => Outcome::NotAllDone,
@@ -78,17 +91,56 @@ fn is_pipe(path: &Path) -> bool {
     }
 }
 
+/// The paths in a file, or in standard input: one a line, or separated by NULs if it contains one.
+fn listed(list: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut bytes = Vec::new();
+    if list.as_os_str() == STDIN {
+        io::stdin().lock().read_to_end(&mut bytes).context("--files-from -")?;
+    } else {
+        bytes = std::fs::read(list).with_context(|| list.display().to_string())?;
+    }
+    let separator = if bytes.contains(&0) { 0 } else { b'\n' };
+    let names = bytes.split(|byte| *byte == separator).filter(|name| !name.is_empty());
+    Ok(names.map(path).collect())
+}
+
+/// A path of a list. Unlike on the command line, `-` is a file of that name.
+fn path(name: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    let path = Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name));
+    #[cfg(not(unix))]
+    let path = PathBuf::from(String::from_utf8_lossy(name).into_owned());
+    if path.as_os_str() == STDIN { Path::new(".").join(path) } else { path.to_owned() }
+}
+
+fn hash(path: &str) -> u64 {
+    XxHash3_64::oneshot(path.as_bytes())
+}
+
+/// The files of a run, by the hashes of their paths: there may be many.
+struct Files {
+    read: HashSet<u64>,
+    unchanged: HashSet<u64>,
+}
+
+impl Files {
+    /// Whether a file was found unchanged. The members of an archive are unchanged with it.
+    fn is_unchanged(&self, path: &str) -> bool {
+        let archives = path.match_indices(containers::SEPARATOR).filter_map(|(end, _)| path.get(..end));
+        archives.chain([path]).any(|path| self.unchanged.contains(&hash(path)))
+    }
+}
+
 /// A writer that notes what it was given.
 struct Noted<'a> {
     writer: &'a Writer,
-    /// Hashes of paths: there may be many.
-    looked_at: Mutex<HashSet<u64>>,
+    /// Hashes of paths.
+    read: Mutex<HashSet<u64>>,
 }
 
 impl Sink for Noted<'_> {
     fn take(&self, source: Source) {
-        let path = XxHash3_64::oneshot(source.path.as_bytes());
-        self.looked_at.lock().unwrap_or_else(PoisonError::into_inner).insert(path);
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(hash(&source.path));
         self.writer.take(source);
     }
 
@@ -138,18 +190,17 @@ impl Drop for End<'_> {
 }
 
 /// Prints what was taken in and what was lost, and says whether lines or files were.
-fn summary(
-    archive: &Archive,
-    unchanged: usize,
-    looked_at: &HashSet<u64>,
-    written: &Written,
-    progress: &Progress,
-    time: Duration,
-) -> bool {
+fn summary(archive: &Archive, files: &Files, written: &Written, progress: &Progress, time: Duration) -> bool {
     let mut statuses: BTreeMap<&str, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, i64> = BTreeMap::new();
-    let mut unknown = 0;
-    for (_, source) in written.sources().filter(|(path, _)| looked_at.contains(&XxHash3_64::oneshot(path.as_bytes()))) {
+    let (mut unknown, mut unchanged) = (0, 0);
+    for (path, source) in written.sources() {
+        if !files.read.contains(&hash(path)) {
+            if !files.is_unchanged(path) {
+                continue;
+            }
+            unchanged += 1;
+        }
         *statuses.entry(source.status.as_str()).or_default() += 1;
         unknown += source.unknown_records;
         for (reason, lines) in &source.rejects {
@@ -160,7 +211,8 @@ fn summary(
     let bytes = progress.bytes.load(Ordering::Relaxed);
     let seconds = time.as_secs_f64();
     let again = if unchanged > 0 { format!(", {unchanged} of them unchanged") } else { String::new() };
-    line("files", &grouped(looked_at.len()), &format!("{}{again}", counts(&statuses)));
+    let count: usize = statuses.values().sum();
+    line("files", &grouped(count), &format!("{}{again}", counts(&statuses)));
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     let (megabytes, gigabytes) = (bytes as f64 / 1e6, bytes as f64 / 1e9);
     line("bytes", &format!("{megabytes:.1} MB"), &format!("in {seconds:.2} s, {:.2} GB/s", gigabytes / seconds));

@@ -103,6 +103,7 @@ fn options(paths: Vec<PathBuf>, except: Option<PathBuf>, reading: &cli::Reading)
         path_labels: reading.path_labels.clone(),
         host: gethostname::gethostname().into_string().ok(),
         now: Some(Time::from_micros(jiff::Timestamp::now().as_microsecond())),
+        earlier_stdin: Vec::new(),
     })
 }
 

@@ -2,10 +2,11 @@
 
 use std::io::Read;
 
+use agentlogs::discover::STDIN;
 use anyhow::Context;
 use polars::prelude::*;
 
-use super::{Outcome, print, tables};
+use super::{Outcome, WrongCommandLine, print, tables};
 use crate::cli::{self, Query};
 
 /// A query that comes with the program: a file of `queries/`, whose first line says what it answers.
@@ -28,6 +29,10 @@ pub fn run(args: Query) -> anyhow::Result<Outcome> {
     }
     let sql = match (args.sql.as_deref(), &args.file) {
         (_, Some(path)) => std::fs::read_to_string(path).with_context(|| path.display().to_string())?,
+        (Some("-"), None) if args.from.logs.iter().any(|path| path.as_os_str() == STDIN) => {
+            let message = "standard input cannot be both the SQL and a log of --logs";
+            return Err(WrongCommandLine(message.to_owned()).into());
+        }
         (Some("-"), None) => std::io::read_to_string(std::io::stdin().take(1 << 24)).context("stdin")?,
         (Some(sql), None) => match QUERIES.iter().find(|it| it.name == sql) {
             Some(named) => named.sql.to_owned(),
