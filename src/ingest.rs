@@ -23,7 +23,7 @@ use crate::source::{Aside, Sidecar, Source, SourceStatus, path_text};
 use crate::time::Time;
 
 /// To be raised when the same bytes are read as something else, so that archives take in files again.
-const PARSER: u32 = 7;
+const PARSER: u32 = 8;
 
 /// What to read, and how.
 #[derive(Debug, Clone, Default)]

@@ -151,7 +151,8 @@ pub struct Shows(u16);
 /// A number for programs, words for people.
 impl Serialize for Shows {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const WORDS: [(Shows, &str); 10] = [
+        const WORDS: [(Shows, &str); 11] = [
+            (Shows::TURNS, "turns"),
             (Shows::TOOL_CALLS, "tool_calls"),
             (Shows::FILE_CHANGES, "file_changes"),
             (Shows::SUBAGENTS, "subagents"),
@@ -190,6 +191,8 @@ impl Shows {
     pub const WEB_SEARCHES: Self = Self(64);
     /// What a human typed.
     pub const USER_TURNS: Self = Self(128);
+    /// Each response of the model.
+    pub const TURNS: Self = Self(1024);
     /// It is the file that the runtime itself keeps: its rows are richer than those of a recording.
     pub const KEPT_BY_RUNTIME: Self = Self(256);
     /// It sums up runs whose responses the file that the runtime keeps shows.

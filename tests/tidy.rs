@@ -28,7 +28,7 @@ fn every_format_has_samples_that_it_claims() {
 /// Each format has its section in docs/formats.md, and a row there of what it can show.
 #[test]
 fn every_format_is_documented() {
-    const COLUMNS: [Shows; 8] = [
+    const COLUMNS: [Shows; 9] = [
         Shows::TOOL_CALLS,
         Shows::FILE_CHANGES,
         Shows::SUBAGENTS,
@@ -37,6 +37,7 @@ fn every_format_is_documented() {
         Shows::PERMISSION_DENIALS,
         Shows::WEB_SEARCHES,
         Shows::USER_TURNS,
+        Shows::TURNS,
     ];
     let text = fs::read_to_string(root().join("docs/formats.md")).unwrap();
     for adapter in ADAPTERS {

@@ -27,7 +27,7 @@ use crate::tables::Tables;
 const SPOOL: &str = "spool";
 
 /// Raised when the same facts settle to other tables, so that the next run settles them again.
-const LEDGER: u32 = 3;
+const LEDGER: u32 = 4;
 
 /// How many times as much memory as a source takes while it is kept its packed facts take, about.
 const PACKED: usize = 5;
