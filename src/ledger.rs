@@ -863,6 +863,11 @@ impl Merge {
                 let (line, turn) = (known.line, known.turn);
                 *known = call;
                 (known.line, known.turn) = (line, turn.get().or(known.turn.get()).into());
+            } else if known.duration_ms.is_none() && known.ended_at.is_none() {
+                // A recording may have no times of calls, where the runtime's own file has them.
+                known.duration_ms = call.duration_ms;
+                known.ended_at = call.ended_at;
+                known.occurred_at = call.ended_at.and(call.occurred_at).or(known.occurred_at);
             }
             return *index;
         }

@@ -379,7 +379,9 @@ fn program_of<'a>(tokens: impl Iterator<Item = Token<'a>>, depth: u32) -> Option
                     while is_group && tokens.next().is_some_and(|it| !matches!(it, Token::Word(word) if word == "}")) {}
                 }
             }
-            "export" | "set" | "source" | "." | "exit" | "return" | "[" | "[[" | "test" => skip_command(&mut tokens),
+            "export" | "set" | "source" | "." | "exit" | "return" | "break" | "continue" | "[" | "[[" | "test" => {
+                skip_command(&mut tokens);
+            }
             // They look a program up.
             "command" if tokens.next_if(is_lookup).is_some() => skip_command(&mut tokens),
             "sudo" | "env" | "nohup" | "time" | "command" | "exec" | "nice" | "timeout" | "gtimeout" => {
@@ -758,6 +760,7 @@ mod tests {
             ("cd x && (sudo -u root make)", "make"),
             ("for f in *.rs; do rustfmt $f; done", "rustfmt"),
             ("case $1 in a) make;; esac", "make"),
+            ("for f in *; do case $f in a) continue;; esac; cat $f; done", "cat"),
             ("command -v cargo >/dev/null && cargo build", "cargo"),
             ("command cargo build", "cargo"),
             ("bash -lc 'x=$(pwd) && make \"$x\"'", "make"),
