@@ -19,6 +19,20 @@ use crate::time::Time;
 use crate::tools::{self, Arguments, Given};
 use crate::wire::Number;
 
+/// What the main agent's part of a log ends with, in formats without an end record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Last {
+    /// A prompt, a call or a result: the agent was at work.
+    #[default]
+    Work,
+    /// A response that ended by itself and has no open call.
+    Answer,
+    /// An error, which the session has already.
+    Error,
+    /// An interruption by the user.
+    Abort,
+}
+
 /// A session while its records are read.
 #[derive(Debug)]
 pub struct Builder {
@@ -414,6 +428,31 @@ impl Builder {
     pub fn abort(&mut self, message: &str) {
         self.fail_as(ErrorKind::Cancelled, message);
         self.session.status = Status::Aborted;
+    }
+
+    /// What a log ends with if its last main response is `turn`. Calls of earlier responses count for nothing: one that
+    /// is still open was interrupted, for the agent went on without its result.
+    pub fn last_response(&self, turn: usize, ended_by_itself: bool) -> Last {
+        let mut calls = self.session.tool_calls.iter().filter(|call| call.turn.get() == Some(turn));
+        let is_open = calls.any(|call| call.status == CallStatus::Incomplete);
+        if ended_by_itself && !is_open { Last::Answer } else { Last::Work }
+    }
+
+    /// Sets the status of a session whose log has no end record.
+    pub fn end(&mut self, last: Last) {
+        match last {
+            Last::Answer => self.succeed(),
+            Last::Error => self.session.status = Status::Error,
+            Last::Abort => {
+                self.session.status = Status::Aborted;
+                self.session.error_kind = Some(ErrorKind::Cancelled);
+            }
+            Last::Work => {
+                self.session.status = Status::Incomplete;
+                self.session.error_kind = None;
+                self.session.error_message = None;
+            }
+        }
     }
 
     /// The session, without the changes of calls that did not end well.

@@ -706,6 +706,35 @@ struct Merge {
     total_keys: HashSet<String>,
     /// When the text of the session was said.
     text_at: Option<Time>,
+    /// The end of the part that the session has its status from.
+    ending: Ending,
+}
+
+/// What decides which part of a session has its status.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ending {
+    status: Status,
+    ended_at: Option<Time>,
+    /// Whether the part is a copy of the runtime's own file, with responses of the main agent.
+    is_main_file: bool,
+}
+
+impl Ending {
+    fn of(part: &SessionResult) -> Self {
+        let is_main_file = part.shows.has(Shows::KEPT_BY_RUNTIME) && part.turns.iter().any(|turn| !turn.is_subagent);
+        Self { status: part.status, ended_at: part.ended_at, is_main_file }
+    }
+
+    /// Of two copies of the runtime's own file, the one with the later last record decides. Of other parts, any end
+    /// outranks none, and a later success outranks an earlier error.
+    fn outranks(self, known: Self) -> bool {
+        let are_copies = self.is_main_file && known.is_main_file;
+        if are_copies && self.status != Status::Unknown && self.ended_at != known.ended_at {
+            return self.ended_at > known.ended_at;
+        }
+        let rank = |ending: Self| (ending.status.is_end(), ending.ended_at, ending.status == Status::Success);
+        rank(self) >= rank(known)
+    }
 }
 
 impl Merge {
@@ -720,6 +749,7 @@ impl Merge {
             totals: Vec::new(),
             total_keys: HashSet::new(),
             text_at: None,
+            ending: Ending::default(),
         };
         let mut seen = Seen::default();
         let is_only = parts.len() == 1;
@@ -743,6 +773,7 @@ impl Merge {
     fn add(&mut self, part: Part, seen: &mut Seen, is_only: bool) {
         let Part { source, mut session, is_supplement, .. } = part;
         let is_recording = session.recording.is_some();
+        let ending = Ending::of(&session);
         // What stands once needs no looking for copies.
         let has_copies = !is_only || !are_apart(&session.turns);
         let turns = mem::take(&mut session.turns).into_iter();
@@ -788,7 +819,7 @@ impl Merge {
         if is_supplement && !self.session.session_id.is_empty() {
             self.fill_facts(session);
         } else {
-            self.add_facts(session);
+            self.add_facts(session, ending);
         }
     }
 
@@ -838,6 +869,11 @@ impl Merge {
                 let (line, turn) = (known.line, known.turn);
                 *known = call;
                 (known.line, known.turn) = (line, turn.get().or(known.turn.get()).into());
+            } else if known.duration_ms.is_none() && known.ended_at.is_none() {
+                // A recording may have no times of calls, where the runtime's own file has them.
+                known.duration_ms = call.duration_ms;
+                known.ended_at = call.ended_at;
+                known.occurred_at = call.ended_at.and(call.occurred_at).or(known.occurred_at);
             }
             return *index;
         }
@@ -866,7 +902,7 @@ impl Merge {
     }
 
     /// Joins what the parts say of the session as a whole.
-    fn add_facts(&mut self, part: SessionResult) {
+    fn add_facts(&mut self, part: SessionResult, ending: Ending) {
         let known = &mut self.session;
         // What was said last stands, wherever the end of the session stands.
         if part.text.is_some() && (known.text.is_none() || part.ended_at >= self.text_at) {
@@ -875,6 +911,7 @@ impl Merge {
         }
         if known.session_id.is_empty() {
             *known = part;
+            self.ending = ending;
             return;
         }
         // What the runtime keeps names the format; a recording of it adds its total.
@@ -883,9 +920,8 @@ impl Merge {
         }
         // Recordings are parts of a session; other logs that tell of one session tell the same again.
         let is_recording = part.recording.is_some() && known.recording.is_some();
-        // A later success outranks an earlier error; any end outranks none.
-        let rank = |it: &SessionResult| (it.status.is_end(), it.ended_at, it.status == Status::Success);
-        if rank(&part) >= rank(known) {
+        if ending.outranks(self.ending) {
+            self.ending = ending;
             known.status = part.status;
             known.error_kind = part.error_kind;
             known.error_message = part.error_message;
@@ -1075,6 +1111,7 @@ impl Merge {
         };
         let tokens = rows.iter().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.turn.tokens.get()));
         let turns = rows.iter().filter(|it| it.grain == Grain::Turn).count();
+        let logged_turns = i64::try_from(turns).ok().filter(|count| *count > 0);
         let web_searches = rows.iter().filter_map(|it| it.turn.web_searches.get()).reduce(|a, b| a + b);
         let between = || Some(session.ended_at?.since(session.started_at?));
         SessionRow {
@@ -1089,7 +1126,7 @@ impl Merge {
                 .filter(|it| *it > 0)
                 .max(session.user_turns)
                 .or(shows.has(Shows::USER_TURNS).then_some(0)),
-            turns: i64::try_from(turns).ok().filter(|it| *it > 0).or(totals.turns).or(session.stated_turns),
+            turns: logged_turns.or(totals.turns).or(session.stated_turns).or(shows.has(Shows::TURNS).then_some(0)),
             tool_calls: counted(Shows::TOOL_CALLS, self.calls.len()).or(session.stated_tool_calls),
             tool_errors: counted(Shows::TOOL_CALLS, errors).or(session.stated_tool_errors),
             file_changes: counted(Shows::FILE_CHANGES, self.changes.len()),

@@ -8,7 +8,7 @@
 //! containers tar or zip archive -> the content of each member
 //! database   SQLite file -> lines: the rows of the tables that formats know
 //! lines      bytes -> numbered records
-//! adapters   records -> SessionResult, one file a format   (scan, json, wire, text, builder, tools, errors, time)
+//! adapters   records -> SessionResult, one file a format   (scan, json, wire, text, builder, tools, shell, errors, time)
 //! prices     a model's name and a time -> what its tokens cost
 //! ledger     SessionResults of all files -> tables: copies removed, counters derived
 //! costs      what the tables' rows cost: reported, or tokens times prices
@@ -84,6 +84,7 @@ pub mod reports;
 pub mod rows;
 pub mod scan;
 pub mod session;
+mod shell;
 pub mod source;
 pub mod tables;
 pub mod text;

@@ -151,7 +151,8 @@ pub struct Shows(u16);
 /// A number for programs, words for people.
 impl Serialize for Shows {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const WORDS: [(Shows, &str); 12] = [
+        const WORDS: [(Shows, &str); 13] = [
+            (Shows::TURNS, "turns"),
             (Shows::TOOL_CALLS, "tool_calls"),
             (Shows::FILE_CHANGES, "file_changes"),
             (Shows::SUBAGENTS, "subagents"),
@@ -200,6 +201,8 @@ impl Shows {
     pub const RESULT_ONLY: Self = Self(1024);
     /// Another program converted it from a log of the session: it adds nothing to that log.
     pub const CONVERTED: Self = Self(2048);
+    /// Each response of the model.
+    pub const TURNS: Self = Self(4096);
 
     /// Both together.
     #[must_use]

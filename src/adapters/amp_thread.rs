@@ -21,7 +21,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "amp-thread",
     runtime: "amp",
     about: "Sourcegraph's Amp, threads under ~/.local/share/amp/threads",
-    shows: Shows::TOOL_CALLS
+    shows: Shows::TURNS
+        .and(Shows::TOOL_CALLS)
         .and(Shows::FILE_CHANGES)
         .and(Shows::SUBAGENTS)
         .and(Shows::USER_TURNS)

@@ -160,6 +160,8 @@ pub(super) struct ToolUseResult<'a> {
     kind: Text<'a>,
     duration_ms: Number,
     total_duration_ms: Number,
+    /// Of a web search.
+    duration_seconds: Number,
     interrupted: Flag,
     #[serde(borrow)]
     return_code_interpretation: Text<'a>,
@@ -226,8 +228,9 @@ impl CallResult<'_, '_> {
         let status = if was_denied { CallStatus::Denied } else { CallStatus::from_error(is_error) };
         builder.result(call, self.content, self.time, status);
         let row = &mut builder.session.tool_calls[call];
-        row.duration_ms =
-            rich.duration_ms.rounded().or(rich.total_duration_ms.rounded()).or(row.duration_ms.get()).into();
+        let from_seconds = || Number(rich.duration_seconds.0.map(|seconds| seconds * 1000.0)).rounded();
+        let logged = rich.duration_ms.rounded().or(rich.total_duration_ms.rounded()).or_else(from_seconds);
+        row.duration_ms = logged.or(row.duration_ms.get()).into();
         if row.category == "shell" && is_error {
             row.exit_code =
                 head.strip_prefix("Exit code ").and_then(|it| it.split_whitespace().next()?.parse().ok()).into();
@@ -276,6 +279,8 @@ pub(super) struct Origin<'a> {
     pub(super) agent_id: Option<&'a str>,
     /// The structured result of a call.
     pub(super) tool_use_result: Option<&'a ToolUseResult<'a>>,
+    /// Whether it is a record of progress: these have no structured results of edits.
+    pub(super) is_progress: bool,
 }
 
 /// A session while its messages are read.
@@ -355,7 +360,8 @@ impl Conversation {
                         && let Some(file) = arguments.and_then(Arguments::file)
                     {
                         let operation = (block.name.as_str() != "Write").then_some(Operation::Update);
-                        self.builder.change(call, file, operation, None, line, time);
+                        let lines = if origin.is_progress { tools::lines_in_arguments(block.input.raw) } else { None };
+                        self.builder.change(call, file, operation, lines, line, time);
                     }
                 }
                 kind if kind.ends_with("_tool_result") => {

@@ -439,6 +439,7 @@ fn origin<'a>(record: &'a Record<'a>, line: Line<'_>) -> Origin<'a> {
         is_subagent: parent.is_some(),
         agent_id: parent,
         tool_use_result: Some(&record.tool_use_result),
+        is_progress: false,
     }
 }
 

@@ -12,11 +12,11 @@ use serde::Deserialize;
 use super::claude::{Conversation, Message, Origin, ToolUseResult, is_human};
 use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
-use crate::builder::{brief, money};
+use crate::builder::{Last, brief, money};
 use crate::health::Reason;
 use crate::json::{self, Raw};
 use crate::lines::Line;
-use crate::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows, Status};
+use crate::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows};
 use crate::text::{Shared, Word};
 use crate::wire::{Count, Flag, InOrder, Maybe, Members, Number, Text, When, read_in_order, with_in_order};
 
@@ -24,7 +24,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "claude-transcript",
     runtime: "claude",
     about: "Claude Code, transcripts under ~/.claude/projects",
-    shows: Shows::TOOL_CALLS
+    shows: Shows::TURNS
+        .and(Shows::TOOL_CALLS)
         .and(Shows::FILE_CHANGES)
         .and(Shows::SUBAGENTS)
         .and(Shows::COMPACTIONS)
@@ -191,6 +192,21 @@ struct Transcript {
     sessions: Sessions<Session>,
 }
 
+/// What the main agent's records end with, as far as they were read.
+#[derive(Debug, Clone, Copy)]
+enum Ending {
+    Nothing,
+    /// The response that is this turn.
+    Response(usize),
+    Error,
+    Interruption,
+    /// A prompt after an interruption.
+    Prompt,
+}
+
+/// How the text begins that Claude Code adds when the user interrupts it.
+const INTERRUPTION: &str = "[Request interrupted by user";
+
 struct Session {
     conversation: Conversation,
     /// The type of each agent, as the call that started it says.
@@ -198,8 +214,7 @@ struct Session {
     /// Responses of the main agent, and those whose end the log shows.
     responses: usize,
     stopped: usize,
-    /// Whether the last record of the main agent is an error.
-    ends_in_error: bool,
+    last: Ending,
 }
 
 impl Fold for Transcript {
@@ -257,7 +272,7 @@ impl Transcript {
             types: BTreeMap::new(),
             responses: 0,
             stopped: 0,
-            ends_in_error: false,
+            last: Ending::Nothing,
         };
         let Some(session) = self.sessions.get(id, line.number, new) else { return Seen::Known };
         session.record(record, line.number, damage);
@@ -290,6 +305,7 @@ impl Session {
             is_subagent: record.is_sidechain.is_true(),
             agent_id: record.agent_id.some(),
             tool_use_result: record.tool_use_result.as_deref(),
+            is_progress: false,
         };
         match record.kind.as_str() {
             "assistant" => self.assistant(record, &origin, damage),
@@ -315,7 +331,7 @@ impl Session {
                 event.is_subagent = origin.is_subagent;
                 if is_main {
                     self.conversation.builder.fail(None, text);
-                    self.ends_in_error = true;
+                    self.last = Ending::Error;
                 }
             }
             return;
@@ -329,7 +345,7 @@ impl Session {
             self.conversation.builder.session.turns[turn].cost = Some(Cost::of(total));
         }
         if is_main {
-            self.ends_in_error = false;
+            self.last = Ending::Response(turn);
         }
     }
 
@@ -359,6 +375,12 @@ impl Session {
 
     fn user(&mut self, record: &Record<'_>, origin: &Origin<'_>, damage: &mut Damage) {
         let message = &record.message;
+        let blocks = message.content.blocks.iter().filter_map(|block| block.text.some());
+        let mut texts = message.content.text.as_deref().into_iter().chain(blocks);
+        if !origin.is_subagent && texts.any(|text| text.starts_with(INTERRUPTION)) {
+            self.last = Ending::Interruption;
+            self.conversation.builder.session.error_message = None;
+        }
         if self.conversation.results(message, origin) {
             let call_id = message.content.blocks.iter().find_map(|it| it.tool_use_id.some());
             if let Some(call_id) = call_id {
@@ -374,6 +396,9 @@ impl Session {
             let identity =
                 record.uuid.some().map_or(Identity::Unique, |it| Identity::Global(format!("prompt {it}").into()));
             self.conversation.builder.prompt_as(identity, text);
+            if matches!(self.last, Ending::Interruption) {
+                self.last = Ending::Prompt;
+            }
         }
     }
 
@@ -449,6 +474,7 @@ impl Session {
             is_subagent: true,
             agent_id,
             tool_use_result: inner.tool_use_result.as_deref(),
+            is_progress: true,
         };
         if let Some(agent_id) = agent_id {
             self.subagent(agent_id, call_id, &origin);
@@ -464,7 +490,9 @@ impl Session {
         }
     }
 
-    fn finish(self) -> SessionResult {
+    fn finish(mut self) -> SessionResult {
+        let last = self.last();
+        self.conversation.builder.end(last);
         let mut session = self.conversation.builder.finish();
         for turn in &mut session.turns {
             turn.agent = turn.agent_id.as_ref().and_then(|it| self.types.get(it.as_str()).cloned());
@@ -481,27 +509,26 @@ impl Session {
         }
         // Versions 2.0 to 2.1.42 leave the stub of the output where the end should stand (B3).
         session.under_reports = self.stopped * 2 < self.responses;
-        session.status = status(&session, self.ends_in_error);
-        if session.status != Status::Error {
-            (session.error_kind, session.error_message) = (None, None);
-        }
         session
     }
-}
 
-/// There is no end record: it ended well if the main agent's last response did and no call is open.
-fn status(session: &SessionResult, ends_in_error: bool) -> Status {
-    if ends_in_error {
-        return Status::Error;
+    /// What the log ends with. There is no end record.
+    fn last(&self) -> Last {
+        let builder = &self.conversation.builder;
+        match self.last {
+            Ending::Nothing | Ending::Prompt => Last::Work,
+            Ending::Error => Last::Error,
+            Ending::Interruption => Last::Abort,
+            Ending::Response(turn) => {
+                let has_calls = || builder.session.tool_calls.iter().any(|call| call.turn.get() == Some(turn));
+                let ended_by_itself = match builder.session.turns[turn].stop_reason.as_deref() {
+                    Some(reason) => reason != "tool_use",
+                    None => !has_calls(),
+                };
+                builder.last_response(turn, ended_by_itself)
+            }
+        }
     }
-    let Some(last) = session.turns.iter().rposition(|it| !it.is_subagent) else { return Status::Incomplete };
-    let calls_on = session.tool_calls.iter().any(|it| it.turn.get() == Some(last) && it.status != CallStatus::Denied);
-    let is_open = session.tool_calls.iter().any(|it| it.status == CallStatus::Incomplete && !it.is_subagent);
-    let ended = match session.turns[last].stop_reason.as_deref() {
-        Some(reason) => reason != "tool_use",
-        None => !calls_on,
-    };
-    if ended && !is_open { Status::Success } else { Status::Incomplete }
 }
 
 #[cfg(test)]
@@ -510,6 +537,8 @@ mod tests {
     use crate::adapters::{Hints, parse};
     use crate::builder::Content;
     use crate::costs::settled as settle;
+    use crate::errors::ErrorKind;
+    use crate::session::Status;
     use crate::source::Source;
     use crate::tables::{Tables, Usage};
     use crate::wire::check_records_in_order;
@@ -620,5 +649,88 @@ mod tests {
             let in_order = check_records_in_order::<Record<'_>>(record, &names);
             assert!(in_order > 100, "{in_order} {record}");
         }
+    }
+
+    fn user(second: u32, content: &str, more: &str) -> String {
+        line("user", second, &format!(r#""message":{{"role":"user","content":{content}}}{more}"#))
+    }
+
+    const CALL: &str = r#"{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}"#;
+
+    #[test]
+    fn an_interruption_by_the_user_is_an_abort() {
+        let rejection = user(
+            2,
+            r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"The user doesn't want to proceed with this tool use.","is_error":true}]"#,
+            "",
+        );
+        let interruption = user(3, r#"[{"type":"text","text":"[Request interrupted by user for tool use]"}]"#, "");
+        let prompt = user(4, r#""go on""#, "");
+        let asked = response(1, "msg_1", CALL, "").replace(r#""end_turn""#, "null");
+        let status = |lines: &[&String]| {
+            let lines: Vec<_> = [&asked].into_iter().chain(lines.iter().copied()).cloned().collect();
+            let session = settled(&[&lines]).sessions.swap_remove(0).session;
+            (session.status, session.error_kind)
+        };
+        assert_eq!(status(&[&rejection, &interruption]), (Status::Aborted, Some(ErrorKind::Cancelled)));
+        assert_eq!(status(&[&rejection, &interruption, &prompt]), (Status::Incomplete, None));
+        assert_eq!(status(&[&rejection]), (Status::Incomplete, None));
+        let answer = response(5, "msg_2", "", "");
+        assert_eq!(status(&[&rejection, &interruption, &prompt, &answer]), (Status::Success, None));
+        // The call of an earlier response never got a result: the agent went on without it.
+        assert_eq!(status(&[&answer]), (Status::Success, None));
+    }
+
+    /// The copy with the later last record has the status, in whatever order they are read.
+    #[test]
+    fn the_longer_copy_of_a_session_decides_its_status() {
+        let old = [response(1, "msg_1", "", "")];
+        let new = [old[0].clone(), response(5, "msg_2", CALL, "")];
+        for logs in [[&old[..], &new[..]], [&new[..], &old[..]]] {
+            assert_eq!(settled(&logs).sessions[0].session.status, Status::Incomplete);
+        }
+        let done = [new[0].clone(), new[1].clone(), response(9, "msg_3", "", "")];
+        for logs in [[&done[..], &new[..]], [&new[..], &done[..]]] {
+            assert_eq!(settled(&logs).sessions[0].session.status, Status::Success);
+        }
+    }
+
+    #[test]
+    fn lines_of_edits_in_progress_records_are_those_of_their_arguments() {
+        let progress = |message: &str, second: u32| {
+            line(
+                "progress",
+                second,
+                &format!(
+                    r#""parentToolUseID":"toolu_0","data":{{"type":"agent_progress","agentId":"a1","message":{message}}}"#
+                ),
+            )
+        };
+        let edit = r#"{"type":"tool_use","id":"toolu_2","name":"Edit","input":{"file_path":"/a","old_string":"x\ny\nz","new_string":"x\nb\nc\nz"}}"#;
+        let call = progress(
+            &format!(
+                r#"{{"type":"assistant","message":{{"model":"m","id":"msg_a","role":"assistant","content":[{edit}],"usage":{{"input_tokens":3,"output_tokens":4}}}}}}"#
+            ),
+            2,
+        );
+        let result = progress(
+            r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_2","content":"The file /a has been updated."}]}}"#,
+            3,
+        );
+        let tables = settled(&[&[call, result]]);
+        let change = &tables.file_changes[0].change;
+        assert_eq!((change.lines_added, change.lines_removed), (Some(2), Some(1)));
+    }
+
+    #[test]
+    fn a_search_of_the_web_takes_as_long_as_is_logged() {
+        let call =
+            response(1, "msg_1", r#"{"type":"tool_use","id":"toolu_1","name":"WebSearch","input":{"query":"x"}}"#, "");
+        let result = user(
+            9,
+            r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}]"#,
+            r#","toolUseResult":{"query":"x","results":[],"durationSeconds":2.5004}"#,
+        );
+        assert_eq!(settled(&[&[call, result]]).tool_calls[0].duration_ms(), Some(2500));
     }
 }

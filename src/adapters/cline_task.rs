@@ -15,24 +15,23 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{Builder, brief, money};
+use crate::builder::{Builder, Last, brief, money};
 use crate::health::Reason;
 use crate::json::{self, Raw};
 use crate::lines::Line;
-use crate::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows, Status, Tokens};
+use crate::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows, Tokens};
 use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::tools;
 use crate::wire::{Content, Count, Flag, Number, Text, When};
 
-const SHOWS: Shows = Shows::TOOL_CALLS
-    .and(Shows::FILE_CHANGES)
-    .and(Shows::SUBAGENTS)
-    .and(Shows::COMPACTIONS)
-    .and(Shows::RETRIES)
-    .and(Shows::PERMISSION_DENIALS)
-    .and(Shows::USER_TURNS)
-    .and(Shows::KEPT_BY_RUNTIME);
+/// What the view shows, `ui_messages.json`. Its words about tools are for people.
+const VIEW: Shows = Shows::TURNS.and(Shows::COMPACTIONS).and(Shows::RETRIES).and(Shows::USER_TURNS);
+
+/// What the history shows, `api_conversation_history.json`.
+const HISTORY: Shows = Shows::TOOL_CALLS.and(Shows::FILE_CHANGES).and(Shows::SUBAGENTS).and(Shows::PERMISSION_DENIALS);
+
+const SHOWS: Shows = VIEW.and(HISTORY).and(Shows::KEPT_BY_RUNTIME);
 
 pub(super) const CLINE: Adapter = Adapter {
     id: "cline-task",
@@ -243,6 +242,13 @@ struct Request<'a> {
 /// Cline's providers that pass on a prompt with what was cached.
 const WITH_CACHED: [&str; 9] = ["openai", "litellm", "doubao", "fireworks", "hicap", "lmstudio", "qwen", "xai", "zai"];
 
+/// Whether the tokens written to a cache are hidden in `tokensIn`, with `cacheWrites` 0. With Cline's own provider a request
+/// of 50,868 tokens to a model of Anthropic cost what 50,858 written ones and 10 others do, and the next request read
+/// 50,858. How many of each request were written only its price tells.
+fn hides_writes(model: &ModelInfo<'_>) -> bool {
+    model.provider_id.as_str() == "cline" && model.model_id.as_str().starts_with("anthropic/")
+}
+
 impl Request<'_> {
     fn holds_cached(&self, runtime: &str, provider: &str, time: Option<Time>) -> bool {
         let before = |day: &str| time < Time::parse(day);
@@ -269,19 +275,11 @@ impl Request<'_> {
     }
 }
 
-/// What the view ends with, as far as it was read.
-#[derive(Debug, PartialEq)]
-enum Last {
-    Working,
-    /// An answer, or a question to the user.
-    Answer,
-    Failed,
-    Cancelled,
-}
-
 struct Task {
     context: Context,
     builder: Option<Builder>,
+    /// What the records so far show.
+    shows: Shows,
     /// Time of the first message: with its own time, the name of a message wherever the folder is copied to.
     first: Option<Time>,
     models: BTreeSet<Word>,
@@ -289,6 +287,7 @@ struct Task {
     messages: usize,
     /// Whether a request was begun of which nothing is known.
     is_open: bool,
+    /// What the view ends with, as far as it was read. A question to the user is an answer.
     last: Last,
 }
 
@@ -299,12 +298,13 @@ impl Fold for Task {
         Self {
             context: *context,
             builder: None,
+            shows: Shows::NOTHING,
             first: None,
             models: BTreeSet::new(),
             deleted: Vec::new(),
             messages: 0,
             is_open: false,
-            last: Last::Working,
+            last: Last::Work,
         }
     }
 
@@ -320,9 +320,11 @@ impl Fold for Task {
         builder.saw(record.ts.0);
         self.first = self.first.or(record.ts.0);
         if is_view {
+            self.shows = self.shows.and(VIEW);
             self.view(&mut builder, &record, line.number, damage);
             builder.name_events(None, line.bytes);
         } else if is_history {
+            self.shows = self.shows.and(HISTORY);
             self.history(&mut builder, &record, line.number);
         } else {
             self.models.extend(record.model_usage.iter().filter_map(|it| it.model_id.owned()));
@@ -340,17 +342,8 @@ impl Fold for Task {
         let mut models = self.models.into_iter();
         builder.session.model = models.next().filter(|_| models.next().is_none());
         builder.session.under_reports |= self.is_open;
-        match self.last {
-            Last::Answer => builder.succeed(),
-            Last::Failed => {}
-            Last::Cancelled => builder.abort(""),
-            Last::Working => {
-                let session = &mut builder.session;
-                session.status = Status::Incomplete;
-                session.error_kind = None;
-                session.error_message = None;
-            }
-        }
+        builder.session.shows = self.shows.and(Shows::KEPT_BY_RUNTIME);
+        builder.end(self.last);
         vec![builder.finish()]
     }
 }
@@ -370,7 +363,7 @@ impl Task {
         let is_first = self.messages == 0;
         self.messages += 1;
         if record.partial.is_true() {
-            self.last = Last::Working;
+            self.last = Last::Work;
             return;
         }
         // Cline cuts the history that the model is shown.
@@ -411,7 +404,7 @@ impl Task {
             }
             ("task" | "user_feedback", _) => {
                 builder.prompt_as(self.identity(record), Some(text));
-                self.last = Last::Working;
+                self.last = Last::Work;
             }
             // Before there was a word for it, the task is what stands first.
             ("text", _) if is_first => builder.prompt_as(self.identity(record), Some(text)),
@@ -436,11 +429,11 @@ impl Task {
                 if record.ask.some().is_some() {
                     self.is_open = false;
                     builder.fail(None, text);
-                    self.last = Last::Failed;
+                    self.last = Last::Error;
                 }
             }
             (_, "tool" | "command" | "use_mcp_server" | "browser_action_launch") | ("tool" | "command", _) => {
-                self.last = Last::Working;
+                self.last = Last::Work;
             }
             _ => {}
         }
@@ -457,7 +450,7 @@ impl Task {
 
     fn request(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut Damage) {
         let time = record.ts.0;
-        self.last = Last::Working;
+        self.last = Last::Work;
         builder.session.under_reports |= self.is_open;
         self.is_open = false;
         let Ok(request) = json::from_slice::<Request<'_>>(record.text.as_str().as_bytes()) else {
@@ -466,7 +459,11 @@ impl Task {
             return;
         };
         let holds_cached = request.holds_cached(self.context.runtime, record.model_info.provider_id.as_str(), time);
-        let tokens = request.tokens(holds_cached, damage);
+        let mut tokens = request.tokens(holds_cached, damage);
+        if self.context.runtime == "cline" && hides_writes(&record.model_info) && tokens.cache_write == Some(0) {
+            tokens.cache_write = None;
+            builder.session.under_reports = true;
+        }
         let is_cut = request.cancel_reason.some().is_some();
         let has_counts = request.tokens_in.get().is_some() || request.tokens_out.get().is_some();
         if tokens.total().is_some() || has_counts && !is_cut {
@@ -483,12 +480,12 @@ impl Task {
             "" => {}
             "user_cancelled" => {
                 builder.event(EventKind::Abort, line, time);
-                self.last = Last::Cancelled;
+                self.last = Last::Abort;
             }
             reason => {
                 let words = request.streaming_failed_message.as_str();
                 builder.fail(None, words);
-                self.last = Last::Failed;
+                self.last = Last::Error;
                 let event = builder.event(EventKind::Error, line, time);
                 event.code = Some(reason.into());
                 event.message = Some(brief(words));
@@ -598,5 +595,44 @@ fn result(builder: &mut Builder, call: usize, raw: Raw<'_>, is_error: bool, line
     builder.result(call, raw, time, CallStatus::from_error(is_error || begins(&FAILED)));
     if begins(&DENIED) {
         builder.deny(call, line, time, Some(&text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::{Hints, parse};
+    use crate::builder::Content;
+    use crate::costs::settled;
+    use crate::source::Source;
+    use crate::tables::{SessionRow, Usage};
+
+    fn request(model: &str, tokens: &str) -> String {
+        format!(
+            r#"[{{"ts":1767323040000,"type":"say","say":"task","text":"Fix it."}},{{"ts":1767323041000,"type":"say","say":"api_req_started","text":{tokens:?},"modelInfo":{{"providerId":"cline","modelId":"{model}"}}}},{{"ts":1767323042000,"type":"ask","ask":"tool","text":"{{}}"}},{{"ts":1767323043000,"type":"say","say":"completion_result","text":"Done."}}]"#
+        )
+    }
+
+    fn read(log: &str) -> (SessionRow, Option<i64>) {
+        let parsed = parse(log.as_bytes(), Hints::default(), Content::None);
+        let tables = settled(vec![Source { sessions: parsed.sessions, ..Source::default() }]);
+        let written = tables.turns[0].turn.tokens.get().cache_write;
+        (tables.sessions.into_iter().next().unwrap(), written)
+    }
+
+    /// The view shows tools only in words for people: how many calls there were is unknown, not 0.
+    #[test]
+    fn the_view_alone_counts_no_calls() {
+        let (session, _) =
+            read(&request("x-ai/grok", r#"{"tokensIn":9,"tokensOut":2,"cacheWrites":0,"cacheReads":5,"cost":0}"#));
+        assert_eq!((session.tool_calls, session.tool_errors, session.turns), (None, None, Some(1)));
+    }
+
+    #[test]
+    fn writes_that_are_hidden_in_the_input_are_unknown() {
+        let tokens = r#"{"tokensIn":50868,"tokensOut":614,"cacheWrites":0,"cacheReads":0,"cost":0.1999575}"#;
+        let (session, written) = read(&request("anthropic/claude-sonnet-4.5", tokens));
+        assert_eq!((session.usage, written), (Usage::LowerBound, None));
+        let (session, written) = read(&request("openai/gpt-5.1", tokens));
+        assert_eq!((session.usage, written), (Usage::Exact, Some(0)));
     }
 }

@@ -301,6 +301,7 @@ impl Edit<'_> {
         };
         let lines = match operation {
             Some(Operation::Create) if self.content.is_some() => Some((tools::line_count_in(&self.content), 0)),
+            Some(Operation::Delete) if self.content.is_some() => Some((0, tools::line_count_in(&self.content))),
             _ => (!self.unified_diff.escaped().is_empty()).then(|| tools::diff_lines_in(&self.unified_diff)),
         };
         builder.change(call, path, operation, lines, line, time);

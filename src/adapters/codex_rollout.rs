@@ -857,12 +857,13 @@ impl Thread {
         let is_list = item.output.0.first() == Some(&b'[');
         // Of the output of a command, only what the client puts before it is asked for.
         let is_read = !is_list && known != CallStatus::Denied;
-        let mut end = if is_read { end_in_head(item.output) } else { None };
-        let text = if is_list || end.is_some() { Cow::Borrowed("") } else { head_of_output(item.output) };
+        let mut head = if is_read { head_of_shell(item.output) } else { ShellHead::default() };
+        let text = if is_list || head.end.is_some() { Cow::Borrowed("") } else { head_of_output(item.output) };
         let own: Output = if text.starts_with('{') { Raw(text.as_bytes()).read() } else { Output::default() };
-        end = end
-            .or_else(|| end_of_shell(tools::lines(&text).map(str::as_bytes)).0)
-            .or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
+        if head.end.is_none() {
+            head = ShellHead::of_lines(tools::lines(&text).map(str::as_bytes)).0;
+        }
+        let end = head.end.or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
         let status = match &end {
             // An event has told already.
             _ if known != CallStatus::Incomplete => known,
@@ -879,10 +880,16 @@ impl Thread {
             self.builder.deny(call, line.number, time, Some(&text));
         }
         let row = &mut self.builder.session.tool_calls[call];
-        row.duration_ms =
-            row.duration_ms.get().or(Number(own.metadata.duration_seconds.0.map(|it| it * 1000.0)).rounded()).into();
+        let logged = own.metadata.duration_seconds.0.or(head.wall_seconds).map(|seconds| seconds * 1000.0);
+        // The wall time of a command that goes on ends with its first output.
+        if !(status == CallStatus::Incomplete && matches!(end, Some(ShellEnd::Runs(_)))) {
+            row.duration_ms = row.duration_ms.get().or(Number(logged).rounded()).into();
+        }
         match end {
             Some(ShellEnd::Runs(shell)) => {
+                if status == CallStatus::Incomplete {
+                    row.ended_at = None;
+                }
                 self.so_far.shells.entry(shell).or_insert(call);
             }
             Some(ShellEnd::Exited(code)) => {
@@ -893,6 +900,7 @@ impl Thread {
                     row.exit_code = code.into();
                     if began.is_some() {
                         row.status = CallStatus::from_error(code != 0);
+                        row.ended_at = time;
                     }
                 }
             }
@@ -997,7 +1005,7 @@ fn command_of(arguments: Raw<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// What the result of a shell call says of the command.
+/// How a command ended, by the result of a shell call.
 enum ShellEnd {
     Exited(i64),
     /// It goes on in the shell of that number.
@@ -1014,10 +1022,33 @@ fn head_of_output(output: Raw<'_>) -> Cow<'_, str> {
     head.unwrap_or_else(|| output.text())
 }
 
-/// How the command ended, if what a client says before its output says it.
-fn end_in_head(output: Raw<'_>) -> Option<ShellEnd> {
-    let (end, is_whole) = end_of_shell(plain_lines(output.0));
-    if is_whole { end } else { whole_head(output, HEAD_BYTES)?.1 }
+/// What a client puts before the output of a command.
+#[derive(Default)]
+struct ShellHead {
+    end: Option<ShellEnd>,
+    /// The time until the command ended, or until it was left to go on.
+    wall_seconds: Option<f64>,
+}
+
+impl ShellHead {
+    /// The head in these lines, and whether they contain all of it: the last line of a text that was cut may not be whole.
+    fn of_lines<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (Self, bool) {
+        let mut head = Self::default();
+        for (number, line) in lines.enumerate() {
+            if number == HEAD || line.starts_with(b"Output:") {
+                return (head, true);
+            }
+            head.end = head.end.or_else(|| end_in_line(line));
+            head.wall_seconds = head.wall_seconds.or_else(|| wall_time_in_line(line));
+        }
+        (head, false)
+    }
+}
+
+/// The head of a result, if it is found without reading the whole result.
+fn head_of_shell(output: Raw<'_>) -> ShellHead {
+    let (head, is_whole) = ShellHead::of_lines(plain_lines(output.0));
+    if is_whole { head } else { whole_head(output, HEAD_BYTES).map(|it| it.1).unwrap_or_default() }
 }
 
 /// The first lines of a text as it stands in the log, no more than a client puts there, as far as they are ASCII and have no other
@@ -1035,23 +1066,10 @@ fn plain_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// The beginning of an output, `length` bytes or more of it, if all that a client says before it is there, and what that says
 /// of how the command ended.
-fn whole_head(output: Raw<'_>, length: usize) -> Option<(Cow<'_, str>, Option<ShellEnd>)> {
-    let head = output.head(length);
-    let (end, is_whole) = end_of_shell(tools::lines(&head).map(str::as_bytes));
-    (is_whole && !head.starts_with('{')).then_some((head, end))
-}
-
-/// How a command ended, as the lines say that a client puts before its output, and whether these are all: the last line of a
-/// text that was cut may not be.
-fn end_of_shell<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (Option<ShellEnd>, bool) {
-    let mut end = None;
-    for (number, line) in lines.enumerate() {
-        if number == HEAD || line.starts_with(b"Output:") {
-            return (end, true);
-        }
-        end = end.or_else(|| end_in_line(line));
-    }
-    (end, false)
+fn whole_head(output: Raw<'_>, length: usize) -> Option<(Cow<'_, str>, ShellHead)> {
+    let text = output.head(length);
+    let (head, is_whole) = ShellHead::of_lines(tools::lines(&text).map(str::as_bytes));
+    (is_whole && !text.starts_with('{')).then_some((text, head))
 }
 
 fn end_in_line(line: &[u8]) -> Option<ShellEnd> {
@@ -1060,6 +1078,11 @@ fn end_in_line(line: &[u8]) -> Option<ShellEnd> {
         return text(code)?.parse().ok().map(ShellEnd::Exited);
     }
     text(line.strip_prefix(b"Process running with session ID ")?).map(|it| ShellEnd::Runs(it.to_owned()))
+}
+
+fn wall_time_in_line(line: &[u8]) -> Option<f64> {
+    let seconds = line.strip_prefix(b"Wall time: ")?.strip_suffix(b" seconds")?;
+    std::str::from_utf8(seconds).ok()?.parse().ok()
 }
 
 /// Longer texts only quote one.
@@ -1089,7 +1112,88 @@ fn is_failure(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::{Hints, parse};
+    use crate::builder::Content;
     use crate::wire::check_records_in_order;
+
+    fn read(records: &[(u32, &str, &str)]) -> SessionResult {
+        let line = |(second, kind, payload): &(u32, &str, &str)| {
+            format!(r#"{{"timestamp":"2026-01-02T03:04:{second:02}Z","type":"{kind}","payload":{payload}}}"#)
+        };
+        let log: Vec<_> = records.iter().map(line).collect();
+        parse(log.join("\n").as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0)
+    }
+
+    /// A command ends in its first output, or in that of a later call, which has a wall time of its own.
+    #[test]
+    fn wall_times_are_durations() {
+        let session = read(&[
+            (0, "session_meta", r#"{"id":"t"}"#),
+            (
+                1,
+                "response_item",
+                r#"{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"make\"}","call_id":"a"}"#,
+            ),
+            (
+                9,
+                "response_item",
+                r#"{"type":"function_call_output","call_id":"a","output":"Chunk ID: 1\nWall time: 1.5004 seconds\nProcess exited with code 0\nOutput:\n"}"#,
+            ),
+            (
+                10,
+                "response_item",
+                r#"{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"sleep 20\"}","call_id":"b"}"#,
+            ),
+            (
+                20,
+                "response_item",
+                r#"{"type":"function_call_output","call_id":"b","output":"Chunk ID: 2\nWall time: 10.0 seconds\nProcess running with session ID 7\nOutput:\n"}"#,
+            ),
+            (
+                22,
+                "response_item",
+                r#"{"type":"function_call","name":"write_stdin","arguments":"{\"session_id\":7}","call_id":"c"}"#,
+            ),
+            (
+                30,
+                "response_item",
+                r#"{"type":"function_call_output","call_id":"c","output":"Chunk ID: 3\nWall time: 8.0 seconds\nProcess exited with code 0\nOutput:\n"}"#,
+            ),
+            (
+                31,
+                "response_item",
+                r#"{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"sleep 99\"}","call_id":"d"}"#,
+            ),
+            (
+                41,
+                "response_item",
+                r#"{"type":"function_call_output","call_id":"d","output":"Chunk ID: 4\nWall time: 10.0 seconds\nProcess running with session ID 8\nOutput:\n"}"#,
+            ),
+        ]);
+        let durations: Vec<_> = session
+            .tool_calls
+            .iter()
+            .map(|call| {
+                let between = || Some(call.ended_at?.since(call.occurred_at?));
+                call.duration_ms.get().or_else(between)
+            })
+            .collect();
+        assert_eq!(durations, [Some(1500), Some(20_000), Some(8000), None]);
+    }
+
+    #[test]
+    fn lines_of_a_deleted_file_are_removed() {
+        let session = read(&[
+            (0, "session_meta", r#"{"id":"t"}"#),
+            (
+                1,
+                "event_msg",
+                r#"{"type":"patch_apply_end","call_id":"a","success":true,"changes":{"/a":{"type":"delete","content":"x\ny\n"}}}"#,
+            ),
+        ]);
+        let change = &session.file_changes[0];
+        assert_eq!((change.lines_added, change.lines_removed), (Some(0), Some(2)));
+    }
 
     /// What is read by how records begin is what is read by their keys.
     #[test]
@@ -1233,8 +1337,8 @@ mod tests {
             None => String::new(),
         };
         let plain = |it: &[u8]| {
-            let (end, is_whole) = end_of_shell(plain_lines(it));
-            is_whole.then(|| told(end))
+            let (head, is_whole) = ShellHead::of_lines(plain_lines(it));
+            is_whole.then(|| told(head.end))
         };
         for (output, expected) in [
             (r#""Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nx\"y""#, Some("exited 2")),
@@ -1252,7 +1356,7 @@ mod tests {
         ] {
             assert_eq!(plain(output.as_bytes()).as_deref(), expected, "{output}");
             if let Some(expected) = expected {
-                let whole = whole_head(Raw(output.as_bytes()), HEAD_BYTES).and_then(|it| it.1);
+                let whole = whole_head(Raw(output.as_bytes()), HEAD_BYTES).and_then(|it| it.1.end);
                 assert_eq!(told(whole), expected, "{output}");
             }
         }

@@ -29,7 +29,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "copilot-events",
     runtime: "copilot",
     about: "GitHub Copilot CLI, events.jsonl under ~/.copilot/session-state",
-    shows: Shows::TOOL_CALLS
+    shows: Shows::TURNS
+        .and(Shows::TOOL_CALLS)
         .and(Shows::FILE_CHANGES)
         .and(Shows::SUBAGENTS)
         .and(Shows::COMPACTIONS)

@@ -13,13 +13,13 @@ use serde::Deserialize;
 
 use super::document::Places;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{Builder, brief};
+use crate::builder::{Builder, Last, brief};
 use crate::errors::ErrorKind;
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
 use crate::rows::Rows;
-use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
+use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Tokens};
 use crate::tools::{self, Arguments};
 use crate::wire::{Count, Flag, Maybe, Text, When};
 
@@ -27,7 +27,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "gemini-chat",
     runtime: "gemini",
     about: "Gemini CLI, session files under ~/.gemini/tmp",
-    shows: Shows::TOOL_CALLS
+    shows: Shows::TURNS
+        .and(Shows::TOOL_CALLS)
         .and(Shows::FILE_CHANGES)
         .and(Shows::SUBAGENTS)
         .and(Shows::PERMISSION_DENIALS)
@@ -311,7 +312,7 @@ impl Chats {
                 builder: Builder::new(&self.context, id, line.number),
                 has_name: named.is_some(),
                 ids: HashSet::new(),
-                last: Last::Nothing,
+                last: Ending::Nothing,
             });
             self.sessions.len() - 1
         })
@@ -324,7 +325,7 @@ fn is_message(kind: &str) -> bool {
 
 /// What a chat ends with, as far as it was read.
 #[derive(Debug, PartialEq)]
-enum Last {
+enum Ending {
     Nothing,
     Prompt,
     Answer { id: String, has_calls: bool },
@@ -337,7 +338,7 @@ struct Chat {
     has_name: bool,
     /// The messages so far.
     ids: HashSet<String>,
-    last: Last,
+    last: Ending,
 }
 
 impl Chat {
@@ -349,7 +350,7 @@ impl Chat {
             "gemini" | "qwen" => self.answer(message, line, is_new, damage),
             _ if !is_new => {}
             "user" => {
-                self.last = Last::Prompt;
+                self.last = Ending::Prompt;
                 // What a compaction puts in place of the history was typed by nobody.
                 if !is_history && let Some(text) = text_of(message.content).filter(|it| !it.is_empty()) {
                     let identity = if id.is_empty() { Identity::Unique } else { Identity::Session(id.into()) };
@@ -359,7 +360,7 @@ impl Chat {
             }
             "error" => {
                 let words = text_of(message.content).unwrap_or_default();
-                self.last = Last::Error;
+                self.last = Ending::Error;
                 self.builder.fail(None, &words);
                 let event = self.builder.event(EventKind::Error, line, time);
                 event.key = message.id.owned();
@@ -368,7 +369,7 @@ impl Chat {
             "info" => {
                 let words = text_of(message.content).unwrap_or_default();
                 if matches!(words.trim_end_matches('.'), "Request cancelled" | "User cancelled the request") {
-                    self.last = Last::Cancelled;
+                    self.last = Ending::Cancelled;
                     self.builder.fail_as(ErrorKind::Cancelled, &words);
                     let event = self.builder.event(EventKind::Abort, line, time);
                     event.key = message.id.owned();
@@ -382,8 +383,8 @@ impl Chat {
     fn answer(&mut self, message: &Record<'_>, line: i64, is_new: bool, damage: &mut Damage) {
         let (id, time) = (message.id.as_str(), message.timestamp.0);
         let has_calls = !message.tool_calls.is_empty();
-        if is_new || matches!(&self.last, Last::Answer { id: last, .. } if last == id) {
-            self.last = Last::Answer { id: id.to_owned(), has_calls };
+        if is_new || matches!(&self.last, Ending::Answer { id: last, .. } if last == id) {
+            self.last = Ending::Answer { id: id.to_owned(), has_calls };
         }
         let usage = match &message.tokens {
             Maybe::Present(counts) => Some(counts.tokens(damage)),
@@ -465,17 +466,12 @@ impl Chat {
 
     /// The format has no end record: a chat ended well if the last answer wanted nothing more.
     fn finish(mut self) -> SessionResult {
-        match self.last {
-            Last::Answer { has_calls: false, .. } => self.builder.succeed(),
-            Last::Error => {}
-            Last::Cancelled => self.builder.session.status = Status::Aborted,
-            Last::Nothing | Last::Prompt | Last::Answer { .. } => {
-                let session = &mut self.builder.session;
-                session.status = Status::Incomplete;
-                session.error_kind = None;
-                session.error_message = None;
-            }
-        }
+        self.builder.end(match self.last {
+            Ending::Answer { has_calls: false, .. } => Last::Answer,
+            Ending::Error => Last::Error,
+            Ending::Cancelled => Last::Abort,
+            Ending::Nothing | Ending::Prompt | Ending::Answer { .. } => Last::Work,
+        });
         self.builder.finish()
     }
 }
@@ -493,6 +489,7 @@ mod tests {
     use super::*;
     use crate::adapters::{Hints, parse};
     use crate::builder::Content;
+    use crate::session::Status;
 
     fn read(lines: &[&str]) -> SessionResult {
         let header = r#"{"sessionId":"s","projectHash":"h","startTime":"2026-10-02T08:00:00Z"}"#;

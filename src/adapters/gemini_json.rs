@@ -390,7 +390,13 @@ impl Fold for Stream {
         if !matches!(kind, "init" | "message" | "tool_use" | "tool_result" | "error" | "result") {
             return Seen::Unknown;
         }
-        if kind == "init" || self.processes.is_empty() {
+        let unnamed = self.processes.last_mut().filter(|process| kind == "init" && process.is_unnamed);
+        if let Some(process) = unnamed {
+            process.is_unnamed = false;
+            if let Some(id) = record.session_id.owned() {
+                process.builder.session.session_id = id;
+            }
+        } else if kind == "init" || self.processes.is_empty() {
             let id = record.session_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
             self.processes.push(Process {
                 builder: Builder::new(&self.context, id, line.number),
@@ -399,6 +405,7 @@ impl Fold for Stream {
                 text: String::new(),
                 has_answer: false,
                 last_error: None,
+                is_unnamed: true,
             });
         }
         if let Some(process) = self.processes.last_mut() {
@@ -421,12 +428,15 @@ struct Process {
     text: String,
     has_answer: bool,
     last_error: Option<String>,
+    /// Whether its records so far are prompts, which may come before the `init` that names it.
+    is_unnamed: bool,
 }
 
 impl Process {
     fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
         let time = record.timestamp.0;
         self.builder.saw(time);
+        self.is_unnamed &= record.kind.as_str() == "message" && record.role.as_str() == "user";
         match record.kind.as_str() {
             "init" => self.builder.session.model = record.model.owned(),
             "message" if record.role.as_str() == "user" => {
@@ -622,5 +632,19 @@ mod tests {
         };
         assert!(failure("policy_violation", "") && failure("unhandled_exception", "Tool execution denied by policy."));
         assert!(!failure("permission_denied", "EACCES") && !failure("shell_execute_error", "boom"));
+    }
+
+    /// The prompt may be logged before the record that names the session.
+    #[test]
+    fn a_prompt_before_the_start_belongs_to_the_session() {
+        let log = [
+            r#"{"type":"message","timestamp":"2026-10-02T08:00:00Z","role":"user","content":"Fix it."}"#,
+            r#"{"type":"init","timestamp":"2026-10-02T08:00:01Z","session_id":"s1","model":"m"}"#,
+            r#"{"type":"message","timestamp":"2026-10-02T08:00:02Z","role":"assistant","content":"Done.","delta":true}"#,
+            r#"{"type":"init","timestamp":"2026-10-02T09:00:01Z","session_id":"s2","model":"m"}"#,
+        ];
+        let sessions = parse(log.join("\n").as_bytes(), crate::adapters::Hints::default(), Content::Text).sessions;
+        let told: Vec<_> = sessions.iter().map(|session| (&*session.session_id, session.user_turns)).collect();
+        assert_eq!(told, [("s1", Some(1)), ("s2", None)]);
     }
 }

@@ -5,6 +5,7 @@
 //! subagent's events stand in the parent's file and in its own, under the same message id; so do those of a fork. What a
 //! compaction and a side question (`/btw`) cost stands nowhere.
 
+use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, counts_name, fold, hashed_id};
@@ -23,7 +24,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "kimi-wire",
     runtime: "kimi",
     about: "Kimi CLI, wire.jsonl under ~/.kimi/sessions",
-    shows: Shows::TOOL_CALLS
+    shows: Shows::TURNS
+        .and(Shows::TOOL_CALLS)
         .and(Shows::FILE_CHANGES)
         .and(Shows::SUBAGENTS)
         .and(Shows::COMPACTIONS)
@@ -86,6 +88,9 @@ struct Payload<'a> {
     id: Text<'a>,
     #[serde(borrow)]
     function: Function<'a>,
+    // ToolCallPart
+    #[serde(borrow)]
+    arguments_part: Text<'a>,
     #[serde(borrow)]
     tool_call_id: Text<'a>,
     // ToolResult
@@ -185,13 +190,29 @@ struct Wire {
     step: Option<usize>,
     turn: Option<usize>,
     is_failed: bool,
+    /// The last call of each agent, whose arguments may go on in other records.
+    growing: HashMap<Option<Word>, Growing>,
+}
+
+/// A call and the beginning of its arguments.
+struct Growing {
+    call: usize,
+    arguments: String,
 }
 
 impl Fold for Wire {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, builder: None, approvals: Vec::new(), step: None, turn: None, is_failed: false }
+        Self {
+            context: *context,
+            builder: None,
+            approvals: Vec::new(),
+            step: None,
+            turn: None,
+            is_failed: false,
+            growing: HashMap::new(),
+        }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -214,6 +235,9 @@ impl Fold for Wire {
 
     fn finish(self) -> Vec<SessionResult> {
         let Some(mut builder) = self.builder else { return Vec::new() };
+        for growing in self.growing.into_values() {
+            growing.end(&mut builder);
+        }
         if self.is_failed {
             builder.fail_as(ErrorKind::Other, "");
         } else if self.step == Some(0) {
@@ -248,8 +272,29 @@ impl Wire {
             "StepBegin" if is_main => (self.step, self.is_failed) = (None, false),
             "StatusUpdate" => self.usage(builder, it, agent, line, time, damage),
             "TextPart" | "ContentPart" if is_main => builder.say(it.text.as_str()),
-            "ToolCall" => call(builder, it, agent, line, time),
-            "ToolResult" => result(builder, it, agent, line, time),
+            "ToolCall" => {
+                let id = agent.and_then(|agent| agent.id.clone());
+                let growing = call(builder, it, agent, line, time);
+                if let Some(before) = self.growing.insert(id, growing) {
+                    before.end(builder);
+                }
+            }
+            "ToolCallPart" => {
+                let id = agent.and_then(|agent| agent.id.clone());
+                if let Some(growing) = self.growing.get_mut(&id) {
+                    growing.arguments.push_str(it.arguments_part.as_str());
+                }
+            }
+            "ToolResult" => {
+                let id = agent.and_then(|agent| agent.id.clone());
+                let call = builder.call_index(&call_id(agent, &it.tool_call_id));
+                if self.growing.get(&id).is_some_and(|growing| Some(growing.call) == call)
+                    && let Some(growing) = self.growing.remove(&id)
+                {
+                    growing.end(builder);
+                }
+                result(builder, it, agent, line, time);
+            }
             "ApprovalRequest" => {
                 let asking = Agent { id: it.agent_id.owned(), kind: None };
                 let call = call_id(asking.id.is_some().then_some(&asking), &it.tool_call_id);
@@ -348,16 +393,21 @@ impl Wire {
     }
 }
 
-fn call(builder: &mut Builder, it: &Payload<'_>, agent: Option<&Agent>, line: i64, time: Option<Time>) {
-    let call = builder.call(&call_id(agent, &it.id), it.function.name.as_str(), line, time);
-    let arguments = it.function.arguments.as_str();
-    // What the model wrote may be no JSON.
-    if json::value_end(arguments.as_bytes(), 0).is_ok() {
-        builder.arguments(call, Raw(arguments.as_bytes()));
+impl Growing {
+    /// Reads the arguments, which are all there. What the model wrote may be no JSON.
+    fn end(self, builder: &mut Builder) {
+        if json::value_end(self.arguments.as_bytes(), 0).is_ok() {
+            builder.arguments(self.call, Raw(self.arguments.as_bytes()));
+        }
     }
+}
+
+fn call(builder: &mut Builder, it: &Payload<'_>, agent: Option<&Agent>, line: i64, time: Option<Time>) -> Growing {
+    let call = builder.call(&call_id(agent, &it.id), it.function.name.as_str(), line, time);
     let row = &mut builder.session.tool_calls[call];
     row.is_subagent = agent.is_some();
     row.agent = agent.and_then(|it| it.kind.clone());
+    Growing { call, arguments: it.function.arguments.as_str().to_owned() }
 }
 
 /// Ids are the tool and a number, which each agent counts for itself.
@@ -408,5 +458,42 @@ fn result(builder: &mut Builder, it: &Payload<'_>, agent: Option<&Agent>, line: 
         // The parts of an edit stand with the lines around them: only a new file's are all its own.
         let lines = shown.filter(|_| is_new).map(|it| (tools::line_count(it.new_text.as_str()), 0));
         builder.change(call, &path, operation, lines, line, time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::{Hints, parse};
+    use crate::builder::Content;
+
+    /// Arguments go on in records of their own, also after the result of an earlier call.
+    #[test]
+    fn arguments_are_joined_from_their_parts() {
+        let record = |second: u32, kind: &str, payload: &str| {
+            format!(r#"{{"timestamp":{second},"message":{{"type":"{kind}","payload":{payload}}}}}"#)
+        };
+        let call = |id: &str, arguments: &str| {
+            format!(r#"{{"type":"function","id":"{id}","function":{{"name":"ReadFile","arguments":{arguments:?}}}}}"#)
+        };
+        let part = |text: &str| format!(r#"{{"arguments_part":{text:?}}}"#);
+        let result =
+            |id: &str| format!(r#"{{"tool_call_id":"{id}","return_value":{{"is_error":false,"output":"x"}}}}"#);
+        let log = [
+            r#"{"type":"metadata","protocol_version":"1.3"}"#.to_owned(),
+            record(1, "ToolCall", &call("a", r#"{"path": "a.rs"}"#)),
+            record(2, "ToolCall", &call("b", r#"{"path": "b"#)),
+            record(3, "ToolResult", &result("a")),
+            record(4, "ToolCallPart", &part("b.r")),
+            record(5, "StatusUpdate", "{}"),
+            record(6, "ToolCallPart", &part(r#"s"}"#)),
+            record(7, "ToolCall", &call("c", "")),
+            record(8, "ToolCallPart", &part(r#"{"path": "c.rs"}"#)),
+            record(9, "ToolResult", &result("c")),
+            record(9, "ToolResult", &result("b")),
+            record(10, "ToolCall", &call("d", r#"{"path": "#)),
+        ];
+        let session = parse(log.join("\n").as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0);
+        let targets: Vec<_> = session.tool_calls.iter().map(|call| call.target.as_deref()).collect();
+        assert_eq!(targets, [Some("a.rs"), Some("bb.rs"), Some("c.rs"), None]);
     }
 }

@@ -28,7 +28,11 @@ pub(super) const ADAPTER: Adapter = Adapter {
     runtime: "mini-swe-agent",
     about: "mini-swe-agent, trajectories (.traj.json)",
     // Files are changed by commands, which nothing counts.
-    shows: Shows::TOOL_CALLS.and(Shows::PERMISSION_DENIALS).and(Shows::USER_TURNS).and(Shows::KEPT_BY_RUNTIME),
+    shows: Shows::TURNS
+        .and(Shows::TOOL_CALLS)
+        .and(Shows::PERMISSION_DENIALS)
+        .and(Shows::USER_TURNS)
+        .and(Shows::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Trajectories>,
 };

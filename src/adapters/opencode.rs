@@ -7,10 +7,10 @@
 use serde::Deserialize;
 
 use super::{Context, Damage};
-use crate::builder::{Builder, brief};
+use crate::builder::{Builder, Last, brief};
 use crate::errors::ErrorKind;
 use crate::json::Raw;
-use crate::session::{CallStatus, Cost, Event, EventKind, Identity, Operation, Status, Tokens, Turn};
+use crate::session::{CallStatus, Cost, Event, EventKind, Identity, Operation, Tokens, Turn};
 use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::tools;
@@ -380,11 +380,7 @@ impl<'a> Message<'a> {
             "" => ends && self.time.end().is_some(),
             reason => is_last(reason),
         };
-        if ended && !is_open {
-            builder.succeed();
-        } else {
-            go_on(builder);
-        }
+        builder.end(if ended && !is_open { Last::Answer } else { Last::Work });
     }
 
     /// Whether the `task` tool wrote it: agents below the main one may not keep a list of things to do.
@@ -413,9 +409,7 @@ pub(super) fn is_last(reason: &str) -> bool {
 
 /// The session goes on: what ended it before did not.
 pub(super) fn go_on(builder: &mut Builder) {
-    builder.session.status = Status::Incomplete;
-    builder.session.error_kind = None;
-    builder.session.error_message = None;
+    builder.end(Last::Work);
 }
 
 impl Part<'_> {

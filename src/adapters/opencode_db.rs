@@ -29,7 +29,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-db",
     runtime: "opencode",
     about: "OpenCode since 1.2, opencode.db",
-    shows: SHOWS.and(Shows::KEPT_BY_RUNTIME),
+    shows: SHOWS.and(Shows::TURNS).and(Shows::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Database>,
 };

@@ -21,7 +21,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-export",
     runtime: "opencode",
     about: "OpenCode, opencode export",
-    shows: SHOWS.and(Shows::KEPT_BY_RUNTIME),
+    shows: SHOWS.and(Shows::TURNS).and(Shows::KEPT_BY_RUNTIME),
     claims: |probe| {
         // Other programs write an `info` and `messages` as well.
         6 * u32::from(probe.has_all(&["info", "messages"]) && is_info(&probe.object("info")))

@@ -11,7 +11,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use super::{Context, Damage, push_counts_name};
-use crate::builder::{Builder, brief, money};
+use crate::builder::{Builder, Last, brief, money};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::session::{
@@ -24,7 +24,7 @@ use crate::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Numbe
 
 /// What a log of pi's messages can show. Only the events tell of retries.
 pub(super) const SHOWS: Shows =
-    Shows::TOOL_CALLS.and(Shows::FILE_CHANGES).and(Shows::COMPACTIONS).and(Shows::USER_TURNS);
+    Shows::TURNS.and(Shows::TOOL_CALLS).and(Shows::FILE_CHANGES).and(Shows::COMPACTIONS).and(Shows::USER_TURNS);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -293,30 +293,36 @@ pub(super) struct Agent {
     pub(super) builder: Builder,
     /// The thinking level that was set last.
     pub(super) effort: Option<Word>,
+    /// Whether results have `details`, which show what an edit changed.
+    pub(super) has_details: bool,
+    /// The turn of the last response.
+    last: Option<usize>,
 }
 
 impl Agent {
     pub(super) fn new(context: &Context, id: impl Into<String>, line: i64) -> Self {
-        Self { builder: Builder::new(context, id, line), effort: None }
+        Self { builder: Builder::new(context, id, line), effort: None, has_details: true, last: None }
     }
 
-    /// Takes in a message of any role.
-    pub(super) fn message(&mut self, message: &Message<'_>, line: i64, damage: &mut Damage) {
+    /// Adds a message of any role. `logged` is the time of its record, of which pi's event stream has none.
+    pub(super) fn message(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64, damage: &mut Damage) {
         match message.role.as_str() {
-            "assistant" => self.assistant(message, line, damage),
-            "toolResult" => self.tool_result(message, line),
+            "assistant" => self.assistant(message, logged, line, damage),
+            "toolResult" => self.tool_result(message, logged, line),
             "user" => self.user(message),
             _ => {}
         }
     }
 
-    fn assistant(&mut self, message: &Message<'_>, line: i64, damage: &mut Damage) {
+    fn assistant(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64, damage: &mut Damage) {
         // Pseudo rows for delivery: copies, not responses (B24).
         if message.provider.as_str() == "openclaw" {
             return;
         }
-        let time = message.timestamp.0;
-        self.builder.saw(time);
+        // The message has the time of its request. Its record has the time of the answer, at which the calls begin.
+        let requested = message.timestamp.0;
+        let answered = logged.or(requested);
+        self.builder.saw(requested);
         let tokens = match &message.usage.0 {
             Maybe::Absent => Tokens::UNKNOWN,
             Maybe::Wrong => {
@@ -331,11 +337,12 @@ impl Agent {
         if stop_reason.is_some() {
             self.builder.session.stop_reason.clone_from(&stop_reason);
         }
-        self.ending(stop, message, line);
+        self.ending(stop, message, answered, line);
         // A request that failed before it cost anything is no turn, though it may have begun a call.
         let is_turn = !(is_empty && matches!(stop, "error" | "aborted"));
-        let index = is_turn.then(|| self.builder.turn(identity(time, tokens), line));
+        let index = is_turn.then(|| self.builder.turn(identity(requested, tokens), line));
         if let Some(index) = index {
+            self.last = Some(index);
             let turn = &mut self.builder.session.turns[index];
             if !is_empty {
                 turn.tokens = tokens.into();
@@ -344,23 +351,28 @@ impl Agent {
             turn.provider = message.provider.owned();
             turn.model = message.model.owned();
             turn.effort.clone_from(&self.effort);
-            turn.occurred_at = time;
-            turn.duration_ms = message.duration.rounded().into();
+            turn.occurred_at = answered;
+            let between = || Some(logged?.since(requested?)).filter(|milliseconds| *milliseconds >= 0);
+            turn.duration_ms = message.duration.rounded().or_else(between).into();
             turn.stop_reason = stop_reason;
             turn.cost = message.usage.get().and_then(|it| it.cost(damage)).map(Box::new);
         }
         let content = message.content.content();
         for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
-            let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
+            let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, answered);
             self.builder.session.tool_calls[call].turn = index.into();
             let arguments = self.builder.given(call, &block.arguments);
             let category = self.builder.session.tool_calls[call].category.clone();
             if let Some(file) = arguments.and_then(Arguments::file)
                 && matches!(&*category, "edit" | "write")
             {
-                // A write does not say whether the file was there.
+                // A write does not say whether the file was there, and so not how many lines it removed.
                 let operation = (category == "edit").then_some(Operation::Update);
-                self.builder.change(call, file, operation, None, line, time);
+                let written = arguments.and_then(Arguments::written_lines).filter(|_| category == "write");
+                let lines = if self.has_details { None } else { tools::lines_in_arguments(block.arguments.raw) };
+                let change = self.builder.change(call, file, operation, lines, line, answered);
+                let change = &mut self.builder.session.file_changes[change];
+                change.lines_added = written.or(change.lines_added);
             }
         }
         if is_turn
@@ -372,8 +384,8 @@ impl Agent {
     }
 
     /// What a response's end means for the run: `stopReason` is the only sign that it failed.
-    fn ending(&mut self, stop: &str, message: &Message<'_>, line: i64) {
-        let (words, time) = (message.error_message.as_str(), message.timestamp.0);
+    fn ending(&mut self, stop: &str, message: &Message<'_>, answered: Option<Time>, line: i64) {
+        let words = message.error_message.as_str();
         let kind = match stop {
             "error" => {
                 self.builder.fail(None, words);
@@ -385,21 +397,24 @@ impl Agent {
             }
             _ => return self.builder.succeed(),
         };
-        let event = self.builder.event(kind, line, time);
-        event.key = time.map(|it| format!("pi {}", it.micros()).into());
+        let event = self.builder.event(kind, line, answered);
+        event.key = message.timestamp.0.map(|it| format!("pi {}", it.micros()).into());
         event.message = message.error_message.some().map(brief);
         event.code = message.error_message.some().and_then(status_in);
     }
 
-    fn tool_result(&mut self, message: &Message<'_>, line: i64) {
+    fn tool_result(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64) {
         let time = message.timestamp.0;
         self.builder.saw(time);
         let Some(call) = self.builder.call_index(message.tool_call_id.as_str()) else { return };
         if self.builder.session.tool_calls[call].status == CallStatus::Incomplete {
             self.outcome(call, message.content.raw, &message.details, message.is_error, line, time);
         }
-        let row = &mut self.builder.session.tool_calls[call];
-        row.ended_at = row.ended_at.or(time);
+        // Without times of records the call has that of its request: the time between contains the response as well.
+        if logged.is_some() {
+            let row = &mut self.builder.session.tool_calls[call];
+            row.ended_at = row.ended_at.or(time);
+        }
     }
 
     /// Takes in what a call gave back.
@@ -436,15 +451,15 @@ impl Agent {
         }
     }
 
-    /// The session, of a log without an end record: it ended well if its last response did and no call is open.
-    pub(super) fn finish_without_end(self) -> SessionResult {
-        let mut session = self.builder.finish();
-        let is_open = session.tool_calls.iter().any(|it| it.status == CallStatus::Incomplete);
-        let ended_by_itself = matches!(session.stop_reason.as_deref(), Some("stop" | "length" | "end_turn"));
-        if session.status == Status::Success && (is_open || !ended_by_itself) {
-            session.status = Status::Incomplete;
+    /// The session, of a log without an end record.
+    pub(super) fn finish_without_end(mut self) -> SessionResult {
+        let stop_reason = self.builder.session.stop_reason.as_deref();
+        let ended_by_itself = matches!(stop_reason, Some("stop" | "length" | "end_turn"));
+        if self.builder.session.status == Status::Success {
+            let last = self.last.map_or(Last::Work, |turn| self.builder.last_response(turn, ended_by_itself));
+            self.builder.end(last);
         }
-        session
+        self.builder.finish()
     }
 
     fn user(&mut self, message: &Message<'_>) {

@@ -182,7 +182,7 @@ impl Session {
     fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
         let builder = &mut self.agent.builder;
         match record.kind.as_str() {
-            "message_end" => self.agent.message(&record.message, line, damage),
+            "message_end" => self.agent.message(&record.message, None, line, damage),
             "tool_execution_start" => {
                 let call = builder.call(record.tool_call_id.as_str(), record.tool_name.as_str(), line, None);
                 builder.arguments(call, record.args);

@@ -86,7 +86,8 @@ impl Fold for Transcripts {
         });
         let known = self.children.iter().position(|it| it.agent.builder.session.session_id == id);
         let index = known.unwrap_or_else(|| {
-            let agent = Agent::new(&self.context, id, line.number);
+            let mut agent = Agent::new(&self.context, id, line.number);
+            agent.has_details = false;
             self.children.push(Child { agent, started: HashMap::new() });
             self.children.len() - 1
         });
@@ -109,7 +110,9 @@ impl Child {
         session.cwd = session.cwd.take().or_else(|| record.cwd.owned());
         let call_id = record.tool_call_id.as_str();
         match record.record_type.as_str() {
-            "message" if record.message.role.as_str() != "user" => self.agent.message(&record.message, line, damage),
+            "message" if record.message.role.as_str() != "user" => {
+                self.agent.message(&record.message, time, line, damage);
+            }
             "tool_start" => {
                 if let Some(time) = time {
                     self.started.entry(call_id.to_owned()).or_insert(time);

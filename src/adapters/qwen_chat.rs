@@ -17,12 +17,12 @@ use serde::Deserialize;
 
 use super::gemini_chat::{Display, REFUSALS, exit_code};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
-use crate::builder::{Builder, brief};
+use crate::builder::{Builder, Last, brief};
 use crate::health::Reason;
 use crate::json::Raw;
 use crate::lines::Line;
 use crate::rows::Rows;
-use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
+use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Tokens};
 use crate::text::{Shared, Word};
 use crate::time::Time;
 use crate::tools;
@@ -32,7 +32,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "qwen-chat",
     runtime: "qwen",
     about: "Qwen Code, session files under ~/.qwen/projects",
-    shows: Shows::TOOL_CALLS
+    shows: Shows::TURNS
+        .and(Shows::TOOL_CALLS)
         .and(Shows::FILE_CHANGES)
         .and(Shows::SUBAGENTS)
         .and(Shows::COMPACTIONS)
@@ -316,7 +317,7 @@ impl Fold for Chats {
 
 /// What the main agent's conversation ends with, as far as it was read.
 #[derive(Debug, PartialEq)]
-enum Last {
+enum Ending {
     Other,
     Answer,
     /// The runtime's own word on a prompt, or a failed request.
@@ -339,7 +340,7 @@ struct Telling {
 
 struct Chat {
     builder: Builder,
-    last: Last,
+    last: Ending,
     /// The main agent's responses, and the size of their prompt.
     prompts: Vec<(usize, Option<i64>)>,
     tellings: Vec<Telling>,
@@ -354,7 +355,7 @@ impl Chat {
     fn new(context: &Context, id: &str, line: i64) -> Self {
         Self {
             builder: Builder::new(context, id, line),
-            last: Last::Other,
+            last: Ending::Other,
             prompts: Vec::new(),
             tellings: Vec::new(),
             durations: HashMap::new(),
@@ -391,7 +392,7 @@ impl Chat {
         if record.is_sidechain.is_true() {
             return;
         }
-        self.last = Last::Other;
+        self.last = Ending::Other;
         // Other kinds are put in by timers, notices and goals.
         if matches!(record.subtype.as_str(), "" | "mid_turn_user_message" | "realtime_message") {
             let text: String = record.message.parts.iter().map(|it| it.text.as_str()).collect();
@@ -447,7 +448,7 @@ impl Chat {
             }
         }
         if !is_subagent {
-            self.last = if has_calls { Last::Other } else { Last::Answer };
+            self.last = if has_calls { Ending::Other } else { Ending::Answer };
             let said = |it: &&Part<'_>| !it.thought.is_true();
             let text: String = record.message.parts.iter().filter(said).map(|it| it.text.as_str()).collect();
             self.builder.say(&text);
@@ -517,12 +518,12 @@ impl Chat {
             }
             "turn_result" => {
                 self.builder.session.stop_reason = payload.stop_reason.owned();
-                self.last = Last::End;
+                self.last = Ending::End;
                 match payload.state.as_str() {
                     "completed" => self.builder.succeed(),
                     "cancelled" => self.builder.abort(""),
                     "error" => self.builder.fail(None, payload.error.message.as_str()),
-                    _ => self.last = Last::Other,
+                    _ => self.last = Ending::Other,
                 }
             }
             _ => {}
@@ -549,7 +550,7 @@ impl Chat {
                 let words = it.error_message.some().or_else(|| it.error.some()).unwrap_or_default();
                 let is_subagent = it.subagent_name.some().is_some();
                 if !is_subagent {
-                    self.last = Last::End;
+                    self.last = Ending::End;
                     self.builder.fail(it.status_code.whole(), words);
                 }
                 let event = self.builder.event(EventKind::Error, line, time);
@@ -623,14 +624,9 @@ impl Chat {
             }
         }
         match self.last {
-            Last::Answer => self.builder.succeed(),
-            Last::End => {}
-            Last::Other => {
-                let session = &mut self.builder.session;
-                session.status = Status::Incomplete;
-                session.error_kind = None;
-                session.error_message = None;
-            }
+            Ending::Answer => self.builder.end(Last::Answer),
+            Ending::End => {}
+            Ending::Other => self.builder.end(Last::Work),
         }
         self.builder.finish()
     }

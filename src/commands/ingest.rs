@@ -222,7 +222,7 @@ fn summary(archive: &Archive, files: &Files, written: &Written, progress: &Progr
         line("unknown", &counted(unknown, "record"), "of types that the adapters do not know");
     }
     let logs = [SourceStatus::Parsed, SourceStatus::Duplicate, SourceStatus::Truncated];
-    if !looked_at.is_empty() && !logs.iter().any(|status| statuses.contains_key(status.as_str())) {
+    if count > 0 && !logs.iter().any(|status| statuses.contains_key(status.as_str())) {
         say(&format!("none of these files is a log that can be read; {HINT}"));
     }
     say(&format!("{} now holds", archive.folder().display()));
