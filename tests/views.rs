@@ -347,7 +347,7 @@ mod recordings {
         let format = sample.strip_prefix(crate::root().join("sample-logs")).unwrap().components().next().unwrap();
         let printed: Vec<Value> = match format.as_os_str().to_str().unwrap() {
             "pi-session" => records().filter_map(printed_by_pi).collect(),
-            "claude-transcript" => records().filter_map(printed_by_claude).collect(),
+            "claude-transcript" => records().filter_map(|record| printed_by_claude(&record)).collect(),
             "codex-rollout" => printed_by_codex(records()),
             "opencode-export" => printed_by_opencode(&serde_json::from_str(&text).ok()?),
             _ => return None,
@@ -363,7 +363,7 @@ mod recordings {
         }
     }
 
-    fn printed_by_claude(record: Value) -> Option<Value> {
+    fn printed_by_claude(record: &Value) -> Option<Value> {
         let is_printed = matches!(record["type"].as_str()?, "assistant" | "user")
             && ["agentId", "isMeta", "isCompactSummary"].iter().all(|key| record[key].is_null());
         is_printed.then(|| {
