@@ -22,6 +22,7 @@ use crate::tables::{CallRow, ChangeRow, EventRow, Grain, SessionRow, Tables, Tur
 use crate::text::{Shared, Word};
 use crate::time::Time;
 
+mod joins;
 mod views;
 
 /// Makes the tables of all that was read. Their sources have no sessions any more: those are the tables.
@@ -35,7 +36,7 @@ pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     mark_copies(&mut sources);
     let mut groups = sessions(&mut sources);
-    let mut renamed = views::join_groups(&mut groups);
+    let mut renamed = joins::join_groups(&mut groups);
     for parts in groups.values_mut() {
         reconcile_parts(parts);
     }
@@ -76,7 +77,7 @@ pub fn links_of(sessions: &[SessionResult], content_hash: Option<&str>) -> Box<[
             Identity::Thread(thread, _) => Some(link("id", thread)),
             Identity::Unique | Identity::Session(_) => None,
         }));
-        links.extend(views::links(session));
+        links.extend(joins::links(session));
     }
     distinct(links)
 }
@@ -688,6 +689,11 @@ fn link_children(tables: &mut Tables, copies: &HashMap<Key, Key>) {
     }
     for row in &mut tables.sessions {
         let key = (row.session.runtime.clone().into_owned(), row.session.session_id.clone());
+        if let Some(parent) = &mut row.session.parent_session_id
+            && let Some((_, renamed)) = copies.get(&(key.0.clone(), parent.clone()))
+        {
+            parent.clone_from(renamed);
+        }
         if row.session.parent_session_id.is_none() {
             row.session.parent_session_id = parents.remove(&key).filter(|it| *it != key.1);
         }

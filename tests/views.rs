@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use agentlogs::adapters::{self, Hints};
 use agentlogs::builder::Content;
 use agentlogs::database;
+#[cfg(feature = "archive")]
+use agentlogs::lines::Lines;
 use agentlogs::source::{Source, SourceStatus};
 use agentlogs::tables::{SessionRow, Tables};
 use proptest::prelude::*;
@@ -131,6 +133,13 @@ fn texts() -> Vec<PathBuf> {
     samples().into_iter().filter(|sample| !database::is_database(&fs::read(sample).unwrap())).collect()
 }
 
+/// The samples that are JSON Lines.
+#[cfg(feature = "archive")]
+fn line_texts() -> Vec<PathBuf> {
+    let is_lines = |text: &[u8]| Lines::new(text).all(|line| !line.bytes.contains(&b'\n'));
+    texts().into_iter().filter(|sample| is_lines(&lines_of(sample))).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -196,7 +205,7 @@ mod conversions {
     ];
 
     /// Each session as an ATIF document.
-    fn documents(tables: &Tables) -> Vec<Value> {
+    pub fn documents(tables: &Tables) -> Vec<Value> {
         let frames = frames::frames(tables).unwrap().into_iter().map(|(name, it)| (name, it.lazy())).collect();
         let document = |trajectory: &agentlogs::export::Trajectory<'_>| {
             let mut json = Vec::new();
@@ -207,7 +216,7 @@ mod conversions {
     }
 
     /// The documents as files, each changed in some way.
-    fn views(documents: &[Value], change: impl Fn(&mut Value)) -> Vec<Source> {
+    pub fn views(documents: &[Value], change: impl Fn(&mut Value)) -> Vec<Source> {
         let view = |(index, document): (usize, &Value)| {
             let mut document = document.clone();
             change(&mut document);
@@ -256,11 +265,12 @@ mod conversions {
             }
             let steps = document["steps"].as_array().unwrap();
             let calls = || steps.iter().flat_map(|it| it["tool_calls"].as_array().into_iter().flatten());
-            let is_long = |it: &Value| {
-                it["tool_call_id"].as_str().is_some_and(|id| id.len() >= 16 && id.contains(char::is_numeric))
+            let is_random = |it: &Value| {
+                let words = it["tool_call_id"].as_str().unwrap().split(|it: char| !it.is_ascii_alphanumeric());
+                words.into_iter().any(|word| word.len() >= 8 && word.contains(char::is_numeric))
             };
             let responses = steps.iter().filter(|it| !it["metrics"]["completion_tokens"].is_null()).count();
-            if responses < 3 && !calls().any(is_long) {
+            if responses < 3 && !calls().any(is_random) {
                 continue;
             }
             recognised += 1;
@@ -435,5 +445,68 @@ mod recordings {
             }
         }
         assert!(failures.is_empty() && recorded > 10, "{recorded} {}", failures.join("\n"));
+    }
+}
+
+/// Views of which only one is whole, or which are of different sessions: nothing is lost.
+#[cfg(feature = "archive")]
+mod losses {
+    use agentlogs::builder::Content;
+    use agentlogs::source::Source;
+
+    use super::conversions::{documents, views};
+    use super::{counted, line_texts, lines_of, path_of, source};
+    use crate::{facts, settled};
+
+    fn tokens(sources: Vec<Source>) -> f64 {
+        let total = |counts: Vec<(&str, Option<f64>)>| counts.into_iter().find(|(name, _)| *name == "total_tokens")?.1;
+        counted(&settled(sources)).into_values().filter_map(total).sum()
+    }
+
+    /// A log that was cut after a response, beside a conversion of the whole: what comes after the last record of the log
+    /// is in the conversion. A response that the cut log has begun, but without its counts, is lost with the cut.
+    #[test]
+    fn a_cut_log_beside_a_whole_conversion_is_continued() {
+        let (mut cuts, mut whole_again) = (0, 0);
+        for sample in line_texts() {
+            let (text, path) = (lines_of(&sample), path_of(&sample));
+            let log = || source(&path, &text);
+            let whole = settled(vec![log()]);
+            let has_times = whole.turns.iter().all(|row| row.number.is_some() && row.turn.occurred_at.is_some());
+            if whole.sessions.len() != 1 || !has_times {
+                continue;
+            }
+            let views = views(&documents(&whole), |_| ());
+            let expected = tokens(vec![log()]);
+            for line in whole.turns.iter().map(|row| usize::try_from(row.turn.line).unwrap()) {
+                let kept: Vec<u8> = text.split_inclusive(|byte| *byte == b'\n').take(line).flatten().copied().collect();
+                let cut = source(&path, &kept);
+                let is_cut = |it: &agentlogs::session::SessionResult| !it.status.is_end() && it.ended_at.is_some();
+                if cut.sessions.len() == 1 && cut.sessions.iter().all(is_cut) {
+                    let least = tokens(vec![cut.clone()]);
+                    let found = tokens([vec![cut], views.clone()].concat());
+                    assert!((least..=expected + 0.5).contains(&found), "{path} cut after {line}: {expected}, {found}");
+                    cuts += 1;
+                    whole_again += usize::from((expected - found).abs() < 0.5);
+                }
+            }
+        }
+        assert!(cuts > 10 && 10 * whole_again >= 8 * cuts, "{whole_again} of {cuts}");
+    }
+
+    /// The log of one session and the conversion of another have all that both have.
+    #[test]
+    fn views_of_different_sessions_are_added() {
+        let logs: Vec<Source> = facts(Content::None).into_iter().filter(|it| it.sessions.len() == 1).collect();
+        let conversions: Vec<Source> =
+            logs.iter().map(|log| views(&documents(&settled(vec![log.clone()])), |_| ()).swap_remove(0)).collect();
+        let id = |source: &Source| source.sessions[0].session_id.clone();
+        for (place, log) in logs.iter().enumerate() {
+            for conversion in conversions.iter().skip(place % 7).step_by(7).filter(|it| id(it) != id(log)) {
+                let alone = tokens(vec![log.clone()]) + tokens(vec![conversion.clone()]);
+                let both = tokens(vec![log.clone(), conversion.clone()]);
+                assert!((alone - both).abs() < 0.5, "{} and {}: {alone} became {both}", log.path, id(conversion));
+            }
+        }
     }
 }

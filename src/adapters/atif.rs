@@ -157,6 +157,16 @@ struct Call<'a> {
     function_name: Text<'a>,
     #[serde(borrow)]
     arguments: Raw<'a>,
+    #[serde(borrow)]
+    extra: CallExtra<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CallExtra<'a> {
+    /// The id in the log, where `agentlogs export --as atif` numbered ids that came twice in one step.
+    #[serde(borrow)]
+    call_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -685,6 +695,12 @@ impl Trajectory {
                 };
                 self.builder.result(call, content, None, status);
             }
+        }
+        // Ids may begin again in each step: the time tells the steps of several documents apart.
+        for (call, index) in step.tool_calls.blocks.iter().zip(&calls) {
+            let row = &mut self.builder.session.tool_calls[*index];
+            row.call_id = call.extra.call_id.some().map_or_else(|| row.call_id.clone(), Into::into);
+            row.message_id = time.map(|time| time.micros().to_string().into());
         }
         let rows = &self.builder.session.tool_calls;
         let ends = calls.last().is_none_or(|it| ENDING_CALLS.contains(&rows[*it].tool.as_str()));

@@ -3,7 +3,8 @@
 //! they are never added up: the most detailed view provides the rows, and the others only fill what it leaves unknown.
 //!
 //! Views whose rows have ids in common need no rule: their rows are matched by those ids when the session is merged. The
-//! rules here are for views that name the session or its responses differently, or not at all.
+//! rules here are for views that name the responses differently, or not at all. [`super::joins`] finds views that name the
+//! session differently.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -12,17 +13,18 @@ use std::mem;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
-use super::{Key, Part, facts_only};
-use crate::name::link;
+use super::{Part, facts_only};
 use crate::rows::Rows;
-use crate::session::{Event, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, Turn};
+use crate::session::{
+    Event, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, Turn, add, add_money,
+};
 use crate::text::Word;
 use crate::time::Time;
 
 /// How detailed a view of a session is. This order is the one table of precedence among formats: a format chooses its
 /// place by what it declares in its [`Shows`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum View {
+pub(super) enum View {
     /// Converted by another program, whose conventions may differ from those of the runtime.
     Conversion,
     /// The result of a run, without its responses.
@@ -34,7 +36,7 @@ enum View {
 }
 
 impl View {
-    fn of(session: &SessionResult) -> Self {
+    pub(super) fn of(session: &SessionResult) -> Self {
         let shows = session.shows;
         if shows.has(Shows::CONVERTED) {
             Self::Conversion
@@ -48,16 +50,18 @@ impl View {
     }
 }
 
-fn view(part: &Part) -> View {
+pub(super) fn view(part: &Part) -> View {
     View::of(&part.session)
 }
 
-/// Leaves the rows of a session to its most detailed views. The others keep what no other view shows: totals that the
+/// Reduces the parts of a session to the rows of its most detailed views. The others keep what no other view shows: totals that the
 /// runtime itself states, and tokens or tool calls where the more detailed views have none.
 pub(super) fn keep_most_detailed(parts: &mut [Part]) {
-    if parts.iter().any(|part| part.rows() > 0) {
-        // The first line of a recording may be that of a log as well: what has no rows decides nothing.
-        for part in parts.iter_mut().filter(|part| part.rows() == 0) {
+    let with_rows = parts.iter().filter(|part| part.rows() > 0).map(|part| part.session.format.clone());
+    let formats: BTreeSet<Cow<'_, str>> = with_rows.collect();
+    if !formats.is_empty() {
+        // The first line of a recording may be recognised as that of a log: a view without rows decides nothing.
+        for part in parts.iter_mut().filter(|part| !formats.contains(&part.session.format)) {
             part.session.shows = part.session.shows.without(Shows::KEPT_BY_RUNTIME);
         }
     }
@@ -85,14 +89,19 @@ struct Shown<'a> {
     source: usize,
     responses: HashSet<&'a Identity>,
     calls: HashSet<&'a str>,
-    events: Vec<&'a Event>,
+    /// How many events of each kind there are, and how many of them have no id.
+    events: HashMap<EventKind, (usize, usize)>,
     has_turns: bool,
+    /// Whether responses have ids that are known everywhere.
+    has_global_ids: bool,
     /// Sum over the responses.
     tokens: Option<i64>,
     /// Whether there is a count of tokens anywhere, in a response or in a total.
     has_tokens: bool,
     has_calls: bool,
     has_prompts: bool,
+    /// The time of the last record, if the log ends without an end: it may be cut.
+    cut_at: Option<Time>,
 }
 
 impl<'a> Shown<'a> {
@@ -102,16 +111,25 @@ impl<'a> Shown<'a> {
         let turns = || sessions().flat_map(|session| &session.turns);
         let mut totals = sessions().flat_map(|session| &session.totals).flat_map(|total| &total.models);
         let tokens = turns().filter_map(|turn| turn.tokens.get().total()).reduce(|a, b| a + b);
+        let mut events: HashMap<EventKind, (usize, usize)> = HashMap::new();
+        for event in sessions().flat_map(|session| &session.events) {
+            let (count, without_id) = events.entry(event.kind).or_default();
+            *count += 1;
+            *without_id += usize::from(event.key.is_none());
+        }
+        let has_end = sessions().any(|session| session.status.is_end());
         Some(Self {
             source,
             responses: turns().map(|turn| &turn.identity).filter(|identity| **identity != Identity::Unique).collect(),
             calls: sessions().flat_map(|session| &session.tool_calls).map(|call| &*call.call_id).collect(),
-            events: sessions().flat_map(|session| &session.events).collect(),
+            events,
             has_turns: turns().next().is_some(),
+            has_global_ids: turns().any(|turn| turn.identity.global().is_some()),
             tokens,
             has_tokens: tokens.is_some() || totals.any(|model| model.tokens.total().is_some()),
             has_calls: sessions().any(|it| it.shows.has(Shows::TOOL_CALLS) || it.stated_tool_calls.is_some()),
             has_prompts: sessions().any(|it| it.shows.has(Shows::USER_TURNS)),
+            cut_at: sessions().filter_map(|session| session.ended_at).max().filter(|_| !has_end),
         })
     }
 
@@ -120,8 +138,10 @@ impl<'a> Shown<'a> {
     fn reduce_recording(&self, part: &mut Part) {
         let turns = &part.session.turns;
         let has_matches = turns.iter().any(|turn| self.responses.contains(&turn.identity));
-        if turns.is_empty() || !self.has_turns || has_matches {
-            self.reduce_calls(part, has_matches);
+        // A resumed run has responses that an older log does not have: ids that are known everywhere say which.
+        let are_comparable = self.has_global_ids && turns.iter().all(|turn| turn.identity.global().is_some());
+        if turns.is_empty() || !self.has_turns || has_matches || are_comparable {
+            self.reduce_calls(part, has_matches || !turns.is_empty() && are_comparable);
             self.reduce_events(&mut part.session.events);
             return;
         }
@@ -147,20 +167,21 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Events of a recording are those of the log, which may have other ids and times: of each kind, only those are left
-    /// that the log has not, by their number.
+    /// Events of a recording are those of the log. Where one of both has no ids, only as many of each kind remain as
+    /// exceed those in the log.
     fn reduce_events(&self, events: &mut Rows<Event>) {
-        let mut known: HashMap<EventKind, usize> = HashMap::new();
-        for event in &self.events {
-            *known.entry(event.kind).or_default() += 1;
-        }
-        events.retain(|event| {
-            let left = known.get_mut(&event.kind).filter(|left| **left > 0);
-            left.map(|left| *left -= 1).is_none()
+        let mut known = self.events.clone();
+        events.retain(|event| match known.get_mut(&event.kind) {
+            Some((_, 0)) if event.key.is_some() => true,
+            Some((count @ 1.., _)) => {
+                *count -= 1;
+                false
+            }
+            Some(_) | None => true,
         });
     }
 
-    /// A conversion only fills what nothing else shows.
+    /// A conversion only fills what nothing else shows: what comes after the end of a cut log, and what is unknown there.
     fn reduce_conversion(&self, part: &mut Part) {
         let mut session = mem::take(&mut part.session);
         if self.has_tokens {
@@ -169,12 +190,13 @@ impl<'a> Shown<'a> {
             // The responses are there, without counts.
             session.totals.extend(total_of(&session));
         }
+        let is_after_cut = |time: Option<Time>| self.cut_at.is_some() && time > self.cut_at;
         if self.has_tokens || self.has_turns {
-            session.turns = Rows::default();
+            session.turns.retain(|turn| is_after_cut(turn.occurred_at));
             session.tool_calls.iter_mut().for_each(|call| call.turn = None.into());
         }
         if self.has_calls {
-            session.tool_calls = Rows::default();
+            session.tool_calls.retain(|call| is_after_cut(call.occurred_at));
             session.file_changes = Rows::default();
         }
         if self.has_prompts {
@@ -221,6 +243,8 @@ fn total_of(session: &SessionResult) -> Option<Total> {
         let model = models.entry(turn.model.clone()).or_default();
         model.model.clone_from(&turn.model);
         model.tokens = model.tokens.plus(turn.tokens.get());
+        model.web_searches = add(model.web_searches, turn.web_searches.get());
+        model.cost = add_money(model.cost, turn.cost.as_deref().map(|cost| cost.total));
     }
     Some(Total {
         line: session.line,
@@ -230,199 +254,4 @@ fn total_of(session: &SessionResult) -> Option<Total> {
         covers_subagents: true,
         ..Total::default()
     })
-}
-
-type Groups = BTreeMap<Key, Vec<Part>>;
-
-/// Joins groups of parts that show one session under different names. Returns the new key of each group that is gone.
-pub(super) fn join_groups(groups: &mut Groups) -> HashMap<Key, Key> {
-    let mut renamed = HashMap::new();
-    for find in [copies_of_other_runtimes, conversions_with_other_names] {
-        for (from, to) in find(groups) {
-            let Some(mut parts) = groups.remove(&from) else { continue };
-            let joined = groups.entry(to.clone()).or_default();
-            for part in &mut parts {
-                part.session.runtime = Cow::Owned(to.0.clone());
-                part.session.session_id.clone_from(&to.1);
-                leave_to_longer_log(part, joined);
-            }
-            joined.append(&mut parts);
-            joined.sort_by_key(|part| part.source);
-            renamed.insert(from, to);
-        }
-    }
-    renamed
-}
-
-/// A log of the same session in the format of another runtime is the beginning of one that is there. If that names the
-/// responses differently, they cannot be matched: the longer log has them all.
-fn leave_to_longer_log(part: &mut Part, joined: &[Part]) {
-    let Some(longest) = joined.iter().max_by_key(|part| part.rows()) else { return };
-    if view(part) == View::Conversion || Records::of(joined).have_responses(&part.session) {
-        return;
-    }
-    part.session = facts_only(mem::take(&mut part.session));
-    part.given_to = Some(longest.source);
-}
-
-/// The beginning of a log may be recognised as the format of another runtime. Where it has the same session id and the
-/// same records as a longer log, it belongs to that log's runtime.
-fn copies_of_other_runtimes(groups: &Groups) -> Vec<(Key, Key)> {
-    let mut by_id: BTreeMap<&str, Vec<&Key>> = BTreeMap::new();
-    for (key, parts) in groups {
-        // A program that runs another agent may give its own session that agent's id.
-        let is_outer = parts.iter().any(|part| part.session.provider_session_id.as_ref() == Some(&key.1));
-        if !is_outer && parts.iter().any(|part| view(part) != View::Conversion) {
-            by_id.entry(&key.1).or_default().push(key);
-        }
-    }
-    let rows = |key: &Key| groups.get(key).into_iter().flatten().map(Part::rows).max();
-    let mut copies = Vec::new();
-    for keys in by_id.into_values().filter(|keys| keys.len() > 1) {
-        let Some(longest) = keys.iter().copied().max_by_key(|key| (rows(key), Reverse(*key))) else { continue };
-        let records = Records::of(groups.get(longest).map_or(&[], Vec::as_slice));
-        let is_copy = |key: &&Key| *key != longest && groups.get(*key).is_some_and(|parts| records.meet(parts));
-        copies.extend(keys.iter().copied().filter(is_copy).map(|key| (key.clone(), longest.clone())));
-    }
-    copies
-}
-
-/// What shows that another log has the same records.
-struct Records<'a> {
-    responses: HashSet<&'a Identity>,
-    calls: HashSet<&'a str>,
-    starts: HashSet<Time>,
-}
-
-impl<'a> Records<'a> {
-    fn of(parts: &'a [Part]) -> Self {
-        let sessions = || parts.iter().map(|part| &part.session);
-        let identities = sessions().flat_map(|session| &session.turns).map(|turn| &turn.identity);
-        Self {
-            responses: identities.filter(|identity| **identity != Identity::Unique).collect(),
-            calls: sessions().flat_map(|session| &session.tool_calls).map(|call| &*call.call_id).collect(),
-            starts: sessions().filter_map(|session| session.started_at).collect(),
-        }
-    }
-
-    fn have_responses(&self, session: &SessionResult) -> bool {
-        session.turns.iter().any(|turn| self.responses.contains(&turn.identity))
-    }
-
-    fn meet(&self, parts: &[Part]) -> bool {
-        parts.iter().map(|part| &part.session).any(|session| {
-            self.have_responses(session)
-                || session.tool_calls.iter().any(|call| self.calls.contains(&*call.call_id))
-                || session.started_at.is_some_and(|start| self.starts.contains(&start))
-        })
-    }
-}
-
-/// Conversions that name their session, or its runtime, by a word of their own. They belong to the session of that id
-/// with the same records, else to one with whose calls theirs have ids in common, else to one that spent the same tokens
-/// in the same order.
-fn conversions_with_other_names(groups: &Groups) -> Vec<(Key, Key)> {
-    let is_conversion = |parts: &[Part]| parts.iter().all(|part| view(part) == View::Conversion);
-    let (alone, others): (Vec<_>, Vec<_>) = groups.iter().partition(|(_, parts)| is_conversion(parts));
-    if alone.is_empty() || others.is_empty() {
-        return Vec::new();
-    }
-    let mut by_id: HashMap<&str, Vec<&Key>> = HashMap::new();
-    let mut by_call: HashMap<&str, BTreeSet<&Key>> = HashMap::new();
-    let mut by_beginning: HashMap<Beginning, Vec<(&Key, &SessionResult)>> = HashMap::new();
-    for (key, parts) in others {
-        by_id.entry(&key.1).or_default().push(key);
-        for session in parts.iter().filter(|part| view(part) != View::Conversion).map(|part| &part.session) {
-            for call in global_calls(session) {
-                by_call.entry(call).or_default().insert(key);
-            }
-            if let Some(beginning) = beginning(session) {
-                by_beginning.entry(beginning).or_default().push((key, session));
-            }
-        }
-    }
-    let same_id = |key: &Key, parts: &[Part]| {
-        let same_records = |other: &&&Key| groups.get(**other).is_some_and(|it| Records::of(it).meet(parts));
-        by_id.get(&*key.1).into_iter().flatten().find(same_records).copied()
-    };
-    let most_calls = |parts: &[Part]| {
-        let mut counts: BTreeMap<&Key, usize> = BTreeMap::new();
-        let calls = parts.iter().flat_map(|part| global_calls(&part.session));
-        for key in calls.filter_map(|call| by_call.get(call)).flatten() {
-            *counts.entry(key).or_default() += 1;
-        }
-        counts.into_iter().max_by_key(|(key, count)| (*count, Reverse(*key))).map(|(key, _)| key)
-    };
-    let same_tokens = |parts: &[Part]| {
-        parts.iter().map(|part| &part.session).find_map(|session| {
-            let candidates = by_beginning.get(&beginning(session)?)?;
-            candidates.iter().find(|(_, other)| is_same_spending(session, other)).map(|(key, _)| *key)
-        })
-    };
-    let find = |(key, parts): (&Key, &Vec<Part>)| {
-        let to = same_id(key, parts).or_else(|| most_calls(parts)).or_else(|| same_tokens(parts))?;
-        Some((key.clone(), to.clone()))
-    };
-    alone.into_iter().filter_map(find).collect()
-}
-
-/// Hashes under which a conversion with an id of its own and the log that it was made from can meet: see
-/// [`super::links`]. A log gives few, as there are many logs: the first call of each agent and its first tokens. A
-/// conversion gives all its calls.
-pub(super) fn links(session: &SessionResult) -> Vec<u64> {
-    let is_conversion = View::of(session) == View::Conversion;
-    let mut agents: Vec<Option<&Word>> = Vec::new();
-    let mut links = Vec::new();
-    for call in &session.tool_calls {
-        let agent = call.agent.as_ref();
-        if is_global(&call.call_id) && (is_conversion || !agents.contains(&agent)) {
-            agents.push(agent);
-            links.push(link("call", &call.call_id));
-        }
-    }
-    links.extend(beginning(session).map(|it| link("tokens", &format!("{it:?}"))));
-    links
-}
-
-/// Ids of calls that no other session has, by their length: some runtimes count calls from 0 in each session.
-fn global_calls(session: &SessionResult) -> impl Iterator<Item = &str> {
-    session.tool_calls.iter().map(|call| &*call.call_id).filter(|id| is_global(id))
-}
-
-fn is_global(call_id: &str) -> bool {
-    const SHORTEST: usize = 16;
-    call_id.len() >= SHORTEST && call_id.bytes().any(|byte| byte.is_ascii_digit())
-}
-
-/// The size of the request and of the response.
-type Spent = (Option<i64>, Option<i64>);
-
-/// The first responses of a session. One or two may be alike in several sessions that were asked the same.
-type Beginning = [Spent; 3];
-
-/// The tokens of the main agent's responses, by time. Of a subagent's own log: those of the subagent.
-fn spending(session: &SessionResult) -> Vec<Spent> {
-    let of_subagent = session.turns.iter().all(|turn| turn.is_subagent);
-    let turns = session.turns.iter().filter(|turn| turn.is_subagent == of_subagent);
-    let mut spent: Vec<(Option<Time>, Spent)> = turns
-        .map(|turn| (turn.occurred_at, turn.tokens.get()))
-        .filter(|(_, tokens)| tokens.total().is_some())
-        .map(|(time, tokens)| (time, (tokens.context(), tokens.output)))
-        .collect();
-    if spent.iter().all(|(time, _)| time.is_some()) {
-        spent.sort_by_key(|(time, _)| *time);
-    }
-    spent.into_iter().map(|(_, spent)| spent).collect()
-}
-
-fn beginning(session: &SessionResult) -> Option<Beginning> {
-    spending(session).first_chunk().copied()
-}
-
-/// Whether one of them spent what the other did, at a time when it can be the same: until the shorter one ends.
-fn is_same_spending(one: &SessionResult, other: &SessionResult) -> bool {
-    let is_apart =
-        |a: &SessionResult, b: &SessionResult| a.ended_at.zip(b.started_at).is_some_and(|(end, start)| end < start);
-    let is_equal = spending(one).into_iter().zip(spending(other)).all(|(a, b)| a == b);
-    is_equal && !is_apart(one, other) && !is_apart(other, one)
 }
