@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use agentlogs::adapters::common::builder::Content;
 use agentlogs::adapters::{self, Hints};
-use agentlogs::builder::Content;
-use agentlogs::database;
-use agentlogs::source::{Source, SourceStatus};
-use agentlogs::tables::{SessionRow, Tables};
+use agentlogs::input::database;
+use agentlogs::model::source::{Source, SourceStatus};
+use agentlogs::model::tables::{SessionRow, Tables};
 use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
 
@@ -173,12 +173,12 @@ fn an_older_copy_beside_its_log_counts_nothing() {
 
 #[cfg(feature = "archive")]
 mod conversions {
-    use agentlogs::archive::Archive;
-    use agentlogs::builder::Content;
-    use agentlogs::export::Trajectories;
-    use agentlogs::frames;
-    use agentlogs::source::Source;
-    use agentlogs::tables::Tables;
+    use agentlogs::adapters::common::builder::Content;
+    use agentlogs::analysis::export::Trajectories;
+    use agentlogs::model::source::Source;
+    use agentlogs::model::tables::Tables;
+    use agentlogs::store::archive::Archive;
+    use agentlogs::store::frames;
     use polars::prelude::{DataType, IntoLazy as _};
     use serde_json::Value;
 
@@ -198,7 +198,7 @@ mod conversions {
     /// Each session as an ATIF document.
     fn documents(tables: &Tables) -> Vec<Value> {
         let frames = frames::frames(tables).unwrap().into_iter().map(|(name, it)| (name, it.lazy())).collect();
-        let document = |trajectory: &agentlogs::export::Trajectory<'_>| {
+        let document = |trajectory: &agentlogs::analysis::export::Trajectory<'_>| {
             let mut json = Vec::new();
             trajectory.write(&mut json).unwrap();
             serde_json::from_slice(&json).unwrap()

@@ -13,7 +13,7 @@ use jiff::civil::Date;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::time::Time;
+use crate::base::time::Time;
 
 use super::names;
 

@@ -14,8 +14,8 @@ mod names;
 
 use foldhash::{HashMap, HashMapExt as _};
 
-use crate::session::{Cost, CostParts, Tokens};
-use crate::time::Time;
+use crate::base::time::Time;
+use crate::model::session::{Cost, CostParts, Tokens};
 
 pub use catalog::{Catalog, Clock, Day, Entry, LongContext, Period, Rates, Share};
 pub use import::{ImportError, Table, TableKind};

@@ -1,0 +1,7 @@
+//! Types that know nothing of logs.
+
+pub(crate) mod hash;
+pub mod known;
+pub mod rows;
+pub mod text;
+pub mod time;

@@ -1,0 +1,8 @@
+//! The data that all layers above share: sessions, sources, tables.
+
+pub mod errors;
+pub mod health;
+pub mod name;
+pub mod session;
+pub mod source;
+pub mod tables;
