@@ -17,6 +17,7 @@ mod golden;
 #[cfg(unix)]
 mod hostile;
 mod invariants;
+mod layers;
 mod moving;
 mod prices;
 mod privacy;

@@ -10,10 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::super::{Archive, Error, Sums};
 use crate::adapters::common::builder::Content;
 use crate::adapters::{self, Hints};
 use crate::model::source::{Source, SourceStatus};
+use crate::store::archive::{Archive, Error, Sums};
 
 /// One thing that was done to the disk.
 #[derive(Debug, Clone)]
