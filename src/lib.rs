@@ -1,6 +1,7 @@
 //! agentlogs: what AI coding agents' logs tell of cost, tokens, tools and turns, right, fast and open.
 //!
-//! Each directory of `src/` is a layer, and a layer imports only layers below it (`tests/layers.rs`):
+//! Each directory of `src/` is a layer, and a layer imports only layers below it (`tests/layers.rs`). `ARCHITECTURE.md` has
+//! the invariants, and where to add what:
 //!
 //! ```text
 //! base ← {json, model} ← {input, prices, adapters} ← {ledger, ingest} ← store ← analysis ← cli
