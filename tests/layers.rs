@@ -37,7 +37,6 @@ const KNOWN_IMPORTS: &[(&str, &str, &str)] = &[
     ("adapters/zag_log.rs", "ledger", LEDGER_IN_TEST),
     ("base/hash.rs", "json", "`scan::Level` selects the processor's instructions"),
     ("model/source.rs", "json", "`Sidecar::parse` reads a sidecar"),
-    ("model/tables.rs", "prices", "`Day` is the date of the prices"),
 ];
 
 const LEDGER_IN_TEST: &str = "a test reconciles what it parsed; such tests should be in `tests/`";

@@ -184,6 +184,48 @@ impl fmt::Display for Time {
     }
 }
 
+/// A day in UTC, written as `2026-03-13`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(pub i32);
+
+impl Day {
+    fn parse(text: &str) -> Option<Self> {
+        let midnight = text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok()?;
+        Some(Self(Time::from_micros(midnight.timestamp().as_microsecond()).day()))
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = Time::from_micros(i64::from(self.0) * 86_400_000_000).to_string();
+        formatter.write_str(text.get(..10).unwrap_or(&text))
+    }
+}
+
+impl<'de> Deserialize<'de> for Day {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// TOML has dates of its own.
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Text(String),
+            Date(toml::value::Datetime),
+        }
+        let text = match Written::deserialize(deserializer)? {
+            Written::Text(text) => text,
+            Written::Date(date) => date.to_string(),
+        };
+        Self::parse(&text)
+            .ok_or_else(|| serde::de::Error::custom(format!("`{text}` is no day: write it as \"2026-03-13\"")))
+    }
+}
+
+impl Serialize for Day {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,9 @@
 //! The tables of the contract as rows, after the ledger: what `frames` makes columns of.
 
 use crate::base::text::{Shared, Word};
+use crate::base::time::Day;
 use crate::model::session::{CostParts, Event, FileChange, SessionResult, Tokens, ToolCall, Turn};
 use crate::model::source::Source;
-use crate::prices::Day;
 
 /// All tables. Rows point at their session and source by index.
 #[derive(Debug, Default)]

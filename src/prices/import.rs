@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::catalog::{Clock, Day, Entry, LongContext, Period, Share};
+use crate::base::time::Day;
+
+use super::catalog::{Clock, Entry, LongContext, Period, Share};
 use super::names;
 
 /// Which kind of table was read.

@@ -17,7 +17,7 @@ use foldhash::{HashMap, HashMapExt as _};
 use crate::base::time::Time;
 use crate::model::session::{Cost, CostParts, Tokens};
 
-pub use catalog::{Catalog, Clock, Day, Entry, LongContext, Period, Rates, Share};
+pub use catalog::{Catalog, Clock, Entry, LongContext, Period, Rates, Share};
 pub use import::{ImportError, Table, TableKind};
 pub use names::{Found, Rule};
 

@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::catalog::{Catalog, Day, Entry};
+use crate::base::time::Day;
+
+use super::catalog::{Catalog, Entry};
 
 /// What was done to a logged name before the catalog knew it.
 #[derive(Debug, Clone, PartialEq, Eq)]

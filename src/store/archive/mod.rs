@@ -35,11 +35,12 @@ use polars::prelude::*;
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use crate::base::time::Day;
 use crate::ingest::Stamp;
 use crate::model::health::Reason;
 use crate::model::source::Source;
 use crate::model::tables::Tables;
-use crate::prices::{Catalog, Day, Entry, ImportError, Table};
+use crate::prices::{Catalog, Entry, ImportError, Table};
 use crate::store::frames::{self, TABLES};
 
 mod check;
