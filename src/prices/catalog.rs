@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::base::time::{Day, Time};
 
-use super::names;
+use super::spelling::fold;
 
 /// US dollars per million tokens, by kind of token.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -357,7 +357,7 @@ impl Catalog {
         let mut slots = Vec::with_capacity(own.len() + 2048);
         for entry in own {
             for name in entry.names() {
-                by_name.entry(names::fold(name).into_owned().into()).or_default().push(slots.len());
+                by_name.entry(fold(name).into_owned().into()).or_default().push(slots.len());
             }
             slots.push(Slot { line: "", entry: OnceLock::from(entry) });
         }
@@ -369,7 +369,7 @@ impl Catalog {
                 continue;
             }
             for name in names_in(line) {
-                by_name.entry(names::fold(name)).or_default().push(slots.len());
+                by_name.entry(fold(name)).or_default().push(slots.len());
             }
             slots.push(Slot { line, entry: OnceLock::new() });
         }

@@ -3,6 +3,7 @@
 //! ```text
 //! catalog   models, names, prices since when; the built-in table and a user's own over it
 //! names     a logged provider and model -> a model of the catalog, and by which rules
+//! spelling  how names are compared, and the names of providers
 //! import    a user's table: LiteLLM's, genai-prices' or an own TOML -> entries of the catalog
 //! ```
 //!
@@ -11,6 +12,7 @@
 mod catalog;
 mod import;
 mod names;
+mod spelling;
 
 use foldhash::{HashMap, HashMapExt as _};
 
