@@ -17,18 +17,19 @@
 //!   containers  tar or zip archive -> the content of each member
 //!   database    SQLite file -> lines: the rows of the tables that formats know
 //!   labels      labels in the path of a log
+//!   sidecar     what the recording process wrote beside a log
 //! json      bytes -> records
 //!   lines       bytes -> numbered records
 //!   scan        ends of strings and of nested values, with SIMD
 //!   wire        types of members that read leniently
 //! adapters  records -> SessionResult, one file per format
 //!   common      builder, tools, shell: what several formats share
-//! model     the data: session, source, tables, name, health, errors
+//! model     the data: session, source, tables, name, health, errors, sqlite_schema
 //! prices    a model's name and a time -> what its tokens cost
 //! ledger    SessionResults of all files -> tables: copies removed, counters derived
 //!   costs       what the rows of the tables cost: reported, or tokens times prices
 //! ingest    the pipeline: all of the above but the ledger, over files in parallel; privacy (`--redact`)
-//! base      hash, known, rows, text, time: types that know nothing of logs
+//! base      hash, known, rows, simd, text, time: types that know nothing of logs
 //! ---------- below here only with the feature `archive` (polars)
 //! store     tables <-> files
 //!   frames      tables -> polars frames, and rows of files; the only place that spells column names

@@ -28,15 +28,10 @@ const KNOWN_IMPORTS: &[(&str, &str, &str)] = &[
     ("adapters/cline_task.rs", "ledger", LEDGER_IN_TEST),
     ("adapters/copilot_events.rs", "ledger", LEDGER_IN_TEST),
     ("adapters/cursor_stream_json.rs", "ledger", LEDGER_IN_TEST),
-    ("adapters/goose.rs", "input", "declares tables with `input::database::Table`"),
     ("adapters/mini_swe_agent.rs", "ledger", LEDGER_IN_TEST),
-    ("adapters/mod.rs", "input", "lists tables of `input::database::Table`"),
-    ("adapters/opencode_db.rs", "input", "declares tables with `input::database::Table`"),
     ("adapters/pi_session.rs", "ledger", LEDGER_IN_TEST),
     ("adapters/zag_json.rs", "ledger", LEDGER_IN_TEST),
     ("adapters/zag_log.rs", "ledger", LEDGER_IN_TEST),
-    ("base/hash.rs", "json", "`scan::Level` selects the processor's instructions"),
-    ("model/source.rs", "json", "`Sidecar::parse` reads a sidecar"),
 ];
 
 const LEDGER_IN_TEST: &str = "a test reconciles what it parsed; such tests should be in `tests/`";

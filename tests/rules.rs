@@ -8,12 +8,13 @@ use agentlogs::base::time::Time;
 use agentlogs::input::containers::{self, Container};
 use agentlogs::input::database;
 use agentlogs::input::log::{self, Budget, Limit};
+use agentlogs::input::sidecar::Sidecar;
 use agentlogs::json::lines;
 use agentlogs::json::lines::Lines;
 use agentlogs::ledger;
 use agentlogs::ledger::costs;
 use agentlogs::model::session::{SessionResult, Tokens};
-use agentlogs::model::source::{Sidecar, Source, SourceStatus};
+use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::model::tables::Tables;
 use agentlogs::prices::{Catalog, Pricer, Request, Table};
 

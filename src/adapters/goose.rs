@@ -20,7 +20,6 @@ use crate::adapters::common::tools;
 use crate::base::rows::Rows;
 use crate::base::text::Word;
 use crate::base::time::Time;
-use crate::input::database::Table;
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text, When};
@@ -28,6 +27,7 @@ use crate::model::health::Reason;
 use crate::model::session::{
     CallStatus, Cost, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, Turn,
 };
+use crate::model::sqlite_schema::Table;
 
 const SHOWS: Shows = Shows::TOOL_CALLS
     .and(Shows::FILE_CHANGES)

@@ -15,12 +15,12 @@ use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use crate::adapters::common::builder::Content;
-use crate::input::database::Table;
 use crate::json::lines::{self, Line, Lines};
 use crate::json::wire::{Count, Pairs};
 use crate::json::{self, Raw};
 use crate::model::health::{Health, Reason};
 use crate::model::session::{SessionResult, Shows, Tokens};
+use crate::model::sqlite_schema::Table;
 
 mod amp_thread;
 mod atif;

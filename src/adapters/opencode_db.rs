@@ -18,12 +18,12 @@ use super::opencode_export::{Conversation, SHOWS};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
 use crate::adapters::common::builder::Builder;
 use crate::base::rows::Rows;
-use crate::input::database::Table;
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::json::wire::{Content, Maybe, Number, Text, When};
 use crate::model::health::Reason;
 use crate::model::session::{EventKind, SessionResult, Shows};
+use crate::model::sqlite_schema::Table;
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-db",

@@ -5,7 +5,7 @@
 
 use twox_hash::XxHash3_128;
 
-use crate::json::scan::Level;
+use crate::base::simd::Level;
 
 /// A hash that was written as 32 hexadecimal digits. Two halves take a tenth of the time of the whole.
 pub fn of_hexadecimal(text: &str) -> Option<u128> {

@@ -3,5 +3,6 @@
 pub(crate) mod hash;
 pub mod known;
 pub mod rows;
+pub mod simd;
 pub mod text;
 pub mod time;

@@ -1,8 +1,8 @@
 //! What happens behind the reader of a file: its content is hashed, and the memory of what was read is given back.
 
 use crate::base::hash::Hash;
+use crate::base::simd::Level;
 use crate::input::log;
-use crate::json::scan::Level;
 
 /// So much of a file is in memory before some of it is given back.
 pub const WINDOW: usize = 16 << 20;

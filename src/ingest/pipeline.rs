@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::adapters::common::builder::Content;
 use crate::adapters::{self, ADAPTERS, Adapter, Hints, Listener};
 use crate::base::hash::Hash;
+use crate::base::simd::Level;
 use crate::base::time::Time;
 use crate::ingest::behind::{Behind, WINDOW};
 use crate::ingest::privacy;
@@ -21,9 +22,9 @@ use crate::input::database::{self, JOURNAL, WAL};
 use crate::input::discover::{self, Found, SIDECAR, STDIN, discover};
 use crate::input::labels::PathPattern;
 use crate::input::log::{self, Budget, Limit};
-use crate::json::scan::Level;
+use crate::input::sidecar::Sidecar;
 use crate::model::session::SessionResult;
-use crate::model::source::{Aside, Sidecar, Source, SourceStatus, path_text};
+use crate::model::source::{Aside, Source, SourceStatus, path_text};
 
 /// To be raised when the same bytes are read as something else, so that archives take in files again.
 const PARSER: u32 = 8;

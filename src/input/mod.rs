@@ -6,3 +6,4 @@ pub mod discover;
 pub mod labels;
 pub mod log;
 pub mod mapped;
+pub mod sidecar;

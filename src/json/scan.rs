@@ -11,82 +11,8 @@
 #![expect(unsafe_code, reason = "vector instructions that not every processor has are unsafe to call")]
 #![expect(clippy::inline_always, reason = "what is not inlined into a function of a level has not its instructions")]
 
-use std::fmt;
-use std::sync::OnceLock;
-
-use crate::json::{Error, MAX_DEPTH};
-
-/// How to look at 64 bytes at once. One is only made where the processor has its instructions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Level(Kind);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Eight words of eight bytes, on any processor.
-    Portable,
-    /// Two registers of 32 bytes.
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    /// One register of 64 bytes.
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
-impl Level {
-    /// All that this processor has, the widest last.
-    pub fn all() -> Vec<Self> {
-        let mut all = vec![Self(Kind::Portable)];
-        #[cfg(target_arch = "x86_64")]
-        {
-            all.extend(has_avx2().then_some(Self(Kind::Avx2)));
-            all.extend(has_avx512().then_some(Self(Kind::Avx512)));
-        }
-        all
-    }
-
-    /// The one that the environment's `AGENTLOGS_SIMD` names, if the processor has it: `portable`, `avx2` or `avx512`; else
-    /// the widest.
-    #[inline]
-    pub fn best() -> Self {
-        static BEST: OnceLock<Level> = OnceLock::new();
-        *BEST.get_or_init(|| {
-            let all = Self::all();
-            let named = std::env::var("AGENTLOGS_SIMD").ok();
-            let named = all.iter().find(|it| named.as_deref().is_some_and(|name| it.to_string() == name));
-            *named.or(all.last()).unwrap_or(&Self(Kind::Portable))
-        })
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Kind::Portable => "portable",
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => "avx2",
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => "avx512",
-        })
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Level {
-    /// Whether it is AVX2, or more.
-    pub(crate) const fn has_avx2(self) -> bool {
-        matches!(self.0, Kind::Avx2 | Kind::Avx512)
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-fn has_avx2() -> bool {
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("pclmulqdq")
-}
-
-#[cfg(target_arch = "x86_64")]
-fn has_avx512() -> bool {
-    has_avx2() && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw")
-}
+use crate::base::simd::{Kind, Level};
+use crate::json::error::{Error, MAX_DEPTH};
 
 /// The closing quote of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -251,7 +177,7 @@ macro_rules! at_level {
                 fn avx512(bytes: &[u8], at: usize) -> $result {
                     $generic::<x86::Avx512>(bytes, at)
                 }
-                match level.0 {
+                match level.kind() {
                     Kind::Portable => {}
                     // SAFETY: A level is only made where the processor has it.
                     Kind::Avx2 => return unsafe { avx2(bytes, at) },
@@ -260,7 +186,7 @@ macro_rules! at_level {
                 }
             }
             #[cfg(not(target_arch = "x86_64"))]
-            let Level(Kind::Portable) = level;
+            let Kind::Portable = level.kind();
             $generic::<Words>(bytes, at)
         }
     };

@@ -12,8 +12,9 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use crate::base::simd::Level;
 use crate::base::time::Time;
-use crate::json::scan::{Inside, Level};
+use crate::json::scan::Inside;
 use crate::json::{self, Raw};
 
 /// Counts beyond this are no token counts, sizes or durations of one session but a broken writer.

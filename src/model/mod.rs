@@ -5,4 +5,5 @@ pub mod health;
 pub mod name;
 pub mod session;
 pub mod source;
+pub mod sqlite_schema;
 pub mod tables;
