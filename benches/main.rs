@@ -7,16 +7,17 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 
+use agentlogs::adapters::common::builder::Content;
 use agentlogs::adapters::{self, ADAPTERS, Hints};
-use agentlogs::builder::Content;
-use agentlogs::database;
+use agentlogs::base::simd::Level;
 use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::input::database;
 use agentlogs::json;
+use agentlogs::json::lines::Lines;
+use agentlogs::json::scan;
 use agentlogs::ledger;
-use agentlogs::lines::Lines;
+use agentlogs::model::session::Tokens;
 use agentlogs::prices::{Catalog, Pricer, Request};
-use agentlogs::scan::{self, Level};
-use agentlogs::session::Tokens;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// A megabyte or more of the samples of one format, or of all: small logs repeated.
@@ -113,14 +114,14 @@ fn pipeline(criterion: &mut Criterion) {
         let tables = ledger::settle(sources.clone());
         group.bench_function("frames", |it| {
             it.iter(|| {
-                for table in agentlogs::frames::TABLES {
-                    let schema = agentlogs::frames::schema_of(table);
-                    let Ok(file) = agentlogs::parquet::Batched::new(std::io::sink(), &schema) else { continue };
-                    let take = |rows: &dyn agentlogs::parquet::RowSet| {
+                for table in agentlogs::store::frames::TABLES {
+                    let schema = agentlogs::store::frames::schema_of(table);
+                    let Ok(file) = agentlogs::store::parquet::Batched::new(std::io::sink(), &schema) else { continue };
+                    let take = |rows: &dyn agentlogs::store::parquet::RowSet| {
                         black_box(file.pack(rows)?);
                         Ok(())
                     };
-                    let _ = agentlogs::frames::row_sets(black_box(&tables), table, usize::MAX, take);
+                    let _ = agentlogs::store::frames::row_sets(black_box(&tables), table, usize::MAX, take);
                 }
             });
         });
@@ -131,8 +132,8 @@ fn pipeline(criterion: &mut Criterion) {
 /// Logs into a new archive, and a report of it: what the commands do.
 #[cfg(feature = "archive")]
 fn archive(criterion: &mut Criterion) {
-    use agentlogs::archive::Archive;
-    use agentlogs::query::query;
+    use agentlogs::store::archive::Archive;
+    use agentlogs::store::query::query;
 
     let roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-logs")];
     let options = Options { roots, ..Options::default() };

@@ -78,7 +78,7 @@ HIGHEST = 700
 
 
 def fold(name):
-    """The spelling under which names are compared: src/prices/names.rs does the same."""
+    """The spelling under which names are compared: src/prices/spelling.rs does the same."""
     return re.sub(r"[. ]", "-", name.strip().lower())
 
 

@@ -1,27 +1,48 @@
 //! agentlogs: what AI coding agents' logs tell of cost, tokens, tools and turns, right, fast and open.
 //!
-//! The way of the data, which is the way to read the code:
+//! Each directory of `src/` is a layer, and a layer imports only layers below it (`tests/layers.rs`). `ARCHITECTURE.md` has
+//! the invariants, and where to add what:
 //!
 //! ```text
-//! discover   paths -> files, each once
-//! log        file -> bytes: mapped, read or decompressed   (mapped; behind the reader: behind, hash)
-//! containers tar or zip archive -> the content of each member
-//! database   SQLite file -> lines: the rows of the tables that formats know
-//! lines      bytes -> numbered records
-//! adapters   records -> SessionResult, one file a format   (scan, json, wire, text, builder, tools, shell, errors, time)
-//! prices     a model's name and a time -> what its tokens cost
-//! ledger     SessionResults of all files -> tables: copies removed, counters derived
-//! costs      what the tables' rows cost: reported, or tokens times prices
-//! ingest     the pipeline itself                                (labels: what a path says; privacy)
-//! ---------- below here only with the feature `archive` (polars)
-//! frames     tables -> polars frames, and rows of files; the only place that spells column names
-//! archive    tables <-> parquet                                  (parquet: files that every engine reads; pages)
-//! query, reports, compare, dashboard, export, render, chart, measure
+//! base ← {json, model} ← {input, prices, adapters} ← {ledger, ingest} ← store ← analysis ← cli
 //! ```
 //!
-//! What is nowhere: adapters do no I/O and know neither clock nor environment nor polars; no format's name stands outside
-//! `adapters`; no local time before `reports`; the library never prints; `unsafe` stands in `mapped`, `scan`, `hash` and
-//! `archive::disk` only, and in the program's `allocator`.
+//! The layers and their modules, in the order of the data:
+//!
+//! ```text
+//! input     paths -> bytes; all I/O on logs
+//!   discover    paths -> files, each once
+//!   log         file -> bytes: mapped, read or decompressed
+//!   mapped      files mapped into memory
+//!   containers  tar or zip archive -> the content of each member
+//!   database    SQLite file -> lines: the rows of the tables that formats know
+//!   labels      labels in the path of a log
+//!   sidecar     what the recording process wrote beside a log
+//! json      bytes -> records
+//!   lines       bytes -> numbered records
+//!   scan        ends of strings and of nested values, with SIMD
+//!   wire        types of members that read leniently
+//! adapters  records -> SessionResult, one file per format
+//!   common      builder, tools, shell: what several formats share
+//! model     the data: session, source, tables, name, health, errors, sqlite_schema
+//! prices    a model's name and a time -> what its tokens cost
+//! ledger    SessionResults of all files -> tables: copies removed, counters derived
+//!   costs       what the rows of the tables cost: reported, or tokens times prices
+//! ingest    the pipeline: all of the above but the ledger, over files in parallel; privacy (`--redact`)
+//! base      hash, known, rows, simd, text, time: types that know nothing of logs
+//! ---------- below here only with the feature `archive` (polars)
+//! store     tables <-> files
+//!   frames      tables -> polars frames, and rows of files; the only place that spells column names
+//!   archive     tables <-> the parquet archive
+//!   parquet     files that every engine reads; pages
+//!   query       SQL
+//! analysis  reports, compare, dashboard, export, render, chart, measure
+//! cli       the program: arguments and commands
+//! ```
+//!
+//! Rules besides the layers: adapters perform no I/O and use neither clock nor environment nor polars; the name of a format
+//! occurs only in `adapters`; no local time below `analysis::reports`; the library never prints; `unsafe` occurs only in
+//! `input::mapped`, `json::scan`, `base::hash` and `store::archive::disk`, and in the program's `cli::allocator`.
 
 // What input can reach must not end the program; tests may.
 #![cfg_attr(
@@ -38,56 +59,13 @@
 
 pub mod adapters;
 #[cfg(feature = "archive")]
-pub mod archive;
-mod behind;
-pub mod builder;
-#[cfg(feature = "archive")]
-pub mod chart;
-#[cfg(feature = "archive")]
-pub mod compare;
-pub mod containers;
-pub mod costs;
-#[cfg(feature = "archive")]
-pub mod dashboard;
-pub mod database;
-pub mod discover;
-pub mod errors;
-#[cfg(feature = "archive")]
-pub mod export;
-#[cfg(feature = "archive")]
-pub mod frames;
-mod hash;
-pub mod health;
+pub mod analysis;
+pub mod base;
 pub mod ingest;
+pub mod input;
 pub mod json;
-pub mod known;
-pub mod labels;
 pub mod ledger;
-pub mod lines;
-pub mod log;
-pub mod mapped;
-#[cfg(feature = "archive")]
-pub mod measure;
-pub mod name;
-#[cfg(feature = "archive")]
-pub mod pages;
-#[cfg(feature = "archive")]
-pub mod parquet;
+pub mod model;
 pub mod prices;
-pub mod privacy;
 #[cfg(feature = "archive")]
-pub mod query;
-#[cfg(feature = "archive")]
-pub mod render;
-#[cfg(feature = "archive")]
-pub mod reports;
-pub mod rows;
-pub mod scan;
-pub mod session;
-mod shell;
-pub mod source;
-pub mod tables;
-pub mod text;
-pub mod time;
-pub mod tools;
-pub mod wire;
+pub mod store;

@@ -3,10 +3,7 @@
 //! Rows go to stdout, all else to stderr. Exit status: 0 done; 1 it could not be done; 2 the command line is wrong; 3 with
 //! `--strict`, something was lost.
 
-#[cfg(unix)]
-mod allocator;
 mod cli;
-mod commands;
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -14,8 +11,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{Cli, Command};
-use crate::commands::{Outcome, WrongCommandLine};
+#[cfg(unix)]
+use crate::cli::allocator;
+use crate::cli::args::{Cli, Command};
+use crate::cli::commands::{self, Outcome, WrongCommandLine};
 
 #[cfg(unix)]
 #[global_allocator]

@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use agentlogs::archive::{self, Archive};
-use agentlogs::builder::Content;
-use agentlogs::frames::{self, TABLES};
-use agentlogs::health::{Health, Reason};
+use agentlogs::adapters::common::builder::Content;
+use agentlogs::analysis::render::{self, Format, Look};
+use agentlogs::base::time::Time;
 use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::ledger;
+use agentlogs::ledger::costs;
+use agentlogs::model::health::{Health, Reason};
+use agentlogs::model::session::{Identity, SessionResult, Tokens, Turn};
+use agentlogs::model::source::{Source, SourceStatus};
+use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
-use agentlogs::render::{self, Format, Look};
-use agentlogs::session::{Identity, SessionResult, Tokens, Turn};
-use agentlogs::source::{Source, SourceStatus};
-use agentlogs::tables::Tables;
-use agentlogs::time::Time;
-use agentlogs::{costs, ledger, query};
+use agentlogs::store::archive::{self, Archive};
+use agentlogs::store::frames::{self, TABLES};
+use agentlogs::store::query;
 use polars::prelude::*;
 
 use crate::{facts, root, settled};
@@ -514,7 +516,7 @@ fn named_queries_are_sql_for_every_engine() {
 /// Sessions that are written as trajectories and read again have the tokens and calls that they had.
 #[test]
 fn a_trajectory_read_again_tells_the_same() {
-    use agentlogs::export::Trajectories;
+    use agentlogs::analysis::export::Trajectories;
     let folder = tempfile::tempdir().unwrap();
     let told = |tables: &Tables| {
         let mut all = BTreeMap::new();
@@ -555,8 +557,8 @@ fn a_trajectory_read_again_tells_the_same() {
 /// Filters choose sessions; all tables have the rows of these.
 #[test]
 fn an_export_holds_the_sessions_in_scope_and_what_belongs_to_them() {
-    use agentlogs::export::in_scope;
-    use agentlogs::reports::Scope;
+    use agentlogs::analysis::export::in_scope;
+    use agentlogs::analysis::reports::Scope;
     let tables: Vec<_> = sample_frames().into_iter().map(|(name, it)| (name, it.lazy())).collect();
     let rows = |only: &[(&str, &str)], since: Option<&str>| -> Vec<usize> {
         let only = only.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();

@@ -5,10 +5,10 @@ use std::fs;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
-use agentlogs::builder::Content;
+use agentlogs::adapters::common::builder::Content;
 use agentlogs::ingest::{self, Options, Progress, Stamp, Taken};
-use agentlogs::log::Limit;
-use agentlogs::source::{Source, SourceStatus};
+use agentlogs::input::log::Limit;
+use agentlogs::model::source::{Source, SourceStatus};
 use zip::write::SimpleFileOptions;
 
 use crate::{facts, root, settled};
@@ -130,7 +130,8 @@ fn an_archive_beside_its_files_adds_nothing() {
     let alone = settled(facts(Content::None));
     assert_eq!(tables.sessions.len(), alone.sessions.len());
     for (session, alone) in tables.sessions.iter().zip(&alone.sessions) {
-        let facts = |it: &agentlogs::tables::SessionRow| (it.session.session_id.clone(), it.tokens, it.money.cost);
+        let facts =
+            |it: &agentlogs::model::tables::SessionRow| (it.session.session_id.clone(), it.tokens, it.money.cost);
         assert_eq!(facts(session), facts(alone));
     }
     assert_eq!(tables.turns.len(), alone.turns.len());
@@ -324,7 +325,7 @@ fn a_pipe_may_be_an_archive() {
 #[cfg(feature = "archive")]
 #[test]
 fn members_that_are_gone_stay_known() {
-    use agentlogs::archive::Archive;
+    use agentlogs::store::archive::Archive;
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::at(folder.path().join("archive"));
     let path = folder.path().join("logs.tar.gz");

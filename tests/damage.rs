@@ -4,11 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use agentlogs::archive::{self, Archive};
-use agentlogs::builder::Content;
+use agentlogs::adapters::common::builder::Content;
+use agentlogs::model::source::Source;
 use agentlogs::prices::{Table, TableKind};
-use agentlogs::source::Source;
-use agentlogs::{frames, query};
+use agentlogs::store::archive::{self, Archive};
+use agentlogs::store::frames;
+use agentlogs::store::query;
 use polars::prelude::*;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

@@ -5,10 +5,10 @@ use std::fs;
 use std::io::Read;
 use std::process::Command;
 
-use agentlogs::builder::Content;
-use agentlogs::dashboard::{About, Page, page};
-use agentlogs::frames::frames;
-use agentlogs::reports::{self, Cost, Frames, Options, Scope};
+use agentlogs::adapters::common::builder::Content;
+use agentlogs::analysis::dashboard::{About, Page, page};
+use agentlogs::analysis::reports::{self, Cost, Frames, Options, Scope};
+use agentlogs::store::frames::frames;
 use base64::Engine;
 use polars::prelude::*;
 use serde_json::Value;

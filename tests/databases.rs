@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agentlogs::adapters::TABLES;
-use agentlogs::builder::Content;
+use agentlogs::adapters::common::builder::Content;
 use agentlogs::ingest::{self, Options, Progress};
-use agentlogs::source::{Source, SourceStatus};
-use agentlogs::tables::{CallRow, SessionRow, TurnRow};
-use agentlogs::{database, ledger};
+use agentlogs::input::database;
+use agentlogs::ledger;
+use agentlogs::model::source::{Source, SourceStatus};
+use agentlogs::model::tables::{CallRow, SessionRow, TurnRow};
 use rusqlite::Connection;
 
 use crate::root;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use agentlogs::archive::{Archive, Sums};
+use agentlogs::store::archive::{Archive, Sums};
 
 use crate::{copy, root};
 
@@ -27,7 +27,7 @@ fn held(archive: &Path) -> Option<Sums> {
             assert_eq!(checked.problems, []);
             Some(archive.sums().unwrap())
         }
-        Err(agentlogs::archive::Error::Missing(_)) => None,
+        Err(agentlogs::store::archive::Error::Missing(_)) => None,
         Err(error) => panic!("{error}"),
     }
 }
@@ -169,7 +169,7 @@ fn a_reader_never_sees_a_half() {
         while !writer.is_finished() {
             let archive = Archive::at(&archive);
             let sql = "SELECT COUNT(*) AS sessions, SUM(total_tokens) AS tokens FROM sessions";
-            let frame = agentlogs::query::query(archive.tables().unwrap(), sql).unwrap();
+            let frame = agentlogs::store::query::query(archive.tables().unwrap(), sql).unwrap();
             let value = |it: &str| frame.column(it).unwrap().get(0).unwrap().extract::<i64>();
             assert_eq!((value("sessions"), value("tokens")), (i64::try_from(known.sessions).ok(), Some(known.tokens)));
         }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use agentlogs::adapters::common::builder::Content;
 use agentlogs::adapters::{self, Hints};
-use agentlogs::builder::Content;
 use serde_json::Value;
 
 use crate::{lines_of, root, samples};

@@ -8,10 +8,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use agentlogs::health::Reason;
 use agentlogs::ingest::{self, Options, Progress, Taken};
-use agentlogs::log::Limit;
-use agentlogs::source::{Source, SourceStatus};
+use agentlogs::input::log::Limit;
+use agentlogs::model::health::Reason;
+use agentlogs::model::source::{Source, SourceStatus};
 
 use crate::settled;
 

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::sync::LazyLock;
 
+use agentlogs::adapters::common::builder::Content;
 use agentlogs::adapters::{self, Hints, Parsed};
-use agentlogs::builder::Content;
-use agentlogs::health::Reason;
-use agentlogs::lines::Lines;
-use agentlogs::source::{Source, SourceStatus};
-use agentlogs::tables::{CostSource, SessionRow};
+use agentlogs::json::lines::Lines;
+use agentlogs::model::health::Reason;
+use agentlogs::model::source::{Source, SourceStatus};
+use agentlogs::model::tables::{CostSource, SessionRow};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -23,7 +23,7 @@ fn texts() -> Vec<Vec<u8>> {
 fn line_texts() -> Vec<Vec<u8>> {
     let is_lines =
         |it: &Vec<u8>| Lines::new(it).all(|line| !line.bytes.contains(&b'\n')) && it.len() > 2 && it[0] == b'{';
-    texts().into_iter().filter(|it| is_lines(it) && agentlogs::lines::count(it) > 2).collect()
+    texts().into_iter().filter(|it| is_lines(it) && agentlogs::json::lines::count(it) > 2).collect()
 }
 
 fn parse(bytes: &[u8]) -> Parsed {
@@ -236,7 +236,7 @@ proptest! {
 /// Some samples as files: as they are, compressed, and in archives.
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let files = samples().into_iter().map(|it| std::fs::read(it).unwrap());
-    let (databases, logs): (Vec<_>, Vec<_>) = files.partition(|it| agentlogs::database::is_database(it));
+    let (databases, logs): (Vec<_>, Vec<_>) = files.partition(|it| agentlogs::input::database::is_database(it));
     let gzip = |it: &Vec<u8>| {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(it).unwrap();

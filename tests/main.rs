@@ -17,6 +17,7 @@ mod golden;
 #[cfg(unix)]
 mod hostile;
 mod invariants;
+mod layers;
 mod moving;
 mod prices;
 mod privacy;
@@ -33,13 +34,14 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use agentlogs::adapters::TABLES;
-use agentlogs::builder::Content;
-use agentlogs::database;
+use agentlogs::adapters::common::builder::Content;
 use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::input::database;
+use agentlogs::ledger;
+use agentlogs::ledger::costs;
+use agentlogs::model::source::Source;
+use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
-use agentlogs::source::Source;
-use agentlogs::tables::Tables;
-use agentlogs::{costs, ledger};
 
 /// The project's folder.
 fn root() -> &'static Path {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentlogs::ingest::{self, Options, Progress};
-use agentlogs::source::{Source, SourceStatus};
+use agentlogs::model::source::{Source, SourceStatus};
 
 use crate::{root, samples, settled};
 

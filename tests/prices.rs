@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agentlogs::base::time::Time;
+use agentlogs::model::session::Tokens;
 use agentlogs::prices::{Catalog, LongContext, Priced, Pricer, Request, Rule, Table, TableKind, Unpriced};
-use agentlogs::session::Tokens;
-use agentlogs::time::Time;
 use proptest::prelude::*;
 
 fn tokens(input: i64, output: i64, cache_read: i64, cache_write: i64) -> Tokens {

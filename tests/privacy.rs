@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use agentlogs::adapters::common::builder::Content;
 use agentlogs::adapters::{self, Hints};
-use agentlogs::builder::Content;
-use agentlogs::database;
 use agentlogs::ingest::{self, Options, Progress};
-use agentlogs::lines::Lines;
-use agentlogs::source::Source;
+use agentlogs::input::database;
+use agentlogs::json::lines::Lines;
+use agentlogs::model::source::Source;
 use serde_json::Value;
 
 use crate::{lines_of, root, samples};
@@ -202,17 +202,17 @@ fn nothing_that_was_said_is_exported_by_default() {
             session.error_message = None;
             session.events.iter_mut().for_each(|it| it.message = None);
         }
-        let tables = agentlogs::frames::frames(&crate::settled(sources)).unwrap();
+        let tables = agentlogs::store::frames::frames(&crate::settled(sources)).unwrap();
         let out = tempfile::NamedTempFile::new().unwrap();
         let mut text = Vec::new();
         for (name, frame) in &tables {
-            let kind = agentlogs::export::As::Jsonl;
-            let access = agentlogs::export::Access::Usual;
-            agentlogs::export::write(name, &mut frame.clone(), kind, access, out.path()).unwrap();
+            let kind = agentlogs::analysis::export::As::Jsonl;
+            let access = agentlogs::analysis::export::Access::Usual;
+            agentlogs::analysis::export::write(name, &mut frame.clone(), kind, access, out.path()).unwrap();
             text.extend(fs::read(out.path()).unwrap());
         }
         let tables = tables.into_iter().map(|(name, frame)| (name, polars::prelude::IntoLazy::lazy(frame))).collect();
-        let trajectories = agentlogs::export::Trajectories::of(&tables).unwrap();
+        let trajectories = agentlogs::analysis::export::Trajectories::of(&tables).unwrap();
         assert!(trajectories.iter().count() > 0);
         trajectories.iter().for_each(|it| it.write(&mut text).unwrap());
         count_of_marks(&text)

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use agentlogs::builder::Content;
-use agentlogs::chart::Chart;
-use agentlogs::frames::frames;
-use agentlogs::query::query;
-use agentlogs::render::{self, Format, Look, render};
-use agentlogs::reports::{self, Answer, DIMENSIONS, Error, Frames, Options, REPORTS, Report, Scope, Undated};
+use agentlogs::adapters::common::builder::Content;
+use agentlogs::analysis::chart::Chart;
+use agentlogs::analysis::render::{self, Format, Look, render};
+use agentlogs::analysis::reports::{self, Answer, DIMENSIONS, Error, Frames, Options, REPORTS, Report, Scope, Undated};
+use agentlogs::store::frames::frames;
+use agentlogs::store::query::query;
 use polars::prelude::*;
 use proptest::prelude::*;
 use proptest::sample::select;

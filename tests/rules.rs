@@ -2,17 +2,21 @@
 
 use std::io::Write;
 
+use agentlogs::adapters::common::builder::Content;
 use agentlogs::adapters::{self, Hints, Listener, Parsed, TABLES};
-use agentlogs::builder::Content;
-use agentlogs::containers::{self, Container};
-use agentlogs::lines::Lines;
-use agentlogs::log::{self, Budget, Limit};
+use agentlogs::base::time::Time;
+use agentlogs::input::containers::{self, Container};
+use agentlogs::input::database;
+use agentlogs::input::log::{self, Budget, Limit};
+use agentlogs::input::sidecar::Sidecar;
+use agentlogs::json::lines;
+use agentlogs::json::lines::Lines;
+use agentlogs::ledger;
+use agentlogs::ledger::costs;
+use agentlogs::model::session::{SessionResult, Tokens};
+use agentlogs::model::source::{Source, SourceStatus};
+use agentlogs::model::tables::Tables;
 use agentlogs::prices::{Catalog, Pricer, Request, Table};
-use agentlogs::session::{SessionResult, Tokens};
-use agentlogs::source::{Sidecar, Source, SourceStatus};
-use agentlogs::tables::Tables;
-use agentlogs::time::Time;
-use agentlogs::{costs, database, ledger, lines};
 
 /// Reads bytes as a log.
 pub fn parse(bytes: &[u8]) -> Parsed {

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use agentlogs::adapters::common::builder::Content;
 use agentlogs::adapters::{self, Hints};
-use agentlogs::builder::Content;
+use agentlogs::base::time::Time;
 use agentlogs::ledger;
-use agentlogs::session::{Event, EventKind, Identity, SessionResult, Tokens, Turn};
-use agentlogs::source::{Source, SourceStatus};
-use agentlogs::tables::Tables;
-use agentlogs::time::Time;
+use agentlogs::model::session::{Event, EventKind, Identity, SessionResult, Tokens, Turn};
+use agentlogs::model::source::{Source, SourceStatus};
+use agentlogs::model::tables::Tables;
 
 use crate::rules::{large_logs_are_read_as_small_ones, parse};
 
@@ -44,7 +44,7 @@ fn settled(logs: &[(&str, &str)]) -> Tables {
 
 /// `session: tokens, turns, usage, status`, by id.
 fn told(tables: &Tables) -> Vec<String> {
-    let row = |it: &agentlogs::tables::SessionRow| {
+    let row = |it: &agentlogs::model::tables::SessionRow| {
         let id = &it.session.session_id;
         let (total, turns) = (it.tokens.total(), it.turns);
         format!("{id}: {total:?} {turns:?} {} {}", it.usage.as_str(), it.session.status.as_str())
@@ -402,7 +402,7 @@ fn errors_of_turns_that_went_elsewhere_stay() {
     let inner = SessionResult { ended_at: Some(Time::from_micros(1)), ..session("b", "inner") };
     let source = Source { status: SourceStatus::Parsed, sessions: vec![outer, inner], ..Source::default() };
     let tables = ledger::settle(vec![source]);
-    let of = |turns: &agentlogs::tables::TurnRow| tables.sessions[turns.session].session.session_id.clone();
+    let of = |turns: &agentlogs::model::tables::TurnRow| tables.sessions[turns.session].session.session_id.clone();
     assert_eq!(tables.turns.iter().map(of).collect::<Vec<_>>(), ["inner"]);
     assert_eq!(tables.events.iter().map(|it| it.turn).collect::<Vec<_>>(), [None]);
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use agentlogs::archive::Archive;
+use agentlogs::store::archive::Archive;
 
 use crate::{root, samples};
 

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use agentlogs::adapters::common::builder::Content;
 use agentlogs::adapters::{self, Hints};
-use agentlogs::builder::Content;
-use agentlogs::database;
+use agentlogs::input::database;
 #[cfg(feature = "archive")]
-use agentlogs::lines::Lines;
-use agentlogs::source::{Source, SourceStatus};
-use agentlogs::tables::{SessionRow, Tables};
+use agentlogs::json::lines::Lines;
+use agentlogs::model::source::{Source, SourceStatus};
+use agentlogs::model::tables::{SessionRow, Tables};
 use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
 
@@ -182,12 +182,12 @@ fn an_older_copy_beside_its_log_counts_nothing() {
 
 #[cfg(feature = "archive")]
 mod conversions {
-    use agentlogs::archive::Archive;
-    use agentlogs::builder::Content;
-    use agentlogs::export::Trajectories;
-    use agentlogs::frames;
-    use agentlogs::source::Source;
-    use agentlogs::tables::Tables;
+    use agentlogs::adapters::common::builder::Content;
+    use agentlogs::analysis::export::Trajectories;
+    use agentlogs::model::source::Source;
+    use agentlogs::model::tables::Tables;
+    use agentlogs::store::archive::Archive;
+    use agentlogs::store::frames;
     use polars::prelude::{DataType, IntoLazy as _};
     use serde_json::Value;
 
@@ -207,7 +207,7 @@ mod conversions {
     /// Each session as an ATIF document.
     pub fn documents(tables: &Tables) -> Vec<Value> {
         let frames = frames::frames(tables).unwrap().into_iter().map(|(name, it)| (name, it.lazy())).collect();
-        let document = |trajectory: &agentlogs::export::Trajectory<'_>| {
+        let document = |trajectory: &agentlogs::analysis::export::Trajectory<'_>| {
             let mut json = Vec::new();
             trajectory.write(&mut json).unwrap();
             serde_json::from_slice(&json).unwrap()
@@ -451,8 +451,8 @@ mod recordings {
 /// Views of which only one is whole, or which are of different sessions: nothing is lost.
 #[cfg(feature = "archive")]
 mod losses {
-    use agentlogs::builder::Content;
-    use agentlogs::source::Source;
+    use agentlogs::adapters::common::builder::Content;
+    use agentlogs::model::source::Source;
 
     use super::conversions::{documents, views};
     use super::{counted, line_texts, lines_of, path_of, source};
@@ -481,7 +481,8 @@ mod losses {
             for line in whole.turns.iter().map(|row| usize::try_from(row.turn.line).unwrap()) {
                 let kept: Vec<u8> = text.split_inclusive(|byte| *byte == b'\n').take(line).flatten().copied().collect();
                 let cut = source(&path, &kept);
-                let is_cut = |it: &agentlogs::session::SessionResult| !it.status.is_end() && it.ended_at.is_some();
+                let is_cut =
+                    |it: &agentlogs::model::session::SessionResult| !it.status.is_end() && it.ended_at.is_some();
                 if cut.sessions.len() == 1 && cut.sessions.iter().all(is_cut) {
                     let least = tokens(vec![cut.clone()]);
                     let found = tokens([vec![cut], views.clone()].concat());

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use agentlogs::archive::Archive;
+use agentlogs::store::archive::Archive;
 use agentlogs_fuzz::{SAMPLES, rules};
 use libfuzzer_sys::fuzz_target;
 
@@ -47,7 +47,7 @@ fuzz_target!(|damage: (u8, Vec<(u16, u8)>, Option<u16>)| {
     let archive = Archive::at(folder.path());
     // Also writing to it does no harm.
     let _ = archive.check();
-    let _ = archive.write().and_then(agentlogs::archive::Writer::commit);
+    let _ = archive.write().and_then(agentlogs::store::archive::Writer::commit);
     let _ = archive.facts();
     let _ = archive.catalog();
     for (_, table) in archive.tables().into_iter().flatten() {

@@ -1,7 +1,8 @@
 //! SQL of any kind: it is answered or refused, and reads nothing but the tables.
 #![no_main]
 
-use agentlogs::{frames, query};
+use agentlogs::store::frames;
+use agentlogs::store::query;
 use agentlogs_fuzz::{SAMPLES, let_libraries_panic, rules};
 use libfuzzer_sys::fuzz_target;
 use polars::prelude::*;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{LazyLock, Once};
 
 use agentlogs::adapters::TABLES;
-use agentlogs::database;
+use agentlogs::input::database;
 
 #[path = "../../tests/rules.rs"]
 pub mod rules;

@@ -10,12 +10,12 @@ use serde::Deserialize;
 
 use super::document::Places;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
-use crate::builder::Builder;
-use crate::health::Reason;
+use crate::adapters::common::builder::Builder;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::session::{CallStatus, Identity, SessionResult, Shows, Tokens};
-use crate::wire::{Content, Count, Maybe, Number, Text, When};
+use crate::json::lines::Line;
+use crate::json::wire::{Content, Count, Maybe, Number, Text, When};
+use crate::model::health::Reason;
+use crate::model::session::{CallStatus, Identity, SessionResult, Shows, Tokens};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "amp-thread",
@@ -162,7 +162,7 @@ fn tokens(model: &str, counts: [Count; 4], damage: &mut Damage) -> Tokens {
     let [input, output, cache_read, cache_write] = counts.map(Count::get);
     let folds = model.starts_with("gpt-");
     let tokens = Tokens {
-        input: if folds { crate::session::add(input, cache_write) } else { input },
+        input: if folds { crate::model::session::add(input, cache_write) } else { input },
         output,
         cache_read,
         cache_write: cache_write.filter(|_| !folds),

@@ -12,18 +12,18 @@ use serde::Deserialize;
 use super::document::Places;
 use super::opencode::reasoning_is_inside;
 use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
-use crate::builder::Builder;
-use crate::health::Reason;
+use crate::adapters::common::builder::Builder;
+use crate::adapters::common::tools;
+use crate::base::text::Word;
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::session::{
+use crate::json::lines::Line;
+use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text, When};
+use crate::model::health::Reason;
+use crate::model::session::{
     CallStatus, Cost, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total,
     TotalKind,
 };
-use crate::text::Word;
-use crate::time::Time;
-use crate::tools;
-use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "atif",
@@ -742,8 +742,8 @@ impl Trajectory {
 
 #[cfg(test)]
 mod tests {
+    use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, Parsed, parse};
-    use crate::builder::Content;
 
     fn read(agent: &str, steps: &str, more: &str) -> Parsed {
         let document =

@@ -5,14 +5,14 @@ use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::{Context, Damage};
-use crate::builder::Builder;
-use crate::health::Reason;
+use crate::adapters::common::builder::Builder;
+use crate::adapters::common::tools::{self, Arguments, Given};
+use crate::base::text::{Shared, Word};
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::session::{CallStatus, EventKind, Identity, Operation, Tokens};
-use crate::text::{Shared, Word};
-use crate::time::Time;
-use crate::tools::{self, Arguments, Given};
-use crate::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Text, Usual};
+use crate::json::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Text, Usual};
+use crate::model::health::Reason;
+use crate::model::session::{CallStatus, EventKind, Identity, Operation, Tokens};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -477,7 +477,7 @@ pub(super) fn is_human(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::json;
-    use crate::wire::check_order;
+    use crate::json::wire::check_order;
 
     /// A response was billed whatever its calls were given.
     #[test]

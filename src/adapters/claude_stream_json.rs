@@ -13,14 +13,14 @@ use serde::Deserialize;
 use super::claude::{Conversation, Message, Origin, ToolUseResult, Usage, is_human};
 use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{brief, money};
-use crate::health::Reason;
+use crate::adapters::common::builder::{brief, money};
+use crate::base::text::Word;
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::session::{EventKind, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind};
-use crate::text::Word;
-use crate::time::Time;
-use crate::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
+use crate::json::lines::Line;
+use crate::json::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
+use crate::model::health::Reason;
+use crate::model::session::{EventKind, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind};
 
 /// What a `result` alone can show.
 const RESULT_SHOWS: Shows = Shows::PERMISSION_DENIALS.and(Shows::WEB_SEARCHES);
@@ -369,7 +369,7 @@ impl Session {
         } else {
             Cow::Owned(format!("{message} {}", record.subtype.as_str()))
         };
-        let kind = crate::errors::classify(record.api_error_status.whole(), &words);
+        let kind = crate::model::errors::classify(record.api_error_status.whole(), &words);
         self.conversation.builder.fail_as(kind, message);
         let event = self.conversation.builder.event(EventKind::Error, line.number, time);
         event.code = record.subtype.owned();
@@ -382,7 +382,7 @@ impl Session {
             self.conversation.builder.deny(call, line.number, time, None);
             return;
         }
-        let is_known = |it: &crate::session::Event| {
+        let is_known = |it: &crate::model::session::Event| {
             it.kind == EventKind::PermissionDenial && it.call_id.as_deref() == Some(call_id)
         };
         if call_id.is_empty() || !self.conversation.builder.session.events.iter().any(is_known) {
@@ -481,11 +481,11 @@ fn model_total(model: &str, usage: &ModelUsage, damage: &mut Damage) -> ModelTot
 
 #[cfg(test)]
 mod tests {
+    use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::builder::Content;
-    use crate::costs::settled as settle;
-    use crate::source::Source;
-    use crate::tables::Usage;
+    use crate::ledger::costs::settled as settle;
+    use crate::model::source::Source;
+    use crate::model::tables::Usage;
 
     /// `usage` is the main agent's; `modelUsage` holds all.
     #[test]

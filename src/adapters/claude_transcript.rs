@@ -12,13 +12,13 @@ use serde::Deserialize;
 use super::claude::{Conversation, Message, Origin, ToolUseResult, is_human};
 use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
-use crate::builder::{Last, brief, money};
-use crate::health::Reason;
+use crate::adapters::common::builder::{Last, brief, money};
+use crate::base::text::{Shared, Word};
+use crate::json::lines::Line;
+use crate::json::wire::{Count, Flag, InOrder, Maybe, Members, Number, Text, When, read_in_order, with_in_order};
 use crate::json::{self, Raw};
-use crate::lines::Line;
-use crate::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows};
-use crate::text::{Shared, Word};
-use crate::wire::{Count, Flag, InOrder, Maybe, Members, Number, Text, When, read_in_order, with_in_order};
+use crate::model::health::Reason;
+use crate::model::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "claude-transcript",
@@ -534,14 +534,14 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::Record;
+    use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::builder::Content;
-    use crate::costs::settled as settle;
-    use crate::errors::ErrorKind;
-    use crate::session::Status;
-    use crate::source::Source;
-    use crate::tables::{Tables, Usage};
-    use crate::wire::check_records_in_order;
+    use crate::json::wire::check_records_in_order;
+    use crate::ledger::costs::settled as settle;
+    use crate::model::errors::ErrorKind;
+    use crate::model::session::Status;
+    use crate::model::source::Source;
+    use crate::model::tables::{Tables, Usage};
 
     fn settled(logs: &[&[String]]) -> Tables {
         let source = |(index, lines): (usize, &&[String])| Source {

@@ -15,15 +15,15 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{Builder, Last, brief, money};
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, Last, brief, money};
+use crate::adapters::common::tools;
+use crate::base::text::{Shared, Word};
+use crate::base::time::Time;
+use crate::json::lines::Line;
+use crate::json::wire::{Content, Count, Flag, Number, Text, When};
 use crate::json::{self, Raw};
-use crate::lines::Line;
-use crate::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows, Tokens};
-use crate::text::{Shared, Word};
-use crate::time::Time;
-use crate::tools;
-use crate::wire::{Content, Count, Flag, Number, Text, When};
+use crate::model::health::Reason;
+use crate::model::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows, Tokens};
 
 /// What the view shows, `ui_messages.json`. Its words about tools are for people.
 const VIEW: Shows = Shows::TURNS.and(Shows::COMPACTIONS).and(Shows::RETRIES).and(Shows::USER_TURNS);
@@ -600,11 +600,11 @@ fn result(builder: &mut Builder, call: usize, raw: Raw<'_>, is_error: bool, line
 
 #[cfg(test)]
 mod tests {
+    use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::builder::Content;
-    use crate::costs::settled;
-    use crate::source::Source;
-    use crate::tables::{SessionRow, Usage};
+    use crate::ledger::costs::settled;
+    use crate::model::source::Source;
+    use crate::model::tables::{SessionRow, Usage};
 
     fn request(model: &str, tokens: &str) -> String {
         format!(

@@ -7,13 +7,13 @@ use std::mem;
 use serde::Deserialize;
 
 use super::Damage;
-use crate::builder::Builder;
+use crate::adapters::common::builder::Builder;
+use crate::adapters::common::tools;
+use crate::base::text::Word;
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::session::{Identity, Operation, Tokens};
-use crate::text::Word;
-use crate::time::Time;
-use crate::tools;
-use crate::wire::{Count, Flag, InOrder, LateText, Maybe, Members, Text, Usual};
+use crate::json::wire::{Count, Flag, InOrder, LateText, Maybe, Members, Text, Usual};
+use crate::model::session::{Identity, Operation, Tokens};
 
 /// Usage as OpenAI counts it: what was cached is in the input, reasoning is in the output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -311,7 +311,7 @@ impl Edit<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::check_order;
+    use crate::json::wire::check_order;
 
     /// What is read by its order is what is read by its keys.
     #[test]

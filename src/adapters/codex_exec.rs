@@ -9,13 +9,15 @@ use twox_hash::XxHash3_64;
 
 use super::codex::Usage;
 use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
-use crate::builder::{Builder, brief};
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, brief};
+use crate::adapters::common::tools;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::session::{CallStatus, EventKind, ModelTotal, Operation, SessionResult, Shows, Status, Total, TotalKind};
-use crate::tools;
-use crate::wire::{Maybe, Number, Text};
+use crate::json::lines::Line;
+use crate::json::wire::{Maybe, Number, Text};
+use crate::model::health::Reason;
+use crate::model::session::{
+    CallStatus, EventKind, ModelTotal, Operation, SessionResult, Shows, Status, Total, TotalKind,
+};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "codex-exec",

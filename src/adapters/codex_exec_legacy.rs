@@ -6,12 +6,12 @@ use serde::Deserialize;
 
 use super::codex::{Counted, Duration, Edit, Info, Invocation, Next, Outcome, Usage};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{Builder, brief};
+use crate::adapters::common::builder::{Builder, brief};
+use crate::adapters::common::tools;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status};
-use crate::tools;
-use crate::wire::{Count, Flag, Maybe, Number, Pairs, Text};
+use crate::json::lines::Line;
+use crate::json::wire::{Count, Flag, Maybe, Number, Pairs, Text};
+use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "codex-exec-legacy",

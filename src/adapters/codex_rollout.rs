@@ -15,17 +15,17 @@ use twox_hash::XxHash3_64;
 
 use super::codex::{Counted, Duration, Edit, Info, Invocation, Next, Outcome, Usage};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id, push_counts_name, push_hexadecimal};
-use crate::builder::{Builder, brief};
-use crate::errors::{self, ErrorKind};
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, brief};
+use crate::adapters::common::tools;
+use crate::base::text::{Shared, Word};
+use crate::base::time::Time;
+use crate::json::lines::Line;
+use crate::json::scan::{self, Inside};
+use crate::json::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Pairs, Text, When, by_type};
 use crate::json::{self, Raw};
-use crate::lines::Line;
-use crate::scan::{self, Inside};
-use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
-use crate::text::{Shared, Word};
-use crate::time::Time;
-use crate::tools;
-use crate::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Pairs, Text, When, by_type};
+use crate::model::errors::{self, ErrorKind};
+use crate::model::health::Reason;
+use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "codex-rollout",
@@ -1112,9 +1112,9 @@ fn is_failure(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::builder::Content;
-    use crate::wire::check_records_in_order;
+    use crate::json::wire::check_records_in_order;
 
     fn read(records: &[(u32, &str, &str)]) -> SessionResult {
         let line = |(second, kind, payload): &(u32, &str, &str)| {

@@ -10,20 +10,20 @@ use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{Builder, brief};
-use crate::errors::{self, ErrorKind};
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, brief};
+use crate::adapters::common::tools;
+use crate::base::rows::Rows;
+use crate::base::text::Word;
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::name::Name;
-use crate::rows::Rows;
-use crate::session::{
+use crate::json::lines::Line;
+use crate::json::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
+use crate::model::errors::{self, ErrorKind};
+use crate::model::health::Reason;
+use crate::model::name::Name;
+use crate::model::session::{
     CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, TotalKind,
 };
-use crate::text::Word;
-use crate::time::Time;
-use crate::tools;
-use crate::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "copilot-events",
@@ -825,11 +825,11 @@ fn exit_code(output: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::builder::Content;
-    use crate::costs::settled as settle;
-    use crate::source::Source;
-    use crate::tables::{Grain, Tables};
+    use crate::ledger::costs::settled as settle;
+    use crate::model::source::Source;
+    use crate::model::tables::{Grain, Tables};
 
     fn event(kind: &str, second: u32, data: &str) -> String {
         format!(
@@ -874,7 +874,7 @@ mod tests {
             let tables = settled(&lines);
             let input = i64::from(100 + second) - 30;
             assert_eq!(counts(&tables), [Some(input), Some(16), Some(20), Some(10)]);
-            assert_eq!(tables.sessions[0].usage, crate::tables::Usage::Exact);
+            assert_eq!(tables.sessions[0].usage, crate::model::tables::Usage::Exact);
             let twice = settled(&[&lines[..], &lines[..]].concat());
             assert_eq!(counts(&twice), counts(&tables));
         }
@@ -892,19 +892,19 @@ mod tests {
         ];
         let tables = settled(&lines);
         assert_eq!(counts(&tables), [Some(85), Some(77), Some(10), Some(5)]);
-        assert_eq!(tables.sessions[0].usage, crate::tables::Usage::LowerBound);
+        assert_eq!(tables.sessions[0].usage, crate::model::tables::Usage::LowerBound);
         assert_eq!(tables.sessions[0].session.status, Status::Incomplete);
         let stopped = settled(&[&lines[..], &[event("abort", 7, "{}")]].concat());
         assert_eq!(
             (stopped.sessions[0].session.status, stopped.sessions[0].usage),
-            (Status::Aborted, crate::tables::Usage::LowerBound)
+            (Status::Aborted, crate::model::tables::Usage::LowerBound)
         );
         let alone = settled(&lines[..1]);
         assert_eq!(counts(&alone), [None, Some(7), None, None]);
         // A later process that ends well does not tell what the first one spent.
         let lost = settled(&lines[..4]);
         assert_eq!(counts(&lost), [Some(85), Some(57), Some(10), Some(5)]);
-        assert_eq!(lost.sessions[0].usage, crate::tables::Usage::LowerBound);
+        assert_eq!(lost.sessions[0].usage, crate::model::tables::Usage::LowerBound);
         assert_eq!(lost.sessions[0].session.status, Status::Success);
     }
 

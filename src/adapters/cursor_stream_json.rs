@@ -11,17 +11,17 @@ use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{Builder, brief};
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, brief};
+use crate::adapters::common::tools::{self, Arguments};
+use crate::base::text::Word;
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::session::{
+use crate::json::lines::Line;
+use crate::json::wire::{Content, Count, Flag, Maybe, Number, Pairs, Text, When};
+use crate::model::health::Reason;
+use crate::model::session::{
     CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Tokens, Total, TotalKind,
 };
-use crate::text::Word;
-use crate::time::Time;
-use crate::tools::{self, Arguments};
-use crate::wire::{Content, Count, Flag, Maybe, Number, Pairs, Text, When};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "cursor-stream-json",
@@ -447,8 +447,8 @@ fn category(key: &str) -> &'static str {
 mod tests {
     use super::*;
     use crate::adapters::{Hints, detect, parse};
-    use crate::costs::settled as settle;
-    use crate::source::Source;
+    use crate::ledger::costs::settled as settle;
+    use crate::model::source::Source;
 
     const INIT: &str = r#"{"type":"system","subtype":"init","apiKeySource":"login","cwd":"/work/shop","session_id":"s","model":"Composer 2","permissionMode":"default"}"#;
 
@@ -459,7 +459,7 @@ mod tests {
     }
 
     fn read(lines: &[&str]) -> Vec<SessionResult> {
-        parse(lines.join("\n").as_bytes(), Hints::default(), crate::builder::Content::Text).sessions
+        parse(lines.join("\n").as_bytes(), Hints::default(), crate::adapters::common::builder::Content::Text).sessions
     }
 
     /// Each run counts for itself, also in a resumed session.

@@ -1,7 +1,7 @@
 //! Where the values inside of one large document stand, so that a row can be looked up by its physical line.
 
 use crate::json::Raw;
-use crate::lines::Line;
+use crate::json::lines::Line;
 
 /// Counts lines from one value of a document to the next, each byte once.
 #[derive(Debug)]

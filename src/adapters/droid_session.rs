@@ -9,17 +9,17 @@ use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{Builder, brief};
-use crate::errors::ErrorKind;
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, brief};
+use crate::adapters::common::tools;
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::session::{
+use crate::json::lines::Line;
+use crate::json::wire::{Content, Count, Flag, Maybe, Text, When};
+use crate::model::errors::ErrorKind;
+use crate::model::health::Reason;
+use crate::model::session::{
     CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Tokens, Total, TotalKind,
 };
-use crate::time::Time;
-use crate::tools;
-use crate::wire::{Content, Count, Flag, Maybe, Text, When};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "droid-session",

@@ -7,17 +7,17 @@ use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::{Adapter, Context, Damage, Fold, Seen, fold};
-use crate::builder::{Builder, brief, money};
-use crate::errors::ErrorKind;
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, brief, money};
+use crate::adapters::common::tools;
+use crate::base::rows::Rows;
+use crate::base::text::Word;
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::rows::Rows;
-use crate::session::{CallStatus, Cost, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
-use crate::text::Word;
-use crate::time::Time;
-use crate::tools;
-use crate::wire::{Count, Flag, Maybe, Number, Text, When};
+use crate::json::lines::Line;
+use crate::json::wire::{Count, Flag, Maybe, Number, Text, When};
+use crate::model::errors::ErrorKind;
+use crate::model::health::Reason;
+use crate::model::session::{CallStatus, Cost, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "drover-events",
@@ -221,7 +221,7 @@ impl Run {
             "output_retry" => builder.event(EventKind::Retry, number, time).message = record.reason.some().map(brief),
             "error" => {
                 let message = record.message.some().unwrap_or(record.tag.as_str());
-                self.error = Some((crate::errors::classify(None, message), message.to_owned()));
+                self.error = Some((crate::model::errors::classify(None, message), message.to_owned()));
                 let event = builder.event(EventKind::Error, number, time);
                 event.code = record.tag.owned();
                 event.message = Some(brief(message));

@@ -13,15 +13,15 @@ use serde::Deserialize;
 
 use super::document::Places;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{Builder, Last, brief};
-use crate::errors::ErrorKind;
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, Last, brief};
+use crate::adapters::common::tools::{self, Arguments};
+use crate::base::rows::Rows;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::rows::Rows;
-use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Tokens};
-use crate::tools::{self, Arguments};
-use crate::wire::{Count, Flag, Maybe, Text, When};
+use crate::json::lines::Line;
+use crate::json::wire::{Count, Flag, Maybe, Text, When};
+use crate::model::errors::ErrorKind;
+use crate::model::health::Reason;
+use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Tokens};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "gemini-chat",
@@ -487,9 +487,9 @@ pub(super) fn exit_code(output: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::builder::Content;
-    use crate::session::Status;
+    use crate::model::session::Status;
 
     fn read(lines: &[&str]) -> SessionResult {
         let header = r#"{"sessionId":"s","projectHash":"h","startTime":"2026-10-02T08:00:00Z"}"#;

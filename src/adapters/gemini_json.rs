@@ -8,17 +8,17 @@ use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{Builder, Content, brief};
-use crate::errors::{self, ErrorKind};
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, Content, brief};
+use crate::base::text::Word;
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::session::{
+use crate::json::lines::Line;
+use crate::json::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
+use crate::model::errors::{self, ErrorKind};
+use crate::model::health::Reason;
+use crate::model::session::{
     CallStatus, EventKind, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, TotalKind,
 };
-use crate::text::Word;
-use crate::time::Time;
-use crate::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
 
 pub(super) const JSON: Adapter = Adapter {
     id: "gemini-json",

@@ -15,19 +15,19 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, counts_name, fold, hashed_id};
-use crate::builder::Builder;
-use crate::database::Table;
-use crate::health::Reason;
+use crate::adapters::common::builder::Builder;
+use crate::adapters::common::tools;
+use crate::base::rows::Rows;
+use crate::base::text::Word;
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::rows::Rows;
-use crate::session::{
+use crate::json::lines::Line;
+use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text, When};
+use crate::model::health::Reason;
+use crate::model::session::{
     CallStatus, Cost, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, Turn,
 };
-use crate::text::Word;
-use crate::time::Time;
-use crate::tools;
-use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
+use crate::model::sqlite_schema::Table;
 
 const SHOWS: Shows = Shows::TOOL_CALLS
     .and(Shows::FILE_CHANGES)
@@ -494,7 +494,7 @@ impl Session {
                     if ["Ran into this error", "Network error:"].iter().any(|it| text.starts_with(it)) {
                         self.builder.fail(None, text);
                         self.builder.event(EventKind::Error, line.number, time).message =
-                            Some(crate::builder::brief(text));
+                            Some(crate::adapters::common::builder::brief(text));
                         return;
                     }
                     self.builder.say(text);

@@ -9,16 +9,16 @@ use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, counts_name, fold, hashed_id};
-use crate::builder::{Builder, brief};
-use crate::errors::ErrorKind;
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, brief};
+use crate::adapters::common::tools;
+use crate::base::text::{Shared, Word};
+use crate::base::time::Time;
+use crate::json::lines::Line;
+use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text, When};
 use crate::json::{self, Raw};
-use crate::lines::Line;
-use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Tokens};
-use crate::text::{Shared, Word};
-use crate::time::Time;
-use crate::tools;
-use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
+use crate::model::errors::ErrorKind;
+use crate::model::health::Reason;
+use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Tokens};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "kimi-wire",
@@ -463,8 +463,8 @@ fn result(builder: &mut Builder, it: &Payload<'_>, agent: Option<&Agent>, line: 
 
 #[cfg(test)]
 mod tests {
+    use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::builder::Content;
 
     /// Arguments go on in records of their own, also after the result of an earlier call.
     #[test]

@@ -11,17 +11,17 @@ use serde::Deserialize;
 
 use super::document::Places;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{Builder, brief};
-use crate::errors::{self, ErrorKind};
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, brief};
+use crate::adapters::common::tools;
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::session::{
+use crate::json::lines::Line;
+use crate::json::wire::{Count, Maybe, Number, Text, When};
+use crate::model::errors::{self, ErrorKind};
+use crate::model::health::Reason;
+use crate::model::session::{
     CallStatus, Cost, EventKind, Identity, ModelTotal, SessionResult, Shows, Tokens, Total, TotalKind,
 };
-use crate::time::Time;
-use crate::tools;
-use crate::wire::{Count, Maybe, Number, Text, When};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "mini-swe-agent",
@@ -585,12 +585,12 @@ fn return_code(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
     use crate::adapters::{Hints, parse};
-    use crate::costs::settled as settle;
-    use crate::source::Source;
-    use crate::tables::Tables;
+    use crate::ledger::costs::settled as settle;
+    use crate::model::source::Source;
+    use crate::model::tables::Tables;
 
     fn read(log: &str) -> SessionResult {
-        parse(log.as_bytes(), Hints::default(), crate::builder::Content::Full).sessions.swap_remove(0)
+        parse(log.as_bytes(), Hints::default(), crate::adapters::common::builder::Content::Full).sessions.swap_remove(0)
     }
 
     fn settled(log: &str) -> Tables {

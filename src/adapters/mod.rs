@@ -14,13 +14,13 @@ use std::sync::mpsc;
 use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
-use crate::builder::Content;
-use crate::database::Table;
-use crate::health::{Health, Reason};
+use crate::adapters::common::builder::Content;
+use crate::json::lines::{self, Line, Lines};
+use crate::json::wire::{Count, Pairs};
 use crate::json::{self, Raw};
-use crate::lines::{self, Line, Lines};
-use crate::session::{SessionResult, Shows, Tokens};
-use crate::wire::{Count, Pairs};
+use crate::model::health::{Health, Reason};
+use crate::model::session::{SessionResult, Shows, Tokens};
+use crate::model::sqlite_schema::Table;
 
 mod amp_thread;
 mod atif;
@@ -32,6 +32,7 @@ mod codex;
 mod codex_exec;
 mod codex_exec_legacy;
 mod codex_rollout;
+pub mod common;
 mod copilot_events;
 mod cursor_stream_json;
 mod document;

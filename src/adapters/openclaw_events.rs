@@ -6,7 +6,7 @@
 use super::pi::SHOWS;
 use super::pi_json::{Events, is_event};
 use super::{Adapter, Probe, fold};
-use crate::session::Shows;
+use crate::model::session::Shows;
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "openclaw-events",

@@ -9,15 +9,15 @@ use serde::Deserialize;
 
 use super::pi::{Message, Usage};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{Builder, brief};
-use crate::errors::{self, ErrorKind};
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, brief};
+use crate::base::rows::Rows;
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::rows::Rows;
-use crate::session::{EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Total, TotalKind, add};
-use crate::time::Time;
-use crate::wire::{Flag, Maybe, Text, When};
+use crate::json::lines::Line;
+use crate::json::wire::{Flag, Maybe, Text, When};
+use crate::model::errors::{self, ErrorKind};
+use crate::model::health::Reason;
+use crate::model::session::{EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Total, TotalKind, add};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "openclaw-trajectory",

@@ -7,14 +7,14 @@
 use serde::Deserialize;
 
 use super::{Context, Damage};
-use crate::builder::{Builder, Last, brief};
-use crate::errors::ErrorKind;
+use crate::adapters::common::builder::{Builder, Last, brief};
+use crate::adapters::common::tools;
+use crate::base::text::{Shared, Word};
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::session::{CallStatus, Cost, Event, EventKind, Identity, Operation, Tokens, Turn};
-use crate::text::{Shared, Word};
-use crate::time::Time;
-use crate::tools;
-use crate::wire::{Content, Count, Flag, Maybe, Number, Text, When};
+use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text, When};
+use crate::model::errors::ErrorKind;
+use crate::model::session::{CallStatus, Cost, Event, EventKind, Identity, Operation, Tokens, Turn};
 
 /// The facts of a session.
 #[derive(Debug, Default, Deserialize)]

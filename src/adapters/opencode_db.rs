@@ -16,14 +16,14 @@ use serde::Deserialize;
 use super::opencode::{Error, ErrorData, Info, Message, Metadata, Part, Span, State, go_on};
 use super::opencode_export::{Conversation, SHOWS};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
-use crate::builder::Builder;
-use crate::database::Table;
-use crate::health::Reason;
+use crate::adapters::common::builder::Builder;
+use crate::base::rows::Rows;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::rows::Rows;
-use crate::session::{EventKind, SessionResult, Shows};
-use crate::wire::{Content, Maybe, Number, Text, When};
+use crate::json::lines::Line;
+use crate::json::wire::{Content, Maybe, Number, Text, When};
+use crate::model::health::Reason;
+use crate::model::session::{EventKind, SessionResult, Shows};
+use crate::model::sqlite_schema::Table;
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-db",

@@ -10,12 +10,12 @@ use serde::Deserialize;
 use super::document::Places;
 use super::opencode::{Bill, Info, Message, Part, compaction, go_on, is_real, reasoning_is_inside};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::Builder;
-use crate::health::Reason;
+use crate::adapters::common::builder::Builder;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::session::{CallStatus, SessionResult, Shows};
-use crate::wire::Maybe;
+use crate::json::lines::Line;
+use crate::json::wire::Maybe;
+use crate::model::health::Reason;
+use crate::model::session::{CallStatus, SessionResult, Shows};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-export",
@@ -257,9 +257,9 @@ struct Whole {
 
 #[cfg(test)]
 mod tests {
+    use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::builder::Content;
-    use crate::session::SessionResult;
+    use crate::model::session::SessionResult;
 
     fn session(messages: &str) -> SessionResult {
         let export = format!(

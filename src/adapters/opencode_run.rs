@@ -7,13 +7,13 @@ use serde::Deserialize;
 
 use super::opencode::{Error, Part};
 use super::{Adapter, Context, Damage, Fold, Seen, fold};
-use crate::builder::Builder;
-use crate::health::Reason;
-use crate::lines::Line;
-use crate::rows::Rows;
-use crate::session::{Cost, Identity, SessionResult, Shows, Status};
-use crate::time::Time;
-use crate::wire::{Maybe, Text, When};
+use crate::adapters::common::builder::Builder;
+use crate::base::rows::Rows;
+use crate::base::time::Time;
+use crate::json::lines::Line;
+use crate::json::wire::{Maybe, Text, When};
+use crate::model::health::Reason;
+use crate::model::session::{Cost, Identity, SessionResult, Shows, Status};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-run",

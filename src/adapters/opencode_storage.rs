@@ -10,13 +10,13 @@ use serde::Deserialize;
 use super::opencode::{Info, Message, Part, compaction, go_on, is_last};
 use super::opencode_export::{SHOWS, is_info};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
-use crate::builder::{Builder, Content};
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, Content};
+use crate::base::rows::Rows;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::rows::Rows;
-use crate::session::{Identity, SessionResult, Shows};
-use crate::wire::{Maybe, Text};
+use crate::json::lines::Line;
+use crate::json::wire::{Maybe, Text};
+use crate::model::health::Reason;
+use crate::model::session::{Identity, SessionResult, Shows};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-storage",
@@ -190,9 +190,9 @@ fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, dam
 
 #[cfg(test)]
 mod tests {
+    use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::builder::Content;
-    use crate::session::SessionResult;
+    use crate::model::session::SessionResult;
 
     fn session(file: &str) -> SessionResult {
         let mut parsed = parse(file.as_bytes(), Hints::default(), Content::None);

@@ -11,16 +11,16 @@ use std::fmt;
 use serde::Deserialize;
 
 use super::{Context, Damage, push_counts_name};
-use crate::builder::{Builder, Last, brief, money};
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, Last, brief, money};
+use crate::adapters::common::tools::{self, Arguments, Given};
+use crate::base::text::Word;
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::session::{
+use crate::json::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Text, Usual, When};
+use crate::model::health::Reason;
+use crate::model::session::{
     CallStatus, Cost, CostParts, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens,
 };
-use crate::text::Word;
-use crate::time::Time;
-use crate::tools::{self, Arguments, Given};
-use crate::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Text, Usual, When};
 
 /// What a log of pi's messages can show. Only the events tell of retries.
 pub(super) const SHOWS: Shows =
@@ -507,7 +507,7 @@ pub(super) fn session_of_path(path: &str) -> String {
 mod tests {
     use super::*;
     use crate::json;
-    use crate::wire::check_order;
+    use crate::json::wire::check_order;
 
     #[test]
     fn blocks_are_read_with_a_message_in_order() {

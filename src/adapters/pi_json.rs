@@ -9,11 +9,11 @@ use serde::Deserialize;
 use super::pi::{Agent, Details, Message, SHOWS, session_of_path, status_in};
 use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::brief;
+use crate::adapters::common::builder::brief;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::session::{EventKind, SessionResult, Shows, Status};
-use crate::wire::{Count, Flag, Text, When};
+use crate::json::lines::Line;
+use crate::json::wire::{Count, Flag, Text, When};
+use crate::model::session::{EventKind, SessionResult, Shows, Status};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "pi-json",

@@ -9,12 +9,12 @@ use serde::Deserialize;
 use super::pi::{Agent, Message, SHOWS, Usage, identity, session_of_path};
 use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::brief;
-use crate::health::Reason;
+use crate::adapters::common::builder::brief;
+use crate::json::lines::Line;
+use crate::json::wire::{Count, InOrder, Maybe, Members, Text, When, read_in_order, with_in_order};
 use crate::json::{self, Raw};
-use crate::lines::Line;
-use crate::session::{EventKind, Shows};
-use crate::wire::{Count, InOrder, Maybe, Members, Text, When, read_in_order, with_in_order};
+use crate::model::health::Reason;
+use crate::model::session::{EventKind, Shows};
 
 pub(super) const PI: Adapter = Adapter {
     id: "pi-session",
@@ -239,10 +239,10 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::builder::Content;
-    use crate::session::{SessionResult, Status};
-    use crate::wire::check_records_in_order;
+    use crate::json::wire::check_records_in_order;
+    use crate::model::session::{SessionResult, Status};
 
     /// What is read by the order of its members is what is read by their keys, whatever is changed in it.
     #[test]
@@ -346,15 +346,15 @@ mod tests {
         let own = [response(1, 9, CALL, "toolUse"), result(11)];
         let event = |record: &String| record.replace(r#""type":"message","#, r#""type":"message_end","#);
         let recording = [&[r#"{"type":"agent_start"}"#.to_owned()][..], &own.each_ref().map(event)].concat();
-        let source = |records: &[String], path: &str| crate::source::Source {
+        let source = |records: &[String], path: &str| crate::model::source::Source {
             path: path.to_owned(),
             sessions: parse(format!("{header}\n{}", records.join("\n")).as_bytes(), Hints::default(), Content::None)
                 .sessions,
-            ..crate::source::Source::default()
+            ..crate::model::source::Source::default()
         };
         for (a, b) in [("a", "b"), ("b", "a")] {
-            let tables = crate::costs::settled(vec![source(&recording, a), source(&own, b)]);
-            let durations: Vec<_> = tables.tool_calls.iter().map(crate::tables::CallRow::duration_ms).collect();
+            let tables = crate::ledger::costs::settled(vec![source(&recording, a), source(&own, b)]);
+            let durations: Vec<_> = tables.tool_calls.iter().map(crate::model::tables::CallRow::duration_ms).collect();
             assert_eq!(durations, [Some(2000)]);
         }
     }

@@ -9,11 +9,11 @@ use serde::Deserialize;
 
 use super::pi::{Agent, Message, SHOWS};
 use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
-use crate::lines::Line;
-use crate::rows::Rows;
-use crate::session::{SessionResult, Shows};
-use crate::time::Time;
-use crate::wire::{Count, Flag, Text, When};
+use crate::base::rows::Rows;
+use crate::base::time::Time;
+use crate::json::lines::Line;
+use crate::json::wire::{Count, Flag, Text, When};
+use crate::model::session::{SessionResult, Shows};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "pi-subagent",

@@ -17,16 +17,16 @@ use serde::Deserialize;
 
 use super::gemini_chat::{Display, REFUSALS, exit_code};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
-use crate::builder::{Builder, Last, brief};
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, Last, brief};
+use crate::adapters::common::tools;
+use crate::base::rows::Rows;
+use crate::base::text::{Shared, Word};
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::rows::Rows;
-use crate::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Tokens};
-use crate::text::{Shared, Word};
-use crate::time::Time;
-use crate::tools;
-use crate::wire::{Count, Flag, Maybe, Number, Text, When};
+use crate::json::lines::Line;
+use crate::json::wire::{Count, Flag, Maybe, Number, Text, When};
+use crate::model::health::Reason;
+use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Tokens};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "qwen-chat",
@@ -460,7 +460,7 @@ impl Chat {
         let response = record.message.parts.iter().find_map(|it| it.function_response.get());
         let name = response.map_or("", |it| it.name.as_str());
         let id = outcome.call_id.some().or_else(|| response.and_then(|it| it.id.some())).unwrap_or_default();
-        let is_open = |it: &crate::session::ToolCall| it.tool == name && it.status == CallStatus::Incomplete;
+        let is_open = |it: &crate::model::session::ToolCall| it.tool == name && it.status == CallStatus::Incomplete;
         let Some(call) = self
             .builder
             .call_index(id)
@@ -634,9 +634,9 @@ impl Chat {
 
 #[cfg(test)]
 mod tests {
+    use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::builder::Content;
-    use crate::session::{Identity, SessionResult};
+    use crate::model::session::{Identity, SessionResult};
 
     fn telling(uuid: &str, prompt: i64, output: i64) -> String {
         let event = format!(

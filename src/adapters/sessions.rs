@@ -2,13 +2,13 @@
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
-use crate::rows::Rows;
-use crate::session::SessionResult;
+use crate::base::rows::Rows;
+use crate::model::session::SessionResult;
 
 /// What of [`Fold`](super::Fold) is the same for each adapter that keeps its state in [`Sessions`]: `$finish` ends one of them.
 macro_rules! hand_on_sessions {
     ($finish:expr) => {
-        fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<$crate::session::SessionResult> {
+        fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<$crate::model::session::SessionResult> {
             self.sessions.idle(line, go_on, $finish)
         }
 
@@ -16,7 +16,7 @@ macro_rules! hand_on_sessions {
             self.sessions.late()
         }
 
-        fn finish(self) -> Vec<$crate::session::SessionResult> {
+        fn finish(self) -> Vec<$crate::model::session::SessionResult> {
             self.sessions.finish($finish)
         }
     };

@@ -13,16 +13,16 @@ use twox_hash::XxHash3_64;
 
 use super::claude::CallResult;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::builder::{Builder, brief, money};
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, brief, money};
+use crate::base::text::Word;
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::session::{
+use crate::json::lines::Line;
+use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text};
+use crate::model::health::Reason;
+use crate::model::session::{
     CallStatus, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind, add,
 };
-use crate::text::Word;
-use crate::time::Time;
-use crate::wire::{Content, Count, Flag, Maybe, Number, Text};
 
 /// Only Claude's steps are told; of other providers zag knows the last text.
 const SHOWS: Shows = Shows::TOOL_CALLS
@@ -649,8 +649,8 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::common::builder::Content;
     use crate::adapters::{Parsed, parse};
-    use crate::builder::Content;
 
     fn read(log: &str) -> Parsed {
         parse(log.as_bytes(), crate::adapters::Hints::default(), Content::Text)
@@ -726,10 +726,10 @@ mod tests {
                 events.join(",")
             );
             let sessions = read(&log).sessions;
-            let source = crate::source::Source { path: "a".into(), sessions, ..Default::default() };
+            let source = crate::model::source::Source { path: "a".into(), sessions, ..Default::default() };
             crate::ledger::settle(vec![source]).sessions[0].usage
         };
-        assert_eq!(bound(&[message("null")]), crate::tables::Usage::Exact);
-        assert_eq!(bound(&[message("null"), message(r#""toolu_1""#)]), crate::tables::Usage::LowerBound);
+        assert_eq!(bound(&[message("null")]), crate::model::tables::Usage::Exact);
+        assert_eq!(bound(&[message("null"), message(r#""toolu_1""#)]), crate::model::tables::Usage::LowerBound);
     }
 }

@@ -9,18 +9,18 @@ use twox_hash::XxHash3_64;
 
 use super::zag_json::{Refusals, ToolResult, limit_words};
 use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
-use crate::builder::{Builder, Content, brief, money};
-use crate::errors::ErrorKind;
-use crate::health::Reason;
+use crate::adapters::common::builder::{Builder, Content, brief, money};
+use crate::base::rows::Rows;
+use crate::base::text::{Shared, Word};
+use crate::base::time::Time;
 use crate::json::Raw;
-use crate::lines::Line;
-use crate::rows::Rows;
-use crate::session::{
+use crate::json::lines::Line;
+use crate::json::wire::{Count, Flag, Number, Text, When};
+use crate::model::errors::ErrorKind;
+use crate::model::health::Reason;
+use crate::model::session::{
     CallStatus, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind, add, add_money,
 };
-use crate::text::{Shared, Word};
-use crate::time::Time;
-use crate::wire::{Count, Flag, Number, Text, When};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "zag-log",
@@ -487,8 +487,8 @@ fn category(tool_kind: &str) -> &'static str {
 mod tests {
     use super::*;
     use crate::adapters::parse;
-    use crate::costs::settled as settle;
-    use crate::source::Source;
+    use crate::ledger::costs::settled as settle;
+    use crate::model::source::Source;
 
     fn read(events: &[(&str, &str)]) -> SessionResult {
         let line = |(source, event): &(&str, &str)| {
@@ -563,7 +563,7 @@ mod tests {
         let [inner, outer] = both.sessions.as_slice() else { panic!("{:?}", both.sessions) };
         assert_eq!((inner.tokens.total(), inner.tool_calls), (Some(12), Some(1)));
         assert_eq!((outer.tokens.total(), outer.money.cost, outer.tool_calls, outer.turns), (None, None, None, None));
-        assert_eq!((outer.session.status, outer.usage), (Status::Error, crate::tables::Usage::Unknown));
+        assert_eq!((outer.session.status, outer.usage), (Status::Error, crate::model::tables::Usage::Unknown));
         assert_eq!((both.turns.len(), both.tool_calls.len()), (1, 1));
     }
 }

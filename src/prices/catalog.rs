@@ -9,13 +9,12 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use foldhash::{HashMap, HashMapExt as _};
-use jiff::civil::Date;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::time::Time;
+use crate::base::time::{Day, Time};
 
-use super::names;
+use super::spelling::fold;
 
 /// US dollars per million tokens, by kind of token.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -199,47 +198,6 @@ impl Serialize for Share {
     }
 }
 
-/// A day in UTC, written as `2026-03-13`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Day(pub i32);
-
-impl Day {
-    fn parse(text: &str) -> Option<Self> {
-        let midnight = text.parse::<Date>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-        Some(Self(Time::from_micros(midnight.timestamp().as_microsecond()).day()))
-    }
-}
-
-impl fmt::Display for Day {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = Time::from_micros(i64::from(self.0) * 86_400_000_000).to_string();
-        formatter.write_str(text.get(..10).unwrap_or(&text))
-    }
-}
-
-impl<'de> Deserialize<'de> for Day {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// TOML has dates of its own.
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Text(String),
-            Date(toml::value::Datetime),
-        }
-        let text = match Written::deserialize(deserializer)? {
-            Written::Text(text) => text,
-            Written::Date(date) => date.to_string(),
-        };
-        Self::parse(&text).ok_or_else(|| D::Error::custom(format!("`{text}` is no day: write it as \"2026-03-13\"")))
-    }
-}
-
-impl Serialize for Day {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
 /// A time of the day in UTC, written as `16:30`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Clock(pub u16);
@@ -399,7 +357,7 @@ impl Catalog {
         let mut slots = Vec::with_capacity(own.len() + 2048);
         for entry in own {
             for name in entry.names() {
-                by_name.entry(names::fold(name).into_owned().into()).or_default().push(slots.len());
+                by_name.entry(fold(name).into_owned().into()).or_default().push(slots.len());
             }
             slots.push(Slot { line: "", entry: OnceLock::from(entry) });
         }
@@ -411,7 +369,7 @@ impl Catalog {
                 continue;
             }
             for name in names_in(line) {
-                by_name.entry(names::fold(name)).or_default().push(slots.len());
+                by_name.entry(fold(name)).or_default().push(slots.len());
             }
             slots.push(Slot { line, entry: OnceLock::new() });
         }

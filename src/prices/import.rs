@@ -7,8 +7,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::catalog::{Clock, Day, Entry, LongContext, Period, Share};
-use super::names;
+use crate::base::time::Day;
+
+use super::catalog::{Clock, Entry, LongContext, Period, Share};
+use super::spelling::provider_id;
 
 /// Which kind of table was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +107,7 @@ impl Table {
                 }
                 let mut entries = toml::from_str::<Own>(text)?.models;
                 for entry in &mut entries {
-                    entry.provider = names::provider_id(&entry.provider).into_owned();
+                    entry.provider = provider_id(&entry.provider).into_owned();
                 }
                 Self { kind: TableKind::Toml, entries, skipped: 0 }
             }
@@ -241,7 +243,7 @@ fn litellm_entry(name: &str, model: &Value) -> Option<Entry> {
     if !matches!(model.get("mode")?.as_str()?, "chat" | "responses" | "completion") {
         return None;
     }
-    let provider = names::provider_id(model.get("litellm_provider")?.as_str()?).into_owned();
+    let provider = provider_id(model.get("litellm_provider")?.as_str()?).into_owned();
     let [input, output, cache_read, cache_write, cache_write_1h] = litellm_rates(model, "");
     let (input, output) = (input?, output?);
     if input <= 0.0 && output <= 0.0 {
@@ -302,7 +304,7 @@ fn litellm_entry(name: &str, model: &Value) -> Option<Entry> {
     }
     // LiteLLM writes its own provider before the name.
     let model = match name.split_once('/') {
-        Some((first, rest)) if *names::provider_id(first) == provider => rest,
+        Some((first, rest)) if *provider_id(first) == provider => rest,
         _ => name,
     };
     Some(Entry { provider, model: model.to_owned(), prices: vec![period], tiers, regions, ..Entry::default() })
@@ -366,7 +368,7 @@ fn genai_entry(provider: &str, model: &Value) -> Option<Entry> {
     let mut aliases = BTreeSet::new();
     spelled_out(model.get("match").unwrap_or(&Value::Null), &mut aliases);
     aliases.remove(&id);
-    let provider = names::provider_id(provider).into_owned();
+    let provider = provider_id(provider).into_owned();
     Some(Entry { provider, model: id, aliases: aliases.into_iter().collect(), prices, ..Entry::default() })
 }
 

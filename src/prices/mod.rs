@@ -3,6 +3,7 @@
 //! ```text
 //! catalog   models, names, prices since when; the built-in table and a user's own over it
 //! names     a logged provider and model -> a model of the catalog, and by which rules
+//! spelling  how names are compared, and the names of providers
 //! import    a user's table: LiteLLM's, genai-prices' or an own TOML -> entries of the catalog
 //! ```
 //!
@@ -11,13 +12,14 @@
 mod catalog;
 mod import;
 mod names;
+mod spelling;
 
 use foldhash::{HashMap, HashMapExt as _};
 
-use crate::session::{Cost, CostParts, Tokens};
-use crate::time::Time;
+use crate::base::time::Time;
+use crate::model::session::{Cost, CostParts, Tokens};
 
-pub use catalog::{Catalog, Clock, Day, Entry, LongContext, Period, Rates, Share};
+pub use catalog::{Catalog, Clock, Entry, LongContext, Period, Rates, Share};
 pub use import::{ImportError, Table, TableKind};
 pub use names::{Found, Rule};
 

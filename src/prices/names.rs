@@ -4,7 +4,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::catalog::{Catalog, Day, Entry};
+use crate::base::time::Day;
+
+use super::catalog::{Catalog, Entry};
+use super::spelling::{fold, is_host, provider};
 
 /// What was done to a logged name before the catalog knew it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,76 +50,6 @@ pub struct Found<'c> {
     pub(super) today: Day,
 }
 
-/// The spelling under which names are compared.
-pub(super) fn fold(name: &str) -> Cow<'_, str> {
-    let is_folded = |it: u8| !it.is_ascii_uppercase() && it != b'.' && it != b' ';
-    let name = name.trim();
-    if name.bytes().all(is_folded) {
-        return Cow::Borrowed(name);
-    }
-    Cow::Owned(name.chars().map(|it| if matches!(it, '.' | ' ') { '-' } else { it.to_ascii_lowercase() }).collect())
-}
-
-/// A provider as the catalog calls it, what else logs call it, and whether it serves others' models: then its prices
-/// hold only for what is logged under its name.
-struct Provider {
-    id: &'static str,
-    names: &'static [&'static str],
-    is_host: bool,
-}
-
-const fn maker(id: &'static str, names: &'static [&'static str]) -> Provider {
-    Provider { id, names, is_host: false }
-}
-
-const fn host(id: &'static str, names: &'static [&'static str]) -> Provider {
-    Provider { id, names, is_host: true }
-}
-
-#[rustfmt::skip]
-static PROVIDERS: &[Provider] = &[
-    maker("ai21", &[]),
-    maker("alibaba", &["dashscope", "qwen", "alibaba-cloud", "aliyun", "bailian", "modelstudio"]),
-    maker("amazon", &["amazon-nova"]),
-    maker("anthropic", &["claude", "anthropic-messages", "claude-code", "anthropic-vertex"]),
-    maker("arcee", &["arcee-ai"]),
-    maker("cognition", &[]),
-    maker("cohere", &["cohere-chat", "cohereforai"]),
-    maker("cursor", &[]),
-    maker("deepseek", &["deepseek-ai"]),
-    maker("google", &["gemini", "google-gemini-cli", "google-antigravity", "google-ai-studio", "google-genai", "google-generative-ai", "models"]),
-    maker("inception", &[]),
-    maker("meta", &["meta-llama", "meta-models", "llama"]),
-    maker("minimax", &["minimaxai", "minimax-cn", "minimax-coding-plan"]),
-    maker("mistral", &["mistralai", "codestral"]),
-    maker("moonshotai", &["moonshot", "kimi", "kimi-coding", "kimi-for-coding", "moonshotai-cn"]),
-    maker("morph", &[]),
-    maker("openai", &["openai-codex", "openai-responses", "openai-completions", "codex", "chatgpt", "text-completion-openai"]),
-    maker("perplexity", &["perplexity-ai"]),
-    maker("tencent", &["hunyuan"]),
-    maker("volcengine", &["bytedance", "bytedance-seed", "doubao"]),
-    maker("xai", &["x-ai"]),
-    maker("xiaomi", &["xiaomi-mimo"]),
-    maker("zai", &["z-ai", "zai-org", "zhipu", "zhipuai", "thudm", "zai-coding-plan", "bigmodel"]),
-    host("azure", &["azure-ai", "azure-openai", "azure-openai-responses", "azure-cognitive-services", "azure-foundry"]),
-    host("bedrock", &["amazon-bedrock", "aws", "aws-bedrock", "bedrock-converse", "converse"]),
-    host("cerebras", &[]),
-    host("deepinfra", &[]),
-    host("fireworks", &["fireworks-ai"]),
-    host("github-copilot", &["copilot", "github-models", "github"]),
-    host("groq", &["groqcloud"]),
-    host("opencode", &["opencode-zen", "opencode-go", "zen"]),
-    host("openrouter", &[]),
-    host("together", &["together-ai", "togetherai"]),
-    host("vercel", &["vercel-ai-gateway", "ai-gateway"]),
-    // These have no prices of their own here.
-    host("vertex", &["vertex-ai", "vertexai", "google-vertex", "google-vertex-anthropic", "vertex-anthropic"]),
-    host("litellm", &["litellm-proxy"]),
-    host("cloudflare", &["cloudflare-ai-gateway"]),
-    host("requesty", &[]),
-    host("portkey", &[]),
-];
-
 /// How the names of a maker's models begin. Another maker's price never holds for them.
 #[rustfmt::skip]
 static FAMILIES: &[(&str, &str)] = &[
@@ -135,20 +68,6 @@ static BEDROCK_VENDORS: &[&str] = &[
     "ai21", "amazon", "anthropic", "cohere", "deepseek", "google", "meta", "minimax", "mistral", "moonshot", "moonshotai",
     "openai", "qwen", "xai", "zai",
 ];
-
-fn provider(word: &str) -> Option<&'static Provider> {
-    let word = fold(word).replace('_', "-");
-    PROVIDERS.iter().find(|it| it.id == word || it.names.contains(&word.as_str()))
-}
-
-/// The catalog's word for a provider, or the word as it is.
-pub(super) fn provider_id(word: &str) -> Cow<'_, str> {
-    provider(word).map_or_else(|| fold(word), |it| Cow::Borrowed(it.id))
-}
-
-fn is_host(id: &str) -> bool {
-    PROVIDERS.iter().any(|it| it.id == id && it.is_host)
-}
 
 fn family(name: &str) -> Option<&'static str> {
     let begins = |prefix: &str| {

@@ -1,0 +1,5 @@
+//! What several adapters share.
+
+pub mod builder;
+pub(super) mod shell;
+pub mod tools;

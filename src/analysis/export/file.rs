@@ -1,0 +1,152 @@
+//! Files that users name: written whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use polars::prelude::*;
+
+use crate::analysis::reports::Frames;
+
+/// Who may read a new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Whoever may by the process's umask.
+    Usual,
+    /// Its owner only.
+    Owner,
+}
+
+impl Access {
+    /// Only the owner if any of the tables contains text of conversations.
+    ///
+    /// # Errors
+    /// When a table cannot be read.
+    pub fn of(tables: &Frames) -> PolarsResult<Self> {
+        const TEXTS: [(&str, [&str; 2]); 2] = [("sessions", ["prompt", "text"]), ("tool_calls", ["args", "result"])];
+        for (table, columns) in TEXTS {
+            let Some((_, frame)) = tables.iter().find(|(name, _)| *name == table) else { continue };
+            let counts = frame.clone().select(columns.map(|column| col(column).count())).collect()?;
+            let has_text = |column: &Column| column.get(0).is_ok_and(|count| count.extract::<u64>() != Some(0));
+            if counts.columns().iter().any(has_text) {
+                return Ok(Self::Owner);
+            }
+        }
+        Ok(Self::Usual)
+    }
+}
+
+/// Writes a file beside its place and moves it there once it is whole. A pipe or a device is written to as it is. A symbolic link is
+/// not followed, unless to one of these.
+///
+/// # Errors
+/// When the file cannot be written, or is a symbolic link to a file.
+pub fn write_file(path: &Path, access: Access, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let is_special = fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir());
+    if is_special {
+        return write_all(File::options().write(true).open(path)?, write).map(drop);
+    }
+    if path.is_symlink() {
+        return Err(io::Error::other("it is a symbolic link, which is not followed: name the file that it leads to"));
+    }
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // An error of the system's own words.
+    fs::metadata(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".agentlogs-");
+    #[cfg(unix)]
+    if access == Access::Usual {
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    #[cfg(not(unix))]
+    let _ = access;
+    let (file, beside) = builder.tempfile_in(folder)?.into_parts();
+    write_all(file, write)?;
+    beside.persist(path).map_err(|error| error.error)
+}
+
+fn write_all(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::new(Remembering { file, error: None });
+    let written = write(&mut out).and_then(|()| out.flush());
+    // What is left in the buffer of a file that failed is not tried again.
+    let (Remembering { error, .. }, _) = out.into_parts();
+    error.map_or(written, Err)
+}
+
+/// A file that remembers why it could not be written: encoders give other names to such an error, or only its text.
+struct Remembering {
+    file: File,
+    error: Option<io::Error>,
+}
+
+impl Write for Remembering {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).inspect_err(|error| {
+            if error.kind() != io::ErrorKind::Interrupted {
+                let same = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+                self.error.get_or_insert(same);
+            }
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write_file(&path, Access::Usual, |out| out.write_all(b"whole")).unwrap();
+        let failed = write_file(&path, Access::Usual, |out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("no more"))
+        });
+        assert_eq!(
+            (failed.unwrap_err().to_string(), fs::read(&path).unwrap()),
+            ("no more".to_owned(), b"whole".to_vec())
+        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(write_file(folder.path(), Access::Usual, |_| Ok(())).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_followed_and_text_is_for_its_owner() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::write(&target, "mine").unwrap();
+        for to in [&*target, Path::new("/nowhere/at/all")] {
+            symlink(to, &link).unwrap();
+            let error = write_file(&link, Access::Usual, |out| out.write_all(b"theirs")).unwrap_err();
+            assert!(error.to_string().contains("symbolic link"), "{error}");
+            fs::remove_file(&link).unwrap();
+        }
+        assert_eq!(fs::read(&target).unwrap(), b"mine");
+        symlink("/dev/null", &link).unwrap();
+        write_file(&link, Access::Owner, |out| out.write_all(b"theirs")).unwrap();
+        write_file(&target, Access::Owner, |out| out.write_all(b"text")).unwrap();
+        assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o600);
+        write_file(&target, Access::Usual, |out| out.write_all(b"numbers")).unwrap();
+        assert_ne!(fs::metadata(&target).unwrap().permissions().mode() & 0o077, 0);
+    }
+
+    /// A full disk is named as such, also by an encoder that hides the cause.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_told() {
+        let failed = write_file(Path::new("/dev/full"), Access::Usual, |out| {
+            out.write_all(&vec![0; 1 << 20]).map_err(|_| io::Error::other("Invalid thrift"))
+        });
+        assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::StorageFull);
+    }
+}

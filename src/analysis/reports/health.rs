@@ -1,0 +1,95 @@
+//! What was not read, not priced, or cannot be trusted: a list of findings.
+
+use polars::prelude::*;
+
+use super::{Answer, Error, LeftOut, Options, fits};
+use crate::store::query;
+
+/// Columns that are left out unless all are asked for, or they are sorted by.
+const WIDE: &[&str] = &["runtime", "first_line", "example"];
+
+/// Findings about files, then about sessions. All have the same columns.
+const FINDINGS: &str = "
+SELECT 'rejected' AS finding, r.reason AS reason, s.runtime AS runtime, s.format AS format, r.lines AS count, 'lines' AS unit,
+    r.source_path AS source_path, r.first_line AS first_line, r.example AS example
+FROM rejects r JOIN sources s ON r.source_path = s.source_path
+UNION ALL
+SELECT 'unknown' AS finding, 'record_type' AS reason, runtime, format, unknown_records AS count, 'records' AS unit,
+    source_path, NULL AS first_line, NULL AS example
+FROM sources WHERE unknown_records > 0
+UNION ALL
+SELECT 'file' AS finding, status AS reason, runtime, format, 1 AS count, 'files' AS unit,
+    source_path, NULL AS first_line, message AS example
+FROM sources WHERE status IN ('truncated', 'unreadable', 'unrecognised')
+UNION ALL
+SELECT 'usage' AS finding, usage AS reason, runtime, format, COUNT(*) AS count, 'sessions' AS unit,
+    NULL AS source_path, NULL AS first_line, MIN(session_id) AS example
+FROM sessions GROUP BY usage, runtime, format
+UNION ALL
+SELECT 'unpriced' AS finding, model AS reason, runtime, format, SUM(total_tokens) AS count, 'tokens' AS unit,
+    NULL AS source_path, NULL AS first_line, MIN(session_id) AS example
+FROM turns WHERE cost_source IS NULL AND total_tokens > 0 GROUP BY model, runtime, format
+UNION ALL
+SELECT 'undated' AS finding, 'sessions' AS reason, runtime, format, COUNT(*) AS count, 'sessions' AS unit,
+    NULL AS source_path, NULL AS first_line, MIN(session_id) AS example
+FROM sessions WHERE started_at IS NULL GROUP BY runtime, format
+UNION ALL
+SELECT 'undated' AS finding, 'turns' AS reason, t.runtime AS runtime, t.format AS format, COUNT(*) AS count, 'rows' AS unit,
+    NULL AS source_path, NULL AS first_line, MIN(t.session_id) AS example
+FROM turns t JOIN sessions s ON t.runtime = s.runtime AND t.session_id = s.session_id
+WHERE t.occurred_at IS NULL AND s.started_at IS NULL GROUP BY t.runtime, t.format
+UNION ALL
+SELECT 'undated' AS finding, 'turns' AS reason, t.runtime AS runtime, t.format AS format, SUM(t.total_tokens) AS count,
+    'tokens' AS unit, NULL AS source_path, NULL AS first_line, MIN(t.session_id) AS example
+FROM turns t JOIN sessions s ON t.runtime = s.runtime AND t.session_id = s.session_id
+WHERE t.occurred_at IS NULL AND s.started_at IS NULL AND t.total_tokens > 0 GROUP BY t.runtime, t.format
+";
+
+/// The findings. Of the filters, those by runtime and format apply: most findings belong to a file.
+pub fn run(tables: super::Frames, options: &Options) -> Result<Answer, Error> {
+    let refused = |option: &str| Error::NotOfHealth(format!("--{option}"));
+    let scope = &options.scope;
+    let given = [
+        ("by", !options.by.is_empty()),
+        ("since", scope.since.is_some()),
+        ("until", scope.until.is_some()),
+        ("undated", scope.undated.is_some()),
+    ];
+    if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(refused(option));
+    }
+    let mut rows = query::query(tables, FINDINGS)?.lazy();
+    for (name, pattern) in &scope.only {
+        if !matches!(name.as_str(), "runtime" | "format") {
+            return Err(refused(name.split(':').next().unwrap_or(name)));
+        }
+        rows = rows.filter(fits(col(name), pattern)?);
+    }
+    let order = [(0, "file"), (1, "rejected"), (2, "unknown"), (3, "usage"), (4, "unpriced"), (5, "undated")];
+    let rank = order
+        .into_iter()
+        .fold(lit(6), |rest, (rank, finding)| when(col("finding").eq(lit(finding))).then(lit(rank)).otherwise(rest));
+    let columns = [rank, col("reason"), col("count"), col("runtime"), col("format"), col("source_path")];
+    let descending = vec![false, false, true, false, false, false];
+    let sorted = SortMultipleOptions::default().with_order_descending_multi(descending).with_nulls_last(true);
+    let mut rows = rows.sort_by_exprs(columns, sorted);
+    if let Some(column) = &options.sort {
+        let schema = rows.collect_schema()?;
+        if !schema.contains(column) {
+            let list = super::names(schema.iter_names().map(PlSmallStr::as_str));
+            return Err(Error::Sort { column: column.clone(), list });
+        }
+        let descending = SortMultipleOptions::default().with_order_descending(true).with_nulls_last(true);
+        rows = rows.sort([column.as_str()], descending.with_maintain_order(true));
+    }
+    if let Some(limit) = options.limit {
+        rows = rows.limit(limit);
+    }
+    if !options.wide {
+        let is_wide = |name: &str| WIDE.contains(&name) && options.sort.as_deref() != Some(name);
+        let names = rows.collect_schema()?;
+        rows = rows
+            .select(names.iter_names().filter(|name| !is_wide(name)).map(|name| col(name.clone())).collect::<Vec<_>>());
+    }
+    Ok(Answer { rows: rows.collect()?, dimensions: 0, total: None, left_out: LeftOut::default() })
+}

@@ -1,0 +1,8 @@
+//! Types that know nothing of logs.
+
+pub(crate) mod hash;
+pub mod known;
+pub mod rows;
+pub mod simd;
+pub mod text;
+pub mod time;

@@ -1,0 +1,164 @@
+//! `agentlogs archive`: check, repair, compact, merge, forget.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use agentlogs::analysis::render::{counted, grouped};
+use agentlogs::base::time;
+use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::input::containers;
+use agentlogs::model::source::{Source, SourceStatus};
+use agentlogs::store::archive::{Archive, Lost, Repair, Written};
+use anyhow::bail;
+
+use super::ingest::{holds, report_damage};
+use super::{Outcome, complain, options, say};
+use crate::cli::args::{ArchiveCommand, Reading};
+
+pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
+    match args {
+        ArchiveCommand::Check { archive } => check(&Archive::at(archive.archive)),
+        ArchiveCommand::Repair { reading, archive } => repair(&Archive::at(archive.archive), &reading),
+        ArchiveCommand::Compact { archive } => {
+            let archive = Archive::at(archive.archive);
+            archive.sums()?;
+            let mut writer = archive.write()?;
+            writer.settle_all();
+            Ok(told(&archive, &writer.commit()?))
+        }
+        ArchiveCommand::Merge { others, archive } => {
+            let archive = Archive::at(archive.archive);
+            let others: Vec<Archive> = others.into_iter().map(Archive::at).collect();
+            // Nothing is made where there is nothing to merge.
+            others.iter().try_for_each(|other| other.snapshot().map(drop))?;
+            let writer = archive.write()?;
+            let host = gethostname::gethostname().into_string().ok();
+            for other in others {
+                for source in other.known_facts()?.into_values() {
+                    writer.merge(of_host(source, host.as_deref()));
+                }
+            }
+            Ok(told(&archive, &writer.commit()?))
+        }
+        ArchiveCommand::Forget { sources, before, archive } => {
+            let archive = Archive::at(archive.archive);
+            archive.sums()?;
+            let writer = archive.write()?;
+            let patterns: Vec<_> = sources.iter().map(|it| it.split('*').collect::<Vec<_>>()).collect();
+            let mut forgotten = 0;
+            if let Some(day) = before {
+                for mut source in archive.facts()?.into_values() {
+                    let count = source.sessions.len();
+                    source.sessions.retain(|it| it.ended_at.is_none_or(|it| it.day() >= time::days(day)));
+                    forgotten += count - source.sessions.len();
+                    if source.sessions.len() < count {
+                        writer.replace(source);
+                    }
+                }
+                say(&format!("{} sessions are forgotten", grouped(forgotten)));
+            } else {
+                for path in writer.paths().filter(|path| patterns.iter().any(|it| fits(path, it))) {
+                    writer.remove(path);
+                    forgotten += 1;
+                    // Else an archive would be taken for unchanged, and its members for known.
+                    for (end, _) in path.match_indices(containers::SEPARATOR) {
+                        let container = path.get(..end).unwrap_or_default();
+                        if writer.facts(container)?.is_some_and(|it| it.sessions.is_empty()) {
+                            writer.remove(container);
+                        }
+                    }
+                }
+                if forgotten == 0 {
+                    bail!("no source of the archive fits {}", sources.join(", "));
+                }
+                say(&format!("{} files are forgotten", grouped(forgotten)));
+            }
+            Ok(told(&archive, &writer.commit()?))
+        }
+    }
+}
+
+fn told(archive: &Archive, written: &Written) -> Outcome {
+    say(&format!("{} now holds", archive.folder().display()));
+    holds(&written.sums);
+    report_damage(written)
+}
+
+/// Keeps what is intact, and reads the sources again whose facts are damaged.
+fn repair(archive: &Archive, reading: &Reading) -> anyhow::Result<Outcome> {
+    let options = options(Vec::new(), Some(archive.folder().to_owned()), reading)?;
+    let Repair { writer, problems, lost } = archive.repair()?;
+    for problem in &problems {
+        complain(format_args!("{problem}"));
+    }
+    let mut outcome = Outcome::Done;
+    let mut read = read_again(&lost, options);
+    for lost in &lost {
+        let path = &lost.path;
+        let Some(source) = read.remove(path) else {
+            complain(format_args!("{path}: its facts are damaged, and the file cannot be read again: it is lost"));
+            outcome = Outcome::NotAllDone;
+            continue;
+        };
+        let changed = if lost.is_same(&source) == Some(false) { ", with other content than before" } else { "" };
+        say(&format!("{path}: read again{changed}"));
+        writer.replace(source);
+    }
+    let written = told(archive, &writer.commit()?);
+    Ok(if written == Outcome::Done { outcome } else { written })
+}
+
+/// The sources whose files are still there, by path.
+fn read_again(lost: &[Lost], options: Options) -> BTreeMap<String, Source> {
+    // A member of a container is read with it.
+    let file_of = |lost: &Lost| PathBuf::from(lost.path.split("!/").next().unwrap_or_default());
+    let mut roots: Vec<PathBuf> = lost.iter().map(file_of).filter(|path: &PathBuf| Path::is_file(path)).collect();
+    roots.dedup();
+    let options = Options { roots, ..options };
+    let sources = ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources.into_iter();
+    let readable = sources.filter(|source| source.status != SourceStatus::Unreadable);
+    readable.map(|source| (source.path.clone(), source)).collect()
+}
+
+fn check(archive: &Archive) -> anyhow::Result<Outcome> {
+    let checked = archive.check()?;
+    for note in &checked.notes {
+        say(&format!("{note}; `agentlogs archive repair` writes it again"));
+    }
+    for problem in &checked.problems {
+        complain(format_args!("{problem}"));
+    }
+    if !checked.problems.is_empty() {
+        say("`agentlogs archive repair` keeps what is intact, and reads the other logs again");
+    }
+    say(&format!(
+        "{} in {}, {}, {} bytes: {}",
+        counted(checked.sources, "source"),
+        counted(checked.parts, "part"),
+        counted(checked.files, "file"),
+        grouped(checked.bytes),
+        if checked.problems.is_empty() { "as written, and it adds up" } else { "damaged" }
+    ));
+    Ok(if checked.problems.is_empty() { Outcome::Done } else { Outcome::NotAllDone })
+}
+
+/// A file of another machine has a path of its own, whatever machine its archive comes by.
+fn of_host(source: Source, own: Option<&str>) -> Source {
+    match &source.host {
+        Some(host) if Some(host.as_str()) != own && !source.path.starts_with(&format!("{host}:")) => {
+            Source { path: format!("{host}:{}", source.path), ..source }
+        }
+        _ => source,
+    }
+}
+
+/// Whether a text fits a pattern: its pieces between the stars, in order.
+fn fits(text: &str, pieces: &[&str]) -> bool {
+    let [first, middle @ .., last] = pieces else { return pieces.first().is_some_and(|it| *it == text) };
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    for piece in middle {
+        let Some(at) = rest.find(piece) else { return false };
+        rest = rest.get(at + piece.len()..).unwrap_or_default();
+    }
+    rest.ends_with(last)
+}

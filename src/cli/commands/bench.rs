@@ -1,0 +1,65 @@
+//! `agentlogs bench`: how fast this machine reads these logs.
+
+use std::time::Duration;
+
+use agentlogs::analysis::measure::{self, Measured};
+use agentlogs::input::discover;
+use polars::prelude::*;
+
+use super::{Outcome, complain, print, say, start_threads};
+use crate::cli::args::Bench;
+
+pub fn run(args: &Bench) -> anyhow::Result<Outcome> {
+    start_threads(None)?;
+    let run = measure::run(&args.paths);
+    for error in &run.errors {
+        complain(format_args!("{error}"));
+    }
+    let all = run.all();
+    let mut rows: Vec<(&str, Measured)> =
+        run.formats.iter().map(|(format, it)| (format.unwrap_or("none"), *it)).collect();
+    rows.push(("all", all));
+    let speed = |of: fn(&Measured) -> Duration| rows.iter().map(|(_, it)| gigabytes(it, of(it))).collect::<Vec<_>>();
+    let count = |of: fn(&Measured) -> u64| rows.iter().map(|(_, it)| of(it)).collect::<Vec<_>>();
+    let frame = df!(
+        "format" => rows.iter().map(|(format, _)| *format).collect::<Vec<_>>(),
+        "files" => count(|it| it.files as u64),
+        "bytes" => count(|it| it.bytes),
+        "lines" => count(|it| it.lines),
+        "sessions" => count(|it| it.sessions as u64),
+        "open_gb_per_second" => speed(|it| it.open),
+        "split_gb_per_second" => speed(|it| it.split),
+        "detect_gb_per_second" => speed(|it| it.detect),
+        "parse_gb_per_second" => speed(|it| it.parse),
+        "parse_lines_per_second" => rows.iter().map(|(_, it)| whole(per_second(it.lines, it.parse))).collect::<Vec<_>>(),
+        "parse_sessions_per_second" =>
+            rows.iter().map(|(_, it)| whole(per_second(it.sessions as u64, it.parse))).collect::<Vec<_>>(),
+    )?;
+    print(&frame, args.printed, None)?;
+    say(&format!(
+        "{} threads; by the clock: read {:.3} s ({:.2} GB/s), settle {:.3} s, price {:.3} s, frames {:.3} s, parquet {:.3} s",
+        rayon::current_num_threads(),
+        run.read.as_secs_f64(),
+        gigabytes(&all, run.read).unwrap_or_default(),
+        run.settle.as_secs_f64(),
+        run.price.as_secs_f64(),
+        run.frames.as_secs_f64(),
+        run.write.as_secs_f64(),
+    ));
+    Ok(if run.errors.iter().all(discover::Error::is_left_out) { Outcome::Done } else { Outcome::NotAllDone })
+}
+
+/// Billions of bytes per second, of one thread.
+fn gigabytes(measured: &Measured, time: Duration) -> Option<f64> {
+    per_second(measured.bytes, time).map(|it| (it / 1e6).round() / 1e3)
+}
+
+fn whole(number: Option<f64>) -> Option<f64> {
+    number.map(f64::round)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+fn per_second(count: u64, time: Duration) -> Option<f64> {
+    let seconds = time.as_secs_f64();
+    (seconds > 0.0 && count > 0).then(|| count as f64 / seconds)
+}

@@ -1,0 +1,50 @@
+//! `agentlogs dashboard`: the archive as one page.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use agentlogs::analysis::dashboard::{About, page};
+use agentlogs::analysis::export::{Access, write_file};
+use agentlogs::analysis::render::grouped;
+use anyhow::Context;
+
+use super::report::{cost, scope, state_left_out, wrong};
+use super::{Outcome, say, tables};
+use crate::cli::args::{Dashboard, Filters};
+
+pub fn run(args: Dashboard) -> anyhow::Result<Outcome> {
+    let opened = tables(args.from)?;
+    let about = About { filters: filters(&args.filters), prices: opened.priced_with() };
+    let scope = scope(args.filters);
+    let page = page(&opened.frames, &scope, cost(args.cost), about).map_err(wrong)?;
+    if args.out == Path::new("-") {
+        io::stdout().lock().write_all(page.html.as_bytes())?;
+    } else {
+        let access = Access::of(&opened.frames)?;
+        let written = write_file(&args.out, access, |out| out.write_all(page.html.as_bytes()));
+        written.with_context(|| args.out.display().to_string())?;
+    }
+    let (sessions, named, timelines) = (grouped(page.sessions), grouped(page.named), grouped(page.timelines));
+    let listed = if page.named < page.sessions { format!(", {named} of them listed") } else { String::new() };
+    let size = page.html.len() as f64 / 1e6;
+    let name = args.out.display();
+    say(&format!("{name}: {size:.1} MB, {sessions} sessions{listed}, {timelines} open to a timeline"));
+    state_left_out("", &page.left_out, "row", "time");
+    Ok(Outcome::Done)
+}
+
+/// The filters as they were typed.
+fn filters(filters: &Filters) -> Vec<String> {
+    let named = [
+        ("runtime", &filters.runtime),
+        ("model", &filters.model),
+        ("project", &filters.project),
+        ("session", &filters.session),
+        ("status", &filters.status),
+    ];
+    let times = [("since", filters.since), ("until", filters.until)];
+    let times = times.into_iter().filter_map(|(name, it)| Some(format!("{name} {}", it?)));
+    let undated = filters.undated.map(|undated| format!("undated {}", undated.word()));
+    let named = named.into_iter().filter_map(|(name, it)| Some(format!("{name} {}", it.as_ref()?)));
+    times.chain(undated).chain(named).chain(filters.labels.iter().map(|it| format!("label {it}"))).collect()
+}

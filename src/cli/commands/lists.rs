@@ -1,0 +1,55 @@
+//! The commands that list what the program knows: formats, columns, its own command line.
+
+use std::io::{self, Write};
+
+use agentlogs::adapters;
+use agentlogs::store::frames;
+use anyhow::Context;
+use clap::CommandFactory;
+use polars::prelude::*;
+
+use super::{Outcome, print};
+use crate::cli::args::{Cli, Completions, Man, Printed};
+
+pub fn runtimes(printed: Printed) -> anyhow::Result<Outcome> {
+    let column = |of: fn(&adapters::Adapter) -> &'static str| adapters::ADAPTERS.iter().map(of).collect::<Vec<_>>();
+    let frame = df!(
+        "format" => column(|it| it.id),
+        "runtime" => column(|it| it.runtime),
+        "about" => column(|it| it.about),
+    )?;
+    print(&frame, printed, None)?;
+    Ok(Outcome::Done)
+}
+
+pub fn schema(printed: Printed) -> anyhow::Result<Outcome> {
+    let schema = frames::schema();
+    let frame = df!(
+        "table" => schema.iter().map(|it| it.table).collect::<Vec<_>>(),
+        "column" => schema.iter().map(|it| it.column).collect::<Vec<_>>(),
+        "type" => schema.iter().map(frames::Described::type_name).collect::<Vec<_>>(),
+        "about" => schema.iter().map(|it| it.about).collect::<Vec<_>>(),
+    )?;
+    print(&frame, printed, None)?;
+    Ok(Outcome::Done)
+}
+
+pub fn completions(args: &Completions) -> anyhow::Result<Outcome> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "agentlogs", &mut script);
+    io::stdout().lock().write_all(&script)?;
+    Ok(Outcome::Done)
+}
+
+pub fn man(args: &Man) -> anyhow::Result<Outcome> {
+    let command = Cli::command();
+    if let Some(folder) = &args.folder {
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        clap_mangen::generate_to(command, folder).with_context(|| folder.display().to_string())?;
+    } else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command).render(&mut page)?;
+        io::stdout().lock().write_all(&page)?;
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,67 @@
+//! `agentlogs query`: SQL over the tables, typed, from a file, from stdin, or by name.
+
+use std::io::Read;
+
+use agentlogs::input::discover::STDIN;
+use anyhow::Context;
+use polars::prelude::*;
+
+use super::{Outcome, WrongCommandLine, print, tables};
+use crate::cli::args::{self, Query};
+
+/// A query that comes with the program: a file of `queries/`, whose first line says what it answers.
+struct Named {
+    name: &'static str,
+    sql: &'static str,
+}
+
+static QUERIES: &[Named] = include!(concat!(env!("OUT_DIR"), "/queries.rs"));
+
+impl Named {
+    fn about(&self) -> &'static str {
+        self.sql.lines().next().unwrap_or_default().trim_start_matches("--").trim()
+    }
+}
+
+pub fn run(args: Query) -> anyhow::Result<Outcome> {
+    if args.list {
+        return list(args.printed);
+    }
+    let sql = match (args.sql.as_deref(), &args.file) {
+        (_, Some(path)) => std::fs::read_to_string(path).with_context(|| path.display().to_string())?,
+        (Some("-"), None) if args.from.logs.iter().any(|path| path.as_os_str() == STDIN) => {
+            let message = "standard input cannot be both the SQL and a log of --logs";
+            return Err(WrongCommandLine(message.to_owned()).into());
+        }
+        (Some("-"), None) => std::io::read_to_string(std::io::stdin().take(1 << 24)).context("stdin")?,
+        (Some(sql), None) => match QUERIES.iter().find(|it| it.name == sql) {
+            Some(named) => named.sql.to_owned(),
+            None if is_name(sql) => anyhow::bail!(unknown(sql)),
+            None => sql.to_owned(),
+        },
+        (None, None) => String::new(),
+    };
+    let opened = tables(args.from)?;
+    let frame = agentlogs::store::query::query(opened.frames.clone(), &sql)?;
+    print(&frame, args.printed, None)?;
+    Ok(Outcome::Done)
+}
+
+/// No SQL is one word, except for one that asks nothing.
+fn is_name(sql: &str) -> bool {
+    !sql.is_empty() && sql.chars().all(|it| it.is_ascii_alphanumeric() || it == '-' || it == '_')
+}
+
+fn unknown(name: &str) -> String {
+    let near = agentlogs::store::query::near(name, QUERIES.iter().map(|it| it.name));
+    let near =
+        near.map_or_else(|| "`agentlogs query --list` lists them".to_owned(), |it| format!("did you mean {it:?}?"));
+    format!("no query {name:?}; {near}")
+}
+
+fn list(printed: args::Printed) -> anyhow::Result<Outcome> {
+    let names: Vec<_> = QUERIES.iter().map(|it| it.name).collect();
+    let abouts: Vec<_> = QUERIES.iter().map(Named::about).collect();
+    print(&df!("query" => names, "about" => abouts)?, printed, None)?;
+    Ok(Outcome::Done)
+}

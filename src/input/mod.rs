@@ -1,0 +1,9 @@
+//! From paths to bytes: the only reader of logs.
+
+pub mod containers;
+pub mod database;
+pub mod discover;
+pub mod labels;
+pub mod log;
+pub mod mapped;
+pub mod sidecar;

@@ -1,0 +1,130 @@
+//! Sidecars: files beside a log that say what the process that recorded it knew.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::base::text::Word;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::wire::{Number, Pairs, Text, When};
+use crate::model::session::{SessionResult, Status};
+
+/// What the process that recorded a log knew of it: a sidecar file, or the flags of a run. It fills only what no record
+/// says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sidecar {
+    /// The runtime.
+    pub runtime: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// Exit status of the process.
+    pub exit_code: Option<i64>,
+    /// When the process began.
+    pub started_at: Option<Time>,
+    /// When it ended.
+    pub ended_at: Option<Time>,
+    /// Where it ran.
+    pub cwd: Option<String>,
+    /// `key=value`.
+    pub labels: BTreeSet<String>,
+}
+
+impl Sidecar {
+    /// Reads `NAME.meta.json` or `meta.json`. Keys that it does not know are ignored; what is no object tells nothing.
+    pub fn parse(bytes: &[u8]) -> Self {
+        #[derive(Default, Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        struct File<'a> {
+            #[serde(borrow)]
+            runtime: Text<'a>,
+            #[serde(borrow)]
+            model: Text<'a>,
+            exit_code: Number,
+            started_at: When,
+            ended_at: When,
+            #[serde(borrow)]
+            cwd: Text<'a>,
+            #[serde(borrow)]
+            labels: Pairs<'a, Raw<'a>>,
+        }
+        let file: File<'_> = Raw(bytes.trim_ascii()).read();
+        Self {
+            runtime: file.runtime.owned(),
+            model: file.model.owned(),
+            exit_code: file.exit_code.whole(),
+            started_at: file.started_at.0,
+            ended_at: file.ended_at.0,
+            cwd: file.cwd.owned(),
+            labels: file.labels.0.iter().map(|(key, value)| format!("{key}={}", value.text())).collect(),
+        }
+    }
+
+    /// What this one does not say, the other does.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            runtime: self.runtime.or(other.runtime),
+            model: self.model.or(other.model),
+            exit_code: self.exit_code.or(other.exit_code),
+            started_at: self.started_at.or(other.started_at),
+            ended_at: self.ended_at.or(other.ended_at),
+            cwd: self.cwd.or(other.cwd),
+            labels: self.labels.into_iter().chain(other.labels).collect(),
+        }
+    }
+
+    /// Fills what no record of the session says.
+    pub fn fill(&self, session: &mut SessionResult) {
+        let names_no_model = session.model.is_none()
+            && session.turns.iter().all(|it| it.model.is_none())
+            && session.totals.iter().flat_map(|it| &it.models).all(|it| it.model.is_none());
+        if names_no_model && let Some(model) = &self.model {
+            let models = session.turns.iter_mut().map(|it| &mut it.model);
+            let totals = session.totals.iter_mut().flat_map(|it| &mut it.models).map(|it| &mut it.model);
+            let model = Word::new(model);
+            models.chain(totals).chain([&mut session.model]).for_each(|it| *it = Some(model.clone()));
+        }
+        session.exit_code = session.exit_code.or(self.exit_code);
+        if session.started_at.is_none() && session.ended_at.is_none() {
+            (session.started_at, session.ended_at) = (self.started_at, self.ended_at);
+        }
+        session.cwd = session.cwd.take().or_else(|| self.cwd.clone());
+        session.labels.extend(self.labels.iter().cloned());
+        // It decides only where the log has no end.
+        if !session.status.is_end() && self.exit_code.is_some_and(|it| it != 0) {
+            session.status = Status::Error;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::session::Turn;
+
+    #[test]
+    fn a_sidecar_fills_only_what_no_record_says() {
+        let sidecar = Sidecar::parse(
+            br#"{"model":"gpt-5","exitCode":3,"startedAt":"2026-10-05T10:00:00Z","cwd":"/a","labels":{"team":"x","n":1},"pid":7}"#,
+        );
+        assert_eq!(sidecar.labels.iter().collect::<Vec<_>>(), ["n=1", "team=x"]);
+        let mut bare = SessionResult { turns: vec![Box::default()].into(), ..SessionResult::default() };
+        sidecar.fill(&mut bare);
+        assert_eq!(
+            (bare.turns[0].model.as_deref(), bare.exit_code, bare.status),
+            (Some("gpt-5"), Some(3), Status::Error)
+        );
+        let named = Box::new(Turn { model: Some("gpt-5-mini".into()), ..Turn::default() });
+        let mut full = SessionResult {
+            turns: vec![named.clone(), Box::default()].into(),
+            cwd: Some("/b".into()),
+            status: Status::Success,
+            ..SessionResult::default()
+        };
+        sidecar.fill(&mut full);
+        assert_eq!(full.turns.as_slice(), [named, Box::default()]);
+        assert_eq!((full.cwd.as_deref(), full.status), (Some("/b"), Status::Success));
+        assert_eq!(Sidecar::parse(b"[1"), Sidecar::default());
+    }
+}

@@ -1,0 +1,10 @@
+//! JSON: from bytes to records.
+
+mod error;
+pub mod lines;
+mod reader;
+pub mod scan;
+pub mod wire;
+
+pub use error::{Error, MAX_DEPTH};
+pub use reader::{Both, Number, Raw, from_slice, number_at, unescape, value_at, value_end};

@@ -1,0 +1,184 @@
+//! What is known of one file after it was looked at: the facts that the ledger works on and the archive keeps.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::time::Time;
+use crate::model::health::Health;
+use crate::model::session::SessionResult;
+
+/// One file, and what it tells of sessions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Source {
+    /// Its real path, as [`path_text`] writes it. What was known of a file before it was overwritten stands at a path of
+    /// its own: [`Source::set_aside`].
+    pub path: String,
+    /// The machine where it was read.
+    pub host: Option<String>,
+    /// The runtime that wrote it.
+    pub runtime: Option<String>,
+    /// Its format.
+    pub format: Option<String>,
+    /// How it is compressed.
+    pub compression: Option<String>,
+    /// Its size on disk.
+    pub bytes: i64,
+    /// When it was last written.
+    pub modified_at: Option<Time>,
+    /// Hash of its decompressed bytes.
+    pub content_hash: Option<String>,
+    /// What became of it.
+    pub status: SourceStatus,
+    /// The file that holds the same.
+    pub duplicate_of: Option<String>,
+    /// Why it could not be read, or not to its end.
+    pub message: Option<String>,
+    /// When it was looked at.
+    pub ingested_at: Option<Time>,
+    /// The options that it was read with: other options read it again.
+    pub options: String,
+    /// Whether it begins with all that was known of it before: it grew.
+    #[serde(skip)]
+    pub grew: bool,
+    /// Paths of other sources that it replaces: it begins with all that is known of them.
+    #[serde(skip)]
+    pub replaces: Vec<String>,
+    /// Whether it is a database, of which the runtime deletes sessions: those that it no longer tells of are known still.
+    pub forgets: bool,
+    /// What was taken in and what was lost.
+    pub health: Health,
+    /// What it tells.
+    pub sessions: Vec<SessionResult>,
+    /// What else it tells, where that was put aside while it was read.
+    #[serde(skip)]
+    pub aside: Vec<Aside>,
+    /// How many sessions it tells of, where these have moved into the tables.
+    #[serde(skip)]
+    pub session_count: usize,
+}
+
+/// A session of a large file that was put aside while the rest of it was read, so that it need not be in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aside {
+    /// Where it stands in the file of whoever keeps it.
+    pub offset: u64,
+    /// How long it is there.
+    pub length: u64,
+    /// Its id.
+    pub session_id: String,
+    /// See [`crate::ledger::links_of`].
+    pub links: Box<[u64]>,
+}
+
+impl Source {
+    /// Whether it tells of a session.
+    pub fn tells_of(&self, session_id: &str) -> bool {
+        let aside = self.aside.iter().map(|it| &it.session_id);
+        self.sessions.iter().map(|it| &it.session_id).chain(aside).any(|it| it == session_id)
+    }
+
+    /// What a later look at the file leaves of what this one told, set aside. It replaces all of it if the file grew, or
+    /// still tells of one of its sessions; of a database it replaces what it still tells of.
+    pub fn left_by(&self, later: &Self) -> Option<Self> {
+        let still_tells = |it: &SessionResult| later.tells_of(&it.session_id);
+        let is_same = later.grew || self.content_hash == later.content_hash;
+        let is_replaced = is_same || self.sessions.is_empty() || self.sessions.iter().any(still_tells);
+        if !is_replaced {
+            return Some(self.clone().set_aside());
+        }
+        let sessions: Vec<_> = self.sessions.iter().filter(|it| !still_tells(it)).cloned().collect();
+        let has_deleted = later.forgets && !is_same && !sessions.is_empty();
+        has_deleted.then(|| Self { sessions, ..self.clone() }.set_aside())
+    }
+
+    /// The same facts at a path that no later look at the file replaces. It depends on the content only, so that setting
+    /// the same aside again changes nothing.
+    #[must_use]
+    pub fn set_aside(self) -> Self {
+        let hash = self.content_hash.as_deref().unwrap_or_default();
+        Self { path: format!("{}#{}", self.path, hash.get(..8).unwrap_or(hash)), ..self }
+    }
+}
+
+/// A path as text, another one for every other path: bytes that are no UTF-8 become `%FF`. So that nothing else reads like
+/// them, a `%` that stands before such digits becomes `%25`.
+pub fn path_text(path: &Path) -> String {
+    name_text(path.as_os_str().as_encoded_bytes())
+}
+
+/// The bytes of a file's name as text: see [`path_text`].
+pub fn name_text(name: &[u8]) -> String {
+    if let Some(text) = std::str::from_utf8(name).ok().filter(|it| !it.contains('%')) {
+        return text.to_owned();
+    }
+    let reads_like_one = |it: &str| it == "25" || u8::from_str_radix(it, 16).is_ok_and(|it| it >= 0x80);
+    let mut out = String::new();
+    for chunk in name.utf8_chunks() {
+        let mut rest = chunk.valid();
+        while let Some((before, behind)) = rest.split_once('%') {
+            out.push_str(before);
+            let digits = behind.get(..2).filter(|it| it.bytes().all(|it| it.is_ascii_hexdigit()));
+            out.push_str(if digits.is_some_and(reads_like_one) { "%25" } else { "%" });
+            rest = behind;
+        }
+        out.push_str(rest);
+        for byte in chunk.invalid() {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceStatus {
+    /// Its sessions are in the tables.
+    Parsed,
+    /// All it holds stands in another file.
+    Duplicate,
+    /// It belongs to a log and is none: a sidecar, an index, a tar or zip archive of logs.
+    Auxiliary,
+    /// It is compressed, or an archive, and cut; what came before the cut was read.
+    Truncated,
+    /// No format claims it.
+    #[default]
+    Unrecognised,
+    /// It could not be read.
+    Unreadable,
+    /// Nothing stands in it.
+    Empty,
+}
+
+impl SourceStatus {
+    /// The contract's word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Parsed => "parsed",
+            Self::Duplicate => "duplicate",
+            Self::Auxiliary => "auxiliary",
+            Self::Truncated => "truncated",
+            Self::Unrecognised => "unrecognised",
+            Self::Unreadable => "unreadable",
+            Self::Empty => "empty",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn every_path_has_a_text_of_its_own() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let text = |bytes: &[u8]| path_text(Path::new(OsStr::from_bytes(bytes)));
+        let texts = [&b"a\xff"[..], b"a\xfe", b"a%FF", b"a%25FF", b"a%2F", "\u{e4}%".as_bytes()].map(text);
+        assert_eq!(texts, ["a%FF", "a%FE", "a%25FF", "a%2525FF", "a%2F", "\u{e4}%"]);
+    }
+}

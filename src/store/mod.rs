@@ -1,0 +1,7 @@
+//! Tables as polars frames, the parquet archive, and SQL over both.
+
+pub mod archive;
+pub mod frames;
+pub mod pages;
+pub mod parquet;
+pub mod query;

@@ -1,0 +1,121 @@
+//! The layers of `src/`: which directory may import which.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use crate::root;
+
+/// Each layer, and the layers that it may import besides itself. `cli` is the program, the others are the library.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("base", &[]),
+    ("json", &["base"]),
+    ("model", &["base"]),
+    ("input", &["base", "json", "model"]),
+    ("prices", &["base", "json", "model"]),
+    ("adapters", &["base", "json", "model"]),
+    ("ledger", &["base", "json", "model", "input", "prices", "adapters"]),
+    ("ingest", &["base", "json", "model", "input", "prices", "adapters"]),
+    ("store", &["base", "json", "model", "input", "prices", "adapters", "ledger", "ingest"]),
+    ("analysis", &["base", "json", "model", "input", "prices", "adapters", "ledger", "ingest", "store"]),
+    ("cli", &["base", "json", "model", "input", "prices", "adapters", "ledger", "ingest", "store", "analysis"]),
+];
+
+/// Imports that break the rule: the file, the layer it imports, and why it still does. The list may only become shorter.
+const KNOWN_IMPORTS: &[(&str, &str, &str)] = &[
+    ("adapters/claude_stream_json.rs", "ledger", LEDGER_IN_TEST),
+    ("adapters/claude_transcript.rs", "ledger", LEDGER_IN_TEST),
+    ("adapters/cline_task.rs", "ledger", LEDGER_IN_TEST),
+    ("adapters/copilot_events.rs", "ledger", LEDGER_IN_TEST),
+    ("adapters/cursor_stream_json.rs", "ledger", LEDGER_IN_TEST),
+    ("adapters/mini_swe_agent.rs", "ledger", LEDGER_IN_TEST),
+    ("adapters/pi_session.rs", "ledger", LEDGER_IN_TEST),
+    ("adapters/zag_json.rs", "ledger", LEDGER_IN_TEST),
+    ("adapters/zag_log.rs", "ledger", LEDGER_IN_TEST),
+];
+
+const LEDGER_IN_TEST: &str = "a test reconciles what it parsed; such tests should be in `tests/`";
+
+/// `mod.rs` files that hold more than declarations and re-exports. The list may only become shorter.
+const KNOWN_MODULES_WITH_CODE: &[&str] = &[
+    "adapters/mod.rs",
+    "analysis/dashboard/mod.rs",
+    "analysis/export/mod.rs",
+    "analysis/reports/mod.rs",
+    "cli/commands/mod.rs",
+    "prices/mod.rs",
+    "store/archive/mod.rs",
+];
+
+/// All source files but `lib.rs` and `main.rs`: their paths below `src/`, with `/`, and their lines without comments.
+fn sources() -> Vec<(String, Vec<String>)> {
+    let src = root().join("src");
+    let files = walkdir::WalkDir::new(&src).into_iter().map(|entry| entry.unwrap().into_path());
+    let is_source = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
+    let mut sources: Vec<_> = files
+        .filter(is_source)
+        .map(|path| {
+            let name = path.strip_prefix(&src).unwrap().to_string_lossy().replace('\\', "/");
+            let text = fs::read_to_string(path).unwrap();
+            let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            (name, lines.map(str::to_owned).collect())
+        })
+        .filter(|(name, _): &(String, _)| name != "lib.rs" && name != "main.rs")
+        .collect();
+    sources.sort();
+    assert!(sources.len() > 100, "{}", sources.len());
+    sources
+}
+
+/// The names that follow `prefix` in a line: of `crate::json::Raw` and `crate`, `json`.
+fn names_after<'a>(line: &'a str, prefix: &str) -> impl Iterator<Item = &'a str> {
+    let is_part_of_a_name = |char: char| char.is_alphanumeric() || char == '_';
+    line.split(prefix).skip(1).map(move |rest| rest.split(|char| !is_part_of_a_name(char)).next().unwrap_or_default())
+}
+
+/// The rule of `ARCHITECTURE.md`, for test modules too.
+#[test]
+fn layers_import_only_layers_below() {
+    let mut found = BTreeSet::new();
+    for (file, lines) in sources() {
+        let layer = file.split('/').next().unwrap();
+        let allowed = LAYERS.iter().find(|(name, _)| *name == layer).map(|(_, allowed)| *allowed);
+        let allowed = allowed.unwrap_or_else(|| panic!("src/{file} is in no layer"));
+        for line in lines {
+            // Every path begins with its layer, so that one line is enough to know it.
+            let has_no_layer = ["crate::{", "agentlogs::{", "super::super::"].iter().any(|path| line.contains(path));
+            assert!(!has_no_layer, "src/{file}: begin the path with `crate::` and its layer: {line}");
+            let imported = names_after(&line, "crate::").chain(names_after(&line, "agentlogs::"));
+            let is_layer = |name: &&str| LAYERS.iter().any(|(layer, _)| layer == name);
+            for name in imported.filter(is_layer).filter(|name| *name != layer && !allowed.contains(name)) {
+                found.insert((file.clone(), name.to_owned()));
+            }
+        }
+    }
+    let known: BTreeSet<_> =
+        KNOWN_IMPORTS.iter().map(|(file, name, _)| ((*file).to_owned(), (*name).to_owned())).collect();
+    let new: Vec<_> = found.difference(&known).collect();
+    assert!(new.is_empty(), "these files import a layer that is not below theirs: {new:#?}");
+    let removed: Vec<_> = known.difference(&found).collect();
+    assert!(removed.is_empty(), "no longer true, remove from `KNOWN_IMPORTS`: {removed:#?}");
+}
+
+/// A `mod.rs` only declares and re-exports: code is in files that are named for what they do.
+#[test]
+fn modules_only_declare_and_reexport() {
+    let is_declaration = |statement: &str| {
+        let statement = statement.trim_start();
+        let rest = statement.strip_prefix("pub").unwrap_or(statement);
+        let rest = rest.strip_prefix("(crate)").or_else(|| rest.strip_prefix("(super)")).unwrap_or(rest).trim_start();
+        rest.is_empty() || rest.starts_with("mod ") || (rest.starts_with("use ") && statement.starts_with("pub"))
+    };
+    let with_code: Vec<String> = sources()
+        .into_iter()
+        .filter(|(file, lines)| {
+            let code: Vec<&str> = lines.iter().map(String::as_str).filter(|line| !line.starts_with("#[")).collect();
+            file.ends_with("/mod.rs") && !code.join("\n").split(';').all(is_declaration)
+        })
+        .map(|(file, _)| file)
+        .collect();
+    assert_eq!(with_code, KNOWN_MODULES_WITH_CODE, "left: found; right: `KNOWN_MODULES_WITH_CODE`");
+}
