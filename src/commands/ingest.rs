@@ -100,8 +100,10 @@ fn listed(list: &Path) -> anyhow::Result<Vec<PathBuf>> {
         bytes = std::fs::read(list).with_context(|| list.display().to_string())?;
     }
     let separator = if bytes.contains(&0) { 0 } else { b'\n' };
-    let names = bytes.split(|byte| *byte == separator).filter(|name| !name.is_empty());
-    Ok(names.map(path).collect())
+    let names = bytes.split(|byte| *byte == separator);
+    // Lines of a list that was written on Windows end in CRLF.
+    let names = names.map(|name| if separator == b'\n' { name.strip_suffix(b"\r").unwrap_or(name) } else { name });
+    Ok(names.filter(|name| !name.is_empty()).map(path).collect())
 }
 
 /// A path of a list. Unlike on the command line, `-` is a file of that name.
@@ -259,4 +261,16 @@ pub fn holds(sums: &Sums) {
 
 fn counts<N: std::fmt::Display>(counts: &BTreeMap<&str, N>) -> String {
     counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_list_may_end_in_crlf() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "a.jsonl\r\n\r\nb c\n").unwrap();
+        assert_eq!(listed(file.path()).unwrap(), ["a.jsonl", "b c"].map(PathBuf::from));
+    }
 }
