@@ -390,15 +390,15 @@ fn random_bytes_are_repaired() {
             let folder = copy_of_small();
             fs::write(folder.path().join(&file), &bytes).unwrap();
             let archive = Archive::at(folder.path());
-            let archive::Repair { writer, problems, lost } = match archive.repair() {
+            let archive::Repair { writer, problems, lost, is_incomplete } = match archive.repair() {
                 Ok(repair) => repair,
-                // Only another version, or a manifest that is no JSON, leaves nothing to begin with.
+                // Only another version leaves nothing to begin with.
                 Err(archive::Error::Version { .. }) if file.ends_with("agentlogs.json") => continue,
-                Err(archive::Error::Damaged { .. }) if file.ends_with("manifest.json") => continue,
                 Err(error) => panic!("{what}: {error}"),
             };
             let is_intact = archive.check().is_ok_and(|checked| checked.problems.is_empty());
             assert!(is_intact || !problems.is_empty(), "{what}");
+            assert!(!is_incomplete, "{what}");
             lost_sources += lost.len();
             for lost in lost {
                 let source = small_sources().into_iter().find(|source| source.path == lost.path).unwrap();
@@ -413,6 +413,61 @@ fn random_bytes_are_repaired() {
         }
     }
     assert!(lost_sources > 0);
+}
+
+/// A manifest that is no JSON, or none at all, is made again from the facts.
+#[test]
+fn a_manifest_is_made_again_from_the_facts() {
+    let expected = copy_of_small();
+    compact(&Archive::at(expected.path())).unwrap();
+    let expected = rows_of(&Archive::at(expected.path()));
+    for is_there in [true, false] {
+        let folder = copy_of_small();
+        let manifest = folder.path().join("generation-1/manifest.json");
+        fs::remove_file(&manifest).unwrap();
+        if is_there {
+            fs::write(&manifest, "{").unwrap();
+        }
+        let archive = Archive::at(folder.path());
+        let archive::Repair { writer, lost, is_incomplete, .. } = archive.repair().unwrap();
+        assert!(lost.is_empty() && !is_incomplete);
+        writer.commit().unwrap();
+        assert_eq!(archive.check().unwrap().problems, []);
+        assert!(are_same(&rows_of(&archive), &expected));
+    }
+}
+
+/// Where the facts are damaged as well, an earlier generation is used, and the later one is not removed by any later write. If there
+/// is none, the archive cannot be repaired.
+#[test]
+fn a_generation_that_cannot_be_read_is_kept() {
+    let folder = copy_of_small();
+    let archive = Archive::at(folder.path());
+    let damage = |generation: &str| {
+        let generation = folder.path().join(generation);
+        fs::remove_file(generation.join("manifest.json")).unwrap();
+        fs::write(generation.join("manifest.json"), "{").unwrap();
+        for facts in fs::read_dir(generation.join("facts")).unwrap() {
+            let facts = facts.unwrap().path();
+            fs::remove_file(&facts).unwrap();
+            fs::write(&facts, "x").unwrap();
+        }
+    };
+    ingest_another(&archive).unwrap();
+    damage("generation-2");
+    let archive::Repair { writer, is_incomplete, .. } = archive.repair().unwrap();
+    assert!(is_incomplete);
+    writer.commit().unwrap();
+    compact(&archive).unwrap();
+    compact(&archive).unwrap();
+    assert!(folder.path().join("generation-2.damaged/manifest.json").exists());
+    let folder = copy_of_small();
+    let archive = Archive::at(folder.path());
+    fs::write(folder.path().join("prices"), "no prices").unwrap();
+    fs::remove_file(folder.path().join("generation-1/manifest.json")).unwrap();
+    fs::remove_dir_all(folder.path().join("generation-1/facts")).unwrap();
+    assert!(matches!(archive.repair(), Err(archive::Error::Unrepairable(_))));
+    assert!(folder.path().join("prices").exists());
 }
 
 /// Of a damaged file of facts and an index that is gone, the table of sources still names what was lost.

@@ -15,7 +15,7 @@ use crate::input::log::{self, Budget, Limit};
 use crate::json::lines::Lines;
 use crate::ledger;
 use crate::ledger::costs;
-use crate::model::source::{Source, SourceStatus, path_text};
+use crate::model::source::{SEPARATOR, Source, SourceStatus, path_text};
 use crate::prices;
 use crate::store::frames;
 use crate::store::parquet::Batched;
@@ -150,7 +150,7 @@ fn look_into(path: &str, content: &log::Content<'_>, depth: usize, budget: &Budg
     let looked = members.flat_map(|member| {
         let mut measured = Measured { files: 1, ..Measured::default() };
         let opened = timed(&mut measured.open, || container.read(member, budget));
-        let path = format!("{path}{}{}", containers::SEPARATOR, member.name);
+        let path = format!("{path}{}{}", SEPARATOR, member.name);
         match opened {
             Ok(content) if containers::is_container(&content) && depth < containers::MAX_DEPTH => {
                 look_into(&path, &content, depth + 1, budget)

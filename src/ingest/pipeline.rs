@@ -19,15 +19,15 @@ use crate::ingest::behind::{Behind, WINDOW};
 use crate::ingest::privacy;
 use crate::input::containers::{self, Container, Member};
 use crate::input::database::{self, JOURNAL, WAL};
-use crate::input::discover::{self, Found, SIDECAR, STDIN, discover};
+use crate::input::discover::{self, Found, SIDECAR, discover};
 use crate::input::labels::PathPattern;
 use crate::input::log::{self, Budget, Limit};
 use crate::input::sidecar::Sidecar;
 use crate::model::session::SessionResult;
-use crate::model::source::{Aside, Source, SourceStatus, path_text};
+use crate::model::source::{Aside, SEPARATOR, STDIN, Source, SourceStatus, path_text};
 
 /// To be raised when the same bytes are read as something else, so that archives take in files again.
-const PARSER: u32 = 8;
+const PARSER: u32 = 9;
 
 /// What to read, and how.
 #[derive(Debug, Clone, Default)]
@@ -276,6 +276,21 @@ fn fingerprint_of(file: &Found, options: &str) -> String {
     stamps.fold(options.to_owned(), |all, it| all + &it)
 }
 
+/// What the options of an archive end with if another attempt may read more of its members.
+const INCOMPLETE: &str = " incomplete";
+
+/// The compression of a content that this program cannot read, by its first bytes.
+fn unsupported_compression(content: &[u8]) -> Option<&'static str> {
+    let bzip2 = |rest: &[u8]| rest.get(1..7) == Some(b"1AY&SY");
+    match content {
+        [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
+        [b'B', b'Z', b'h', rest @ ..] if bzip2(rest) => Some("bzip2"),
+        [b'7', b'z', 0xBC, 0xAF, 0x27, 0x1C, ..] => Some("7z"),
+        [b'R', b'a', b'r', b'!', 0x1A, 0x07, ..] => Some("rar"),
+        _ => None,
+    }
+}
+
 /// How often a file is read that is cut short meanwhile.
 const TRIES: usize = 3;
 
@@ -472,10 +487,14 @@ impl<'k, S: Sink, K: Fn(&str) -> Option<&'k Stamp> + Sync> Reader<'_, S, K> {
         // Bytes of members that were read since memory of the archive was released.
         let read_bytes = AtomicU64::new(0);
         container.members().par_iter().with_max_len(1).for_each(|member| {
-            let path = format!("{}{}{}", source.path, containers::SEPARATOR, member.name);
+            let path = format!("{}{}{}", source.path, SEPARATOR, member.name);
             let member_source = self.source(path, 0, member.modified_at);
             match self.read_member(member_source.clone(), &neighbours, member, depth + 1, emit) {
-                Ok((read, claims)) => emit(read, claims),
+                Ok((read, claims)) => {
+                    // An archive inside it may be incomplete itself.
+                    is_incomplete.fetch_or(read.options.ends_with(INCOMPLETE), Ordering::Relaxed);
+                    emit(read, claims);
+                }
                 Err(error) => {
                     is_incomplete.fetch_or(!error.is_final, Ordering::Relaxed);
                     emit(unreadable(member_source, error.message), Claims::new());
@@ -496,7 +515,7 @@ impl<'k, S: Sink, K: Fn(&str) -> Option<&'k Stamp> + Sync> Reader<'_, S, K> {
         source.message.clone_from(&container.damage);
         if is_incomplete.into_inner() {
             // So that the next run does not take it for unchanged.
-            source.options.push_str(" incomplete");
+            source.options.push_str(INCOMPLETE);
         }
         source
     }
@@ -533,6 +552,9 @@ impl<'k, S: Sink, K: Fn(&str) -> Option<&'k Stamp> + Sync> Reader<'_, S, K> {
     ) -> Result<Option<(Source, Claims)>, String> {
         source.compression = content.compression.map(|it| it.as_str().to_owned());
         source.message.clone_from(&content.truncated);
+        if let Some(compression) = unsupported_compression(content) {
+            return Err(format!("compressed with {compression}, which is not read; decompress it first"));
+        }
         if database::is_database(content) {
             let rows = beside.rows(content)?;
             source.forgets = true;
@@ -757,6 +779,47 @@ mod tests {
         let mut names: Vec<_> = sources.iter().filter_map(|it| it.path.rsplit(['/', '\\']).next()).collect();
         names.sort_unstable();
         assert_eq!(names, ["run", "run.json.zst", "run.jsonl", "run.txt.gz"]);
+    }
+
+    #[test]
+    fn a_file_of_an_unsupported_compression_is_unreadable() {
+        let folder = tempfile::tempdir().unwrap();
+        let looked = |bytes: &[u8]| {
+            fs::write(folder.path().join("a"), bytes).unwrap();
+            let source = look(folder.path(), &Options::default()).0.remove(0).0;
+            (source.status, source.message.unwrap_or_default())
+        };
+        let contents = [
+            ("xz", &b"\xFD7zXZ\0\0"[..]),
+            ("bzip2", b"BZh91AY&SY.."),
+            ("7z", b"7z\xBC\xAF\x27\x1C"),
+            ("rar", b"Rar!\x1A\x07"),
+        ];
+        for (name, bytes) in contents {
+            let message = format!("compressed with {name}, which is not read; decompress it first");
+            assert_eq!(looked(bytes), (SourceStatus::Unreadable, message));
+        }
+        assert_eq!(looked(b"BZh is a word").0, SourceStatus::Unrecognised);
+    }
+
+    #[test]
+    fn an_archive_is_incomplete_if_one_inside_it_is() {
+        let tar = |name: &str, content: &[u8]| {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(content.len() as u64);
+            let mut builder = tar::Builder::new(Vec::new());
+            builder.append_data(&mut header, name, content).unwrap();
+            builder.into_inner().unwrap()
+        };
+        let log = zstd::encode_all(LOG.as_bytes(), 1).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("outer.tar"), tar("inner.tar", &tar("a.jsonl.zst", &log))).unwrap();
+        let mut options = options(folder.path());
+        options.limit = Limit::Bytes(10);
+        let first = known(&read(&options, &BTreeMap::new(), &Progress::default()).sources);
+        options.limit = Limit::Usual;
+        let again = read(&options, &first, &Progress::default()).sources;
+        assert_eq!(again.iter().map(|source| source.sessions.len()).sum::<usize>(), 1);
     }
 
     #[test]

@@ -22,9 +22,6 @@ pub const MAX_MEMBERS: usize = 1_000_000;
 /// How deep archives may be nested: the members of an archive inside an archive are read, but no archive among them.
 pub const MAX_DEPTH: usize = 1;
 
-/// What separates the path of an archive from the name of its member.
-pub const SEPARATOR: &str = "!/";
-
 /// The most bytes of a name, or of extended attributes, in a tar archive.
 const MAX_NAME: u64 = 1 << 20;
 

@@ -9,6 +9,7 @@ use walkdir::WalkDir;
 
 use crate::base::time::Time;
 use crate::input::database::WAL;
+use crate::model::source::STDIN;
 
 /// A file to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,9 +30,6 @@ pub struct Found {
     /// folder was not looked through.
     pub has_companions: bool,
 }
-
-/// The path that is standard input, where a path is given.
-pub const STDIN: &str = "-";
 
 impl Found {
     /// Whether it is standard input.

@@ -9,6 +9,12 @@ use crate::base::time::Time;
 use crate::model::health::Health;
 use crate::model::session::SessionResult;
 
+/// The path of a log that was read from standard input.
+pub const STDIN: &str = "-";
+
+/// What separates the path of an archive from the name of its member.
+pub const SEPARATOR: &str = "!/";
+
 /// One file, and what it tells of sessions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -81,10 +87,14 @@ impl Source {
     }
 
     /// What a later look at the file leaves of what this one told, set aside. It replaces all of it if the file grew, or
-    /// still tells of one of its sessions; of a database it replaces what it still tells of.
+    /// still tells of one of its sessions; of a database it replaces what it still tells of. A truncated file replaces nothing
+    /// that it does not begin with, and neither does another log from standard input: the ledger removes the copies.
     pub fn left_by(&self, later: &Self) -> Option<Self> {
         let still_tells = |it: &SessionResult| later.tells_of(&it.session_id);
         let is_same = later.grew || self.content_hash == later.content_hash;
+        if !is_same && !self.sessions.is_empty() && (later.status == SourceStatus::Truncated || self.is_stdin()) {
+            return Some(self.clone().set_aside());
+        }
         let is_replaced = is_same || self.sessions.is_empty() || self.sessions.iter().any(still_tells);
         if !is_replaced {
             return Some(self.clone().set_aside());
@@ -92,6 +102,14 @@ impl Source {
         let sessions: Vec<_> = self.sessions.iter().filter(|it| !still_tells(it)).cloned().collect();
         let has_deleted = later.forgets && !is_same && !sessions.is_empty();
         has_deleted.then(|| Self { sessions, ..self.clone() }.set_aside())
+    }
+
+    /// Whether it was read from standard input, or is a member of an archive that was. `archive merge` puts the name of
+    /// another machine before the path.
+    fn is_stdin(&self) -> bool {
+        let host = self.host.as_deref().unwrap_or_default();
+        let path = self.path.strip_prefix(host).and_then(|path| path.strip_prefix(':')).unwrap_or(&self.path);
+        path.strip_prefix(STDIN).is_some_and(|rest| rest.is_empty() || rest.starts_with(SEPARATOR))
     }
 
     /// The same facts at a path that no later look at the file replaces. It depends on the content only, so that setting
@@ -180,5 +198,43 @@ mod tests {
         let text = |bytes: &[u8]| path_text(Path::new(OsStr::from_bytes(bytes)));
         let texts = [&b"a\xff"[..], b"a\xfe", b"a%FF", b"a%25FF", b"a%2F", "\u{e4}%".as_bytes()].map(text);
         assert_eq!(texts, ["a%FF", "a%FE", "a%25FF", "a%2525FF", "a%2F", "\u{e4}%"]);
+    }
+
+    #[test]
+    fn a_log_from_standard_input_replaces_only_what_it_begins_with() {
+        let session = SessionResult { session_id: "s1".to_owned(), ..SessionResult::default() };
+        let source = |path: &str, hash: &str| Source {
+            path: path.to_owned(),
+            host: Some("mars".to_owned()),
+            content_hash: Some(hash.to_owned()),
+            status: SourceStatus::Parsed,
+            sessions: vec![session.clone()],
+            ..Source::default()
+        };
+        let left = |old: &Source, new: &Source| old.left_by(new).map(|aside| aside.path);
+        for path in ["-", "-!/logs/a.jsonl", "mars:-"] {
+            let (first, second) = (source(path, "aaaaaaaaaa"), source(path, "bbbbbbbbbb"));
+            assert_eq!(left(&first, &second), Some(format!("{path}#aaaaaaaa")));
+            assert_eq!(left(&first, &first), None);
+            assert_eq!(left(&first, &Source { grew: true, ..second }), None);
+        }
+        assert_eq!(left(&source("/a", "aaaaaaaaaa"), &source("/a", "bbbbbbbbbb")), None);
+    }
+
+    #[test]
+    fn a_truncated_file_replaces_nothing() {
+        let session = SessionResult { session_id: "s1".to_owned(), ..SessionResult::default() };
+        let whole = Source {
+            path: "/a.gz".to_owned(),
+            content_hash: Some("aaaaaaaaaa".to_owned()),
+            status: SourceStatus::Parsed,
+            sessions: vec![session],
+            ..Source::default()
+        };
+        let cut =
+            Source { content_hash: Some("bbbbbbbbbb".to_owned()), status: SourceStatus::Truncated, ..whole.clone() };
+        assert_eq!(whole.left_by(&cut).map(|aside| aside.path), Some("/a.gz#aaaaaaaa".to_owned()));
+        assert_eq!(cut.left_by(&whole), None);
+        assert_eq!(cut.left_by(&cut), None);
     }
 }

@@ -1,13 +1,12 @@
 //! `agentlogs archive`: check, repair, compact, merge, forget.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use agentlogs::analysis::render::{counted, grouped};
 use agentlogs::base::time;
 use agentlogs::ingest::{self, Options, Progress};
-use agentlogs::input::containers;
-use agentlogs::model::source::{Source, SourceStatus};
+use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
 use agentlogs::store::archive::{Archive, Lost, Repair, Written};
 use anyhow::bail;
 
@@ -61,7 +60,7 @@ pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
                     writer.remove(path);
                     forgotten += 1;
                     // Else an archive would be taken for unchanged, and its members for known.
-                    for (end, _) in path.match_indices(containers::SEPARATOR) {
+                    for (end, _) in path.match_indices(SEPARATOR) {
                         let container = path.get(..end).unwrap_or_default();
                         if writer.facts(container)?.is_some_and(|it| it.sessions.is_empty()) {
                             writer.remove(container);
@@ -87,11 +86,12 @@ fn told(archive: &Archive, written: &Written) -> Outcome {
 /// Keeps what is intact, and reads the sources again whose facts are damaged.
 fn repair(archive: &Archive, reading: &Reading) -> anyhow::Result<Outcome> {
     let options = options(Vec::new(), Some(archive.folder().to_owned()), reading)?;
-    let Repair { writer, problems, lost } = archive.repair()?;
+    let Repair { writer, problems, lost, is_incomplete } = archive.repair()?;
     for problem in &problems {
         complain(format_args!("{problem}"));
     }
-    let mut outcome = Outcome::Done;
+    let mut outcome = if is_incomplete { Outcome::NotAllDone } else { Outcome::Done };
+    let mut with_other_options = 0;
     let mut read = read_again(&lost, options);
     for lost in &lost {
         let path = &lost.path;
@@ -100,24 +100,50 @@ fn repair(archive: &Archive, reading: &Reading) -> anyhow::Result<Outcome> {
             outcome = Outcome::NotAllDone;
             continue;
         };
-        let changed = if lost.is_same(&source) == Some(false) { ", with other content than before" } else { "" };
-        say(&format!("{path}: read again{changed}"));
+        match lost.is_same(&source) {
+            Some(false) if source.grew => say(&format!("{path}: read again, with more content than before")),
+            Some(false) => {
+                complain(format_args!(
+                    "{path}: its facts are damaged, and the file has other content now: what it contained before is lost"
+                ));
+                outcome = Outcome::NotAllDone;
+            }
+            _ => say(&format!("{path}: read again")),
+        }
+        with_other_options += usize::from(lost.has_other_options(&source));
         writer.replace(source);
     }
     let written = told(archive, &writer.commit()?);
+    if with_other_options > 0 {
+        say(&format!(
+            "{} with other options than before, or by another version; to read them with the earlier ones, run \
+             `agentlogs ingest` on them with the --label, --content and --redact of that time",
+            if with_other_options == 1 {
+                "1 log was read".to_owned()
+            } else {
+                format!("{with_other_options} logs were read")
+            }
+        ));
+    }
     Ok(if written == Outcome::Done { outcome } else { written })
 }
 
 /// The sources whose files are still there, by path.
 fn read_again(lost: &[Lost], options: Options) -> BTreeMap<String, Source> {
-    // A member of a container is read with it.
-    let file_of = |lost: &Lost| PathBuf::from(lost.path.split("!/").next().unwrap_or_default());
-    let mut roots: Vec<PathBuf> = lost.iter().map(file_of).filter(|path: &PathBuf| Path::is_file(path)).collect();
+    let mut roots: Vec<PathBuf> = lost.iter().filter_map(|lost| file_of(&lost.path)).collect();
     roots.dedup();
     let options = Options { roots, ..options };
-    let sources = ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources.into_iter();
+    let known = lost.iter().filter_map(|lost| Some((lost.path.clone(), lost.stamp()?))).collect();
+    let sources = ingest::read(&options, &known, &Progress::default()).sources.into_iter();
     let readable = sources.filter(|source| source.status != SourceStatus::Unreadable);
     readable.map(|source| (source.path.clone(), source)).collect()
+}
+
+/// The file to read for a source, if it is there: a member of an archive is read with the archive. The name of a directory may
+/// end in `!` as well.
+fn file_of(path: &str) -> Option<PathBuf> {
+    let containers = path.rmatch_indices(SEPARATOR).filter_map(|(end, _)| path.get(..end));
+    std::iter::once(path).chain(containers).map(PathBuf::from).find(|file| file.is_file())
 }
 
 fn check(archive: &Archive) -> anyhow::Result<Outcome> {
@@ -161,4 +187,28 @@ fn fits(text: &str, pieces: &[&str]) -> bool {
         rest = rest.get(at + piece.len()..).unwrap_or_default();
     }
     rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_file_of_a_source_is_found_whatever_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let wow = folder.path().join("wow!");
+        fs::create_dir(&wow).unwrap();
+        for name in ["a.jsonl", "b.tar"] {
+            fs::write(wow.join(name), "x").unwrap();
+        }
+        let name = |path: &str| {
+            let file = file_of(&format!("{}/{path}", wow.display()))?;
+            Some(file.file_name()?.to_str()?.to_owned())
+        };
+        assert_eq!(name("a.jsonl").as_deref(), Some("a.jsonl"));
+        assert_eq!(name("b.tar!/c.zip!/d.jsonl").as_deref(), Some("b.tar"));
+        assert_eq!(name("missing.jsonl"), None);
+    }
 }

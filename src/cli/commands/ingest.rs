@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 
 use agentlogs::analysis::render::{counted, grouped};
 use agentlogs::ingest::{self, Progress, Sink};
-use agentlogs::input::containers;
-use agentlogs::input::discover::{self, STDIN};
+use agentlogs::input::discover;
 use agentlogs::model::session::SessionResult;
-use agentlogs::model::source::{Aside, Source, SourceStatus};
+use agentlogs::model::source::{Aside, SEPARATOR, STDIN, Source, SourceStatus};
 use agentlogs::store::archive::{Archive, Sums, Writer, Written};
 use indicatif::{ProgressBar, ProgressStyle};
 use twox_hash::XxHash3_64;
@@ -100,8 +99,10 @@ fn listed(list: &Path) -> anyhow::Result<Vec<PathBuf>> {
         bytes = std::fs::read(list).with_context(|| list.display().to_string())?;
     }
     let separator = if bytes.contains(&0) { 0 } else { b'\n' };
-    let names = bytes.split(|byte| *byte == separator).filter(|name| !name.is_empty());
-    Ok(names.map(path).collect())
+    let names = bytes.split(|byte| *byte == separator);
+    // Lines of a list that was written on Windows end in CRLF.
+    let names = names.map(|name| if separator == b'\n' { name.strip_suffix(b"\r").unwrap_or(name) } else { name });
+    Ok(names.filter(|name| !name.is_empty()).map(path).collect())
 }
 
 /// A path of a list. Unlike on the command line, `-` is a file of that name.
@@ -126,7 +127,7 @@ struct Files {
 impl Files {
     /// Whether a file was found unchanged. The members of an archive are unchanged with it.
     fn is_unchanged(&self, path: &str) -> bool {
-        let archives = path.match_indices(containers::SEPARATOR).filter_map(|(end, _)| path.get(..end));
+        let archives = path.match_indices(SEPARATOR).filter_map(|(end, _)| path.get(..end));
         archives.chain([path]).any(|path| self.unchanged.contains(&hash(path)))
     }
 }
@@ -259,4 +260,16 @@ pub fn holds(sums: &Sums) {
 
 fn counts<N: std::fmt::Display>(counts: &BTreeMap<&str, N>) -> String {
     counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_list_may_end_in_crlf() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "a.jsonl\r\n\r\nb c\n").unwrap();
+        assert_eq!(listed(file.path()).unwrap(), ["a.jsonl", "b c"].map(PathBuf::from));
+    }
 }

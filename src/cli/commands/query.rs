@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use agentlogs::input::discover::STDIN;
+use agentlogs::model::source::STDIN;
 use anyhow::Context;
 use polars::prelude::*;
 

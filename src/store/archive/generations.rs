@@ -27,9 +27,10 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// A generation of a damaged archive, whose writer keeps it from being removed.
-    pub(super) fn of(folder: PathBuf, manifest: Manifest) -> Result<Self, Error> {
-        let path = folder.join(MANIFEST);
+    /// A generation of a damaged archive, whose writer keeps it from being removed. `file` is the name of a file or directory
+    /// of it that is there.
+    pub(super) fn of(folder: PathBuf, manifest: Manifest, file: &str) -> Result<Self, Error> {
+        let path = folder.join(file);
         let file = File::open(&path).map_err(Error::file(&path))?;
         Ok(Self { folder, manifest, problem: None, _lock: file })
     }

@@ -121,6 +121,13 @@ pub enum Error {
         /// Why.
         error: String,
     },
+    /// It is damaged, and nothing of it can be read.
+    #[error(
+        "{}: no generation of the archive can be read, so it cannot be repaired; \
+         move the directory away and ingest the logs into a new one",
+        .0.display()
+    )]
+    Unrepairable(PathBuf),
     /// A table of prices cannot be used.
     #[error("{}: {error}", .path.display())]
     Prices {

@@ -1,15 +1,15 @@
 //! Recovers a damaged archive: keeps what is intact, and lists the sources that have to be read again.
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use polars::prelude::*;
 
 use super::facts::{self, FACTS, Pieces};
-use super::generations::Snapshot;
-use super::parts::{self, Part};
+use super::generations::{self, Snapshot};
+use super::parts::{self, Checksum, Part, Sums};
 use super::{
     Archive, Error, Known, MANIFEST, Manifest, PRICES, Problem, Sources, State, VERSION, Writer, disk, whole_file,
 };
@@ -28,6 +28,8 @@ pub struct Repair {
     pub problems: Vec<Problem>,
     /// Sources whose facts are damaged: they are in the next generation if they are added to the writer.
     pub lost: Vec<Lost>,
+    /// Whether sources are missing whose paths are not known.
+    pub is_incomplete: bool,
 }
 
 /// A source whose facts are damaged.
@@ -43,6 +45,16 @@ impl Lost {
     pub fn is_same(&self, source: &Source) -> Option<bool> {
         let before = self.stamp.as_ref()?.content_hash?;
         Some(Stamp::of(source).content_hash == Some(before))
+    }
+
+    /// By what [`crate::ingest::read`] finds out whether the file only grew. It reads the file in any case.
+    pub fn stamp(&self) -> Option<Stamp> {
+        self.stamp.clone().map(|stamp| Stamp { options: 0, ..stamp })
+    }
+
+    /// Whether the file was read with other options than before, or by another version of this program.
+    pub fn has_other_options(&self, source: &Source) -> bool {
+        self.stamp.as_ref().is_some_and(|stamp| stamp.options != Stamp::of(source).options)
     }
 }
 
@@ -62,12 +74,8 @@ impl Archive {
             Err(error) => problems.push(problem(error, "it is written again")),
             Ok(_) => {}
         }
-        if let Err(error) = self.own_prices() {
-            let (from, to) = (self.folder.join(PRICES), self.folder.join(DAMAGED_PRICES));
-            disk::rename(&from, &to).map_err(Error::file(&from))?;
-            problems.push(problem(error, "it is now prices.damaged; import your prices again"));
-        }
-        let snapshot = self.readable_generation(&mut problems)?;
+        let mut damaged = Vec::new();
+        let snapshot = self.readable_generation(&mut problems, &mut damaged)?;
         let mut intact = Vec::new();
         for (index, part) in snapshot.manifest.parts.iter().enumerate() {
             for kind in part.files.keys() {
@@ -89,16 +97,25 @@ impl Archive {
                 Found::without_index(&snapshot, &intact, &mut problems)
             }
         };
+        if let Err(error) = self.own_prices() {
+            let (from, to) = (self.folder.join(PRICES), unused(&self.folder.join(DAMAGED_PRICES)));
+            disk::rename(&from, &to).map_err(Error::file(&from))?;
+            let name = to.file_name().unwrap_or_default().display();
+            problems.push(problem(error, &format!("it is now {name}; import your prices again")));
+        }
         let sources = std::mem::take(&mut found.known);
         let state = State { snapshot: Some(snapshot), sources, verified: Mutex::new(intact) };
         let mut writer = Writer::of(self.clone(), lock, state)?;
         writer.settle_all();
+        let is_incomplete = found.is_incomplete || !damaged.is_empty();
+        writer.set_aside_on_commit(damaged);
         found.read.into_iter().for_each(|source| writer.replace(source));
-        Ok(Repair { writer, problems, lost: found.lost })
+        Ok(Repair { writer, problems, lost: found.lost, is_incomplete })
     }
 
-    /// The current generation if its manifest can be read, else the newest one whose manifest can.
-    fn readable_generation(&self, problems: &mut Vec<Problem>) -> Result<Snapshot, Error> {
+    /// The current generation if its manifest can be read or made again from its facts, else the newest one of which this is
+    /// true. The later ones are added to `damaged`.
+    fn readable_generation(&self, problems: &mut Vec<Problem>, damaged: &mut Vec<PathBuf>) -> Result<Snapshot, Error> {
         let mut folders: Vec<PathBuf> = self.generations().into_iter().map(|(_, folder)| folder).collect();
         match self.current() {
             Ok(current) => {
@@ -118,17 +135,52 @@ impl Archive {
                         // All that it states is compared with the files, or computed again.
                         problems.push(problem(Error::changed(path.clone()), "it is written again"));
                     }
-                    return Snapshot::of(folder, manifest);
+                    return Snapshot::of(folder, manifest, MANIFEST);
                 }
                 Err(error) => {
                     folders.retain(|other| *other != folder);
-                    problems.push(problem(error, "an earlier generation is used: ingest the newest logs again"));
+                    if let Some(manifest) = manifest_of_facts(&folder) {
+                        problems
+                            .push(problem(error, "it is made again from the facts of all sources, which are intact"));
+                        return Snapshot::of(folder, manifest, FACTS);
+                    }
+                    let kept = folder.with_extension("damaged");
+                    let then = format!(
+                        "its facts cannot be read either: an earlier generation is used, without what was ingested after it; \
+                         ingest the newest logs again. The damaged one is kept as {}",
+                        kept.file_name().unwrap_or_default().display()
+                    );
+                    problems.push(problem(error, &then));
+                    if folder.is_dir() {
+                        damaged.push(folder);
+                    }
                 }
             }
         }
-        let error = "no generation has a manifest that can be read".to_owned();
-        Err(Error::Damaged { path: self.folder.clone(), error })
+        Err(Error::Unrepairable(self.folder.clone()))
     }
+}
+
+/// A manifest of a generation whose own is damaged: its parts are its files of facts. Their tables and the index are to be written
+/// again. `None` if not all facts can be read.
+fn manifest_of_facts(folder: &Path) -> Option<Manifest> {
+    let mut parts = Vec::new();
+    for entry in fs::read_dir(folder.join(FACTS)).ok()? {
+        let entry = entry.ok()?;
+        let path = entry.path();
+        let rows = facts::scan(&mut File::open(&path).ok()?).ok()?.len();
+        let (bytes, hash) = parts::checksum(&path).ok()?;
+        let files = [(FACTS.to_owned(), Checksum { bytes, hash, rows })].into();
+        parts.push(Part { name: entry.file_name().into_string().ok()?, files, sums: Sums::default() });
+    }
+    let generation = generations::number_of(folder.file_name()?.to_str()?).unwrap_or_default();
+    (!parts.is_empty()).then(|| Manifest { generation, parts, ..Manifest::default() })
+}
+
+/// The path itself, or with a number after it if it is in use.
+pub(super) fn unused(path: &Path) -> PathBuf {
+    let numbered = (2..).map(|number: u32| PathBuf::from(format!("{}.{number}", path.display())));
+    std::iter::once(path.to_owned()).chain(numbered).find(|path| !path.exists()).unwrap_or_else(|| path.to_owned())
 }
 
 /// What is found of the sources of a damaged archive.
@@ -139,6 +191,8 @@ struct Found {
     /// Sources whose facts are intact, beside damage.
     read: Vec<Source>,
     lost: Vec<Lost>,
+    /// Whether sources are lost whose paths are not known.
+    is_incomplete: bool,
 }
 
 impl Found {
@@ -169,6 +223,7 @@ impl Found {
                 _ => match paths_of(&snapshot.folder, part) {
                     Ok(paths) => found.lost.extend(paths.into_iter().map(|path| Lost { path, stamp: None })),
                     Err(error) => {
+                        found.is_incomplete = true;
                         let what = format!("the sources in it are lost, and their names: {error}");
                         problems.push(Problem { path, what });
                     }

@@ -18,10 +18,9 @@ use super::{
     State, disk, generations, whole_file, with_hash,
 };
 use crate::ingest::{Sink, Stamp};
-use crate::input::discover::STDIN;
 use crate::ledger;
 use crate::model::session::SessionResult;
-use crate::model::source::{Aside, Source, SourceStatus};
+use crate::model::source::{Aside, STDIN, Source, SourceStatus};
 use crate::model::tables::Tables;
 use crate::prices::{Catalog, Table};
 use crate::store::frames::TABLES;
@@ -59,6 +58,8 @@ pub struct Writer {
     settles_all: bool,
     /// The number of the newest generation in the directory.
     newest: u64,
+    /// Damaged generations, to be renamed once the next one is current, so that no writer removes them.
+    damaged: Vec<PathBuf>,
     /// What has to be removed again if the archive is new and nothing is committed, outermost first.
     made: Vec<PathBuf>,
     _lock: Lock,
@@ -191,6 +192,7 @@ impl Writer {
             room: Mutex::default(),
             settles_all: false,
             newest,
+            damaged: Vec::new(),
             made,
             _lock: lock,
         })
@@ -294,6 +296,11 @@ impl Writer {
     /// Settles all of it again, into as few parts as it needs.
     pub fn settle_all(&mut self) {
         self.settles_all = true;
+    }
+
+    /// Gives damaged generations another name once the next one is current: `generation-N.damaged`.
+    pub(super) fn set_aside_on_commit(&mut self, damaged: Vec<PathBuf>) {
+        self.damaged = damaged;
     }
 
     fn taken(&self) -> std::sync::MutexGuard<'_, Taken> {
@@ -715,7 +722,14 @@ impl Writer {
 
     /// Removes generations: all but the current one, the one before it, and those that are being read.
     fn clean_up(&self, current: u64) {
+        for folder in &self.damaged {
+            let name = super::repair::unused(&folder.with_extension("damaged"));
+            let _ = disk::rename(folder, &name);
+        }
         for (number, folder) in self.archive.generations() {
+            if self.damaged.contains(&folder) {
+                continue;
+            }
             if number != current && number + 1 != current {
                 generations::remove_unless_read(&folder);
             }
