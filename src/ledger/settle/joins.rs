@@ -229,8 +229,10 @@ fn are_apart(one: &SessionResult, other: &SessionResult) -> bool {
 fn first_calls(session: &SessionResult) -> Vec<&str> {
     let mut agents: HashSet<Option<&Word>> = HashSet::default();
     let mut first = Vec::new();
-    for call in session.tool_calls.iter().filter(|call| is_global(&call.call_id)) {
-        if agents.insert(call.agent.as_ref()) {
+    for call in &session.tool_calls {
+        let agent = call.agent.as_ref();
+        if !agents.contains(&agent) && is_global(&call.call_id) {
+            agents.insert(agent);
             first.push(&*call.call_id);
         }
     }
