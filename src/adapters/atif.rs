@@ -696,7 +696,7 @@ impl Trajectory {
                 self.builder.result(call, content, None, status);
             }
         }
-        // Ids may begin again in each step: the time tells the steps of several documents apart.
+        // Ids may be reused in each step: the time distinguishes the steps of several documents.
         for (call, index) in step.tool_calls.blocks.iter().zip(&calls) {
             let row = &mut self.builder.session.tool_calls[*index];
             row.call_id = call.extra.call_id.some().map_or_else(|| row.call_id.clone(), Into::into);

@@ -244,7 +244,7 @@ const WITH_CACHED: [&str; 9] = ["openai", "litellm", "doubao", "fireworks", "hic
 
 /// Whether the tokens written to a cache are hidden in `tokensIn`, with `cacheWrites` 0. With Cline's own provider a request
 /// of 50,868 tokens to a model of Anthropic cost what 50,858 written ones and 10 others do, and the next request read
-/// 50,858. How many of each request were written only its price tells.
+/// 50,858. How many of each request were written can only be computed from its price.
 fn hides_writes(model: &ModelInfo<'_>) -> bool {
     model.provider_id.as_str() == "cline" && model.model_id.as_str().starts_with("anthropic/")
 }

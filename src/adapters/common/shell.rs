@@ -11,10 +11,6 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 /// Bytes of a command that are parsed. The rest is arguments, or programs after the first one.
 const LONGEST: usize = 1024;
 
-/// Bytes that are parsed first. Nearly always the first program is in them, and to parse 1024 bytes of each such command
-/// takes a fifth of the instructions that reading a Codex archive takes.
-const SHORT: usize = 256;
-
 /// Steps of the parser, in hundreds, after which a command is given up. Real commands of that length need far fewer.
 const MOST_STEPS: usize = 200;
 
@@ -33,14 +29,7 @@ pub enum Found<T> {
 /// shell runs, in the order of the text, as they are in it: without assignments and redirections before them. Commands
 /// within `$(…)`, heredocs and functions are none of these.
 pub fn first_command<T>(command: &str, answer: impl Fn(&[&str]) -> Option<T>) -> Found<T> {
-    let head = |length: usize| command.get(..command.floor_char_boundary(length)).unwrap_or_default();
-    match first_command_in(head(SHORT), &answer) {
-        Found::Nothing | Found::Unknown if command.len() > SHORT => first_command_in(head(LONGEST), &answer),
-        found => found,
-    }
-}
-
-fn first_command_in<T>(command: &str, answer: impl Fn(&[&str]) -> Option<T>) -> Found<T> {
+    let command = command.get(..command.floor_char_boundary(LONGEST)).unwrap_or_default();
     let Some(tree) = parse(command) else { return Found::Unknown };
     let mut cursor = tree.walk();
     loop {

@@ -833,7 +833,7 @@ fn fill(step: &mut Step, calls: impl IntoIterator<Item = (Call, Option<Outcome>)
     step.observation = (!results.is_empty()).then_some(Observation { results });
 }
 
-/// Steps by time. What has no time stands where the log has it if nothing has, else behind what it follows.
+/// Steps by time. A step without a time follows the step before it in the log.
 fn ordered(placed: Vec<Placed>) -> Vec<(Option<Time>, Content)> {
     let has_times = placed.iter().any(|it| it.time.is_some());
     let mut last = None;

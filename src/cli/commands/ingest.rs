@@ -190,7 +190,7 @@ impl Drop for End<'_> {
     }
 }
 
-/// Prints what was taken in and what was lost, and says whether lines or files were.
+/// Prints what was read and what was lost. Returns whether lines or files were lost.
 fn summary(archive: &Archive, files: &Files, written: &Written, progress: &Progress, time: Duration) -> bool {
     let mut statuses: BTreeMap<&str, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, i64> = BTreeMap::new();
