@@ -1,5 +1,5 @@
 //! What several adapters share.
 
 pub mod builder;
-pub(super) mod shell;
+mod shell;
 pub mod tools;

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 /// Bytes of a command that are parsed. The rest is arguments, or programs after the first one.
-const LONGEST: usize = 1024;
+const LONGEST: usize = 4096;
 
 /// Steps of the parser, in hundreds, after which a command is given up. Real commands of that length need far fewer.
 const MOST_STEPS: usize = 200;
