@@ -96,7 +96,8 @@ fn program_of<'a>(tokens: impl Iterator<Item = Token<'a>>, depth: u32) -> Option
             }
             // `for NAME in WORDS`: its commands follow `do`.
             "for" | "select" => skip_command(&mut tokens),
-            "(" | "{" | "!" | "if" | "then" | "do" | "while" | "until" => {}
+            // Reserved words around commands.
+            "(" | "{" | "}" | "!" | "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do" | "done" => {}
             "bash" | "sh" | "zsh" | "dash" if depth > 0 => {
                 let runs_text = skip_options(&mut tokens, options_with_values(name));
                 if runs_text && let Some(Token::Word(script)) = tokens.next() {
@@ -225,6 +226,8 @@ mod tests {
             ("for f in $(ls *.rs); do rustfmt $f; done", "rustfmt"),
             ("for i in 1 2\ndo\n  make $i\ndone", "make"),
             ("until test -f x; do sleep 1; done", "sleep"),
+            ("if [ -f x ]; then A=$(cat x); else A=; fi; make", "make"),
+            ("for f in *; do [ -f $f ]; done; { cd a; }; make", "make"),
         ] {
             assert_eq!(program(command).as_deref(), Some(expected), "{command}");
         }
