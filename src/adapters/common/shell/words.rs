@@ -35,7 +35,12 @@ impl<'a> Tokens<'a> {
 
     /// A word that contains no quotes, escapes or substitutions: the usual case.
     fn plain_word(&mut self) -> Option<&'a str> {
-        let is_special = |byte: u8| b" \t\r\n;&|'\"\\(`<".contains(&byte);
+        let is_special = |byte: u8| {
+            matches!(
+                byte,
+                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'\'' | b'"' | b'\\' | b'(' | b'`' | b'<'
+            )
+        };
         let end = self.rest.bytes().position(is_special).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at_checked(end)?;
         let ends_here = rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n', ';', '|']);
