@@ -27,7 +27,7 @@ use crate::model::session::SessionResult;
 use crate::model::source::{Aside, SEPARATOR, STDIN, Source, SourceStatus, path_text};
 
 /// To be raised when the same bytes are read as something else, so that archives take in files again.
-const PARSER: u32 = 9;
+const PARSER: u32 = 10;
 
 /// What to read, and how.
 #[derive(Debug, Clone, Default)]
