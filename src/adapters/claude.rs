@@ -10,87 +10,61 @@ use crate::adapters::common::tools::{self, Arguments, Given};
 use crate::base::text::{Shared, Word};
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Text, Usual};
+use crate::json::record::{Skip, record};
+use crate::json::wire::{Content, Count, Flag, LateText, Maybe, Number, Text};
 use crate::model::health::Reason;
 use crate::model::session::{CallStatus, EventKind, Identity, Operation, Tokens};
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Message<'a> {
-    #[serde(borrow)]
-    pub(super) id: Text<'a>,
-    #[serde(borrow)]
-    pub(super) model: Text<'a>,
-    #[serde(borrow)]
-    pub(super) content: Content<'a, Block<'a>>,
-    #[serde(borrow)]
-    pub(super) stop_reason: Text<'a>,
-    #[serde(borrow)]
-    pub(super) usage: Usual<Box<Usage<'a>>>,
-}
-
-/// A response as the API gives it, or what the user or a tool says.
-impl<'a> InOrder<'a> for Message<'a> {
-    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
-        if members.pass(r#"{"role":"user","#).is_some() {
-            self.content = members.value(r#""content":"#)?;
-        } else {
-            self.model = members.text(r#"{"model":"#)?;
-            self.id = members.text(r#","id":"#)?;
-            members.pass(r#","type":"message","role":"assistant","#)?;
-            self.content = members.value(r#""content":"#)?;
-            self.stop_reason = members.text(r#","stop_reason":"#)?;
-            members.skip(r#","stop_sequence":"#)?;
-            self.usage = members.value(r#","usage":"#)?;
-        }
-        members.others::<Self>(&[])
+record! {
+    /// A response of the API, or what the user or a tool wrote.
+    pub(super) struct Message<'a> {
+        "model" => pub(super) model: Text<'a>,
+        "id" => pub(super) id: Text<'a>,
+        "type" => _type: Skip,
+        "role" => _role: Skip,
+        "content" => pub(super) content: Content<'a, Block<'a>>,
+        "stop_reason" => pub(super) stop_reason: Text<'a>,
+        "stop_sequence" => _stop_sequence: Skip,
+        "usage" => pub(super) usage: Maybe<Box<Usage<'a>>>,
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Block<'a> {
-    #[serde(borrow, rename = "type")]
-    pub(super) kind: Text<'a>,
-    #[serde(borrow)]
-    pub(super) text: LateText<'a>,
-    #[serde(borrow)]
-    pub(super) id: Text<'a>,
-    #[serde(borrow)]
-    pub(super) name: Text<'a>,
-    #[serde(borrow)]
-    input: Given<'a>,
-    #[serde(borrow)]
-    pub(super) tool_use_id: Text<'a>,
-    #[serde(borrow)]
-    pub(super) content: Raw<'a>,
-    pub(super) is_error: Flag,
+record! {
+    pub(super) struct Block<'a> {
+        "tool_use_id" => pub(super) tool_use_id: Text<'a>,
+        "type" => pub(super) kind: Text<'a>,
+        "text" => pub(super) text: LateText<'a>,
+        "thinking" => _thinking: Skip,
+        "signature" => _signature: Skip,
+        "id" => pub(super) id: Text<'a>,
+        "name" => pub(super) name: Text<'a>,
+        "input" => input: Given<'a>,
+        "content" => pub(super) content: Raw<'a>,
+        "is_error" => pub(super) is_error: Flag,
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Usage<'a> {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_input_tokens: Count,
-    cache_creation_input_tokens: Count,
-    cache_creation: CacheCreation,
-    output_tokens_details: OutputDetails,
-    pub(super) server_tool_use: ServerToolUse,
-    #[serde(borrow)]
-    service_tier: Text<'a>,
-    #[serde(borrow)]
-    speed: Text<'a>,
-    #[serde(borrow)]
-    inference_geo: Text<'a>,
-    #[serde(borrow)]
-    iterations: Vec<Iteration<'a>>,
+record! {
+    pub(super) struct Usage<'a> {
+        "input_tokens" => input_tokens: Count,
+        "cache_creation_input_tokens" => cache_creation_input_tokens: Count,
+        "cache_read_input_tokens" => cache_read_input_tokens: Count,
+        "cache_creation" => cache_creation: CacheCreation,
+        "output_tokens" => output_tokens: Count,
+        "server_tool_use" => pub(super) server_tool_use: ServerToolUse,
+        "service_tier" => service_tier: Text<'a>,
+        "inference_geo" => inference_geo: Text<'a>,
+        "iterations" => iterations: Vec<Iteration<'a>>,
+        "speed" => speed: Text<'a>,
+        "output_tokens_details" => output_tokens_details: OutputDetails,
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct CacheCreation {
-    ephemeral_1h_input_tokens: Count,
+record! {
+    struct CacheCreation {
+        "ephemeral_5m_input_tokens" => _ephemeral_5m_input_tokens: Skip,
+        "ephemeral_1h_input_tokens" => ephemeral_1h_input_tokens: Count,
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -117,20 +91,6 @@ struct Iteration<'a> {
     output_tokens: Count,
     cache_read_input_tokens: Count,
     cache_creation_input_tokens: Count,
-}
-
-impl<'de: 'a, 'a> InOrder<'de> for Usage<'a> {
-    fn in_order(&mut self, members: &mut Members<'de>) -> Option<()> {
-        self.input_tokens = members.count(r#"{"input_tokens":"#)?;
-        self.cache_creation_input_tokens = members.count(r#","cache_creation_input_tokens":"#)?;
-        self.cache_read_input_tokens = members.count(r#","cache_read_input_tokens":"#)?;
-        members.count(r#","cache_creation":{"ephemeral_5m_input_tokens":"#)?;
-        self.cache_creation.ephemeral_1h_input_tokens = members.count(r#","ephemeral_1h_input_tokens":"#)?;
-        self.output_tokens = members.count(r#"},"output_tokens":"#)?;
-        self.service_tier = members.word(r#","service_tier":""#)?;
-        self.inference_geo = members.word(r#","inference_geo":""#).unwrap_or_default();
-        Some(())
-    }
 }
 
 impl Usage<'_> {
@@ -324,7 +284,7 @@ impl Conversation {
         }
         let (is_subagent, agent) = (turn.is_subagent, turn.agent.clone());
         let mut advice = Vec::new();
-        match &message.usage.0 {
+        match &message.usage {
             Maybe::Absent => {}
             Maybe::Wrong => damage.note(Reason::NoUsage),
             Maybe::Present(usage) => {
@@ -477,7 +437,6 @@ pub(super) fn is_human(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::json;
-    use crate::json::wire::check_order;
 
     /// A response was billed whatever its calls were given.
     #[test]
@@ -492,32 +451,5 @@ mod tests {
             let block = &message.content.blocks[0];
             assert_eq!((block.name.as_str(), block.input.raw.0), ("X", input.as_bytes()));
         }
-    }
-
-    /// What is read by its order is what is read by its keys.
-    #[test]
-    fn usage_is_read_in_any_order() {
-        let usual = r#"{"input_tokens":3,"cache_creation_input_tokens":421,"cache_read_input_tokens":16072,"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":421},"output_tokens":12,"service_tier":"standard","inference_geo":"us"}"#;
-        check_order::<Box<Usage<'_>>>(
-            usual,
-            &[
-                (",\"inference_geo\":\"us\"", ""),
-                (",\"inference_geo\":\"us\"", ",\"inference_geo\":null"),
-                (",\"inference_geo\":\"us\"", ",\"speed\":\"fast\""),
-                ("standard", "prio\\u0072ity"),
-                ("standard", "ein Ma\u{df}"),
-                ("standard", ""),
-                ("standard", "a tier whose name is longer than thirty-two bytes"),
-                ("\"standard\"", "null"),
-                ("\"standard\"", "7"),
-                ("\"standard\"", "\"standard"),
-                ("421,", "-421,"),
-                ("421,", "4.5,"),
-                ("421}", "421,\"ephemeral_1h_input_tokens\":1}"),
-                ("421}", "421"),
-                ("12,", "12,\"input_tokens\":7,"),
-                (",\"output_tokens\":12", ""),
-            ],
-        );
     }
 }

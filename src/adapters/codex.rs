@@ -12,18 +12,21 @@ use crate::adapters::common::tools;
 use crate::base::text::Word;
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::wire::{Count, Flag, InOrder, LateText, Maybe, Members, Text, Usual};
+use crate::json::record::{Skip, record};
+use crate::json::wire::{Count, Flag, LateText, Maybe, Text};
 use crate::model::session::{Identity, Operation, Tokens};
 
-/// Usage as OpenAI counts it: what was cached is in the input, reasoning is in the output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub(super) struct Usage {
-    pub input_tokens: Count,
-    pub cached_input_tokens: Count,
-    pub cache_write_input_tokens: Count,
-    pub output_tokens: Count,
-    pub reasoning_output_tokens: Count,
+record! {
+    /// Usage as OpenAI counts it: cached tokens are part of the input, reasoning is part of the output.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub(super) struct Usage {
+        "input_tokens" => pub input_tokens: Count,
+        "cached_input_tokens" => pub cached_input_tokens: Count,
+        "cache_write_input_tokens" => pub cache_write_input_tokens: Count,
+        "output_tokens" => pub output_tokens: Count,
+        "reasoning_output_tokens" => pub reasoning_output_tokens: Count,
+        "total_tokens" => pub _total_tokens: Skip,
+    }
 }
 
 impl Usage {
@@ -45,36 +48,12 @@ impl Usage {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Info {
-    pub(super) total_token_usage: Usual<Usage>,
-    pub(super) last_token_usage: Usual<Usage>,
-    pub(super) model_context_window: Count,
-}
-
-impl InOrder<'_> for Usage {
-    fn in_order(&mut self, members: &mut Members<'_>) -> Option<()> {
-        self.input_tokens = members.count(r#"{"input_tokens":"#)?;
-        self.cached_input_tokens = members.count(r#","cached_input_tokens":"#)?;
-        self.output_tokens = members.count(r#","output_tokens":"#)?;
-        self.reasoning_output_tokens = members.count(r#","reasoning_output_tokens":"#)?;
-        members.count(r#","total_tokens":"#)?;
-        Some(())
-    }
-}
-
-impl InOrder<'_> for Info {
-    fn in_order(&mut self, members: &mut Members<'_>) -> Option<()> {
-        let (mut total, mut last) = (Usage::default(), Usage::default());
-        members.pass(r#"{"total_token_usage":"#)?;
-        members.object(&mut total)?;
-        members.pass(r#","last_token_usage":"#)?;
-        members.object(&mut last)?;
-        self.total_token_usage = Usual(Maybe::Present(total));
-        self.last_token_usage = Usual(Maybe::Present(last));
-        self.model_context_window = members.count(r#","model_context_window":"#)?;
-        Some(())
+record! {
+    /// The totals of a thread, and the usage of its last response.
+    pub(super) struct Info {
+        "total_token_usage" => pub(super) total_token_usage: Maybe<Usage>,
+        "last_token_usage" => pub(super) last_token_usage: Maybe<Usage>,
+        "model_context_window" => pub(super) model_context_window: Count,
     }
 }
 
@@ -305,35 +284,5 @@ impl Edit<'_> {
             _ => (!self.unified_diff.escaped().is_empty()).then(|| tools::diff_lines_in(&self.unified_diff)),
         };
         builder.change(call, path, operation, lines, line, time);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::json::wire::check_order;
-
-    /// What is read by its order is what is read by its keys.
-    #[test]
-    fn usage_is_read_in_any_order() {
-        let usual = r#"{"input_tokens":12,"cached_input_tokens":0,"output_tokens":3,"reasoning_output_tokens":1,"total_tokens":15}"#;
-        check_order::<Usage>(
-            usual,
-            &[
-                ("12", "-12"),
-                ("12", "1.5"),
-                ("12", "1e2"),
-                ("12", "99999999999999"),
-                ("12", "99999999999999999999"),
-                ("12", "null"),
-                ("12", "\"12\""),
-                ("12", ""),
-                ("15}", "15,\"cache_write_input_tokens\":4}"),
-                ("15}", "15,\"input_tokens\":4}"),
-                (",\"total_tokens\":15", ""),
-                ("\"input_tokens\":12,", ""),
-                ("{\"input", "{ \"input"),
-            ],
-        );
     }
 }

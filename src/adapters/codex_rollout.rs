@@ -20,8 +20,9 @@ use crate::adapters::common::tools;
 use crate::base::text::{Shared, Word};
 use crate::base::time::Time;
 use crate::json::lines::Line;
-use crate::json::scan::{self, Inside};
-use crate::json::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Pairs, Text, When, by_type};
+use crate::json::scan;
+use crate::json::record::{Skip, record};
+use crate::json::wire::{Content, Count, Flag, LateText, Maybe, Number, Pairs, Text, When, by_type};
 use crate::json::{self, Raw};
 use crate::model::errors::{self, ErrorKind};
 use crate::model::health::Reason;
@@ -55,20 +56,15 @@ fn claims(probe: &Probe<'_>) -> u32 {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Record<'a> {
-    timestamp: When,
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    payload: Payload<'a>,
-    #[serde(borrow)]
-    record_type: Text<'a>,
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    git: Git<'a>,
+record! {
+    struct Record<'a> {
+        "timestamp" => timestamp: When,
+        "type" => kind: Text<'a>,
+        "payload" => payload: Payload<'a>,
+        "record_type" => record_type: Text<'a>,
+        "id" => id: Text<'a>,
+        "git" => git: Git<'a>,
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -76,69 +72,6 @@ struct Record<'a> {
 struct Git<'a> {
     #[serde(borrow)]
     branch: Text<'a>,
-}
-
-/// A record that begins as Codex writes all of them since there is the envelope; none if it does not.
-fn envelope(line: &[u8]) -> Option<Record<'_>> {
-    let word = |rest: &[u8]| Inside::of_short(line, line.len() - rest.len()).and_then(Inside::ascii);
-    let rest = line.strip_prefix(br#"{"timestamp":""#)?;
-    let time = word(rest)?;
-    let rest = rest.get(time.len()..)?.strip_prefix(br#"","type":""#)?;
-    let kind = word(rest)?;
-    let rest = rest.get(kind.len()..)?.strip_prefix(br#"","payload":"#)?;
-    let mut end = line.len() - rest.len();
-    let mut members = Members::of_object_at(line, end);
-    let (timestamp, kind) = (When(Time::parse(time)), Text(Some(kind.into())));
-    let mut record = Record { timestamp, kind, ..Record::default() };
-    match members.object(&mut record.payload) {
-        Some(()) => end = members.place(),
-        None => record.payload = json::value_at(line, &mut end).ok()?,
-    }
-    (line.get(end..) == Some(b"}")).then_some(record)
-}
-
-/// A payload of the types that most are of, if it has the members that Codex gives them in its order. Others may stand behind these,
-/// but none that is asked for.
-impl<'a> InOrder<'a> for Payload<'a> {
-    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
-        *self = match members.word(r#"{"type":""#)?.as_str() {
-            "function_call_output" => {
-                let call_id = members.text(r#","call_id":"#)?;
-                let output = members.value(r#","output":"#)?;
-                members.others::<CallOutput<'_>>(&["type"])?;
-                Payload::CallOutput(CallOutput { call_id, output })
-            }
-            "function_call" => {
-                let id = members.text(r#","id":"#).unwrap_or_default();
-                let name = members.text(r#","name":"#)?;
-                let arguments = members.value(r#","arguments":"#)?;
-                let call_id = members.text(r#","call_id":"#)?;
-                members.others::<Call<'_>>(&["type"])?;
-                Payload::FunctionCall(Call { id, call_id, name, arguments, ..Call::default() })
-            }
-            "token_count" => {
-                members.pass(r#","info":"#)?;
-                let mut info = Info::default();
-                members.object(&mut info)?;
-                members.others::<TokenCount>(&["type"])?;
-                Payload::TokenCount(TokenCount { info })
-            }
-            "message" => {
-                let _ = members.skip(r#","id":"#);
-                let role = members.word(r#","role":""#)?;
-                let content = members.value(r#","content":"#)?;
-                members.others::<Message<'_>>(&["type"])?;
-                Payload::Message(Message { role, content })
-            }
-            "agent_message" => {
-                let message = members.value(r#","message":"#)?;
-                members.others::<Said<'_>>(&["type"])?;
-                Payload::AgentMessage(Said { message, ..Said::default() })
-            }
-            _ => return None,
-        };
-        Some(())
-    }
 }
 
 by_type! {
@@ -247,57 +180,54 @@ struct UsageRecord<'a> {
     usage: Maybe<Usage>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    role: Text<'a>,
-    #[serde(borrow)]
-    content: Raw<'a>,
+record! {
+    struct Message<'a> {
+        "type" => _type: Skip,
+        "id" => _id: Skip,
+        "role" => role: Text<'a>,
+        "content" => content: Raw<'a>,
+        "phase" => _phase: Skip,
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Call<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    call_id: Text<'a>,
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    namespace: Text<'a>,
-    #[serde(borrow)]
-    arguments: Raw<'a>,
-    #[serde(borrow)]
-    input: Raw<'a>,
-    #[serde(borrow)]
-    action: Raw<'a>,
+record! {
+    struct Call<'a> {
+        "type" => _type: Skip,
+        "id" => id: Text<'a>,
+        "status" => _status: Skip,
+        "name" => name: Text<'a>,
+        "namespace" => namespace: Text<'a>,
+        "arguments" => arguments: Raw<'a>,
+        "call_id" => call_id: Text<'a>,
+        "input" => input: Raw<'a>,
+        "action" => action: Raw<'a>,
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct CallOutput<'a> {
-    #[serde(borrow)]
-    call_id: Text<'a>,
-    #[serde(borrow)]
-    output: Raw<'a>,
+record! {
+    struct CallOutput<'a> {
+        "type" => _type: Skip,
+        "call_id" => call_id: Text<'a>,
+        "output" => output: Raw<'a>,
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct TokenCount {
-    /// Without it the event tells of rate limits only.
-    info: Info,
+record! {
+    struct TokenCount {
+        "type" => _type: Skip,
+        /// Absent in events that only contain rate limits.
+        "info" => info: Info,
+        "rate_limits" => _rate_limits: Skip,
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Said<'a> {
-    #[serde(borrow)]
-    message: LateText<'a>,
-    #[serde(borrow)]
-    codex_error_info: Raw<'a>,
+record! {
+    struct Said<'a> {
+        "type" => _type: Skip,
+        "message" => message: LateText<'a>,
+        "codex_error_info" => codex_error_info: Raw<'a>,
+        "phase" => _phase: Skip,
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -493,10 +423,6 @@ impl Fold for Rollout {
 
     fn new(context: &Context) -> Self {
         Self { context: *context, thread: None }
-    }
-
-    fn read(line: &[u8]) -> Result<Record<'_>, json::Error> {
-        envelope(line).map_or_else(|| json::from_slice(line), Ok)
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -1114,7 +1040,6 @@ mod tests {
     use super::*;
     use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::json::wire::check_records_in_order;
 
     fn read(records: &[(u32, &str, &str)]) -> SessionResult {
         let line = |(second, kind, payload): &(u32, &str, &str)| {
@@ -1193,82 +1118,6 @@ mod tests {
         ]);
         let change = &session.file_changes[0];
         assert_eq!((change.lines_added, change.lines_removed), (Some(0), Some(2)));
-    }
-
-    /// What is read by how records begin is what is read by their keys.
-    #[test]
-    fn the_envelope_is_read_as_any_record() {
-        let logs = concat!(
-            include_str!("../../sample-logs/codex-rollout/before-the-envelope.jsonl"),
-            include_str!("../../sample-logs/codex-rollout/compacted-by-provider-and-by-codex.jsonl"),
-            include_str!("../../sample-logs/codex-rollout/fork-refused-and-interrupted.jsonl"),
-            include_str!("../../sample-logs/codex-rollout/interrupted-before-its-count.jsonl"),
-            include_str!("../../sample-logs/codex-rollout/shell-patch-and-compaction.jsonl"),
-        );
-        let told = |it: Result<Record<'_>, json::Error>| format!("{it:?}");
-        let read = |line: &&str| {
-            assert_eq!(told(Rollout::read(line.as_bytes())), told(json::from_slice(line.as_bytes())), "{line}");
-            envelope(line.as_bytes()).is_some()
-        };
-        assert!(logs.lines().filter(read).count() > 100);
-        let record = r#"{"timestamp":"2026-01-02T03:04:05.678Z","type":"event_msg","payload":{"type":"agent_message","message":"done"}}"#;
-        assert!(read(&record));
-        for (from, to) in [
-            ("}}", "}"),
-            ("}}", "}}}"),
-            ("}}", "},\"more\":1}"),
-            ("}}", "},\"type\":\"turn_context\"}"),
-            ("05.678Z", "\\u0030"),
-            ("event_msg", "event\\u005fmsg"),
-            ("event_msg", "\u{fffd}"),
-            ("2026-01", "about 2026"),
-            ("\"event_msg\"", "7"),
-            ("{\"type\":\"agent_message\",", "[{\"type\":\"agent_message\","),
-            ("\"message\"", "\"type\":\"error\",\"message\""),
-            ("\"done\"", "\"done"),
-            ("\"done\"", "\"done\" 7"),
-            ("agent_message", "message"),
-            ("agent_message\"", "message\",,"),
-        ] {
-            read(&&*record.replacen(from, to, 1));
-        }
-    }
-
-    /// What is read by the order of its members is what is read by their keys, whatever is changed in it.
-    #[test]
-    fn payloads_are_read_in_order_as_by_their_keys() {
-        let usage = r#"{"input_tokens":30,"cached_input_tokens":20,"output_tokens":10,"reasoning_output_tokens":5,"total_tokens":40}"#;
-        let count = format!(
-            r#"{{"type":"token_count","info":{{"total_token_usage":{usage},"last_token_usage":{usage},"model_context_window":258400}},"rate_limits":{{"primary":null}}}}"#
-        );
-        for usual in [
-            r#"{"type":"function_call","name":"shell","arguments":"{\"cmd\":\"ls\"}","call_id":"call_1"}"#,
-            r#"{"type":"function_call","id":"fc_1","name":"shell","arguments":"{}","call_id":"call_1","metadata":{"turn_id":"t"}}"#,
-            r#"{"type":"function_call_output","call_id":"call_1","output":"x\n\"y\"","internal_chat_message_metadata_passthrough":{"turn_id":"t"}}"#,
-            r#"{"type":"message","id":"msg_1","role":"user","content":[{"type":"input_text","text":"a"}],"phase":"final"}"#,
-            r#"{"type":"message","role":"user","content":[]}"#,
-            r#"{"type":"agent_message","message":"done","phase":null}"#,
-            &count,
-        ] {
-            let names = [
-                "type",
-                "id",
-                "name",
-                "namespace",
-                "arguments",
-                "call_id",
-                "output",
-                "role",
-                "content",
-                "message",
-                "info",
-                "input",
-                "codex_error_info",
-                "x",
-            ];
-            let in_order = check_records_in_order::<Payload<'_>>(usual, &names);
-            assert!(in_order > 20, "{usual}");
-        }
     }
 
     /// A command that is found without reading the arguments is the one that these name.

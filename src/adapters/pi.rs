@@ -16,7 +16,8 @@ use crate::adapters::common::tools::{self, Arguments, Given};
 use crate::base::text::Word;
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Text, Usual, When};
+use crate::json::record::{Skip, record};
+use crate::json::wire::{Content, Count, Flag, LateText, Maybe, Number, Text, When};
 use crate::model::health::Reason;
 use crate::model::session::{
     CallStatus, Cost, CostParts, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens,
@@ -26,69 +27,28 @@ use crate::model::session::{
 pub(super) const SHOWS: Shows =
     Shows::TURNS.and(Shows::TOOL_CALLS).and(Shows::FILE_CHANGES).and(Shows::COMPACTIONS).and(Shows::USER_TURNS);
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Message<'a> {
-    #[serde(borrow)]
-    pub(super) role: Text<'a>,
-    #[serde(borrow)]
-    content: Said<'a>,
-    #[serde(borrow)]
-    provider: Text<'a>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    response_id: Text<'a>,
-    /// Large, and of responses only.
-    usage: Usual<Box<Usage>>,
-    #[serde(borrow)]
-    pub(super) stop_reason: Text<'a>,
-    #[serde(borrow)]
-    pub(super) error_message: Text<'a>,
-    timestamp: When,
-    duration: Number,
-    // role toolResult
-    #[serde(borrow)]
-    tool_call_id: Text<'a>,
-    #[serde(borrow)]
-    details: Details<'a>,
-    is_error: Flag,
-}
-
-/// A response, or a tool's result, with the members that pi gives it in its order. Others may stand behind these, but none that is
-/// asked for.
-impl<'a> InOrder<'a> for Message<'a> {
-    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
-        self.role = members.word(r#"{"role":""#)?;
-        match self.role.as_str() {
-            "assistant" => {
-                self.content = Said::in_order(members, r#","content":"#)?;
-                members.skip(r#","api":"#)?;
-                self.provider = members.text(r#","provider":"#)?;
-                self.model = members.text(r#","model":"#)?;
-                members.pass(r#","usage":"#)?;
-                let mut usage = Box::default();
-                members.object(&mut usage)?;
-                self.usage = Usual(Maybe::Present(usage));
-                self.stop_reason = members.text(r#","stopReason":"#)?;
-                self.timestamp = members.when(r#","timestamp":"#)?;
-                self.response_id = members.text(r#","responseId":"#).unwrap_or_default();
-            }
-            "toolResult" => {
-                self.tool_call_id = members.text(r#","toolCallId":"#)?;
-                members.skip(r#","toolName":"#)?;
-                self.content = members.value(r#","content":"#)?;
-                self.details = members.value(r#","details":"#).unwrap_or_default();
-                self.is_error = members.flag(r#","isError":"#)?;
-                self.timestamp = members.when(r#","timestamp":"#)?;
-            }
-            _ => return None,
-        }
-        members.others::<Self>(&[])
+record! {
+    /// A message of any role: a response has `provider` to `usage`, a tool's result `toolCallId` to `isError`.
+    pub(super) struct Message<'a> {
+        "role" => pub(super) role: Text<'a>,
+        "toolCallId" => tool_call_id: Text<'a>,
+        "toolName" => _tool_name: Skip,
+        "content" => content: Said<'a>,
+        "api" => _api: Skip,
+        "provider" => provider: Text<'a>,
+        "model" => model: Text<'a>,
+        "usage" => usage: Maybe<Box<Usage>>,
+        "stopReason" => pub(super) stop_reason: Text<'a>,
+        "details" => details: Details<'a>,
+        "isError" => is_error: Flag,
+        "timestamp" => timestamp: When,
+        "responseId" => response_id: Text<'a>,
+        "errorMessage" => pub(super) error_message: Text<'a>,
+        "duration" => duration: Number,
     }
 }
 
-/// What a message says: read when it is asked for, or with the message that stands in its order.
+/// The content of a message, which is parsed when it is first used: most messages of an event stream are repetitions.
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
 struct Said<'a> {
@@ -102,18 +62,6 @@ impl<'a> Said<'a> {
     fn content(&self) -> &Content<'a, Block<'a>> {
         self.content.get_or_init(|| self.raw.read())
     }
-
-    /// The value behind these bytes. Blocks are read at once if their members have pi's order: else all of it is gone over now, and
-    /// the blocks later.
-    fn in_order(members: &mut Members<'a>, before: &str) -> Option<Self> {
-        let mut ahead = *members;
-        ahead.pass(before)?;
-        let Some((raw, blocks)) = ahead.array() else {
-            return members.value(before);
-        };
-        *members = ahead;
-        Some(Self { raw, content: Content { text: None, blocks }.into() })
-    }
 }
 
 impl fmt::Debug for Said<'_> {
@@ -122,35 +70,13 @@ impl fmt::Debug for Said<'_> {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Block<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    text: LateText<'a>,
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    arguments: Given<'a>,
-}
-
-/// A call with the members that pi gives it in its order. Of other blocks only texts are asked for.
-impl<'a> InOrder<'a> for Block<'a> {
-    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
-        self.kind = members.word(r#"{"type":""#)?;
-        match self.kind.as_str() {
-            "toolCall" => {
-                self.id = members.text(r#","id":"#)?;
-                self.name = members.text(r#","name":"#)?;
-                self.arguments = members.value(r#","arguments":"#)?;
-            }
-            "text" => self.text = members.value(r#","text":"#)?,
-            _ => {}
-        }
-        members.others::<Self>(&[])
+record! {
+    struct Block<'a> {
+        "type" => kind: Text<'a>,
+        "text" => text: LateText<'a>,
+        "id" => id: Text<'a>,
+        "name" => name: Text<'a>,
+        "arguments" => arguments: Given<'a>,
     }
 }
 
@@ -182,61 +108,32 @@ fn child_of_path(path: &str) -> Option<&str> {
     path.rsplit(['/', '\\']).next()?.strip_suffix("_transcript.jsonl")
 }
 
-/// Usage under the names of pi, and under those of Anthropic that openclaw's Claude runtime passes on.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Usage {
-    input: Count,
-    output: Count,
-    cache_read: Count,
-    cache_write: Count,
-    #[serde(rename = "cacheWrite1h")]
-    cache_write_1h: Count,
-    reasoning: Count,
-    reasoning_tokens: Count,
-    #[serde(rename = "input_tokens")]
-    input_tokens: Count,
-    #[serde(rename = "output_tokens")]
-    output_tokens: Count,
-    #[serde(rename = "cache_read_input_tokens")]
-    cache_read_input_tokens: Count,
-    #[serde(rename = "cache_creation_input_tokens")]
-    cache_creation_input_tokens: Count,
-    cost: Maybe<Price>,
+record! {
+    /// Usage under the names of pi, and under those of Anthropic that openclaw's Claude runtime passes on.
+    pub(super) struct Usage {
+        "input" => input: Count,
+        "output" => output: Count,
+        "cacheRead" => cache_read: Count,
+        "cacheWrite" => cache_write: Count,
+        "reasoning" => reasoning: Count,
+        "totalTokens" => _total_tokens: Skip,
+        "cost" => cost: Maybe<Price>,
+        "cacheWrite1h" => cache_write_1h: Count,
+        "reasoningTokens" => reasoning_tokens: Count,
+        "input_tokens" => input_tokens: Count,
+        "output_tokens" => output_tokens: Count,
+        "cache_read_input_tokens" => cache_read_input_tokens: Count,
+        "cache_creation_input_tokens" => cache_creation_input_tokens: Count,
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Price {
-    input: Number,
-    output: Number,
-    cache_read: Number,
-    cache_write: Number,
-    total: Number,
-}
-
-impl InOrder<'_> for Usage {
-    fn in_order(&mut self, members: &mut Members<'_>) -> Option<()> {
-        self.input = members.count(r#"{"input":"#)?;
-        self.output = members.count(r#","output":"#)?;
-        self.cache_read = members.count(r#","cacheRead":"#)?;
-        self.cache_write = members.count(r#","cacheWrite":"#)?;
-        let reasoning = members.count(r#","reasoning":"#);
-        members.count(r#","totalTokens":"#)?;
-        self.cost = Maybe::Present(Price {
-            input: members.number(r#","cost":{"input":"#)?,
-            output: members.number(r#","output":"#)?,
-            cache_read: members.number(r#","cacheRead":"#)?,
-            cache_write: members.number(r#","cacheWrite":"#)?,
-            total: members.number(r#","total":"#)?,
-        });
-        members.pass("}")?;
-        self.cache_write_1h = members.count(r#","cacheWrite1h":"#).unwrap_or_default();
-        self.reasoning = match reasoning {
-            Some(reasoning) => reasoning,
-            None => members.count(r#","reasoning":"#).unwrap_or_default(),
-        };
-        Some(())
+record! {
+    struct Price {
+        "input" => input: Number,
+        "output" => output: Number,
+        "cacheRead" => cache_read: Number,
+        "cacheWrite" => cache_write: Number,
+        "total" => total: Number,
     }
 }
 
@@ -323,7 +220,7 @@ impl Agent {
         let requested = message.timestamp.0;
         let answered = logged.or(requested);
         self.builder.saw(requested);
-        let tokens = match &message.usage.0 {
+        let tokens = match &message.usage {
             Maybe::Absent => Tokens::UNKNOWN,
             Maybe::Wrong => {
                 damage.note(Reason::NoUsage);
@@ -507,29 +404,6 @@ pub(super) fn session_of_path(path: &str) -> String {
 mod tests {
     use super::*;
     use crate::json;
-    use crate::json::wire::check_order;
-
-    #[test]
-    fn blocks_are_read_with_a_message_in_order() {
-        let usage = r#"{"input":2,"output":7,"cacheRead":3,"cacheWrite":0,"totalTokens":12,"cost":{"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"total":3}}"#;
-        let is_read = |content: &str| {
-            let message = format!(
-                r#"{{"role":"assistant","content":{content},"api":"a","provider":"p","model":"m","usage":{usage},"stopReason":"stop","timestamp":7}}"#
-            );
-            let mut read = Message::default();
-            Members::of_object_at(message.as_bytes(), 0).object(&mut read).unwrap();
-            (read.content.content.get().is_some(), read.content.content().blocks.len())
-        };
-        let call = r#"{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"ls"},"signature":"s"}"#;
-        let others = r#"{"type":"thinking","thinking":"a\nb"},{"type":"text","text":"c","index":1}"#;
-        assert_eq!(is_read(&format!("[{call}]")), (true, 1));
-        assert_eq!(is_read(&format!("[{others},{call}]")), (true, 3));
-        // Not in order, or no blocks: these are read later.
-        assert_eq!(is_read(r#"[{"name":"bash","type":"toolCall","id":"c1"}]"#), (false, 1));
-        assert_eq!(is_read(&format!("[ {call}]")), (false, 1));
-        assert_eq!(is_read("[]"), (false, 0));
-        assert_eq!(is_read(r#""text""#), (false, 0));
-    }
 
     /// An escape that JSON does not know costs a diff nothing.
     #[test]
@@ -541,44 +415,5 @@ mod tests {
         assert_eq!(lines(r#""--- a\n+++ b\n+x\n-\"y\"\n \q\n+""#), (2, 1));
         assert_eq!(lines("null"), (0, 0));
         assert_eq!(lines("7"), (0, 0));
-    }
-
-    /// What is read by its order is what is read by its keys.
-    #[test]
-    fn usage_is_read_in_any_order() {
-        let usual = r#"{"input":2,"output":276,"cacheRead":27328,"cacheWrite":0,"totalTokens":27606,"cost":{"input":0.00001,"output":0.006900000000000001,"cacheRead":1e-7,"cacheWrite":0,"total":12},"cacheWrite1h":0,"reasoning":23}"#;
-        check_order::<Box<Usage>>(
-            usual,
-            &[
-                (",\"cacheWrite1h\":0,\"reasoning\":23", ""),
-                (",\"cacheWrite1h\":0", ""),
-                (",\"reasoning\":23", ""),
-                (",\"totalTokens", ",\"reasoning\":7,\"totalTokens"),
-                (",\"cost\":{", ",\"cost\":7,\"x\":{"),
-                (",\"cacheWrite\":0", ""),
-                ("1h\":0", "1h\":0.5"),
-                ("\":23", "\":2.5"),
-                (",\"totalTokens", ",\"reasoning\":7.5,\"totalTokens"),
-                ("276", "-276"),
-                ("276", "27.6"),
-                ("276", "null"),
-                ("276", "1e400"),
-                ("0.00001", "-0.00001"),
-                ("0.00001", "-0"),
-                ("0.00001", "true"),
-                ("0.00001", "."),
-                ("0.00001", "1e400"),
-                ("0.00001", "0.00001x"),
-                ("0.00001", "-"),
-                ("0.00001", "123456789012345678901234567890"),
-                ("0.00001", "1234567890123456789"),
-                ("0.00001", "null"),
-                ("0.00001", "\"1\""),
-                ("12}", "12,\"total\":13}"),
-                ("12}", "12"),
-                ("23}", "23,\"input\":7}"),
-                ("23}", "23,\"input_tokens\":7}"),
-            ],
-        );
     }
 }

@@ -29,6 +29,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::base::simd::Level;
 use crate::json::error::Error;
+use crate::json::record::{Members, RECORD};
 use crate::json::scan::{self, Inside};
 
 /// Reads one value that fills the whole of `bytes`, white space aside. Of a key that stands twice (Codex writes `id` twice
@@ -52,6 +53,23 @@ pub fn from_slice<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Error> {
         }
     }
     value
+}
+
+/// As [`from_slice`], into a default value, which is large: it is not moved.
+///
+/// # Errors
+/// When `bytes` is not exactly one JSON value. The record is then undefined.
+pub fn read_into<'a, T: Deserialize<'a> + Default>(bytes: &'a [u8], record: &mut T) -> Result<(), Error> {
+    let mut reader = Reader::new(bytes);
+    let mut result = T::deserialize_in_place(&mut reader, record);
+    if matches!(result, Err(Error::Repeated)) {
+        *record = T::default();
+        reader = Reader { drops_repeated_keys: true, ..Reader::new(bytes) };
+        result = T::deserialize_in_place(&mut reader, record);
+    }
+    result?;
+    reader.space();
+    if reader.at == bytes.len() { Ok(()) } else { Err(Error::NotJson(reader.at)) }
 }
 
 /// Reads the value that starts at `at`, as [`value_end`] has it, and moves `at` to its end.
@@ -155,6 +173,9 @@ pub struct Both<'a, T> {
     pub value: T,
 }
 
+/// The name under which [`Reader`] offers itself to read an object, and anything else as [`Deserializer::deserialize_any`] does.
+pub(super) const OBJECT: &str = "$agentlogs::object";
+
 /// The name under which [`Reader`] recognises a [`Both`].
 const BOTH: &str = "$agentlogs::Both";
 
@@ -177,7 +198,7 @@ impl<'de: 'a, 'a, T: Deserialize<'de> + Default> Deserialize<'de> for Both<'a, T
 }
 
 /// A position in a buffer that holds JSON.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     level: Level,
@@ -189,6 +210,18 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0, level: Level::best(), drops_repeated_keys: false }
     }
 
+    /// The bytes from the current position on.
+    #[inline]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    /// Moves the current position by bytes that [`Self::rest`] or [`Self::peek`] returned.
+    #[inline]
+    pub(super) const fn advance(&mut self, length: usize) {
+        self.at += length;
+    }
+
     #[inline]
     fn space(&mut self) {
         while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.bytes.get(self.at) {
@@ -198,7 +231,7 @@ impl<'a> Reader<'a> {
 
     /// The first byte of the next token, which stays unread.
     #[inline]
-    fn peek(&mut self) -> Result<u8, Error> {
+    pub(super) fn peek(&mut self) -> Result<u8, Error> {
         match self.bytes.get(self.at) {
             Some(byte) if *byte > b' ' => Ok(*byte),
             _ => self.peek_behind_space(),
@@ -213,7 +246,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    fn expect(&mut self, byte: u8) -> Result<(), Error> {
+    pub(super) fn expect(&mut self, byte: u8) -> Result<(), Error> {
         if self.peek()? == byte {
             self.at += 1;
             Ok(())
@@ -247,7 +280,7 @@ impl<'a> Reader<'a> {
 
     /// A key, whose opening quote is the next token.
     #[inline]
-    fn key(&mut self) -> Result<Cow<'a, [u8]>, Error> {
+    pub(super) fn key(&mut self) -> Result<Cow<'a, [u8]>, Error> {
         if self.peek()? != b'"' {
             return Err(Error::NotJson(self.at));
         }
@@ -629,6 +662,9 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Error> {
+        if name == OBJECT {
+            return if self.peek()? == b'{' { visitor.visit_newtype_struct(self) } else { self.deserialize_any(visitor) };
+        }
         if name != RAW {
             return visitor.visit_newtype_struct(self);
         }
@@ -673,13 +709,22 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         }
     }
 
+    #[inline]
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.deserialize_map(visitor)
+        if name != RECORD {
+            return self.deserialize_map(visitor);
+        }
+        if self.peek()? == b'{' {
+            visitor.visit_map(Members::new(self))
+        } else {
+            self.skip()?;
+            visitor.visit_unit()
+        }
     }
 
     /// An object whose `type` says what it is, wherever in it that stands; see [`by_type!`](crate::json::wire::by_type).

@@ -8,14 +8,12 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::base::simd::Level;
 use crate::base::time::Time;
-use crate::json::scan::Inside;
-use crate::json::{self, Raw};
+use crate::json::reader::OBJECT;
+use crate::json::Raw;
 
 /// Counts beyond this are no token counts, sizes or durations of one session but a broken writer.
 const MAX_COUNT: i64 = 1_000_000_000_000;
@@ -195,360 +193,6 @@ impl<T> Maybe<T> {
             Self::Absent | Self::Wrong => None,
         }
     }
-}
-
-/// A part whose members its program nearly always writes in one order. Reading it by that takes a fraction of the time that
-/// looking for each key does.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Usual<T>(pub Maybe<T>);
-
-impl<T> Usual<T> {
-    /// See [`Maybe::get`].
-    pub const fn get(&self) -> Option<&T> {
-        self.0.get()
-    }
-}
-
-/// See [`Usual`].
-pub trait InOrder<'a>: Default {
-    /// Fills in the part, a default until then, without its closing bracket; none if its members have another order, or are others:
-    /// then it means nothing. Parts are large: they are made where they are wanted, and moved nowhere.
-    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()>;
-}
-
-impl<'a, T: InOrder<'a>> InOrder<'a> for Box<T> {
-    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
-        T::in_order(self, members)
-    }
-}
-
-/// What is made of a record that is read as [`read_in_order`] does, and moved nowhere.
-///
-/// # Errors
-/// When it is no record.
-pub fn with_in_order<'a, T: InOrder<'a> + Deserialize<'a>, R>(
-    line: &'a [u8],
-    take: impl FnOnce(&T) -> R,
-) -> Result<R, json::Error> {
-    let mut record = T::default();
-    if is_in_order(line, &mut record) { Ok(take(&record)) } else { json::from_slice(line).map(|it| take(&it)) }
-}
-
-/// A record, by the order of its members if that is the usual one.
-///
-/// # Errors
-/// When it is no record.
-pub fn read_in_order<'a, T: InOrder<'a> + Deserialize<'a>>(line: &'a [u8]) -> Result<T, json::Error> {
-    let mut record = T::default();
-    if is_in_order(line, &mut record) { Ok(record) } else { json::from_slice(line) }
-}
-
-/// Fills in a record, and says whether the line is one that has the usual order, and nothing else: if not, the record means nothing.
-fn is_in_order<'a, T: InOrder<'a>>(line: &'a [u8], record: &mut T) -> bool {
-    let mut members = Members::of_object_at(line, 0);
-    members.object(record).is_some() && members.rest().is_empty()
-}
-
-/// An object that is read in order, and how far.
-#[derive(Debug, Clone, Copy)]
-pub struct Members<'a> {
-    /// The line, or the object alone.
-    bytes: &'a [u8],
-    at: usize,
-}
-
-// What stands before a value is known where it is asked for: compared there, it is a word or two.
-#[expect(clippy::inline_always, reason = "as a call it is compared byte by byte")]
-impl<'a> Members<'a> {
-    /// Those of the object that begins at `at`.
-    pub const fn of_object_at(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at }
-    }
-
-    /// Where the next of them begins.
-    pub const fn place(&self) -> usize {
-        self.at
-    }
-
-    fn rest(&self) -> &'a [u8] {
-        self.bytes.get(self.at..).unwrap_or_default()
-    }
-
-    /// The place behind these bytes, if they come next.
-    #[inline(always)]
-    fn behind(&self, bytes: &str) -> Option<usize> {
-        self.rest().starts_with(bytes.as_bytes()).then_some(self.at + bytes.len())
-    }
-
-    /// Goes over these bytes.
-    #[inline(always)]
-    pub fn pass(&mut self, bytes: &str) -> Option<()> {
-        self.at = self.behind(bytes)?;
-        Some(())
-    }
-
-    /// The count behind these bytes, if it is a whole number.
-    #[inline(always)]
-    pub fn count(&mut self, before: &str) -> Option<Count> {
-        let mut end = self.behind(before)?;
-        let json::Number::Integer(number) = json::number_at(self.bytes, &mut end)? else { return None };
-        self.at = end;
-        Some(number.into())
-    }
-
-    /// The number behind these bytes.
-    #[inline(always)]
-    pub fn number(&mut self, before: &str) -> Option<Number> {
-        let start = self.behind(before)?;
-        self.number_at(start).map(|it| Number(Some(it)))
-    }
-
-    /// Fills in all of an object, with its closing bracket.
-    pub fn object<T: InOrder<'a>>(&mut self, object: &mut T) -> Option<()> {
-        object.in_order(self)?;
-        self.pass("}")
-    }
-
-    /// All of an array of objects, as it stands there and as they are.
-    pub fn array<T: InOrder<'a>>(&mut self) -> Option<(Raw<'a>, Vec<T>)> {
-        let start = self.at;
-        self.pass("[")?;
-        let mut objects = Vec::new();
-        while objects.is_empty() || self.pass(",").is_some() {
-            self.object(objects.push_mut(T::default()))?;
-        }
-        self.pass("]")?;
-        Some((Raw(self.bytes.get(start..self.at)?), objects))
-    }
-
-    /// The value behind these bytes.
-    #[inline(always)]
-    pub fn value<T: Deserialize<'a>>(&mut self, before: &str) -> Option<T> {
-        let start = self.behind(before)?;
-        self.value_at(start)
-    }
-
-    /// The text behind these bytes: as [`Self::value`], but most are short, and then found without a call.
-    #[inline(always)]
-    pub fn text(&mut self, before: &str) -> Option<Text<'a>> {
-        let start = self.behind(before)?;
-        match self.short_string(start) {
-            Some(text) => Some(Text(Some(text.into()))),
-            None => self.value_at(start),
-        }
-    }
-
-    /// The instant behind these bytes: as [`Self::value`].
-    #[inline(always)]
-    pub fn when(&mut self, before: &str) -> Option<When> {
-        let start = self.behind(before)?;
-        match self.short_string(start) {
-            Some(text) => Some(When(Time::parse(text))),
-            None if self.bytes.get(start).is_some_and(u8::is_ascii_digit) => {
-                self.number_at(start).map(|it| When(Time::from_number(it)))
-            }
-            None => self.value_at(start),
-        }
-    }
-
-    /// The flag behind these bytes: as [`Self::value`].
-    #[inline(always)]
-    pub fn flag(&mut self, before: &str) -> Option<Flag> {
-        let start = self.behind(before)?;
-        let (flag, length) = match self.bytes.get(start..)? {
-            [b't', b'r', b'u', b'e', b',' | b'}', ..] => (true, 4),
-            [b'f', b'a', b'l', b's', b'e', b',' | b'}', ..] => (false, 5),
-            _ => return self.value_at(start),
-        };
-        self.at = start + length;
-        Some(Flag(Some(flag)))
-    }
-
-    /// Goes over the value behind these bytes.
-    #[inline(always)]
-    pub fn skip(&mut self, before: &str) -> Option<()> {
-        let start = self.behind(before)?;
-        if self.short_string(start).is_none() {
-            self.at = json::value_end(self.bytes, start).ok()?;
-        }
-        Some(())
-    }
-
-    /// The text behind these bytes, if it is short and plain; they end with its quote.
-    #[inline]
-    pub fn word(&mut self, before: &str) -> Option<Text<'a>> {
-        let start = self.behind(before)?;
-        self.short_text(start).map(|it| Text(Some(it.into())))
-    }
-
-    /// The string that begins here, if it is short and plain.
-    #[inline]
-    fn short_string(&mut self, start: usize) -> Option<&'a str> {
-        if self.bytes.get(start) == Some(&b'"') { self.short_text(start + 1) } else { None }
-    }
-
-    /// The text that begins here, behind its quote, if it is short and plain.
-    #[inline]
-    fn short_text(&mut self, start: usize) -> Option<&'a str> {
-        let text = Inside::of_short(self.bytes, start)?.ascii()?;
-        // With the quote that ends it.
-        self.at = start + text.len() + 1;
-        Some(text)
-    }
-
-    #[inline]
-    fn number_at(&mut self, mut end: usize) -> Option<f64> {
-        let number = json::number_at(self.bytes, &mut end)?;
-        self.at = end;
-        Some(number.as_f64())
-    }
-
-    #[inline]
-    fn value_at<T: Deserialize<'a>>(&mut self, mut end: usize) -> Option<T> {
-        let value = json::value_at(self.bytes, &mut end).ok()?;
-        self.at = end;
-        Some(value)
-    }
-
-    /// Goes over the members that are left; none if one of them is a field of `T`, or has one of these names.
-    pub fn others<T: Deserialize<'a>>(&mut self, and: &[&str]) -> Option<()> {
-        while let [b',', b'"', ..] = self.rest() {
-            let start = self.at + 2;
-            let name = Inside::find(Level::best(), self.bytes, start).filter(|it| !it.has_escapes)?.bytes();
-            if fields_of::<T>().iter().chain(and).any(|it| it.as_bytes() == name) {
-                return None;
-            }
-            self.at = start + name.len() + 1;
-            self.pass(":")?;
-            self.at = json::value_end(self.bytes, self.at).ok()?;
-        }
-        Some(())
-    }
-}
-
-/// The names of a structure's fields, as they stand in a log.
-fn fields_of<'a, T: Deserialize<'a>>() -> &'static [&'static str] {
-    struct Fields<'a>(&'a mut &'static [&'static str]);
-
-    impl<'de> Deserializer<'de> for Fields<'_> {
-        type Error = json::Error;
-
-        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, json::Error> {
-            Err(json::Error::Refused)
-        }
-
-        fn deserialize_struct<V: Visitor<'de>>(
-            self,
-            _: &'static str,
-            fields: &'static [&'static str],
-            visitor: V,
-        ) -> Result<V::Value, json::Error> {
-            *self.0 = fields;
-            self.deserialize_any(visitor)
-        }
-
-        serde::forward_to_deserialize_any! {
-            bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct
-            newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-        }
-    }
-
-    let mut fields: &'static [&'static str] = &[];
-    let _ = T::deserialize(Fields(&mut fields));
-    debug_assert!(!fields.is_empty(), "only a structure has fields");
-    fields
-}
-
-impl<'de, T: InOrder<'de> + Deserialize<'de>> Deserialize<'de> for Usual<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Raw::deserialize(deserializer)?;
-        let mut members = Members::of_object_at(raw.0, 0);
-        let mut part = T::default();
-        match part.in_order(&mut members) {
-            Some(()) if members.rest() == b"}" => Ok(Self(Maybe::Present(part))),
-            _ => json::from_slice(raw.0).map(Self).map_err(D::Error::custom),
-        }
-    }
-}
-
-/// Fails unless an object is read in its order, and with each of the changes as its keys say.
-#[cfg(test)]
-pub(crate) fn check_order<T: InOrder<'static> + fmt::Debug + Deserialize<'static>>(
-    usual: &'static str,
-    changes: &[(&str, &str)],
-) {
-    let mut members = Members::of_object_at(usual.as_bytes(), 0);
-    assert!(T::default().in_order(&mut members).is_some() && members.rest() == b"}", "{usual}");
-    let all =
-        [("{", "{ "), ("}", ""), ("}", "}}"), (usual, "null"), (usual, "7"), (usual, "[]"), (usual, "{}"), ("", "")];
-    for (from, to) in all.iter().chain(changes) {
-        assert!(usual.contains(from));
-        let object = usual.replacen(from, to, 1);
-        let told = |it: Result<String, json::Error>| it.map_err(|_| "no record");
-        let object: &'static str = format!("[{object}]").leak();
-        let in_order = json::from_slice::<[Usual<T>; 1]>(object.as_bytes());
-        let by_keys = json::from_slice::<[Maybe<T>; 1]>(object.as_bytes());
-        assert_eq!(
-            told(in_order.map(|[it]| format!("{:?}", it.0))),
-            told(by_keys.map(|[it]| format!("{it:?}"))),
-            "{object}"
-        );
-    }
-}
-
-/// A record and what becomes of it by small changes: bytes that are left out, are others, or are one more; members of these names
-/// with values of any type before, behind and in place of its own.
-#[cfg(test)]
-fn changes_of(usual: &str, names: &[&str]) -> Vec<String> {
-    let mut changes = vec![usual.to_owned(), format!("{usual},1"), format!("{usual} "), format!(" {usual}")];
-    for (at, _) in usual.char_indices() {
-        changes.push(usual[..at].to_owned());
-        for other in ["", " ", "\"", "\\", "{", "}", "[", "]", ",", ":", "0", "e", "\u{e9}", "\u{1}"] {
-            changes.push(format!("{}{other}{}", &usual[..at], &usual[at + 1..]));
-            changes.push(format!("{}{other}{}", &usual[..at], &usual[at..]));
-        }
-    }
-    for (name, value) in names.iter().flat_map(|name| {
-        let values = ["\"y\"", "\"\\n\"", "null", "true", "{}", "[7]", "0.5", "-3", "\""];
-        values.into_iter().map(move |value| (name, value))
-    }) {
-        let member = format!("\"{name}\":{value}");
-        for (at, _) in usual.match_indices('{') {
-            changes.push(format!("{}{{{member},{}", &usual[..at], &usual[at + 1..]));
-        }
-        for (at, _) in usual.match_indices('}') {
-            changes.push(format!("{},{member}{}", &usual[..at], &usual[at..]));
-            changes.push(format!("{},{member} {}", &usual[..at], &usual[at..]));
-        }
-        changes.push(usual.replace(&format!("\"{name}\":"), &format!("{member},\"x\":")));
-    }
-    changes
-}
-
-/// Fails unless a record and what becomes of it are read by their order as by their keys, where they are. Says how many are.
-#[cfg(test)]
-pub(crate) fn check_records_in_order<T: InOrder<'static> + fmt::Debug + Deserialize<'static>>(
-    usual: &str,
-    names: &[&str],
-) -> usize {
-    let mut count = 0;
-    for (index, record) in changes_of(usual, names).into_iter().enumerate() {
-        let record: &'static str = record.leak();
-        let mut members = Members::of_object_at(record.as_bytes(), 0);
-        let mut found = T::default();
-        let is_found = members.object(&mut found).is_some();
-        assert!(is_found || index > 0, "{usual}");
-        if !is_found {
-            continue;
-        }
-        count += 1;
-        // Something else may stand behind it.
-        let end = members.place();
-        let by_keys = json::from_slice::<T>(&record.as_bytes()[..end]);
-        assert_eq!(Some(format!("{found:?}")), by_keys.ok().map(|it| format!("{it:?}")), "{record}");
-        assert_eq!(json::value_end(record.as_bytes(), 0).ok(), Some(end), "{record}");
-    }
-    count
 }
 
 /// An object with free keys, in their order.
@@ -770,8 +414,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Maybe<T> {
             fn visit_unit<E: Error>(self) -> Result<Maybe<T>, E> {
                 Ok(Maybe::Absent)
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Maybe<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Maybe::Present)
+            fn visit_newtype_struct<D: Deserializer<'de>>(self, object: D) -> Result<Maybe<T>, D::Error> {
+                T::deserialize(object).map(Maybe::Present)
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Maybe<T>, A::Error> {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
@@ -790,7 +434,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Maybe<T> {
                 Ok(Maybe::Wrong)
             }
         }
-        deserializer.deserialize_any(It(PhantomData))
+        deserializer.deserialize_newtype_struct(OBJECT, It(PhantomData))
     }
 }
 
@@ -828,8 +472,8 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Content<'a, T> {
             fn visit_string<E: Error>(self, text: String) -> Result<Self::Value, E> {
                 Ok(Content { text: Some(Cow::Owned(text)), blocks: Vec::new() })
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                Ok(Content { text: None, blocks: vec![T::deserialize(MapAccessDeserializer::new(map))?] })
+            fn visit_newtype_struct<D: Deserializer<'de>>(self, object: D) -> Result<Self::Value, D::Error> {
+                Ok(Content { text: None, blocks: vec![T::deserialize(object)?] })
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let mut blocks = Vec::with_capacity(seq.size_hint().unwrap_or(1));
@@ -839,7 +483,7 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Content<'a, T> {
                 Ok(Content { text: None, blocks })
             }
         }
-        deserializer.deserialize_any(It(PhantomData))
+        deserializer.deserialize_newtype_struct(OBJECT, It(PhantomData))
     }
 }
 
