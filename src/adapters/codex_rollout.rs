@@ -20,7 +20,6 @@ use crate::adapters::common::tools;
 use crate::base::text::{Shared, Word};
 use crate::base::time::Time;
 use crate::json::lines::Line;
-use crate::json::scan;
 use crate::json::record::{Skip, record};
 use crate::json::wire::{Content, Count, Flag, LateText, Maybe, Number, Pairs, Text, When, by_type};
 use crate::json::{self, Raw};
@@ -910,7 +909,7 @@ fn command_of(arguments: Raw<'_>) -> Option<Cow<'_, str>> {
     let mut end = 0;
     let mut has_escapes = false;
     loop {
-        end += scan::backslash(most.get(end..)?)?;
+        end += json::backslash(most.get(end..)?)?;
         match most.get(end + 1)? {
             b'"' => break,
             // What is escaped in the command may be so in the arguments.
@@ -983,7 +982,7 @@ fn plain_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let text = text.strip_prefix(b"\"").filter(|it| !it.starts_with(b"{")).unwrap_or_default();
     let mut rest = text.get(..HEAD_BYTES).unwrap_or(text);
     let next = move || {
-        let (line, behind) = rest.split_at_checked(scan::backslash(rest)?)?;
+        let (line, behind) = rest.split_at_checked(json::backslash(rest)?)?;
         rest = behind.strip_prefix(b"\\n")?;
         line.is_ascii().then_some(line)
     };

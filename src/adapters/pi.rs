@@ -5,8 +5,6 @@
 //! they are known by their time and size, which no copy changes.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::fmt;
 
 use serde::Deserialize;
 
@@ -15,9 +13,9 @@ use crate::adapters::common::builder::{Builder, Last, brief, money};
 use crate::adapters::common::tools::{self, Arguments, Given};
 use crate::base::text::Word;
 use crate::base::time::Time;
-use crate::json::Raw;
 use crate::json::record::{Skip, record};
 use crate::json::wire::{Content, Count, Flag, LateText, Maybe, Number, Text, When};
+use crate::json::{Both, Raw};
 use crate::model::health::Reason;
 use crate::model::session::{
     CallStatus, Cost, CostParts, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens,
@@ -33,7 +31,7 @@ record! {
         "role" => pub(super) role: Text<'a>,
         "toolCallId" => tool_call_id: Text<'a>,
         "toolName" => _tool_name: Skip,
-        "content" => content: Said<'a>,
+        "content" => content: Both<'a, Content<'a, Block<'a>>>,
         "api" => _api: Skip,
         "provider" => provider: Text<'a>,
         "model" => model: Text<'a>,
@@ -45,28 +43,6 @@ record! {
         "responseId" => response_id: Text<'a>,
         "errorMessage" => pub(super) error_message: Text<'a>,
         "duration" => duration: Number,
-    }
-}
-
-/// The content of a message, which is parsed when it is first used: most messages of an event stream are repetitions.
-#[derive(Default, Deserialize)]
-#[serde(transparent)]
-struct Said<'a> {
-    #[serde(borrow)]
-    raw: Raw<'a>,
-    #[serde(skip)]
-    content: OnceCell<Content<'a, Block<'a>>>,
-}
-
-impl<'a> Said<'a> {
-    fn content(&self) -> &Content<'a, Block<'a>> {
-        self.content.get_or_init(|| self.raw.read())
-    }
-}
-
-impl fmt::Debug for Said<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Said").field(&self.raw).field(self.content()).finish()
     }
 }
 
@@ -254,7 +230,7 @@ impl Agent {
             turn.stop_reason = stop_reason;
             turn.cost = message.usage.get().and_then(|it| it.cost(damage)).map(Box::new);
         }
-        let content = message.content.content();
+        let content = &message.content.value;
         for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
             let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, answered);
             self.builder.session.tool_calls[call].turn = index.into();
@@ -362,7 +338,7 @@ impl Agent {
     fn user(&mut self, message: &Message<'_>) {
         let time = message.timestamp.0;
         self.builder.saw(time);
-        let text = if self.builder.keeps_text() { said(message.content.content()) } else { None };
+        let text = if self.builder.keeps_text() { said(&message.content.value) } else { None };
         let identity =
             time.map_or(Identity::Unique, |time| Identity::Global(format!("pi user {}", time.micros()).into()));
         self.builder.prompt_as(identity, text.as_deref());

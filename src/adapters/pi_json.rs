@@ -6,13 +6,14 @@
 
 use serde::Deserialize;
 
-use super::pi::{Agent, Details, Message, SHOWS, session_of_path, status_in};
+use super::pi::{Agent, Details, SHOWS, session_of_path, status_in};
 use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::adapters::common::builder::brief;
-use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::json::wire::{Count, Flag, Text, When};
+use crate::json::{self, Raw};
+use crate::model::health::Reason;
 use crate::model::session::{EventKind, SessionResult, Shows, Status};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -51,8 +52,9 @@ pub(super) struct Record<'a> {
     #[serde(borrow)]
     parent_session: Text<'a>,
     // message_*
+    /// Parsed for `message_end` only: other records repeat the message.
     #[serde(borrow)]
-    message: Message<'a>,
+    message: Raw<'a>,
     // tool_execution_*
     #[serde(borrow)]
     tool_call_id: Text<'a>,
@@ -182,7 +184,10 @@ impl Session {
     fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
         let builder = &mut self.agent.builder;
         match record.kind.as_str() {
-            "message_end" => self.agent.message(&record.message, None, line, damage),
+            "message_end" => match json::from_slice(record.message.0) {
+                Ok(message) => self.agent.message(&message, None, line, damage),
+                Err(_) => damage.note(Reason::NoUsage),
+            },
             "tool_execution_start" => {
                 let call = builder.call(record.tool_call_id.as_str(), record.tool_name.as_str(), line, None);
                 builder.arguments(call, record.args);

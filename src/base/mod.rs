@@ -3,6 +3,5 @@
 pub(crate) mod hash;
 pub mod known;
 pub mod rows;
-pub mod simd;
 pub mod text;
 pub mod time;

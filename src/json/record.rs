@@ -8,6 +8,8 @@
 //! `#[derive(Deserialize)]` gives the same results and nests with `record!` in both directions. Records of which a log
 //! contains thousands are worth `record!`: reading them so takes a third less instructions than with `derive`.
 
+#![expect(clippy::inline_always, reason = "a call would compare the key byte by byte, not with a constant")]
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -239,7 +241,16 @@ impl<'r, 'de> Members<'r, 'de> {
         comes_next
     }
 
+    #[inline]
     fn next(&mut self) -> Result<Option<Cow<'de, [u8]>>, Error> {
+        if self.separator == b',' && self.reader.rest().first() == Some(&b'}') {
+            self.reader.advance(1);
+            return Ok(None);
+        }
+        self.next_anywhere()
+    }
+
+    fn next_anywhere(&mut self) -> Result<Option<Cow<'de, [u8]>>, Error> {
         let mut byte = self.reader.peek()?;
         let is_first = self.separator == b'{';
         if is_first {
@@ -285,6 +296,7 @@ impl<'de> Deserializer<'de> for Keys<'_, '_, 'de> {
         visitor.visit_bool(self.0.take(quoted))
     }
 
+    #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0.next()? {
             Some(Cow::Borrowed(key)) => visitor.visit_borrowed_bytes(key),

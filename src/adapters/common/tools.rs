@@ -11,9 +11,8 @@ use serde::{Deserialize, Deserializer};
 
 use crate::adapters::common::shell::{self, Found};
 use crate::base::text::{Shared, Word};
-use crate::json::scan;
 use crate::json::wire::{Flag, LateText, Text};
-use crate::json::{Both, Raw};
+use crate::json::{self, Both, Raw};
 use crate::model::session::Operation;
 
 /// The names of tools without `_` and `-`, in small letters, by the word for their job.
@@ -706,7 +705,7 @@ fn each_line(text: &[u8], mut see: impl FnMut(&[u8]) -> bool) -> bool {
 
 /// What stands behind the first newline.
 fn behind_newline(mut text: &[u8]) -> &[u8] {
-    while let Some(at) = scan::backslash(text) {
+    while let Some(at) = json::backslash(text) {
         let escape = text.get(at + 1..).unwrap_or_default();
         match escape {
             [b'n', rest @ ..] | [b'u', b'0', b'0', b'0', b'a' | b'A', rest @ ..] => return rest,
