@@ -15,13 +15,13 @@ use crate::json::short::Inside;
 macro_rules! by_type {
     (
         $(#[$doc:meta])*
-        enum $name:ident<$life:lifetime> {
+        $vis:vis enum $name:ident<$life:lifetime> {
             $($($kind:literal)|+ => $variant:ident $(($record:ty))?,)+
         }
     ) => {
         $(#[$doc])*
         #[derive(Debug, Default)]
-        enum $name<$life> {
+        $vis enum $name<$life> {
             #[default]
             Absent,
             Wrong,
