@@ -39,6 +39,7 @@ record! {
         "id" => pub(super) id: Text<'a>,
         "name" => pub(super) name: Text<'a>,
         "input" => input: Given<'a>,
+        "caller" => _caller: Skip,
         "content" => pub(super) content: Raw<'a>,
         "is_error" => pub(super) is_error: Flag,
     }

@@ -79,6 +79,7 @@ record! {
         "uuid" => uuid: Text<'a>,
         "timestamp" => timestamp: When,
         "toolUseResult" => tool_use_result: Option<Box<ToolUseResult<'a>>>,
+        "sourceToolAssistantUUID" => _source_tool_assistant_uuid: Skip,
         "isCompactSummary" => is_compact_summary: Flag,
         "isApiErrorMessage" => is_api_error_message: Flag,
         "costUSD" => cost_usd: Number,

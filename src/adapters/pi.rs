@@ -41,6 +41,7 @@ record! {
         "isError" => is_error: Flag,
         "timestamp" => timestamp: When,
         "responseId" => response_id: Text<'a>,
+        "rawStopReason" => _raw_stop_reason: Skip,
         "errorMessage" => pub(super) error_message: Text<'a>,
         "duration" => duration: Number,
     }
@@ -50,6 +51,9 @@ record! {
     struct Block<'a> {
         "type" => kind: Text<'a>,
         "text" => text: LateText<'a>,
+        "textSignature" => _text_signature: Skip,
+        "thinking" => _thinking: Skip,
+        "thinkingSignature" => _thinking_signature: Skip,
         "id" => id: Text<'a>,
         "name" => name: Text<'a>,
         "arguments" => arguments: Given<'a>,

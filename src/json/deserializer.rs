@@ -57,9 +57,17 @@ impl<'de> Reader<'de> {
         }
     }
 
+    #[inline]
     fn visit_bool<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
-        let value = self.peek()? == b't';
-        self.skip_scalar()?;
+        let (value, length) = match self.rest() {
+            [b't', b'r', b'u', b'e', b',' | b'}', ..] => (true, 4),
+            [b'f', b'a', b'l', b's', b'e', b',' | b'}', ..] => (false, 5),
+            rest => (rest.first() == Some(&b't'), 0),
+        };
+        match length {
+            0 => self.skip_scalar()?,
+            length => self.advance(length),
+        }
         visitor.visit_bool(value)
     }
 

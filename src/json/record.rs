@@ -310,3 +310,6 @@ impl<'de> Deserializer<'de> for Keys<'_, '_, 'de> {
         tuple_struct map struct enum identifier ignored_any
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -168,11 +168,13 @@ macro_rules! nothing_nested {
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    #[inline]
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct It;
         impl<'de> Visitor<'de> for It {
             type Value = Text<'de>;
             nothing!();
+            #[inline]
             fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Text<'de>, E> {
                 Ok(Text(Some(Cow::Borrowed(text))))
             }
@@ -194,6 +196,7 @@ impl From<i64> for Count {
 }
 
 impl<'de> Deserialize<'de> for Count {
+    #[inline]
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct It;
         impl Visitor<'_> for It {
@@ -211,6 +214,7 @@ impl<'de> Deserialize<'de> for Count {
 }
 
 impl<'de> Deserialize<'de> for Number {
+    #[inline]
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct It;
         impl Visitor<'_> for It {
@@ -228,6 +232,7 @@ impl<'de> Deserialize<'de> for Number {
 }
 
 impl<'de> Deserialize<'de> for Flag {
+    #[inline]
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct It;
         impl Visitor<'_> for It {
@@ -242,6 +247,7 @@ impl<'de> Deserialize<'de> for Flag {
 }
 
 impl<'de> Deserialize<'de> for When {
+    #[inline]
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct It;
         impl<'de> Visitor<'de> for It {
