@@ -1,4 +1,4 @@
-//! Types that know nothing of logs.
+//! Types without knowledge of logs.
 
 pub(crate) mod hash;
 pub mod known;
