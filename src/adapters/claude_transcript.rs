@@ -1,9 +1,9 @@
 //! Claude Code's transcripts, `~/.claude/projects/**/*.jsonl`, with those of subagents in their three places: files of
 //! their own, inline sidechains, and `agent_progress` records of the parent.
 //!
-//! A response is one `message.id` over all its lines and files (accounting B1, B2). A resumed session begins as a copy of
-//! the old one (B9): the ledger keeps each response once. `toolUseResult.usage` of a subagent's call is the subagent's last
-//! response, which no progress record holds ("Found by checking", 2).
+//! A response is one `message.id` over all its lines and files (`docs/accounting.md#which-response-a-row-is`). A resumed session
+//! begins as a copy of the old one: the ledger counts each response once. `toolUseResult.usage` of a call that runs a subagent is the
+//! usage of the subagent's last response, which no progress record contains (`docs/accounting.md#subagents`).
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
 fn claims(probe: &Probe<'_>) -> u32 {
     match probe.kind() {
         "assistant" | "user" | "system" | "progress" | "attachment" if probe.has("sessionId") => 2,
-        // They stand at the head of a file and name no session.
+        // They are at the beginning of a file, without a session id.
         "summary" if probe.has("leafUuid") => 2,
         "file-history-snapshot" if probe.has("messageId") => 2,
         "queue-operation" | "last-prompt" | "custom-title" | "agent-name" | "permission-mode" | "ai-title" | "mode"
@@ -55,8 +55,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
 }
 
 record! {
-    /// The members are in the order of responses: where a record belongs, the message, what the record is. Other records
-    /// contain their `type` before the message.
+    /// The members are in the order of responses. Other records contain their `type` before the message.
     struct Record<'a> {
         "parentUuid" => _parent_uuid: Skip,
         "isSidechain" => is_sidechain: Flag,
@@ -100,7 +99,7 @@ struct CompactMetadata<'a> {
     post_tokens: Count,
 }
 
-/// What a tool tells while it runs; of a subagent, its messages.
+/// A report of a running tool; of a subagent, its messages.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Progress<'a> {
@@ -143,11 +142,11 @@ struct Transcript {
     sessions: Sessions<Session>,
 }
 
-/// What the main agent's records end with, as far as they were read.
+/// The last of the main agent's records so far.
 #[derive(Debug, Clone, Copy)]
 enum Ending {
     Nothing,
-    /// The response that is this turn.
+    /// A response, by the index of its turn.
     Response(usize),
     Error,
     Interruption,
@@ -155,14 +154,14 @@ enum Ending {
     Prompt,
 }
 
-/// How the text begins that Claude Code adds when the user interrupts it.
+/// The beginning of the text that Claude Code adds when the user interrupts it.
 const INTERRUPTION: &str = "[Request interrupted by user";
 
 struct Session {
     conversation: Conversation,
-    /// The type of each agent, as the call that started it says.
+    /// The type of each agent, from the call that started it.
     types: BTreeMap<String, Word>,
-    /// Responses of the main agent, and those whose end the log shows.
+    /// Number of responses of the main agent, and of those with an end.
     responses: usize,
     stopped: usize,
     last: Ending,
@@ -271,7 +270,7 @@ impl Session {
         }
         let is_main = !origin.is_subagent;
         if message.model.as_str() == "<synthetic>" || record.is_api_error_message.is_true() {
-            // Written by the program, not by a model: an error of the API, or nothing (B4).
+            // Written by the program, not by a model: an error of the API, or nothing.
             if record.is_api_error_message.is_true() {
                 let text = message.content.blocks.iter().find_map(|it| it.text.some()).unwrap_or_default();
                 let event = self.conversation.builder.event(EventKind::Error, origin.line, origin.time);
@@ -285,7 +284,7 @@ impl Session {
             }
             return;
         }
-        // A record that holds no part of a response is none: a field of it was lost.
+        // Not a response: its id or usage was lost.
         if message.id.some().is_none() && message.usage.get().is_none() {
             return;
         }
@@ -298,7 +297,7 @@ impl Session {
         }
     }
 
-    /// Gives the turn's index.
+    /// Returns the index of the turn.
     fn response(&mut self, message: &Message<'_>, origin: &Origin<'_>, damage: &mut Damage) -> usize {
         if let Some(agent) = origin.agent_id
             && origin.is_subagent
@@ -312,7 +311,7 @@ impl Session {
         index
     }
 
-    /// An agent ran besides the main one.
+    /// Adds a subagent.
     fn subagent(&mut self, agent_id: &str, call_id: Option<&str>, origin: &Origin<'_>) {
         if self.conversation.builder.session.subagents.insert(agent_id.into()) {
             let event = self.conversation.builder.event(EventKind::Subagent, origin.line, origin.time);
@@ -351,7 +350,7 @@ impl Session {
         }
     }
 
-    /// The result of a subagent's call shows the usage of the subagent's last response.
+    /// The result of a call that runs a subagent contains the usage of the subagent's last response.
     fn agent_result(&mut self, call_id: &str, origin: &Origin<'_>, damage: &mut Damage) {
         let Some(call) = self.conversation.builder.call_index(call_id) else { return };
         if self.conversation.builder.session.tool_calls[call].category != "subagent" {
@@ -379,7 +378,7 @@ impl Session {
         let model = model.and_then(|it| it.model.clone());
         let turn = &mut builder.session.turns[index];
         turn.is_echo = true;
-        // A response that only answers made no call: those that did came before.
+        // The last response made no call: calls were made by earlier responses.
         turn.has_predecessors = result.total_tool_use_count.get().unwrap_or(0) > 0;
         turn.tokens = tokens.into();
         turn.model = model;
@@ -409,7 +408,7 @@ impl Session {
         }
     }
 
-    /// The messages of a subagent that left no file of its own.
+    /// Adds the messages of a subagent without an own file.
     fn progress(&mut self, record: &Record<'_>, outer: &Origin<'_>, damage: &mut Damage) {
         let Some(data) = record.data.as_ref().filter(|it| it.kind.as_str() == "agent_progress") else { return };
         let inner = &data.message;
@@ -456,12 +455,13 @@ impl Session {
             let call = &mut session.tool_calls[index];
             (call.agent, call.is_subagent) = (agent, is_subagent);
         }
-        // Versions 2.0 to 2.1.42 leave the stub of the output where the end should stand (B3).
+        // Versions 2.0 to 2.1.42 never write the final output tokens of most responses
+        // (`docs/accounting.md#how-far-to-trust-a-session`).
         session.under_reports = self.stopped * 2 < self.responses;
         session
     }
 
-    /// What the log ends with. There is no end record.
+    /// How the log ends: there is no end record.
     fn last(&self) -> Last {
         let builder = &self.conversation.builder;
         match self.last {

@@ -1,8 +1,8 @@
-//! What pi's messages say, wherever they are logged: in its event stream, in its session files, and in openclaw's.
+//! Messages of pi, in its event stream, its session files, and those of openclaw.
 //!
 //! An assistant message is one billed response with its final usage; `totalTokens` is input + output + cacheRead +
-//! cacheWrite, and the parts of the cost add up to it (accounting B20). Forks, snapshots and recordings replay messages:
-//! they are known by their time and size, which no copy changes.
+//! cacheWrite, and the parts of the cost add up to its total. Forks, snapshots and recordings repeat messages: a response is
+//! identified by its time and token counts, which are equal in all copies (`docs/accounting.md#copies-resumes-and-forks`).
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ use crate::model::session::{
     CallStatus, Cost, CostParts, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens,
 };
 
-/// What a log of pi's messages can show. Only the events tell of retries.
+/// The facts that logs of pi's messages contain. Only the event stream contains retries.
 pub(super) const SHOWS: Shows =
     Shows::TURNS.and(Shows::TOOL_CALLS).and(Shows::FILE_CHANGES).and(Shows::COMPACTIONS).and(Shows::USER_TURNS);
 
@@ -60,7 +60,7 @@ record! {
     }
 }
 
-/// What a tool says of its work besides text.
+/// The structured result of a tool.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Details<'a> {
@@ -73,7 +73,7 @@ pub(super) struct Details<'a> {
     results: Raw<'a>,
 }
 
-/// How one of those agents did.
+/// The run of one of those agents.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct ChildRun<'a> {
@@ -83,13 +83,13 @@ struct ChildRun<'a> {
     transcript_path: Text<'a>,
 }
 
-/// The name of a child run in the name of its transcript: see `pi_subagent`.
+/// The name of a child run, from the file name of its transcript: see `pi_subagent`.
 fn child_of_path(path: &str) -> Option<&str> {
     path.rsplit(['/', '\\']).next()?.strip_suffix("_transcript.jsonl")
 }
 
 record! {
-    /// Usage under the names of pi, and under those of Anthropic that openclaw's Claude runtime passes on.
+    /// Usage with the keys of pi, or with those of Anthropic, which openclaw's Claude runtime writes.
     pub(super) struct Usage {
         "input" => input: Count,
         "output" => output: Count,
@@ -153,7 +153,7 @@ impl Usage {
     }
 }
 
-/// The name of a response that no copy of its message changes.
+/// The identity of a response, equal in all copies of its message.
 pub(super) fn identity(time: Option<Time>, tokens: Tokens) -> Identity {
     let Some(time) = time else { return Identity::Unique };
     let mut name = String::with_capacity(96);
@@ -170,7 +170,7 @@ pub(super) struct Agent {
     pub(super) builder: Builder,
     /// The thinking level that was set last.
     pub(super) effort: Option<Word>,
-    /// Whether results have `details`, which show what an edit changed.
+    /// Whether results contain `details`, with the changes of an edit.
     pub(super) has_details: bool,
     /// The turn of the last response.
     last: Option<usize>,
@@ -181,7 +181,7 @@ impl Agent {
         Self { builder: Builder::new(context, id, line), effort: None, has_details: true, last: None }
     }
 
-    /// Adds a message of any role. `logged` is the time of its record, of which pi's event stream has none.
+    /// Adds a message of any role. `logged` is the time of its record; records of the event stream have no time.
     pub(super) fn message(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64, damage: &mut Damage) {
         match message.role.as_str() {
             "assistant" => self.assistant(message, logged, line, damage),
@@ -192,11 +192,11 @@ impl Agent {
     }
 
     fn assistant(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64, damage: &mut Damage) {
-        // Pseudo rows for delivery: copies, not responses (B24).
+        // Copies for delivery, not responses.
         if message.provider.as_str() == "openclaw" {
             return;
         }
-        // The message has the time of its request. Its record has the time of the answer, at which the calls begin.
+        // The time of a message is that of its request. The time of its record is that of the answer, when its calls begin.
         let requested = message.timestamp.0;
         let answered = logged.or(requested);
         self.builder.saw(requested);
@@ -215,7 +215,7 @@ impl Agent {
             self.builder.session.stop_reason.clone_from(&stop_reason);
         }
         self.ending(stop, message, answered, line);
-        // A request that failed before it cost anything is no turn, though it may have begun a call.
+        // A request that failed before it cost anything is not a turn, though it may have begun a call.
         let is_turn = !(is_empty && matches!(stop, "error" | "aborted"));
         let index = is_turn.then(|| self.builder.turn(identity(requested, tokens), line));
         if let Some(index) = index {
@@ -243,7 +243,7 @@ impl Agent {
             if let Some(file) = arguments.and_then(Arguments::file)
                 && matches!(&*category, "edit" | "write")
             {
-                // A write does not say whether the file was there, and so not how many lines it removed.
+                // A write does not contain whether the file existed, nor how many lines it removed.
                 let operation = (category == "edit").then_some(Operation::Update);
                 let written = arguments.and_then(Arguments::written_lines).filter(|_| category == "write");
                 let lines = if self.has_details { None } else { tools::lines_in_arguments(block.arguments.raw) };
@@ -260,7 +260,7 @@ impl Agent {
         }
     }
 
-    /// What a response's end means for the run: `stopReason` is the only sign that it failed.
+    /// Updates the status of the run: `stopReason` is the only sign of a failure.
     fn ending(&mut self, stop: &str, message: &Message<'_>, answered: Option<Time>, line: i64) {
         let words = message.error_message.as_str();
         let kind = match stop {
@@ -287,14 +287,14 @@ impl Agent {
         if self.builder.session.tool_calls[call].status == CallStatus::Incomplete {
             self.outcome(call, message.content.raw, &message.details, message.is_error, line, time);
         }
-        // Without times of records the call has that of its request: the time between contains the response as well.
+        // Without times of records the call has the time of its request, and a duration would include the response.
         if logged.is_some() {
             let row = &mut self.builder.session.tool_calls[call];
             row.ended_at = row.ended_at.or(time);
         }
     }
 
-    /// Takes in what a call gave back.
+    /// Adds the result of a call.
     pub(super) fn outcome(
         &mut self,
         call: usize,
@@ -328,7 +328,7 @@ impl Agent {
         }
     }
 
-    /// The session, of a log without an end record.
+    /// The session of a log without an end record.
     pub(super) fn finish_without_end(mut self) -> SessionResult {
         let stop_reason = self.builder.session.stop_reason.as_deref();
         let ended_by_itself = matches!(stop_reason, Some("stop" | "length" | "end_turn"));
@@ -366,14 +366,14 @@ pub(super) fn status_in(message: &str) -> Option<Word> {
     (head.chars().all(is_digit) && !rest.starts_with(is_digit)).then(|| head.into())
 }
 
-/// pi's shell tool ends a failed command's output with its exit status.
+/// The exit status at the end of a failed command's output.
 fn exit_code_in(text: &str) -> Option<i64> {
     const BEFORE: &str = "Command exited with code ";
     let rest = text.get(memchr::memmem::rfind(text.as_bytes(), BEFORE.as_bytes())? + BEFORE.len()..)?;
     rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// The session's id in the name of its file, `<time>_<id>.jsonl`.
+/// The id of a session, from its file name `<time>_<id>.jsonl`.
 pub(super) fn session_of_path(path: &str) -> String {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let name = name.strip_suffix(".jsonl").unwrap_or(name);
@@ -385,7 +385,7 @@ mod tests {
     use super::*;
     use crate::json;
 
-    /// An escape that JSON does not know costs a diff nothing.
+    /// Invalid escapes do not affect a diff.
     #[test]
     fn diffs_are_counted_with_their_escapes() {
         let lines = |diff: &str| {

@@ -1,7 +1,7 @@
 //! pi's recorded event stream, `pi -p --mode json`, which openclaw's embedded agent emits as well.
 //!
-//! A message stands in `message_start`, `message_update`, `message_end`, `turn_end` and `agent_end`; only `message_end`
-//! of the role `assistant` is billed (accounting B23). Costs are per message and add up. There may be several
+//! A message is in `message_start`, `message_update`, `message_end`, `turn_end` and `agent_end`; only `message_end` of the role
+//! `assistant` is a response (`docs/accounting.md#which-response-a-row-is`). Costs are per message and add up. There may be several
 //! `agent_start` … `agent_end` in one stream: retries and follow-ups.
 
 use serde::Deserialize;
@@ -25,7 +25,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     parse: fold::<Events>,
 };
 
-/// Whether a record is one of the stream's.
+/// Whether a record belongs to the stream.
 pub(super) fn is_event(probe: &Probe<'_>) -> bool {
     match probe.kind() {
         "agent_start" | "agent_end" | "agent_settled" | "turn_start" => !probe.has("sessionId"),
@@ -33,7 +33,7 @@ pub(super) fn is_event(probe: &Probe<'_>) -> bool {
         "message_update" => probe.has("message") || probe.has("assistantMessageEvent"),
         "tool_execution_start" | "tool_execution_update" | "tool_execution_end" => probe.has("toolCallId"),
         "auto_compaction_start" | "auto_compaction_end" | "auto_retry_start" | "auto_retry_end" => true,
-        // The header `session` also begins the session files of pi and openclaw: what follows it decides.
+        // The header `session` also begins the session files of pi and openclaw: the records after it decide.
         _ => false,
     }
 }
@@ -97,7 +97,7 @@ pub(super) struct Events {
 
 struct Session {
     agent: Agent,
-    /// Whether the last run of the agent came to its end.
+    /// Whether the last run of the agent ended.
     has_ended: bool,
     /// The event of a compaction that has not ended.
     compacting: Option<usize>,
@@ -170,7 +170,7 @@ impl Events {
 
     fn header(&mut self, record: &Record<'_>, line: Line<'_>) {
         let id = record.id.owned().unwrap_or_else(|| hashed_id(line.bytes));
-        // The same session again: resumed, or the recording twice. Its messages are known by their times.
+        // The same session again: resumed, or the recording repeated. Copies of messages have equal times.
         let Some(session) = self.session(&id, line) else { return };
         session.has_ended = false;
         session.agent.builder.saw(record.timestamp.0);

@@ -1,8 +1,8 @@
-//! pi's session files, versions 1 and 3, those of its fork oh-my-pi, and openclaw's, which are pi's with rows of its own.
+//! Session files of pi, versions 1 and 3, of its fork oh-my-pi, and of openclaw, which adds rows of its own.
 //!
-//! Entries are a tree; abandoned branches were billed as well, so all entries count (accounting B21). Forks and snapshots
-//! replay entries (B22): a response is known by its time and size, and the ledger keeps it once. A compaction may carry a
-//! usage of its own: it is a response ("Found by checking", 5).
+//! Entries are a tree. Abandoned branches were billed as well, so all entries count. Forks and snapshots repeat entries: a response is
+//! identified by its time and token counts, and the ledger counts it once (`docs/accounting.md#copies-resumes-and-forks`). A
+//! compaction with a usage of its own is a response.
 
 use serde::Deserialize;
 
@@ -35,7 +35,7 @@ pub(super) const OPENCLAW: Adapter = Adapter {
     parse: fold::<Log>,
 };
 
-/// Whether a record is an entry of a session file. The header may be all there is.
+/// Whether a record is an entry of a session file, which may contain only the header.
 fn is_entry(probe: &Probe<'_>) -> bool {
     match probe.kind() {
         "session" => probe.has_all(&["id", "timestamp", "cwd"]) && !probe.has("payload"),
@@ -52,7 +52,7 @@ fn is_entry(probe: &Probe<'_>) -> bool {
     }
 }
 
-/// Stronger than a whole window of pi's claims.
+/// More than the sum of pi's claims over all records that are checked.
 const DECISIVE: u32 = 100;
 
 fn openclaw_claims(probe: &Probe<'_>) -> u32 {
@@ -66,7 +66,7 @@ fn openclaw_claims(probe: &Probe<'_>) -> u32 {
     if is_own { DECISIVE } else { 1 }
 }
 
-/// openclaw keeps sessions in `agents/NAME/sessions/ID.jsonl`: a file that lost its first records is known by its place.
+/// openclaw keeps sessions in `agents/NAME/sessions/ID.jsonl`: a file without its first records is recognised by its directory.
 fn is_in_its_folder(path: &str) -> bool {
     let mut folders = path.as_bytes().rsplit(|it| matches!(it, b'/' | b'\\')).skip(1);
     folders.next() == Some(b"sessions") && folders.nth(1) == Some(b"agents")
@@ -149,7 +149,7 @@ impl Log {
             return Seen::Unknown;
         }
         if self.sessions.is_empty() {
-            // A file that lost its header is known only by its name.
+            // Without its header the file is identified by its name.
             let id = self.context.file_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string());
             self.sessions.get(&id, line.number, || Agent::new(&self.context, id.clone(), line.number));
         }
@@ -219,7 +219,7 @@ mod tests {
     use crate::adapters::{Hints, parse};
     use crate::model::session::{SessionResult, Status};
 
-    /// A message that was requested in one second and logged in another one of the same minute.
+    /// A message, requested and logged in these seconds of a minute.
     fn message(requested: u32, logged: u32, message: &str) -> String {
         format!(
             r#"{{"type":"message","id":"a{logged}","parentId":null,"timestamp":"2026-01-02T03:04:{logged:02}Z","message":{{{message},"timestamp":{}}}}}"#,
@@ -260,7 +260,7 @@ mod tests {
         let durations: Vec<_> = session.turns.iter().map(|turn| turn.duration_ms.get()).collect();
         assert_eq!(durations, [Some(8000), Some(1000)]);
         assert_eq!(session.turns[0].occurred_at, call.occurred_at);
-        // A write does not show what it replaced.
+        // A write does not contain what it replaced.
         let change = &session.file_changes[0];
         assert_eq!((change.lines_added, change.lines_removed), (Some(2), None));
     }
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(read(&[aborted]).status, Status::Aborted);
     }
 
-    /// A recording of the session has no times of its calls: those of the session's own file count, whichever is read first.
+    /// A recording contains no times of its calls: those of the session's own file apply, whichever is read first.
     #[test]
     fn times_of_calls_are_those_of_the_session_s_own_file() {
         let header = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:00Z","cwd":"/a"}"#;

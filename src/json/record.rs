@@ -1,12 +1,16 @@
-//! `record!`: a struct for the records of one kind, whose members are read in the order in which they are usually written.
+//! `record!`: a struct for the records of one kind, read in the order in which its members are usually written.
 //!
 //! Programs write the members of a record in the same order each time. `record!` declares the fields in that order and
-//! implements `Deserialize` so that reading follows it: each key that comes where it is expected costs one comparison with a
-//! constant. A key in another place is found by its name, and reading in order continues after it. Members of a record may
-//! therefore be absent, unknown or in any order; of a repeated key the first counts. The result never depends on the order.
+//! implements `Deserialize` accordingly: a key in its expected position costs one comparison with a constant. A key in another
+//! position is found by its name, and reading in order continues after it. Members may be absent, unknown or in any order, and of
+//! a repeated key the first counts: the result never depends on the order.
 //!
-//! `#[derive(Deserialize)]` gives the same results and nests with `record!` in both directions. Records of which a log
-//! contains thousands are worth `record!`: reading them so takes a third less instructions than with `derive`.
+//! A struct with `#[derive(Deserialize)]` and `#[serde(default)]` gives the same results, and both kinds can contain each other.
+//! `record!` is for records of which a log contains thousands: with `derive` for all of them, parsing and reconciliation take
+//! 9 % (Codex) to 20 % (pi) more instructions.
+//!
+//! The macro speaks to the reader through serde. [`read_record`] asks for a struct with the name [`RECORD`]; the reader then
+//! provides [`Members`], of which [`take_key`], [`next_key`], [`read`] and [`skip`] are the operations.
 
 #![expect(clippy::inline_always, reason = "a call would compare the key byte by byte, not with a constant")]
 
