@@ -9,12 +9,12 @@ use std::path::Path;
 
 use agentlogs::adapters::common::builder::Content;
 use agentlogs::adapters::{self, ADAPTERS, Hints};
-use agentlogs::base::simd::Level;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::database;
 use agentlogs::json;
 use agentlogs::json::lines::Lines;
 use agentlogs::json::scan;
+use agentlogs::json::simd::Level;
 use agentlogs::ledger;
 use agentlogs::model::session::Tokens;
 use agentlogs::prices::{Catalog, Pricer, Request};

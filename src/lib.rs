@@ -29,7 +29,7 @@
 //! ledger    SessionResults of all files -> tables: copies removed, counters derived
 //!   costs       what the rows of the tables cost: reported, or tokens times prices
 //! ingest    the pipeline: all of the above but the ledger, over files in parallel; privacy (`--redact`)
-//! base      hash, known, rows, simd, text, time: types that know nothing of logs
+//! base      hash, known, rows, text, time: types without knowledge of logs
 //! ---------- below here only with the feature `archive` (polars)
 //! store     tables <-> files
 //!   frames      tables -> polars frames, and rows of files; the only place that spells column names
@@ -42,7 +42,7 @@
 //!
 //! Rules besides the layers: adapters perform no I/O and use neither clock nor environment nor polars; the name of a format
 //! occurs only in `adapters`; no local time below `analysis::reports`; the library never prints; `unsafe` occurs only in
-//! `input::mapped`, `json::scan`, `base::hash` and `store::archive::disk`, and in the program's `cli::allocator`.
+//! `input::mapped`, `json::scan`, `json::short`, `json::simd` and `store::archive::disk`, and in the program's `cli::allocator`.
 
 // What input can reach must not end the program; tests may.
 #![cfg_attr(

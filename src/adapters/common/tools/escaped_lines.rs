@@ -1,7 +1,7 @@
 //! Lines of texts that are still escaped as in the log, counted without unescaping them first.
 
 use super::{diff_lines, line_count, lines};
-use crate::json::scan;
+use crate::json;
 use crate::json::wire::LateText;
 
 /// [`diff_lines`] of a string in a log, whose escapes are not undone for that.
@@ -55,7 +55,7 @@ fn each_line(text: &[u8], mut see: impl FnMut(&[u8]) -> bool) -> bool {
 
 /// What stands behind the first newline.
 fn behind_newline(mut text: &[u8]) -> &[u8] {
-    while let Some(at) = scan::backslash(text) {
+    while let Some(at) = json::backslash(text) {
         let escape = text.get(at + 1..).unwrap_or_default();
         match escape {
             [b'n', rest @ ..] | [b'u', b'0', b'0', b'0', b'a' | b'A', rest @ ..] => return rest,
@@ -67,7 +67,6 @@ fn behind_newline(mut text: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json;
 
     /// Of all texts of up to five of these.
     #[test]
