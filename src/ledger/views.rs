@@ -54,8 +54,8 @@ pub(super) fn view(part: &SessionPart) -> View {
     View::of(&part.session)
 }
 
-/// Reduces the parts of a session to the rows of its most detailed views. The others keep what no other view shows: totals that the
-/// runtime itself states, and tokens or tool calls where the more detailed views have none.
+/// Reduces the parts of a session to the rows of its most detailed views. The others keep only what no other view shows:
+/// totals that the runtime itself states, and tokens or tool calls where the more detailed views have none.
 pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
     let with_rows = parts.iter().filter(|part| part.row_count() > 0).map(|part| part.session.format.clone());
     let formats: BTreeSet<Cow<'_, str>> = with_rows.collect();
@@ -85,14 +85,14 @@ pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
 
 /// What the more detailed views of a session show.
 struct Shown<'a> {
-    /// A file that shows it.
+    /// A file that shows rows.
     source: usize,
     responses: HashSet<&'a Identity>,
     calls: HashSet<&'a str>,
     /// How many events of each kind there are, and how many of them have no id.
     events: HashMap<EventKind, (usize, usize)>,
     has_turns: bool,
-    /// Whether responses have ids that are known everywhere.
+    /// Whether responses have ids that are unique everywhere.
     has_global_ids: bool,
     /// Sum over the responses.
     tokens: Option<i64>,
@@ -117,6 +117,8 @@ impl<'a> Shown<'a> {
             *count += 1;
             *without_id += usize::from(event.key.is_none());
         }
+        let shows_calls =
+            |session: &SessionResult| session.shows.has(Shows::TOOL_CALLS) || session.stated_tool_calls.is_some();
         let has_end = sessions().any(|session| session.status.is_end());
         Some(Self {
             source,
@@ -127,8 +129,8 @@ impl<'a> Shown<'a> {
             has_global_ids: turns().any(|turn| turn.identity.global().is_some()),
             tokens,
             has_tokens: tokens.is_some() || totals.any(|model| model.tokens.total().is_some()),
-            has_calls: sessions().any(|it| it.shows.has(Shows::TOOL_CALLS) || it.stated_tool_calls.is_some()),
-            has_prompts: sessions().any(|it| it.shows.has(Shows::USER_TURNS)),
+            has_calls: sessions().any(shows_calls),
+            has_prompts: sessions().any(|session| session.shows.has(Shows::USER_TURNS)),
             cut_at: sessions().filter_map(|session| session.ended_at).max().filter(|_| !has_end),
         })
     }
@@ -138,7 +140,7 @@ impl<'a> Shown<'a> {
     fn reduce_recording(&self, part: &mut SessionPart) {
         let turns = &part.session.turns;
         let has_matches = turns.iter().any(|turn| self.responses.contains(&turn.identity));
-        // A resumed run has responses that an older log does not have: ids that are known everywhere say which.
+        // A resumed run has responses that an older log does not have: ids that are unique everywhere show which ones.
         let are_comparable = self.has_global_ids && turns.iter().all(|turn| turn.identity.global().is_some());
         if turns.is_empty() || !self.has_turns || has_matches || are_comparable {
             self.reduce_calls(part, has_matches || !turns.is_empty() && are_comparable);

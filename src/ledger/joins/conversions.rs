@@ -1,5 +1,4 @@
-//! Trajectories that another program converted from a log: finds the session of that log where the conversion has another id
-//! or runtime.
+//! Finds the session that a trajectory was converted from, if the conversion has another session id or runtime.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -16,8 +15,8 @@ pub(super) fn are_conversions(parts: &[SessionPart]) -> bool {
     parts.iter().all(|part| view(part) == View::Conversion)
 }
 
-/// Conversions that name their session, or its runtime, by a word of their own: each with the session that it shows, if
-/// that is there.
+/// Conversions whose session id, or runtime, is not that of their session: each with the session that it was converted from,
+/// if that is present.
 pub(super) fn conversions_with_other_names(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)> {
     let (conversions, others): (Vec<_>, Vec<_>) = sessions.iter().partition(|(_, parts)| are_conversions(parts));
     if conversions.is_empty() || others.is_empty() {
@@ -40,8 +39,8 @@ pub(super) fn conversions_with_other_names(sessions: &Sessions) -> Vec<(SessionK
     conversions.into_iter().filter_map(find).collect()
 }
 
-/// The logs that a conversion may have been made from, by what [`links`] gives of them: so a conversion finds the same log
-/// whichever files are reconciled together.
+/// The logs that conversions may be made from. They are found by the same keys as their [links](super::signature::links),
+/// so a conversion finds the same log whichever files are reconciled together.
 #[derive(Default)]
 struct Logs<'a> {
     logs: Vec<(&'a SessionKey, &'a SessionResult, Vec<Spent>)>,
@@ -71,7 +70,7 @@ impl<'a> Logs<'a> {
         indexes.into_iter().flatten().filter_map(|index| self.logs.get(*index))
     }
 
-    /// The session of that id at that time, whatever its runtime is called. Short ids may be counters.
+    /// A session with the same id at the same time, in any runtime. Short ids may be counters, so they are not compared.
     fn of_same_id(&self, conversion: &SessionResult) -> Option<&'a SessionKey> {
         const SHORTEST: usize = 16;
         let spent = spending(conversion);
@@ -85,13 +84,13 @@ impl<'a> Logs<'a> {
         logs.find(|(_, session, other)| is_it(session, other)).map(|(key, ..)| *key)
     }
 
-    /// The session with most of the calls of the conversion's main agent. A fork repeats calls of the session before it,
-    /// and the session around a subagent has the calls of that: these have others as well.
+    /// The session with the most calls of the conversion's main agent, and at least four fifths of them. A fork repeats
+    /// calls of an earlier session, and the session around a subagent contains the subagent's calls, but both have others too.
     fn of_same_calls(&self, conversion: &SessionResult, sessions: &Sessions) -> Option<&'a SessionKey> {
-        let near = global_calls(conversion).flat_map(|call| self.at(self.by_call.get(call)));
-        let keys: BTreeSet<&SessionKey> =
-            near.filter(|(_, session, _)| !are_apart(session, conversion)).map(|(key, ..)| *key).collect();
-        let common = |key: &SessionKey| {
+        let logs = global_calls(conversion).flat_map(|call| self.at(self.by_call.get(call)));
+        let logs = logs.filter(|(_, session, _)| !are_apart(session, conversion));
+        let candidates: BTreeSet<&SessionKey> = logs.map(|(key, ..)| *key).collect();
+        let count_common = |key: &SessionKey| {
             let sessions = || sessions.get(key).into_iter().flatten().map(|part| &part.session);
             let known: HashSet<&str> = sessions().flat_map(global_calls).collect();
             let cut_at = sessions().filter_map(|session| session.ended_at).max();
@@ -101,17 +100,17 @@ impl<'a> Logs<'a> {
             let (common, others): (Vec<_>, Vec<_>) = calls.partition(|call| known.contains(&*call.call_id));
             (common.len() > 4 * others.len()).then_some(common.len())
         };
-        let found = keys.into_iter().filter_map(|key| Some((common(key)?, Reverse(key)))).max();
-        found.map(|(_, Reverse(key))| key)
+        let counts = candidates.into_iter().filter_map(|key| Some((count_common(key)?, Reverse(key))));
+        counts.max().map(|(_, Reverse(key))| key)
     }
 
-    /// A session whose responses have the same sizes in the same order. The conversion may not go on after it.
+    /// A session whose responses have the same sizes in the same order. The conversion must not continue after its end.
     fn of_same_tokens(&self, conversion: &SessionResult) -> Option<&'a SessionKey> {
         let spent = spending(conversion);
         let is_it = |session: &SessionResult, other: &[Spent]| {
-            let may_go_on = !session.status.is_end() && session.ended_at.is_some();
+            let may_be_cut = !session.status.is_end() && session.ended_at.is_some();
             !are_apart(session, conversion)
-                && (spent.len() <= other.len() || may_go_on)
+                && (spent.len() <= other.len() || may_be_cut)
                 && spent.iter().zip(other).all(|(a, b)| a == b)
         };
         let mut logs = self.at(self.by_beginning.get(&beginning(&spent)?));
@@ -119,7 +118,7 @@ impl<'a> Logs<'a> {
     }
 }
 
-/// Whether one of them ended before the other began.
+/// Whether one session ended before the other began.
 fn are_apart(one: &SessionResult, other: &SessionResult) -> bool {
     let is_before =
         |a: &SessionResult, b: &SessionResult| a.ended_at.zip(b.started_at).is_some_and(|(end, start)| end < start);

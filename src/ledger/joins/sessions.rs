@@ -24,7 +24,7 @@ pub(in crate::ledger) fn join_sessions(sessions: &mut Sessions) -> HashMap<Sessi
             for part in &mut parts {
                 part.session.runtime = Cow::Owned(to.0.clone());
                 part.session.session_id.clone_from(&to.1);
-                leave_to_longer_log(part, joined);
+                defer_to_longer_log(part, joined);
             }
             joined.append(&mut parts);
             joined.sort_by_key(|part| part.source);
@@ -34,9 +34,9 @@ pub(in crate::ledger) fn join_sessions(sessions: &mut Sessions) -> HashMap<Sessi
     renamed
 }
 
-/// A log of the same session in the format of another runtime is the beginning of one that is there. If that names the
-/// responses differently, they cannot be matched: the longer log has them all.
-fn leave_to_longer_log(part: &mut SessionPart, joined: &[SessionPart]) {
+/// Removes the rows of a log in the format of another runtime if none of its responses can be matched: it is the beginning
+/// of a longer log, which contains all of them.
+fn defer_to_longer_log(part: &mut SessionPart, joined: &[SessionPart]) {
     let Some(longest) = joined.iter().max_by_key(|part| part.row_count()) else { return };
     if view(part) == View::Conversion || Records::of(joined).have_responses(&part.session) {
         return;
@@ -45,8 +45,8 @@ fn leave_to_longer_log(part: &mut SessionPart, joined: &[SessionPart]) {
     part.transferred_to = Some(longest.source);
 }
 
-/// The beginning of a log may be recognised as the format of another runtime. Where it has the same session id and the
-/// same records as a longer log, it belongs to that log's runtime.
+/// Logs that were recognised as the format of another runtime, because they are only the beginning of a log. A longer log
+/// with the same session id and a record in common determines the runtime. Returns the old and the new key.
 fn copies_of_other_runtimes(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)> {
     let mut by_id: BTreeMap<&str, Vec<&SessionKey>> = BTreeMap::new();
     for (key, parts) in sessions {
@@ -62,13 +62,13 @@ fn copies_of_other_runtimes(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)
         let Some(longest) = keys.iter().copied().max_by_key(|key| (rows(key), Reverse(*key))) else { continue };
         let records = Records::of(sessions.get(longest).map_or(&[], Vec::as_slice));
         let is_copy =
-            |key: &&SessionKey| *key != longest && sessions.get(*key).is_some_and(|parts| records.meet(parts));
+            |key: &&SessionKey| *key != longest && sessions.get(*key).is_some_and(|parts| records.have_any_of(parts));
         copies.extend(keys.iter().copied().filter(is_copy).map(|key| (key.clone(), longest.clone())));
     }
     copies
 }
 
-/// What shows that another log has the same records.
+/// The identities of records, to find another log that has the same ones.
 struct Records<'a> {
     responses: HashSet<&'a Identity>,
     calls: HashSet<&'a str>,
@@ -90,7 +90,7 @@ impl<'a> Records<'a> {
         session.turns.iter().any(|turn| self.responses.contains(&turn.identity))
     }
 
-    fn meet(&self, parts: &[SessionPart]) -> bool {
+    fn have_any_of(&self, parts: &[SessionPart]) -> bool {
         parts.iter().map(|part| &part.session).any(|session| {
             self.have_responses(session)
                 || session.tool_calls.iter().any(|call| self.calls.contains(&*call.call_id))
