@@ -1,6 +1,6 @@
 //! The house rules that a compiler does not know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -54,7 +54,7 @@ fn every_format_is_documented() {
     }
 }
 
-/// What docs/accounting.md names as the guard of a rule is there.
+/// Every test and sample that docs/accounting.md names as the guard of a rule exists.
 #[test]
 fn every_guard_exists() {
     let text = fs::read_to_string(root().join("docs/accounting.md")).unwrap();
@@ -75,6 +75,53 @@ fn every_guard_exists() {
     for name in names {
         assert!(code.contains(&format!("fn {name}(")), "{name} is no test");
     }
+}
+
+/// Comments cite rules as `docs/PAGE.md#heading`, and pages link to headings: all of these exist.
+#[test]
+fn every_cited_heading_exists() {
+    let mut headings: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for entry in fs::read_dir(root().join("docs")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        headings.insert(name, headings_of(&fs::read_to_string(path).unwrap()));
+    }
+    let files = ["src", "tests", "docs", "README.md", "ARCHITECTURE.md"].map(|name| root().join(name));
+    let files = files.iter().flat_map(walkdir::WalkDir::new).map(Result::unwrap);
+    let has_citations = |path: &Path| path.extension().is_some_and(|extension| extension == "rs" || extension == "md");
+    let is_of_name = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
+    let mut count = 0;
+    for path in files.map(walkdir::DirEntry::into_path).filter(|path| has_citations(path)) {
+        let text = fs::read_to_string(&path).unwrap();
+        let parts: Vec<&str> = text.split(".md#").collect();
+        for citation in parts.windows(2) {
+            let page = citation[0].rsplit(|char| !is_of_name(char)).next().unwrap_or_default();
+            let heading = citation[1].split(|char| !is_of_name(char)).next().unwrap_or_default();
+            if heading.is_empty() || page == "PAGE" {
+                continue;
+            }
+            let exists = headings.get(page).is_some_and(|headings| headings.contains(heading));
+            assert!(exists, "{} cites {page}.md#{heading}, which is not a heading", path.display());
+            count += 1;
+        }
+        let page = path.file_stem().unwrap().to_string_lossy();
+        if let Some(headings) = headings.get(&*page).filter(|_| path.starts_with(root().join("docs"))) {
+            for heading in text.split("](#").skip(1).filter_map(|after| after.split(')').next()) {
+                assert!(headings.contains(heading), "{} links to #{heading}, which is not a heading", path.display());
+            }
+        }
+    }
+    assert!(count > 20, "{count}");
+}
+
+/// The headings of a page as the anchors that GitHub makes of them.
+fn headings_of(page: &str) -> BTreeSet<String> {
+    let headings = page.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let anchor = |heading: &str| -> String {
+        let kept = heading.chars().filter(|char| char.is_alphanumeric() || matches!(char, ' ' | '-' | '_'));
+        kept.map(|char| if char == ' ' { '-' } else { char.to_ascii_lowercase() }).collect()
+    };
+    headings.map(anchor).collect()
 }
 
 /// A format's name stands in its adapter only: what is common knows none.

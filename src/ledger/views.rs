@@ -3,8 +3,8 @@
 //! they are never added up: the most detailed view provides the rows, and the others only fill what it leaves unknown.
 //!
 //! Views whose rows have ids in common need no rule: their rows are matched by those ids when the session is merged. The
-//! rules here are for views that name the responses differently, or not at all. [`super::joins`] finds views that name the
-//! session differently.
+//! rules here are for views that name the responses differently, or not at all. [`joins`](super::joins) finds views that
+//! name the session differently. See docs/accounting.md#several-views-of-one-session.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -13,7 +13,7 @@ use std::mem;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
-use super::{Part, facts_only};
+use super::part::{SessionPart, facts_only};
 use crate::base::rows::Rows;
 use crate::base::text::Word;
 use crate::base::time::Time;
@@ -50,14 +50,14 @@ impl View {
     }
 }
 
-pub(super) fn view(part: &Part) -> View {
+pub(super) fn view(part: &SessionPart) -> View {
     View::of(&part.session)
 }
 
-/// Reduces the parts of a session to the rows of its most detailed views. The others keep what no other view shows: totals that the
-/// runtime itself states, and tokens or tool calls where the more detailed views have none.
-pub(super) fn keep_most_detailed(parts: &mut [Part]) {
-    let with_rows = parts.iter().filter(|part| part.rows() > 0).map(|part| part.session.format.clone());
+/// Reduces the parts of a session to the rows of its most detailed views. The others keep only what no other view shows:
+/// totals that the runtime itself states, and tokens or tool calls where the more detailed views have none.
+pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
+    let with_rows = parts.iter().filter(|part| part.row_count() > 0).map(|part| part.session.format.clone());
     let formats: BTreeSet<Cow<'_, str>> = with_rows.collect();
     if !formats.is_empty() {
         // The first line of a recording may be recognised as that of a log: a view without rows decides nothing.
@@ -85,14 +85,14 @@ pub(super) fn keep_most_detailed(parts: &mut [Part]) {
 
 /// What the more detailed views of a session show.
 struct Shown<'a> {
-    /// A file that shows it.
+    /// A file that shows rows.
     source: usize,
     responses: HashSet<&'a Identity>,
     calls: HashSet<&'a str>,
     /// How many events of each kind there are, and how many of them have no id.
     events: HashMap<EventKind, (usize, usize)>,
     has_turns: bool,
-    /// Whether responses have ids that are known everywhere.
+    /// Whether responses have ids that are unique everywhere.
     has_global_ids: bool,
     /// Sum over the responses.
     tokens: Option<i64>,
@@ -105,9 +105,9 @@ struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    fn by(parts: &'a [Part]) -> Option<Self> {
-        let source = parts.iter().find(|part| part.rows() > 0)?.source;
-        let sessions = || parts.iter().filter(|part| part.rows() > 0).map(|part| &part.session);
+    fn by(parts: &'a [SessionPart]) -> Option<Self> {
+        let source = parts.iter().find(|part| part.row_count() > 0)?.source;
+        let sessions = || parts.iter().filter(|part| part.row_count() > 0).map(|part| &part.session);
         let turns = || sessions().flat_map(|session| &session.turns);
         let mut totals = sessions().flat_map(|session| &session.totals).flat_map(|total| &total.models);
         let tokens = turns().filter_map(|turn| turn.tokens.get().total()).reduce(|a, b| a + b);
@@ -117,6 +117,8 @@ impl<'a> Shown<'a> {
             *count += 1;
             *without_id += usize::from(event.key.is_none());
         }
+        let shows_calls =
+            |session: &SessionResult| session.shows.has(Shows::TOOL_CALLS) || session.stated_tool_calls.is_some();
         let has_end = sessions().any(|session| session.status.is_end());
         Some(Self {
             source,
@@ -127,18 +129,18 @@ impl<'a> Shown<'a> {
             has_global_ids: turns().any(|turn| turn.identity.global().is_some()),
             tokens,
             has_tokens: tokens.is_some() || totals.any(|model| model.tokens.total().is_some()),
-            has_calls: sessions().any(|it| it.shows.has(Shows::TOOL_CALLS) || it.stated_tool_calls.is_some()),
-            has_prompts: sessions().any(|it| it.shows.has(Shows::USER_TURNS)),
+            has_calls: sessions().any(shows_calls),
+            has_prompts: sessions().any(|session| session.shows.has(Shows::USER_TURNS)),
             cut_at: sessions().filter_map(|session| session.ended_at).max().filter(|_| !has_end),
         })
     }
 
     /// A recording whose responses have other ids than those of the log repeats them. It keeps the totals that the
     /// runtime states; what its responses hold beyond those of the log, which may be cut, becomes a total too.
-    fn reduce_recording(&self, part: &mut Part) {
+    fn reduce_recording(&self, part: &mut SessionPart) {
         let turns = &part.session.turns;
         let has_matches = turns.iter().any(|turn| self.responses.contains(&turn.identity));
-        // A resumed run has responses that an older log does not have: ids that are known everywhere say which.
+        // A resumed run has responses that an older log does not have: ids that are unique everywhere show which ones.
         let are_comparable = self.has_global_ids && turns.iter().all(|turn| turn.identity.global().is_some());
         if turns.is_empty() || !self.has_turns || has_matches || are_comparable {
             self.reduce_calls(part, has_matches || !turns.is_empty() && are_comparable);
@@ -152,18 +154,18 @@ impl<'a> Shown<'a> {
         }
         let (started_at, ended_at) = (session.started_at, session.ended_at);
         part.session = SessionResult { started_at, ended_at, totals, ..facts_only(session) };
-        part.given_to = Some(self.source);
+        part.transferred_to = Some(self.source);
     }
 
     /// Calls of a recording are those of the log: under the same ids, or under others if nothing matches.
-    fn reduce_calls(&self, part: &mut Part, has_matches: bool) {
+    fn reduce_calls(&self, part: &mut SessionPart, has_matches: bool) {
         let session = &mut part.session;
         if session.tool_calls.iter().any(|call| self.calls.contains(&*call.call_id)) {
             session.recording = None;
         } else if self.has_calls && !has_matches && !session.tool_calls.is_empty() {
             session.tool_calls = Rows::default();
             session.file_changes = Rows::default();
-            part.given_to = Some(self.source);
+            part.transferred_to = Some(self.source);
         }
     }
 
@@ -182,7 +184,7 @@ impl<'a> Shown<'a> {
     }
 
     /// A conversion only fills what nothing else shows: what comes after the end of a cut log, and what is unknown there.
-    fn reduce_conversion(&self, part: &mut Part) {
+    fn reduce_conversion(&self, part: &mut SessionPart) {
         let mut session = mem::take(&mut part.session);
         if self.has_tokens {
             session.totals.clear();
@@ -213,14 +215,15 @@ impl<'a> Shown<'a> {
             ..facts_only(session)
         };
         part.is_supplement = true;
-        part.given_to = Some(self.source);
+        part.transferred_to = Some(self.source);
     }
 }
 
 /// Several conversions of one session state the same sum, perhaps counted in other ways: the largest is kept.
-fn keep_largest_total(parts: &mut [Part]) {
-    let stated =
-        |part: &Part| part.session.totals.iter().flat_map(|it| &it.models).filter_map(|it| it.tokens.total()).max();
+fn keep_largest_total(parts: &mut [SessionPart]) {
+    let stated = |part: &SessionPart| {
+        part.session.totals.iter().flat_map(|it| &it.models).filter_map(|it| it.tokens.total()).max()
+    };
     let conversions = || parts.iter().enumerate().filter(|(_, part)| view(part) == View::Conversion);
     let largest = conversions().max_by_key(|(index, part)| (stated(part), Reverse(*index))).map(|(index, _)| index);
     for (index, part) in parts.iter_mut().enumerate() {
