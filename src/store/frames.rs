@@ -12,7 +12,7 @@ use crate::model::health::Reject;
 use crate::model::session::Operation;
 use crate::model::source::Source;
 use crate::model::tables::{CallRow, ChangeRow, EventRow, SessionRow, Tables, TurnRow};
-use crate::store::pages::{Packer, Pages};
+use crate::store::pages::{PageEncoder, Pages};
 use crate::store::parquet::RowSet;
 
 /// The tables of the contract, in their order.
@@ -73,15 +73,15 @@ impl<R> Get<R> {
     }
 
     /// The column of some rows as the pages of a file.
-    fn pages(&self, rows: &[R], kind: &ParquetType, packer: &mut Packer) -> PolarsResult<Pages> {
+    fn pages(&self, rows: &[R], kind: &ParquetType, encoder: &mut PageEncoder) -> PolarsResult<Pages> {
         match self {
-            Self::Text(get) => packer.texts(kind, rows.iter().map(get)),
-            Self::Int(get) => packer.numbers(kind, rows.iter().map(get)),
-            Self::Float(get) => packer.fractions(kind, rows.iter().map(get)),
-            Self::Flag(get) => packer.flags(kind, rows.iter().map(get)),
-            Self::Time(get) => packer.numbers(kind, rows.iter().map(|it| get(it).map(Time::micros))),
-            Self::Date(get) => packer.numbers(kind, rows.iter().map(get)),
-            Self::List(_) => packer.array(kind, &*self.array(rows)),
+            Self::Text(get) => encoder.texts(kind, rows.iter().map(get)),
+            Self::Int(get) => encoder.numbers(kind, rows.iter().map(get)),
+            Self::Float(get) => encoder.fractions(kind, rows.iter().map(get)),
+            Self::Flag(get) => encoder.flags(kind, rows.iter().map(get)),
+            Self::Time(get) => encoder.numbers(kind, rows.iter().map(|it| get(it).map(Time::micros))),
+            Self::Date(get) => encoder.numbers(kind, rows.iter().map(get)),
+            Self::List(_) => encoder.array(kind, &*self.array(rows)),
         }
     }
 }
@@ -103,8 +103,8 @@ impl<R: Sync> RowSet for Chunk<'_, R> {
         self.rows.len()
     }
 
-    fn pages(&self, column: usize, kind: &ParquetType, packer: &mut Packer) -> PolarsResult<Pages> {
-        self.fields.get(column).map_or(Ok(Pages::new()), |it| it.get.pages(self.rows, kind, packer))
+    fn pages(&self, column: usize, kind: &ParquetType, encoder: &mut PageEncoder) -> PolarsResult<Pages> {
+        self.fields.get(column).map_or(Ok(Pages::new()), |it| it.get.pages(self.rows, kind, encoder))
     }
 }
 

@@ -48,7 +48,7 @@ const FULL: usize = 1 << 20;
 const MOST_NAMED: usize = 256;
 
 /// Makes pages, in memory that it keeps from one to the next.
-pub struct Packer {
+pub struct PageEncoder {
     present: Present,
     numbers: Vec<i64>,
     /// For each value its place among those that are written once.
@@ -65,7 +65,7 @@ pub struct Packer {
 /// The least and the most of the values of a page, as they are written.
 type Range = Option<(Vec<u8>, Vec<u8>)>;
 
-impl Default for Packer {
+impl Default for PageEncoder {
     fn default() -> Self {
         Self {
             present: Present::default(),
@@ -80,7 +80,7 @@ impl Default for Packer {
     }
 }
 
-impl Packer {
+impl PageEncoder {
     /// How much memory it keeps for pages, in bytes.
     pub const fn room(&self) -> usize {
         self.values.capacity() + self.page.capacity() + self.packed.capacity()
@@ -292,7 +292,7 @@ impl Packer {
     fn listed(&mut self, kind: &ParquetType, count: usize, range: Range) -> PolarsResult<Pages> {
         self.page.clear();
         self.page.append(&mut self.values);
-        let (list, length) = (self.pack()?, self.page.len());
+        let (list, length) = (self.compress()?, self.page.len());
         let list = CompressedDictPage::new(CowBuffer::Owned(list), Compression::Snappy, length, count, false);
         // A width of none is allowed, but not all readers know it.
         let width = (usize::BITS - count.saturating_sub(1).leading_zeros()).max(1);
@@ -309,7 +309,7 @@ impl Packer {
         self.present.write(&mut self.page);
         self.present.clear();
         self.page.append(&mut self.values);
-        let (page, length) = (self.pack()?, self.page.len());
+        let (page, length) = (self.compress()?, self.page.len());
         let (min_value, max_value) = range.unzip();
         let statistics = ParquetStatistics {
             null_count: i64::try_from(nulls).ok(),
@@ -335,7 +335,7 @@ impl Packer {
     }
 
     /// The page, packed.
-    fn pack(&mut self) -> PolarsResult<Vec<u8>> {
+    fn compress(&mut self) -> PolarsResult<Vec<u8>> {
         // 0 where it is too much.
         let most = snap::raw::max_compress_len(self.page.len());
         if self.packed.len() < most {

@@ -11,7 +11,7 @@ use polars_parquet::write::{
 };
 use rayon::prelude::*;
 
-use crate::store::pages::{OPTIONS, Packer, Pages};
+use crate::store::pages::{OPTIONS, PageEncoder, Pages};
 
 /// Writes a frame with key-value metadata, packed by zstd, to be kept.
 ///
@@ -48,8 +48,8 @@ pub trait RowSet: Sync {
     /// The pages of one of the columns.
     ///
     /// # Errors
-    /// Those of [`Packer`].
-    fn pages(&self, column: usize, kind: &ParquetType, packer: &mut Packer) -> PolarsResult<Pages>;
+    /// Those of [`PageEncoder`].
+    fn pages(&self, column: usize, kind: &ParquetType, encoder: &mut PageEncoder) -> PolarsResult<Pages>;
 }
 
 /// A row group that is to be written.
@@ -61,7 +61,7 @@ pub struct Group {
 /// A file that is written by some rows at a time, each a row group. Of many such files an archive is made, again and again,
 /// side by side, so they are written faster than polars does it: see [`crate::store::pages`]. Pages are packed by Snappy: zstd asks the
 /// processor what it is for each of thousands of small pages, which in a virtual machine takes longer than to pack it.
-pub struct Batched<W: Write> {
+pub struct RowGroupWriter<W: Write> {
     file: FileWriter<W>,
     arrow_schema: KeyValue,
     /// Of each column.
@@ -70,10 +70,10 @@ pub struct Batched<W: Write> {
 
 thread_local! {
     /// What made the last column of the thread: fresh memory costs as much as packing. It is let go if a text was long.
-    static PACKER: Cell<Option<Box<Packer>>> = const { Cell::new(None) };
+    static ENCODER: Cell<Option<Box<PageEncoder>>> = const { Cell::new(None) };
 }
 
-impl<W: Write> Batched<W> {
+impl<W: Write> RowGroupWriter<W> {
     /// A file of that schema.
     ///
     /// # Errors
@@ -93,13 +93,13 @@ impl<W: Write> Batched<W> {
     /// take some of the columns.
     ///
     /// # Errors
-    /// Those of [`Packer`].
-    pub fn pack(&self, rows: &dyn RowSet) -> PolarsResult<Group> {
+    /// Those of [`PageEncoder`].
+    pub fn encode(&self, rows: &dyn RowSet) -> PolarsResult<Group> {
         let count = rows.count();
         let pages = |(column, kind)| {
-            let mut packer = PACKER.take().unwrap_or_default();
-            let pages = rows.pages(column, kind, &mut packer);
-            PACKER.set(Some(packer).filter(|it| it.room() <= MOST_ROOM));
+            let mut encoder = ENCODER.take().unwrap_or_default();
+            let pages = rows.pages(column, kind, &mut encoder);
+            ENCODER.set(Some(encoder).filter(|it| it.room() <= MOST_ROOM));
             pages
         };
         let columns = if count > 0 { self.kinds.par_iter().enumerate().map(pages).collect() } else { Ok(Vec::new()) };
@@ -141,25 +141,25 @@ mod tests {
             self.height()
         }
 
-        fn pages(&self, column: usize, kind: &ParquetType, packer: &mut Packer) -> PolarsResult<Pages> {
+        fn pages(&self, column: usize, kind: &ParquetType, encoder: &mut PageEncoder) -> PolarsResult<Pages> {
             let column = self.columns()[column].as_materialized_series().rechunk();
             match column.dtype() {
-                DataType::String => packer.texts(kind, column.str()?.iter().collect::<Vec<_>>().into_iter()),
-                DataType::Int64 => packer.numbers(kind, column.i64()?.iter()),
-                DataType::Datetime(..) => packer.numbers(kind, column.datetime()?.physical().iter()),
-                DataType::Date => packer.numbers(kind, column.date()?.physical().iter()),
-                DataType::Float64 => packer.fractions(kind, column.f64()?.iter()),
-                DataType::Boolean => packer.flags(kind, column.bool()?.iter().flatten()),
-                _ => packer.array(kind, &*column.to_arrow(0, CompatLevel::newest())),
+                DataType::String => encoder.texts(kind, column.str()?.iter().collect::<Vec<_>>().into_iter()),
+                DataType::Int64 => encoder.numbers(kind, column.i64()?.iter()),
+                DataType::Datetime(..) => encoder.numbers(kind, column.datetime()?.physical().iter()),
+                DataType::Date => encoder.numbers(kind, column.date()?.physical().iter()),
+                DataType::Float64 => encoder.fractions(kind, column.f64()?.iter()),
+                DataType::Boolean => encoder.flags(kind, column.bool()?.iter().flatten()),
+                _ => encoder.array(kind, &*column.to_arrow(0, CompatLevel::newest())),
             }
         }
     }
 
     fn written(schema: &Schema, frames: &[DataFrame]) -> Vec<u8> {
         let mut file = Vec::new();
-        let mut out = Batched::new(&mut file, schema).unwrap();
+        let mut out = RowGroupWriter::new(&mut file, schema).unwrap();
         for it in frames {
-            let group = out.pack(it).unwrap();
+            let group = out.encode(it).unwrap();
             assert_eq!(out.write(&group).unwrap(), it.height());
         }
         out.finish().unwrap();
@@ -279,8 +279,8 @@ mod tests {
             let frame = df!("text" => texts).unwrap();
             let pages = written(frame.schema(), std::slice::from_ref(&frame));
             assert!(read(&pages).equals_missing(&frame));
-            let kind = Batched::new(io::sink(), frame.schema()).unwrap().kinds.remove(0);
-            let pages = Packer::default().texts(&kind, texts.iter().copied()).unwrap();
+            let kind = RowGroupWriter::new(io::sink(), frame.schema()).unwrap().kinds.remove(0);
+            let pages = PageEncoder::default().texts(&kind, texts.iter().copied()).unwrap();
             pages.iter().any(|it| matches!(it, polars_parquet::write::CompressedPage::Dict(_))).then_some(pages.len())
         };
         assert_eq!(size(&[Some("a"), None, Some("b"), Some("b"), Some("a")]), Some(2));
