@@ -82,8 +82,8 @@ impl Archive {
 }
 
 impl Checked {
-    fn add(&mut self, path: PathBuf, what: impl ToString) {
-        self.problems.push(Problem { path, what: what.to_string() });
+    fn add(&mut self, path: PathBuf, what: impl Into<String>) {
+        self.problems.push(Problem { path, what: what.into() });
     }
 
     /// Compares each file with its hash.
@@ -93,7 +93,7 @@ impl Checked {
         match hashed_file::checksum(&index) {
             Ok((_, hash)) if hash == manifest.index => {}
             Ok(_) => self.add(index, CHANGED),
-            Err(error) => self.add(index, error),
+            Err(error) => self.add(index, error.to_string()),
         }
         self.parts = manifest.parts.len();
         for part in &manifest.parts {
@@ -112,7 +112,7 @@ impl Checked {
                     self.add(path, CHANGED);
                 }
             }
-            Err(error) => self.add(path, error),
+            Err(error) => self.add(path, error.to_string()),
         }
     }
 
@@ -126,7 +126,7 @@ impl Checked {
             match source {
                 Ok(source) if source.path == *path => {}
                 Ok(_) => self.add(path.into(), "its facts are those of another source"),
-                Err(error) => self.add(path.into(), error),
+                Err(error) => self.add(path.into(), error.to_string()),
             }
         }
     }
@@ -138,15 +138,14 @@ impl Checked {
             let frame = match query::query(tables.to_vec(), sql) {
                 Ok(frame) => frame,
                 Err(error) => {
-                    self.add(archive.folder().to_owned(), error);
+                    self.add(archive.folder().to_owned(), error.to_string());
                     continue;
                 }
             };
             let [runtimes, sessions] = frame.columns() else { continue };
             for row in 0..frame.height() {
-                let text = |column: &Column| {
-                    column.get(row).map(|value| value.str_value().into_owned()).unwrap_or_default()
-                };
+                let text =
+                    |column: &Column| column.get(row).map(|value| value.str_value().into_owned()).unwrap_or_default();
                 found.insert(format!("{} session {} {what}", text(runtimes), text(sessions)));
             }
         }

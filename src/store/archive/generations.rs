@@ -128,7 +128,8 @@ impl Archive {
         let path = self.folder().join(CURRENT);
         let Some((_, folder)) = self.generations().pop() else { return Ok(None) };
         let name = folder.file_name().unwrap_or_default().display();
-        let is_complete = Manifest::read(&folder.join(MANIFEST)).is_ok_and(|manifest| has_all_files(&folder, &manifest));
+        let is_complete =
+            Manifest::read(&folder.join(MANIFEST)).is_ok_and(|manifest| has_all_files(&folder, &manifest));
         if !is_complete {
             return Err(Error::Damaged { error: format!("{why}, and {name} is not complete"), path });
         }
@@ -185,9 +186,8 @@ fn path_of(name: &[u8]) -> PathBuf {
 
 /// Whether all files of a generation exist, with their lengths.
 fn has_all_files(folder: &Path, manifest: &Manifest) -> bool {
-    let length = |name: &str| {
-        fs::metadata(folder.join(name)).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
-    };
+    let length =
+        |name: &str| fs::metadata(folder.join(name)).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len());
     let mut files = manifest.parts.iter().flat_map(|part| part.files.iter().map(move |file| (part, file)));
     length(INDEX).is_some()
         && files.all(|(part, (kind, checksum))| length(&file_of(&part.name, kind)) == Some(checksum.bytes))

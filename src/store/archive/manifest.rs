@@ -51,8 +51,7 @@ impl Manifest {
     /// # Errors
     /// Those of `serde_json`.
     pub fn to_json(&self) -> serde_json::Result<String> {
-        let text =
-            serde_json::to_string_pretty(&Self { version: VERSION, hash: NO_HASH.to_owned(), ..self.clone() })?;
+        let text = serde_json::to_string_pretty(&Self { version: VERSION, hash: NO_HASH.to_owned(), ..self.clone() })?;
         let hash = hash(text.as_bytes());
         // The hash is the last field.
         Ok(text.rsplit_once(NO_HASH).map_or_else(|| text.clone(), |(before, after)| format!("{before}{hash}{after}")))

@@ -43,7 +43,8 @@ impl Snapshot {
                 }
                 let paths = parts.into_par_iter().map(|part| part.verified_file(folder, name));
                 let paths = paths.collect::<Result<Vec<_>, _>>()?;
-                let paths = paths.iter().map(|path| PlRefPath::try_from_path(path)).collect::<PolarsResult<Vec<_>>>()?;
+                let paths =
+                    paths.iter().map(|path| PlRefPath::try_from_path(path)).collect::<PolarsResult<Vec<_>>>()?;
                 Ok((name, LazyFrame::scan_parquet_files(paths.into(), options())?))
             })
             .collect()

@@ -236,11 +236,7 @@ mod tests {
     }
 
     fn source(sessions: &[&str]) -> Source {
-        Source {
-            path: "a".to_owned(),
-            sessions: sessions.iter().map(|id| session(id)).collect(),
-            ..Source::default()
-        }
+        Source { path: "a".to_owned(), sessions: sessions.iter().map(|id| session(id)).collect(), ..Source::default() }
     }
 
     /// A file with facts of two sessions and their source after some other bytes, and the length of the facts.
@@ -265,9 +261,10 @@ mod tests {
         assert_eq!((chunks.iter().len(), chunks.end(), chunks.only()), (3, 6 + length, None));
         assert_eq!(chunks.load(&mut file).unwrap(), source(&["s1", "s2", "s3"]));
         assert_eq!(chunks.check(&mut file).unwrap(), source(&["s3"]));
-        let batches = chunks.batches(file).unwrap().map(|batch| {
-            batch.map(|SettleBatch { sources, has_more }| (sources, has_more))
-        });
+        let batches = chunks
+            .batches(file)
+            .unwrap()
+            .map(|batch| batch.map(|SettleBatch { sources, has_more }| (sources, has_more)));
         let batches = batches.collect::<io::Result<Vec<_>>>().unwrap();
         assert_eq!(batches, [(vec![source(&["s2"])], true), (vec![source(&["s1", "s3"])], false)]);
     }
@@ -282,7 +279,7 @@ mod tests {
         refused(|chunks| chunks[0].length += 1, |length| length);
         refused(|chunks| chunks[1].length = u64::MAX, |length| length);
         refused(|chunks| chunks[2].length -= 1, |length| length);
-        refused(|chunks| chunks.clear(), |length| length);
+        refused(Vec::clear, |length| length);
         refused(|_| {}, |length| length - 1);
         refused(|_| {}, |length| length + 1);
         refused(|_| {}, |_| 7);

@@ -1,8 +1,12 @@
-//! How facts and the index are encoded: MessagePack by `rmp-serde`, compressed by Snappy.
+//! How facts and the index are encoded: `MessagePack` by `rmp-serde`, compressed by Snappy.
 //!
 //! Structures are arrays of the values of their fields, in the order of declaration. A reader accepts an array that is too short: the
 //! last fields have their defaults then. So a new field at the end of a structure needs no new version of the layout; any other
 //! change does.
+//!
+//! Snappy is the fastest of the compressors that are dependencies already. Of the facts of 24 MB of pi logs, `encode` takes 10 million
+//! instructions without compression, 19 with Snappy, 22 with LZ4, 33 with zstd level 1. The facts of 383 MB of pi logs take 20.6 MB
+//! without compression, 10.2 MB with Snappy or LZ4, 8.1 MB with zstd level 1.
 
 use std::fmt::Display;
 use std::io;
@@ -37,12 +41,16 @@ pub fn encode<T: Serialize + ?Sized>(value: &T) -> io::Result<Vec<u8>> {
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
     /// Snappy compresses 64 bytes to 3 at best.
     const MAX_RATIO: usize = 22;
+    /// Values of facts are nested half a dozen deep.
+    const MAX_DEPTH: usize = 64;
     let length = snap::raw::decompress_len(bytes).map_err(damaged)?;
     if length > bytes.len().saturating_mul(MAX_RATIO) {
         return Err(damaged("it states a length that its bytes cannot contain"));
     }
     let bytes = snap::raw::Decoder::new().decompress_vec(bytes).map_err(damaged)?;
-    rmp_serde::from_slice(&bytes).map_err(damaged)
+    let mut deserializer = rmp_serde::Deserializer::from_read_ref(&bytes);
+    deserializer.set_max_depth(MAX_DEPTH);
+    T::deserialize(&mut deserializer).map_err(damaged)
 }
 
 /// Decodes facts, and checks that their rows refer to existing rows.
@@ -51,7 +59,11 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
 /// When the bytes are not such facts.
 pub fn decode_facts<T: DeserializeOwned + HasReferences>(bytes: &[u8]) -> io::Result<T> {
     let facts: T = decode(bytes)?;
-    if facts.has_valid_references() { Ok(facts) } else { Err(damaged("a row refers to a turn or call that does not exist")) }
+    if facts.has_valid_references() {
+        Ok(facts)
+    } else {
+        Err(damaged("a row refers to a turn or call that does not exist"))
+    }
 }
 
 /// An error of damaged bytes.

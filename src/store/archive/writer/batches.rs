@@ -7,9 +7,8 @@ use crate::store::archive::facts::PART_BYTES;
 /// About how many bytes of encoded facts the sources of a part have in memory together while it is written. Of a source that nothing
 /// links to others and that has several chunks, only some of them are in memory at once.
 pub fn bytes_in_memory(items: &[Item]) -> u64 {
-    let is_in_batches = |item: &Item| {
-        item.is_alone && matches!(&item.facts, FactsLocation::Spool(chunks) if chunks.only().is_none())
-    };
+    let is_in_batches =
+        |item: &Item| item.is_alone && matches!(&item.facts, FactsLocation::Spool(chunks) if chunks.only().is_none());
     let sizes = items.iter().map(|item| {
         let weight = item.weight();
         if is_in_batches(item) { weight.min(PART_BYTES) } else { weight }
@@ -112,9 +111,23 @@ mod tests {
         assert_eq!(sizes(&alone(48, PART_BYTES / 16)), [7, 7, 7, 7]);
         assert_eq!(sizes(&alone(160, PART_BYTES / 16)), [10; 10]);
         // What belongs together stays together.
-        let group = [(5, PART_BYTES), (5, PART_BYTES), (5, PART_BYTES), (6, PART_BYTES / 2), (7, PART_BYTES / 2), (8, PART_BYTES)];
+        let group = [
+            (5, PART_BYTES),
+            (5, PART_BYTES),
+            (5, PART_BYTES),
+            (6, PART_BYTES / 2),
+            (7, PART_BYTES / 2),
+            (8, PART_BYTES),
+        ];
         assert_eq!(sizes(&group), [30, 5, 15]);
-        let small = [(1, PART_BYTES * 2), (2, PART_BYTES / 20), (3, PART_BYTES * 2), (4, PART_BYTES / 20), (5, PART_BYTES * 2), (6, PART_BYTES * 2)];
+        let small = [
+            (1, PART_BYTES * 2),
+            (2, PART_BYTES / 20),
+            (3, PART_BYTES * 2),
+            (4, PART_BYTES / 20),
+            (5, PART_BYTES * 2),
+            (6, PART_BYTES * 2),
+        ];
         assert_eq!(sizes(&small), [20, 20, 20, 20]);
         assert_eq!(divide(vec![(1, u64::MAX), (2, u64::MAX)], |it| *it).len(), 2);
     }

@@ -46,7 +46,8 @@ impl Writer {
         };
         self.spool.flush()?;
         let before = self.state.snapshot.as_ref();
-        let is_current = !self.settles_all && before.is_some_and(|snapshot| snapshot.manifest.settled_with == settled_with);
+        let is_current =
+            !self.settles_all && before.is_some_and(|snapshot| snapshot.manifest.settled_with == settled_with);
         if is_current && staged.is_empty() && removed.is_empty() {
             let mut dirty = BTreeSet::new();
             let (problems, is_damaged) = self.verify(&mut dirty)?;
@@ -73,12 +74,7 @@ impl Writer {
     }
 
     /// Links the parts that stay into the next generation, and writes the others.
-    fn write_parts(
-        &self,
-        plan: Plan,
-        settled_with: String,
-        catalog: &Catalog,
-    ) -> Result<(Manifest, Sources), Error> {
+    fn write_parts(&self, plan: Plan, settled_with: String, catalog: &Catalog) -> Result<(Manifest, Sources), Error> {
         let generation = self.next_number();
         for folder in TABLES.iter().chain([&FACTS]) {
             let path = self.next.join(folder);
@@ -146,12 +142,7 @@ impl Writer {
     }
 
     /// Reconciles sources and writes them as a part.
-    fn write_part(
-        &self,
-        name: String,
-        mut items: Vec<Item>,
-        catalog: &Catalog,
-    ) -> Result<(Part, Vec<Item>), Error> {
+    fn write_part(&self, name: String, mut items: Vec<Item>, catalog: &Catalog) -> Result<(Part, Vec<Item>), Error> {
         let mut loader = Loader {
             next: &self.next,
             facts: FactsFile::create(&self.next, &name).map_err(Error::file(&self.next))?,
@@ -217,13 +208,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    fn add_from_file(
-        &mut self,
-        path: &Path,
-        file: &mut File,
-        chunks: Chunks,
-        is_alone: bool,
-    ) -> Result<(), Error> {
+    fn add_from_file(&mut self, path: &Path, file: &mut File, chunks: Chunks, is_alone: bool) -> Result<(), Error> {
         if let Some(chunk) = chunks.only() {
             let bytes = read_at(file, chunk.offset, chunk.length).map_err(Error::file(path))?;
             self.facts.add_one(&bytes).map_err(Error::file(self.next))?;

@@ -159,14 +159,14 @@ impl Writer {
             let entry = Box::new(IndexEntry::of(&source, false, own_links));
             self.staged().insert_in_memory(entry, source);
         } else {
-            self.stage_large(&source, &spilled, own_links)?;
+            self.stage_large(&source, &spilled, &own_links)?;
         }
         self.spill_sources()
     }
 
     /// Stages a source that is too large for the memory: writes it to the spool, after its sessions that are already there.
-    fn stage_large(&self, source: &Source, spilled: &[Aside], own_links: Box<[u64]>) -> Result<(), Error> {
-        let all_links = || spilled.iter().map(|session| &*session.links).chain([&*own_links]);
+    fn stage_large(&self, source: &Source, spilled: &[Aside], own_links: &[u64]) -> Result<(), Error> {
+        let all_links = || spilled.iter().map(|session| &*session.links).chain([own_links]);
         let groups = ledger::groups(all_links());
         let (offset, length) = self.spool.append(source)?;
         let places = spilled.iter().map(|session| (session.offset, session.length)).chain([(offset, length)]);
