@@ -42,7 +42,7 @@
 //!
 //! Rules besides the layers: adapters perform no I/O and use neither clock nor environment nor polars; the name of a format
 //! occurs only in `adapters`; no local time below `analysis::reports`; the library never prints; `unsafe` occurs only in
-//! `input::mapped`, `json::scan`, `json::short`, `json::simd` and `store::archive::disk`, and in the program's `cli::allocator`.
+//! `input::mapped`, `json::scan`, `json::short`, `json::simd` and `store::archive::disk`, and in the program's `cli::memory`.
 
 // What input can reach must not end the program; tests may.
 #![cfg_attr(

@@ -11,14 +11,14 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-#[cfg(unix)]
-use crate::cli::allocator;
 use crate::cli::args::{Cli, Command};
 use crate::cli::commands::{self, Outcome, WrongCommandLine};
+#[cfg(unix)]
+use crate::cli::memory;
 
 #[cfg(unix)]
 #[global_allocator]
-static MEMORY: allocator::Pages = allocator::Pages;
+static ALLOCATOR: memory::MiMalloc = memory::MiMalloc;
 
 /// What is said of a panic.
 const FAILED: &str =
@@ -26,7 +26,7 @@ const FAILED: &str =
 
 fn main() -> ExitCode {
     #[cfg(unix)]
-    allocator::set_up();
+    memory::set_up();
     let cli = Cli::parse();
     // Below the rows of a damaged table polars may panic, and so may we: the message stands on stderr already.
     let done = panic::catch_unwind(AssertUnwindSafe(|| run(cli)));
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         }
     };
     #[cfg(unix)]
-    allocator::shut_down();
+    memory::shut_down();
     status
 }
 

@@ -43,7 +43,6 @@ const KNOWN_MODULES_WITH_CODE: &[&str] = &[
     "analysis/export/mod.rs",
     "analysis/reports/mod.rs",
     "cli/commands/mod.rs",
-    "store/archive/mod.rs",
 ];
 
 /// All source files but `lib.rs` and `main.rs`: their paths below `src/`, with `/`, and their lines without comments.

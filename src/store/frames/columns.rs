@@ -1,131 +1,27 @@
-//! Tables to polars frames, and to columns of files. The only place that spells column names: each column is one line of a
-//! table here, with its name, what it means, and how a row gives it.
+//! The columns of all tables. Only this file spells column names: each column is one line, with its name, its meaning, and the function
+//! that reads its value from a row.
 
-use polars::prelude::*;
-use polars_arrow::array::{Array, BooleanArray, MutableBinaryViewArray, PrimitiveArray, Utf8ViewArray};
-use polars_parquet::write::ParquetType;
-
+use super::column::{Field, Get};
 use crate::base::text::Word;
 use crate::base::time::Time;
 use crate::model::errors::ErrorKind;
 use crate::model::health::Reject;
 use crate::model::session::Operation;
 use crate::model::source::Source;
-use crate::model::tables::{CallRow, ChangeRow, EventRow, SessionRow, Tables, TurnRow};
-use crate::store::pages::{Packer, Pages};
-use crate::store::parquet::RowSet;
+use crate::model::tables::{CallRow, ChangeRow, EventRow, SessionRow, TurnRow};
 
-/// The tables of the contract, in their order.
-pub const TABLES: [&str; 7] = ["sessions", "turns", "tool_calls", "file_changes", "events", "sources", "rejects"];
-
-/// One column of a table whose rows are `R`.
-struct Field<R> {
-    name: &'static str,
-    about: &'static str,
-    get: Get<R>,
-}
-
-/// How a row gives a value, and so of what type the column is. A missing value is NULL.
-enum Get<R> {
-    Text(fn(&R) -> Option<&str>),
-    Int(fn(&R) -> Option<i64>),
-    Float(fn(&R) -> Option<f64>),
-    Flag(fn(&R) -> bool),
-    Time(fn(&R) -> Option<Time>),
-    Date(fn(&R) -> Option<i32>),
-    List(fn(&R) -> Vec<&str>),
-}
-
-impl<R> Get<R> {
-    fn dtype(&self) -> DataType {
-        match self {
-            Self::Text(_) => DataType::String,
-            Self::Int(_) => DataType::Int64,
-            Self::Float(_) => DataType::Float64,
-            Self::Flag(_) => DataType::Boolean,
-            Self::Time(_) => DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC)),
-            Self::Date(_) => DataType::Date,
-            Self::List(_) => DataType::List(Box::new(DataType::String)),
-        }
-    }
-
-    /// The column of some rows.
-    fn array(&self, rows: &[R]) -> Box<dyn Array> {
-        let dtype = || self.dtype().to_arrow(CompatLevel::newest());
-        match self {
-            Self::Text(get) => Utf8ViewArray::from(MutableBinaryViewArray::from_iterator(rows.iter().map(get))).boxed(),
-            Self::Int(get) => PrimitiveArray::<i64>::from_trusted_len_iter(rows.iter().map(get)).boxed(),
-            Self::Float(get) => PrimitiveArray::<f64>::from_trusted_len_iter(rows.iter().map(get)).boxed(),
-            Self::Flag(get) => BooleanArray::from_trusted_len_values_iter(rows.iter().map(get)).boxed(),
-            Self::Time(get) => {
-                let micros = rows.iter().map(|it| get(it).map(Time::micros));
-                PrimitiveArray::<i64>::from_trusted_len_iter(micros).to(dtype()).boxed()
-            }
-            Self::Date(get) => PrimitiveArray::<i32>::from_trusted_len_iter(rows.iter().map(get)).to(dtype()).boxed(),
-            Self::List(get) => {
-                let mut builder = ListStringChunkedBuilder::new(PlSmallStr::EMPTY, rows.len(), rows.len());
-                for row in rows {
-                    builder.append_values_iter(get(row).into_iter());
-                }
-                builder.finish().into_series().to_arrow(0, CompatLevel::newest())
-            }
-        }
-    }
-
-    /// The column of some rows as the pages of a file.
-    fn pages(&self, rows: &[R], kind: &ParquetType, packer: &mut Packer) -> PolarsResult<Pages> {
-        match self {
-            Self::Text(get) => packer.texts(kind, rows.iter().map(get)),
-            Self::Int(get) => packer.numbers(kind, rows.iter().map(get)),
-            Self::Float(get) => packer.fractions(kind, rows.iter().map(get)),
-            Self::Flag(get) => packer.flags(kind, rows.iter().map(get)),
-            Self::Time(get) => packer.numbers(kind, rows.iter().map(|it| get(it).map(Time::micros))),
-            Self::Date(get) => packer.numbers(kind, rows.iter().map(get)),
-            Self::List(_) => packer.array(kind, &*self.array(rows)),
-        }
-    }
-}
-
-/// Some rows of a table, of whatever type they are.
-trait Batch: RowSet {
-    /// Their columns.
-    fn arrays(&self) -> Vec<Box<dyn Array>>;
-}
-
-/// Rows with their columns.
-struct Chunk<'a, R> {
-    rows: &'a [R],
-    fields: &'a [Field<R>],
-}
-
-impl<R: Sync> RowSet for Chunk<'_, R> {
-    fn count(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn pages(&self, column: usize, kind: &ParquetType, packer: &mut Packer) -> PolarsResult<Pages> {
-        self.fields.get(column).map_or(Ok(Pages::new()), |it| it.get.pages(self.rows, kind, packer))
-    }
-}
-
-impl<R: Sync> Batch for Chunk<'_, R> {
-    fn arrays(&self) -> Vec<Box<dyn Array>> {
-        self.fields.iter().map(|it| it.get.array(self.rows)).collect()
-    }
-}
-
-/// A row with what it belongs to.
-struct In<'a, R> {
-    row: &'a R,
-    session: &'a SessionRow,
-    source: &'a Source,
+/// A row with its session and its file.
+pub struct In<'a, R> {
+    pub row: &'a R,
+    pub session: &'a SessionRow,
+    pub source: &'a Source,
 }
 
 /// A lost line with its file.
 #[derive(Clone, Copy)]
-struct Lost<'a> {
-    reject: &'a Reject,
-    source: &'a Source,
+pub struct Lost<'a> {
+    pub reject: &'a Reject,
+    pub source: &'a Source,
 }
 
 macro_rules! field {
@@ -134,14 +30,14 @@ macro_rules! field {
     };
 }
 
-/// A borrowed optional text.
+/// A column of optional texts.
 macro_rules! text {
     ($name:literal $about:literal, |$it:ident| $get:expr) => {
         field!(Text $name $about, |$it| $get.as_deref())
     };
 }
 
-/// A text that is always there.
+/// A column of texts without NULL.
 macro_rules! word {
     ($name:literal $about:literal, |$it:ident| $get:expr) => {
         field!(Text $name $about, |$it| Some($get))
@@ -157,7 +53,7 @@ macro_rules! day_and_week {
     };
 }
 
-/// The columns that say where a row belongs and where it was read.
+/// The columns for the session and the place of a row.
 macro_rules! place {
     (|$it:ident| $line:expr) => {
         [
@@ -188,8 +84,8 @@ macro_rules! cost {
     (|$it:ident| $money:expr) => {
         [
             field!(Float "cost_usd" "US dollars: reported, else computed, else NULL", |$it| $money.cost),
-            field!(Text "cost_source" "reported, computed or mixed; reported without cost_usd: part of a total that stands on the session row", |$it| $money.source.map(|it| it.as_str())),
-            field!(Float "reported_cost_usd" "As the log says, a 0 included", |$it| $money.reported),
+            field!(Text "cost_source" "reported, computed or mixed; reported without cost_usd: part of a total on the session row", |$it| $money.source.map(|it| it.as_str())),
+            field!(Float "reported_cost_usd" "As the log states, including 0", |$it| $money.reported),
             field!(Float "computed_cost_usd" "From tokens and prices", |$it| $money.computed),
         ]
     };
@@ -216,14 +112,14 @@ macro_rules! fields {
     }};
 }
 
-/// Says of which rows the columns are before the compiler reads how they get their values.
+/// Fixes the type of the rows before the compiler checks the functions that read them.
 fn add<R, const N: usize>(fields: &mut Vec<Field<R>>, part: [Field<R>; N]) {
     fields.extend(part);
 }
 
-type Session<'a> = In<'a, SessionRow>;
+pub type Session<'a> = In<'a, SessionRow>;
 
-fn sessions<'a>() -> Vec<Field<Session<'a>>> {
+pub fn sessions<'a>() -> Vec<Field<Session<'a>>> {
     fields![Session<'a>:
         [
             word!("session_id" "The runtime's own id; ~ and a hash where the log names none", |it| &it.row.session.session_id),
@@ -278,9 +174,9 @@ fn sessions<'a>() -> Vec<Field<Session<'a>>> {
     ]
 }
 
-type Turn<'a> = In<'a, TurnRow>;
+pub type Turn<'a> = In<'a, TurnRow>;
 
-fn turns<'a>() -> Vec<Field<Turn<'a>>> {
+pub fn turns<'a>() -> Vec<Field<Turn<'a>>> {
     fields![Turn<'a>:
         place!(|it| it.row.turn.line),
         [
@@ -314,9 +210,9 @@ fn turns<'a>() -> Vec<Field<Turn<'a>>> {
     ]
 }
 
-type Call<'a> = In<'a, CallRow>;
+pub type Call<'a> = In<'a, CallRow>;
 
-fn tool_calls<'a>() -> Vec<Field<Call<'a>>> {
+pub fn tool_calls<'a>() -> Vec<Field<Call<'a>>> {
     fields![Call<'a>:
         place!(|it| it.row.call.line),
         [
@@ -343,9 +239,9 @@ fn tool_calls<'a>() -> Vec<Field<Call<'a>>> {
     ]
 }
 
-type Change<'a> = In<'a, ChangeRow>;
+pub type Change<'a> = In<'a, ChangeRow>;
 
-fn file_changes<'a>() -> Vec<Field<Change<'a>>> {
+pub fn file_changes<'a>() -> Vec<Field<Change<'a>>> {
     fields![Change<'a>:
         place!(|it| it.row.change.line),
         [
@@ -353,7 +249,7 @@ fn file_changes<'a>() -> Vec<Field<Change<'a>>> {
             text!("call_id" "The call that made it", |it| it.row.call_id),
             field!(Time "occurred_at" "When", |it| it.row.change.occurred_at),
             word!("path" "The file, as the call names it", |it| &it.row.change.path),
-            field!(Text "operation" "create, update, delete or move; NULL where the log does not tell a new file from an old one",
+            field!(Text "operation" "create, update, delete or move; NULL where the log does not distinguish new files from old ones",
                 |it| it.row.change.operation.map(Operation::as_str)),
             field!(Int "lines_added" "Lines added", |it| it.row.change.lines_added),
             field!(Int "lines_removed" "Lines removed", |it| it.row.change.lines_removed),
@@ -361,9 +257,9 @@ fn file_changes<'a>() -> Vec<Field<Change<'a>>> {
     ]
 }
 
-type Happened<'a> = In<'a, EventRow>;
+pub type Happened<'a> = In<'a, EventRow>;
 
-fn events<'a>() -> Vec<Field<Happened<'a>>> {
+pub fn events<'a>() -> Vec<Field<Happened<'a>>> {
     fields![Happened<'a>:
         place!(|it| it.row.event.line),
         [
@@ -385,7 +281,7 @@ fn events<'a>() -> Vec<Field<Happened<'a>>> {
     ]
 }
 
-fn sources<'a>() -> Vec<Field<&'a Source>> {
+pub fn sources<'a>() -> Vec<Field<&'a Source>> {
     fields![&'a Source: [
         word!("source_path" "The file's real path; ARCHIVE!/MEMBER inside a tar or zip archive", |it| &it.path),
         text!("host" "The machine where it was read", |it| it.host),
@@ -399,15 +295,15 @@ fn sources<'a>() -> Vec<Field<&'a Source>> {
         field!(Int "records" "Records that were read", |it| Some(it.health.records)),
         field!(Int "rejected_lines" "Lines lost whole or in part, see rejects", |it| Some(it.health.rejected_lines())),
         field!(Int "unknown_records" "Records of a type that the adapter does not know", |it| Some(it.health.unknown_records)),
-        field!(Int "sessions" "Sessions that it tells of", |it| i64::try_from(it.session_count).ok()),
+        field!(Int "sessions" "Sessions that the file contains", |it| i64::try_from(it.session_count).ok()),
         word!("status" "parsed, duplicate, auxiliary, truncated, unrecognised, unreadable or empty", |it| it.status.as_str()),
-        text!("duplicate_of" "The file that holds the same", |it| it.duplicate_of),
+        text!("duplicate_of" "The file with the same content", |it| it.duplicate_of),
         text!("message" "Why it could not be read, or not to its end", |it| it.message),
-        field!(Time "ingested_at" "When it was looked at", |it| it.ingested_at),
+        field!(Time "ingested_at" "When it was read", |it| it.ingested_at),
     ]]
 }
 
-fn rejects<'a>() -> Vec<Field<Lost<'a>>> {
+pub fn rejects<'a>() -> Vec<Field<Lost<'a>>> {
     fields![Lost<'a>: [
         word!("source_path" "The file", |it| &it.source.path),
         word!("reason" "not_json, cut_short, not_an_object, too_deep, too_long, bad_number or no_usage", |it| it.reject.reason.as_str()),
@@ -415,152 +311,4 @@ fn rejects<'a>() -> Vec<Field<Lost<'a>>> {
         field!(Int "first_line" "The first of them, from 1", |it| Some(it.reject.first_line)),
         word!("example" "The beginning of that line", |it| &it.reject.example),
     ]]
-}
-
-/// All tables as frames, named, in the order of [`TABLES`].
-///
-/// # Errors
-/// When polars refuses a column, which is a bug.
-pub fn frames(tables: &Tables) -> PolarsResult<Vec<(&'static str, DataFrame)>> {
-    let whole = |table| {
-        let (mut rows, mut whole) = (0, Vec::new());
-        in_batches(tables, table, usize::MAX, |it| {
-            (rows, whole) = (it.count(), it.arrays());
-            Ok(())
-        })?;
-        let names = schema_of(table).into_iter().map(|(name, _)| name);
-        let columns = names.zip(whole).map(|it| Ok(Series::try_from(it)?.into()));
-        Ok((table, DataFrame::new(rows, columns.collect::<PolarsResult<_>>()?)?))
-    };
-    TABLES.into_iter().map(whole).collect()
-}
-
-/// The rows of one table, for a file: at most `most` at a time, so that not all of it need be there at once.
-///
-/// # Errors
-/// Those of `take`.
-pub fn row_sets(
-    tables: &Tables,
-    table: &str,
-    most: usize,
-    mut take: impl FnMut(&dyn RowSet) -> PolarsResult<()>,
-) -> PolarsResult<()> {
-    in_batches(tables, table, most, |it| take(it))
-}
-
-/// The rows of one table, at most `most` at a time; of a table without rows once none.
-#[expect(clippy::indexing_slicing, reason = "rows name session and source by the places that the ledger gave them")]
-fn in_batches(
-    tables: &Tables,
-    table: &str,
-    most: usize,
-    take: impl FnMut(&dyn Batch) -> PolarsResult<()>,
-) -> PolarsResult<()> {
-    fn cut<'a, T, R: Sync>(
-        rows: &'a [T],
-        row: impl Fn(&'a T) -> R,
-        fields: &[Field<R>],
-        most: usize,
-        mut take: impl FnMut(&dyn Batch) -> PolarsResult<()>,
-    ) -> PolarsResult<()> {
-        if rows.is_empty() {
-            return take(&Chunk { rows: &[], fields });
-        }
-        for rows in rows.chunks(most) {
-            let rows: Vec<R> = rows.iter().map(&row).collect();
-            take(&Chunk { rows: &rows, fields })?;
-        }
-        Ok(())
-    }
-    macro_rules! placed {
-        () => {
-            |row| In { row, session: &tables.sessions[row.session], source: &tables.sources[row.source] }
-        };
-    }
-    match table {
-        "sessions" => {
-            let row = |row| -> Session<'_> { In { row, session: row, source: &tables.sources[row.source] } };
-            cut(&tables.sessions, row, &sessions(), most, take)
-        }
-        "turns" => cut(&tables.turns, placed!(), &turns(), most, take),
-        "tool_calls" => cut(&tables.tool_calls, placed!(), &tool_calls(), most, take),
-        "file_changes" => cut(&tables.file_changes, placed!(), &file_changes(), most, take),
-        "events" => cut(&tables.events, placed!(), &events(), most, take),
-        "sources" => cut(&tables.sources, |it| it, &sources(), most, take),
-        _ => {
-            let lost = tables.sources.iter();
-            let lost: Vec<Lost<'_>> = lost
-                .flat_map(|source| source.health.rejects.iter().map(move |reject| Lost { reject, source }))
-                .collect();
-            cut(&lost, |it| *it, &rejects(), most, take)
-        }
-    }
-}
-
-/// Takes the rows of a table out of the memory, unless those of other tables point at them. Room for as many stays.
-pub fn drop_rows(tables: &mut Tables, table: &str) {
-    /// Of larger tables the room is not kept.
-    const MOST_ROOM: usize = 1 << 22;
-    fn empty<T>(rows: &mut Vec<T>) {
-        rows.clear();
-        if rows.capacity() * size_of::<T>() > MOST_ROOM {
-            *rows = Vec::new();
-        }
-    }
-    match table {
-        "turns" => empty(&mut tables.turns),
-        "tool_calls" => empty(&mut tables.tool_calls),
-        "file_changes" => empty(&mut tables.file_changes),
-        "events" => empty(&mut tables.events),
-        _ => {}
-    }
-}
-
-/// The schema of a table.
-pub fn schema_of(table: &str) -> Schema {
-    schema().into_iter().filter(|it| it.table == table).map(|it| (it.column.into(), it.dtype)).collect()
-}
-
-/// A column of the contract.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Described {
-    /// The table.
-    pub table: &'static str,
-    /// The column.
-    pub column: &'static str,
-    /// Its type in polars.
-    pub dtype: DataType,
-    /// What it means.
-    pub about: &'static str,
-}
-
-impl Described {
-    /// The type in the words of SQL.
-    pub fn type_name(&self) -> &'static str {
-        match self.dtype {
-            DataType::Int64 => "BIGINT",
-            DataType::Float64 => "DOUBLE",
-            DataType::Boolean => "BOOLEAN",
-            DataType::Date => "DATE",
-            DataType::Datetime(..) => "TIMESTAMP (UTC, microseconds)",
-            DataType::List(_) => "VARCHAR[]",
-            _ => "VARCHAR",
-        }
-    }
-}
-
-/// Every column of every table, in order.
-pub fn schema() -> Vec<Described> {
-    fn of<R>(table: &'static str, fields: Vec<Field<R>>) -> impl Iterator<Item = Described> {
-        fields.into_iter().map(move |it| Described { table, column: it.name, dtype: it.get.dtype(), about: it.about })
-    }
-    let [t0, t1, t2, t3, t4, t5, t6] = TABLES;
-    of(t0, sessions())
-        .chain(of(t1, turns()))
-        .chain(of(t2, tool_calls()))
-        .chain(of(t3, file_changes()))
-        .chain(of(t4, events()))
-        .chain(of(t5, sources()))
-        .chain(of(t6, rejects()))
-        .collect()
 }

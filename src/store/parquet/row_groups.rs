@@ -1,80 +1,54 @@
-//! Frames and columns as parquet files that every engine reads.
+//! Writes tables as parquet files, one row group after another: the files of an archive.
 
 use std::cell::Cell;
 use std::io::{self, Write};
 
-use polars::io::parquet::write::KeyValueMetadata;
 use polars::prelude::*;
 use polars_parquet::write::{
-    DynIter, DynStreamingIterator, FileWriter, KeyValue, ParquetType, ZstdLevel, fallible_streaming_iterator,
-    schema_to_metadata_key,
+    DynIter, DynStreamingIterator, FileWriter, KeyValue, ParquetType, fallible_streaming_iterator,
 };
 use rayon::prelude::*;
 
-use crate::store::pages::{OPTIONS, Packer, Pages};
+use super::frame::arrow_schema;
+use super::pages::{OPTIONS, PageEncoder, Pages};
 
-/// Writes a frame with key-value metadata, packed by zstd, to be kept.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn write(file: impl Write, frame: &mut DataFrame, metadata: Vec<(String, String)>) -> io::Result<()> {
-    let level = ZstdLevel::try_new(3).map_err(io::Error::other)?;
-    let schema = arrow_schema(frame.schema());
-    let schema = schema.value.map(|it| (schema.key, it));
-    let metadata = KeyValueMetadata::from_static(metadata.into_iter().chain(schema).collect());
-    let writer = ParquetWriter::new(file).with_compression(ParquetCompression::Zstd(Some(level)));
-    writer.with_key_value_metadata(Some(metadata)).finish(frame).map_err(io::Error::other)?;
-    Ok(())
-}
+/// Memory that a thread keeps from one column to the next, in bytes: enough for two ordinary pages and their compressed copies.
+const MAX_KEPT: usize = 1 << 23;
 
-/// The types of the columns, for readers that know Arrow. polars would say that texts are views, of which pandas knows no
-/// lists.
-fn arrow_schema(schema: &Schema) -> KeyValue {
-    let schema = schema.iter().map(|(name, dtype)| {
-        let field = dtype.to_arrow_field(name.clone(), CompatLevel::oldest());
-        (name.clone(), field)
-    });
-    schema_to_metadata_key(&schema.collect())
-}
-
-/// Memory that a thread keeps from one column to the next, in bytes: twice what an ordinary page takes, as it is and packed.
-const MOST_ROOM: usize = 1 << 23;
-
-/// Rows of one table, which give their columns as the pages of a file.
+/// Rows of one table, which can encode their columns as pages.
 pub trait RowSet: Sync {
-    /// How many they are.
+    /// How many rows there are.
     fn count(&self) -> usize;
 
     /// The pages of one of the columns.
     ///
     /// # Errors
-    /// Those of [`Packer`].
-    fn pages(&self, column: usize, kind: &ParquetType, packer: &mut Packer) -> PolarsResult<Pages>;
+    /// Those of [`PageEncoder`].
+    fn pages(&self, column: usize, kind: &ParquetType, encoder: &mut PageEncoder) -> PolarsResult<Pages>;
 }
 
-/// A row group that is to be written.
-pub struct Group {
+/// An encoded row group.
+pub struct RowGroup {
     rows: usize,
     columns: Vec<Pages>,
 }
 
-/// A file that is written by some rows at a time, each a row group. Of many such files an archive is made, again and again,
-/// side by side, so they are written faster than polars does it: see [`crate::store::pages`]. Pages are packed by Snappy: zstd asks the
-/// processor what it is for each of thousands of small pages, which in a virtual machine takes longer than to pack it.
-pub struct Batched<W: Write> {
+/// Writes a parquet file row group by row group. Pages are compressed by Snappy: zstd queries the processor's features for each of
+/// thousands of small pages, which in a virtual machine takes longer than the compression.
+pub struct RowGroupWriter<W: Write> {
     file: FileWriter<W>,
     arrow_schema: KeyValue,
-    /// Of each column.
+    /// The type of each column.
     kinds: Vec<ParquetType>,
 }
 
 thread_local! {
-    /// What made the last column of the thread: fresh memory costs as much as packing. It is let go if a text was long.
-    static PACKER: Cell<Option<Box<Packer>>> = const { Cell::new(None) };
+    /// The encoder of the thread, with its memory: fresh memory costs as much as encoding. It is dropped if a text was long.
+    static ENCODER: Cell<Option<Box<PageEncoder>>> = const { Cell::new(None) };
 }
 
-impl<W: Write> Batched<W> {
-    /// A file of that schema.
+impl<W: Write> RowGroupWriter<W> {
+    /// A file with this schema.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -89,28 +63,27 @@ impl<W: Write> Batched<W> {
         Ok(Self { file, arrow_schema, kinds })
     }
 
-    /// Makes a row group of rows that have the columns of the schema, in its order. Threads of rayon that have nothing else to do
-    /// take some of the columns.
+    /// Encodes rows, which have the columns of the schema in its order, as a row group. Idle threads of rayon encode some of the columns.
     ///
     /// # Errors
-    /// Those of [`Packer`].
-    pub fn pack(&self, rows: &dyn RowSet) -> PolarsResult<Group> {
+    /// Those of [`PageEncoder`].
+    pub fn encode(&self, rows: &dyn RowSet) -> PolarsResult<RowGroup> {
         let count = rows.count();
         let pages = |(column, kind)| {
-            let mut packer = PACKER.take().unwrap_or_default();
-            let pages = rows.pages(column, kind, &mut packer);
-            PACKER.set(Some(packer).filter(|it| it.room() <= MOST_ROOM));
+            let mut encoder = ENCODER.take().unwrap_or_default();
+            let pages = rows.pages(column, kind, &mut encoder);
+            ENCODER.set(Some(encoder).filter(|encoder| encoder.capacity() <= MAX_KEPT));
             pages
         };
         let columns = if count > 0 { self.kinds.par_iter().enumerate().map(pages).collect() } else { Ok(Vec::new()) };
-        Ok(Group { rows: count, columns: columns? })
+        Ok(RowGroup { rows: count, columns: columns? })
     }
 
-    /// Adds a row group, and says how many rows it has.
+    /// Writes a row group, and returns how many rows it has.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&mut self, group: &Group) -> PolarsResult<usize> {
+    pub fn write(&mut self, group: &RowGroup) -> PolarsResult<usize> {
         if group.rows > 0 {
             let columns = group.columns.iter().map(|pages| {
                 let pages = fallible_streaming_iterator::convert(pages.iter().map(Ok::<_, PolarsError>));
@@ -121,7 +94,7 @@ impl<W: Write> Batched<W> {
         Ok(group.rows)
     }
 
-    /// Writes the end, and gives the file back.
+    /// Writes the end of the file, and returns it.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -135,31 +108,31 @@ impl<W: Write> Batched<W> {
 mod tests {
     use super::*;
 
-    /// Columns of a frame as rows of a table give theirs.
+    /// A frame as rows of a table.
     impl RowSet for DataFrame {
         fn count(&self) -> usize {
             self.height()
         }
 
-        fn pages(&self, column: usize, kind: &ParquetType, packer: &mut Packer) -> PolarsResult<Pages> {
+        fn pages(&self, column: usize, kind: &ParquetType, encoder: &mut PageEncoder) -> PolarsResult<Pages> {
             let column = self.columns()[column].as_materialized_series().rechunk();
             match column.dtype() {
-                DataType::String => packer.texts(kind, column.str()?.iter().collect::<Vec<_>>().into_iter()),
-                DataType::Int64 => packer.numbers(kind, column.i64()?.iter()),
-                DataType::Datetime(..) => packer.numbers(kind, column.datetime()?.physical().iter()),
-                DataType::Date => packer.numbers(kind, column.date()?.physical().iter()),
-                DataType::Float64 => packer.fractions(kind, column.f64()?.iter()),
-                DataType::Boolean => packer.flags(kind, column.bool()?.iter().flatten()),
-                _ => packer.array(kind, &*column.to_arrow(0, CompatLevel::newest())),
+                DataType::String => encoder.texts(kind, column.str()?.iter().collect::<Vec<_>>().into_iter()),
+                DataType::Int64 => encoder.numbers(kind, column.i64()?.iter()),
+                DataType::Datetime(..) => encoder.numbers(kind, column.datetime()?.physical().iter()),
+                DataType::Date => encoder.numbers(kind, column.date()?.physical().iter()),
+                DataType::Float64 => encoder.fractions(kind, column.f64()?.iter()),
+                DataType::Boolean => encoder.flags(kind, column.bool()?.iter().flatten()),
+                _ => encoder.array(kind, &*column.to_arrow(0, CompatLevel::newest())),
             }
         }
     }
 
     fn written(schema: &Schema, frames: &[DataFrame]) -> Vec<u8> {
         let mut file = Vec::new();
-        let mut out = Batched::new(&mut file, schema).unwrap();
+        let mut out = RowGroupWriter::new(&mut file, schema).unwrap();
         for it in frames {
-            let group = out.pack(it).unwrap();
+            let group = out.encode(it).unwrap();
             assert_eq!(out.write(&group).unwrap(), it.height());
         }
         out.finish().unwrap();
@@ -170,7 +143,7 @@ mod tests {
         ParquetReader::new(io::Cursor::new(file)).finish().unwrap()
     }
 
-    /// How many rows of a file a reader finds that leaves out what cannot hold them.
+    /// How many rows of a file a reader finds that skips pages by their statistics.
     fn found(file: &[u8], filter: Expr) -> usize {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.parquet");
@@ -179,7 +152,7 @@ mod tests {
         LazyFrame::scan_parquet(path, ScanArgsParquet::default()).unwrap().filter(filter).collect().unwrap().height()
     }
 
-    /// Columns of every type, with and without gaps, of many values, few and none, come back from the file as they were.
+    /// Columns of every type, with and without NULL, with many, few and no values, are read as they were written.
     #[test]
     fn what_is_written_is_read() {
         let rows = 3000_i64;
@@ -232,9 +205,9 @@ mod tests {
         }
     }
 
-    /// What is least and most is right, or not said: readers leave out pages by it.
+    /// Minimum and maximum are right or missing: readers skip pages by them.
     #[test]
-    fn rows_are_found_by_what_pages_are_said_to_hold() {
+    fn rows_are_found_by_minimum_and_maximum() {
         let long = "x".repeat(400);
         let frame = df!(
             "text" => [Some("b"), None, Some("ä"), Some("a")],
@@ -256,9 +229,9 @@ mod tests {
         assert_eq!(found(col("money").eq(lit(2.0))), 1);
     }
 
-    /// A column of several pages is as wide as all of its texts, or says nothing of them, as the long ones are not named.
+    /// Minimum and maximum of a column of several pages are those of all its texts, or missing if one of these is too long.
     #[test]
-    fn pages_of_short_texts_do_not_speak_for_those_of_long_ones() {
+    fn pages_of_short_texts_do_not_hide_long_ones() {
         // They fill the first page to its end.
         let long = |it: i64| (it < 2061).then_some(format!("{it:05}{}", "z".repeat(500)));
         for text in [long as fn(i64) -> _, |it| Some(format!("{it:05}{}", "z".repeat(200)))] {
@@ -274,13 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_many_rows_are_written_once() {
+    fn repeated_texts_have_a_dictionary() {
         let size = |texts: &[Option<&str>]| {
             let frame = df!("text" => texts).unwrap();
             let pages = written(frame.schema(), std::slice::from_ref(&frame));
             assert!(read(&pages).equals_missing(&frame));
-            let kind = Batched::new(io::sink(), frame.schema()).unwrap().kinds.remove(0);
-            let pages = Packer::default().texts(&kind, texts.iter().copied()).unwrap();
+            let kind = RowGroupWriter::new(io::sink(), frame.schema()).unwrap().kinds.remove(0);
+            let pages = PageEncoder::default().texts(&kind, texts.iter().copied()).unwrap();
             pages.iter().any(|it| matches!(it, polars_parquet::write::CompressedPage::Dict(_))).then_some(pages.len())
         };
         assert_eq!(size(&[Some("a"), None, Some("b"), Some("b"), Some("a")]), Some(2));
