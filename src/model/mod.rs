@@ -3,6 +3,7 @@
 pub mod errors;
 pub mod health;
 pub mod name;
+pub mod retention;
 pub mod session;
 pub mod source;
 pub mod sqlite_schema;

@@ -749,7 +749,7 @@ impl Sink for Writer {
         self.add(source);
     }
 
-    fn put_aside(&self, sessions: Vec<SessionResult>) -> Result<Vec<Aside>, Vec<SessionResult>> {
+    fn spill(&self, sessions: Vec<SessionResult>) -> Result<Vec<Aside>, Vec<SessionResult>> {
         // What is lost here is told by [`Self::commit`], which changes nothing then.
         self.keep(&sessions).map_err(|error| {
             self.taken().error.get_or_insert(error);
