@@ -1,21 +1,18 @@
 //! `agentlogs ingest`: reads logs into the archive and reports what was read and what was lost.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use agentlogs::analysis::render::{counted, grouped};
-use agentlogs::ingest::{self, Progress, Sink};
+use agentlogs::ingest::{self, PathSet, Progress};
 use agentlogs::input::discover;
-use agentlogs::model::session::SessionResult;
-use agentlogs::model::source::{Aside, SEPARATOR, STDIN, Source, SourceStatus};
-use agentlogs::store::archive::{Archive, Sums, Writer, Written};
+use agentlogs::model::source::{SEPARATOR, STDIN, SourceStatus};
+use agentlogs::store::archive::{Archive, Sums, Written};
 use indicatif::{ProgressBar, ProgressStyle};
-use twox_hash::XxHash3_64;
 
 use anyhow::Context;
 
@@ -42,13 +39,12 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
     // To wait for another process is no work.
     let start = Instant::now();
     let progress = Progress::default();
-    let sink = Noted { writer: &writer, read: Mutex::default() };
-    let mut taken = watched(&progress, || ingest::read_into(&options, |it| writer.known(it), &progress, &sink));
+    let taken = watched(&progress, || ingest::read_into(&options, |path| writer.known(path), &progress, &writer));
     for error in &taken.errors {
         complain(format_args!("{error}"));
     }
-    let unchanged = std::mem::take(&mut taken.unchanged).iter().map(|path| hash(path)).collect();
-    let files = Files { read: sink.read.into_inner().unwrap_or_else(PoisonError::into_inner), unchanged };
+    let files = Files { read: taken.read, unchanged: taken.unchanged.iter().map(String::as_str).collect() };
+    drop(taken.unchanged);
     if files.read.is_empty() && files.unchanged.is_empty() {
         say(&format!("no files in {}; {HINT}", names(&options.roots)));
         if writer.is_new() {
@@ -114,39 +110,17 @@ fn path(name: &[u8]) -> PathBuf {
     if path.as_os_str() == STDIN { Path::new(".").join(path) } else { path.to_owned() }
 }
 
-fn hash(path: &str) -> u64 {
-    XxHash3_64::oneshot(path.as_bytes())
-}
-
-/// The files of a run, by the hashes of their paths: there may be many.
+/// The files of a run.
 struct Files {
-    read: HashSet<u64>,
-    unchanged: HashSet<u64>,
+    read: PathSet,
+    unchanged: PathSet,
 }
 
 impl Files {
     /// Whether a file was found unchanged. The members of an archive are unchanged with it.
     fn is_unchanged(&self, path: &str) -> bool {
         let archives = path.match_indices(SEPARATOR).filter_map(|(end, _)| path.get(..end));
-        archives.chain([path]).any(|path| self.unchanged.contains(&hash(path)))
-    }
-}
-
-/// A writer that notes what it was given.
-struct Noted<'a> {
-    writer: &'a Writer,
-    /// Hashes of paths.
-    read: Mutex<HashSet<u64>>,
-}
-
-impl Sink for Noted<'_> {
-    fn take(&self, source: Source) {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(hash(&source.path));
-        self.writer.take(source);
-    }
-
-    fn put_aside(&self, sessions: Vec<SessionResult>) -> Result<Vec<Aside>, Vec<SessionResult>> {
-        self.writer.put_aside(sessions)
+        archives.chain([path]).any(|path| self.unchanged.contains(path))
     }
 }
 
@@ -196,7 +170,7 @@ fn summary(archive: &Archive, files: &Files, written: &Written, progress: &Progr
     let mut reasons: BTreeMap<&str, i64> = BTreeMap::new();
     let (mut unknown, mut unchanged) = (0, 0);
     for (path, source) in written.sources() {
-        if !files.read.contains(&hash(path)) {
+        if !files.read.contains(path) {
             if !files.is_unchanged(path) {
                 continue;
             }

@@ -32,7 +32,7 @@ pub fn run(args: &Inspect) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Done;
     let mut all = Vec::new();
     for path in &args.files {
-        let (looked, errors) = ingest::look(path, &options);
+        let (looked, errors) = ingest::inspect(path, &options);
         for error in errors {
             complain(format_args!("{error}"));
             if !error.is_left_out() {

@@ -22,7 +22,7 @@ use agentlogs::adapters::common::builder::Content;
 use agentlogs::analysis::render::{self, Look};
 use agentlogs::base::time::Time;
 use agentlogs::ingest::{Options, Progress};
-use agentlogs::input::log::Limit;
+use agentlogs::input::open::Limit;
 use agentlogs::input::sidecar::Sidecar;
 use agentlogs::ledger;
 use agentlogs::ledger::costs;
