@@ -278,3 +278,21 @@ impl Run {
         self.builder.finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::common::builder::Content;
+    use crate::adapters::{Hints, parse};
+
+    #[test]
+    fn an_edit_has_the_lines_of_its_arguments() {
+        let log = [
+            r#"{"kind":"run_start","runId":"r","agentId":"a","ts":1790594430000}"#,
+            r#"{"kind":"tool_call_start","runId":"r","turn":1,"toolUseId":"c","toolName":"edit","input":{"path":"/a","edits":[{"oldText":"x\ny","newText":"x\nz\ny"}]},"ts":1790594430507}"#,
+            r#"{"kind":"tool_call_end","runId":"r","turn":1,"toolUseId":"c","toolName":"edit","result":{"content":"ok"},"ts":1790594430515}"#,
+        ];
+        let session = parse(log.join("\n").as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0);
+        let change = &session.file_changes[0];
+        assert_eq!((change.lines_added, change.lines_removed), (Some(1), Some(0)));
+    }
+}

@@ -362,7 +362,7 @@ impl Fold for Goose {
                 self.session(record.session_id.as_str(), line.number).message(&message, line.number, damage);
             }
             "usage_ledger" => {
-                self.session(record.session_id.as_str(), line.number).request(&record, line.number, damage)
+                self.session(record.session_id.as_str(), line.number).request(&record, line.number, damage);
             }
             "" if record.message_count != Count::Unknown => {
                 let id = self.file_id(line);

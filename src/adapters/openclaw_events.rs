@@ -2,7 +2,7 @@
 //! (docs/formats.md#openclaw-events).
 //!
 //! The records are parsed as pi's. A log is openclaw's if it has usage under Anthropic's names or the pseudo provider
-//! `openclaw`, or if `--runtime` or a sidecar says so.
+//! `openclaw`, or by `--runtime` or a sidecar.
 
 use super::pi::SHOWS;
 use super::pi_json::{Events, is_event};

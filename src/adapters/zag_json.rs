@@ -412,6 +412,16 @@ mod tests {
         assert_eq!(session.file_changes[0].path, "/work/shop/a");
     }
 
+    /// Without Claude's structured result, the arguments show the lines.
+    #[test]
+    fn an_edit_has_the_lines_of_its_arguments() {
+        let parsed = read(
+            r#"{"type":"tool_execution","tool_name":"Edit","tool_id":"1","input":{"file_path":"/a","old_string":"x\ny","new_string":"x\nz\ny"},"result":{"success":true,"output":"ok"}}"#,
+        );
+        let change = &parsed.sessions[0].file_changes[0];
+        assert_eq!((change.lines_added, change.lines_removed), (Some(1), Some(0)));
+    }
+
     /// The event that zag writes after every stream is not a success.
     #[test]
     fn the_end_mark_is_not_a_result() {

@@ -369,7 +369,7 @@ mod tests {
     fn an_edit_has_the_lines_of_its_arguments() {
         let lines = |more: &str| {
             let call = format!(
-                r#"{{"type":"tool_use","timestamp":"2026-10-02T08:00:02Z","tool_id":"c","tool_name":"replace","parameters":{{"file_path":"/a","old_string":"x\\ny","new_string":"x\\nz\\ny"{more}}}}}"#
+                r#"{{"type":"tool_use","timestamp":"2026-10-02T08:00:02Z","tool_id":"c","tool_name":"replace","parameters":{{"file_path":"/a","old_string":"x\ny","new_string":"x\nz\ny"{more}}}}}"#
             );
             let result = r#"{"type":"tool_result","timestamp":"2026-10-02T08:00:03Z","tool_id":"c","status":"success","output":"Successfully modified file"}"#;
             let session = read(&format!("{call}\n{result}"));

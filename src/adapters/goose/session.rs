@@ -226,13 +226,15 @@ mod tests {
     use crate::model::session::{SessionResult, Status};
 
     fn read(messages: &[(&str, &str)]) -> SessionResult {
-        let mut log = r#"{"description":"x","message_count":2,"total_tokens":5,"working_dir":"/work"}"#.to_owned();
+        let mut lines =
+            vec![r#"{"description":"x","message_count":2,"total_tokens":5,"working_dir":"/work"}"#.to_owned()];
         for (second, (role, text)) in messages.iter().enumerate() {
-            log += &format!(
-                "\n{{\"id\":\"m{second}\",\"role\":\"{role}\",\"created\":179000000{second},\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}"
-            );
+            let content = format!(r#"[{{"type":"text","text":"{text}"}}]"#);
+            lines.push(format!(
+                r#"{{"id":"m{second}","role":"{role}","created":179000000{second},"content":{content}}}"#
+            ));
         }
-        parse(log.as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0)
+        parse(lines.join("\n").as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0)
     }
 
     /// A session that goes on after an error has not failed.
