@@ -79,8 +79,8 @@ impl Listener for Early {
     }
 }
 
-/// Sessions of a large log are handed on before its end, and its records are read ahead: each is what it is where all stay
-/// until then. Says whether some were handed on, and whether some of them were not over.
+/// Sessions of a large log are handed on before its end, and its records are read ahead: each is what it is where all
+/// stay until then. Says whether some were handed on, and whether some of them were not over.
 pub fn large_logs_are_read_as_small_ones(bytes: &[u8], whole: &Parsed, large: usize) -> (bool, bool) {
     let mut early = Early { sessions: Vec::new(), was_wrong: false, large };
     let rest = adapters::parse_with(bytes, Hints::default(), Content::Full, Some(&mut early));
