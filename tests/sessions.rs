@@ -1,5 +1,5 @@
-//! Several logs of one session, and sessions that share responses: docs/accounting.md#copies-resumes-and-forks. The order of
-//! the files does not matter.
+//! Several logs of one session, and sessions that share responses: docs/accounting.md#copies-resumes-and-forks. The
+//! order of the files does not matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -122,8 +122,8 @@ mod openclaw {
         assert_eq!(told(&settled(&[("s1.trajectory.jsonl", cut)])), ["s1: Some(129) None lower_bound incomplete"]);
     }
 
-    /// The file shows that the last response failed, whatever the trajectory calls a success; and a file that ends within
-    /// a call has its end in the trajectory.
+    /// The file shows that the last response failed, whatever the trajectory calls a success; and a file that ends
+    /// within a call has its end in the trajectory.
     #[test]
     fn a_trajectory_ends_only_what_has_no_end() {
         let failed = SESSION.replace("STOP", "error");
@@ -280,8 +280,8 @@ mod claude {
         )
     }
 
-    /// A process was killed, and another one continued the same recording: its total does not contain the responses of the
-    /// first one. See docs/accounting.md#process-totals.
+    /// A process was killed, and another one continued the same recording: its total does not contain the responses of
+    /// the first one. See docs/accounting.md#process-totals.
     #[test]
     fn a_killed_process_is_not_in_the_next_one_s_total() {
         let killed = [INIT, &answer("a", 100), &answer("b", 200)].concat();
@@ -326,8 +326,8 @@ mod gemini {
         )
     }
 
-    /// A response without an id in an older copy of the chat is identified by its time and counts. An equal one follows it in
-    /// the same file: docs/accounting.md#responses-without-an-id.
+    /// A response without an id in an older copy of the chat is identified by its time and counts. An equal one follows
+    /// it in the same file: docs/accounting.md#responses-without-an-id.
     #[test]
     fn a_response_without_a_name_counts_once_in_copies() {
         let (grown, copy) = (chat(&[(1, 10), (1, 10), (2, 20), (3, 30)], 30), chat(&[(1, 10), (1, 10), (2, 20)], 20));
@@ -352,8 +352,8 @@ mod zag {
         )
     }
 
-    /// A resumed session may be started with an alias. The total and the responses of one recording name the same model,
-    /// even if another recording uses another name: docs/accounting.md#matching-models.
+    /// A resumed session may be started with an alias. The total and the responses of one recording name the same
+    /// model, even if another recording uses another name: docs/accounting.md#matching-models.
     #[test]
     fn an_alias_means_the_model_of_its_own_recording() {
         let tables = settled(&[("a.json", &recording("claude-opus-4-7", 268)), ("b.json", &recording("opus", 300))]);
@@ -382,8 +382,8 @@ mod atif {
     }
 }
 
-/// Facts of an archive may contain what no log contains. A session that ran another agent loses its turns to the session of
-/// that agent, and may lose its prompts as well: its errors then refer to no turn. See
+/// Facts of an archive may contain what no log contains. A session that ran another agent loses its turns to the
+/// session of that agent, and may lose its prompts as well: its errors then refer to no turn. See
 /// docs/accounting.md#programs-that-run-another-agent.
 #[test]
 fn errors_of_turns_that_went_elsewhere_stay() {

@@ -153,8 +153,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Forks, resumed sessions and recordings share records: torn copies of several logs have records in common with all of
-    /// them.
+    /// Forks, resumed sessions and recordings share records: torn copies of several logs have records in common with
+    /// all of them.
     #[test]
     fn torn_copies_beside_all_logs_count_nothing(torn in subsequence(texts(), 1..20), at in any::<Index>()) {
         let logs = facts(Content::None);
@@ -464,8 +464,8 @@ mod losses {
         counted(&settled(sources)).into_values().filter_map(total).sum()
     }
 
-    /// A log that was cut after a response, next to a conversion of the whole: the rows after the last record of the log come
-    /// from the conversion. A response that the cut log has begun, but without its counts, is lost.
+    /// A log that was cut after a response, next to a conversion of the whole: the rows after the last record of the
+    /// log come from the conversion. A response that the cut log has begun, but without its counts, is lost.
     #[test]
     fn a_cut_log_beside_a_whole_conversion_is_continued() {
         let (mut cuts, mut whole_again) = (0, 0);

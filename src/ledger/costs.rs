@@ -1,8 +1,8 @@
 //! The cost of each row of the ledger: as the log reports it, or computed from tokens and prices. See
 //! docs/accounting.md#cost and docs/prices.md.
 //!
-//! This is a separate pass after the reconciliation. It changes only the [`Money`] of rows, so new prices do not require
-//! logs to be read again.
+//! This is a separate pass after the reconciliation. It changes only the [`Money`] of rows, so new prices do not
+//! require logs to be read again.
 
 use std::collections::BTreeMap;
 
@@ -108,13 +108,14 @@ impl SessionCosts<'_> {
         let whole = pricer.price(&whole).ok()?.parts;
         let spent = self.covered_by(total).filter_map(|(index, _)| *computed.get(index)?);
         let spent = spent.fold(CostParts::default(), |sum, parts| sum.zip(parts, |a, b| a + b));
-        // The covered rows may cost more than the whole, because of a tier: then the remainder is 0, and so are its parts.
+        // The covered rows may cost more than the whole, because of a tier: then the remainder is 0, and so are its
+        // parts.
         let remainder = (whole.total() - spent.total()).max(0.0);
         whole.zip(spent, |whole, spent| (whole - spent).max(0.0)).scaled_to(remainder)
     }
 
-    /// Divides the reported cost of a total between its own row and the rows that it covers, in proportion to their computed
-    /// costs. If no row has a price, the whole cost is in the total's row.
+    /// Divides the reported cost of a total between its own row and the rows that it covers, in proportion to their
+    /// computed costs. If no row has a price, the whole cost is in the total's row.
     fn share(&mut self, total: usize, computed: &[Option<CostParts>]) {
         let Some(cost) = self.rows.get(total).and_then(|row| row.turn.cost.as_deref()).map(|cost| cost.total) else {
             return;
@@ -146,8 +147,8 @@ impl SessionCosts<'_> {
     }
 }
 
-/// The cost of a row without its share of a total: as reported, unless that is a 0 with tokens (a subscription, a proxy);
-/// else as computed.
+/// The cost of a row without its share of a total: as reported, unless that is a 0 with tokens (a subscription, a
+/// proxy); else as computed.
 fn cost_of_row(turn: &Turn, parts: Option<CostParts>) -> Money {
     let has_no_tokens = turn.tokens.get().total().unwrap_or(0) == 0;
     match turn.cost.as_deref() {

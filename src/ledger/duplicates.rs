@@ -1,5 +1,5 @@
-//! Copies of files and of recordings: see docs/accounting.md#equal-files, docs/accounting.md#copies-of-a-growing-log and
-//! docs/accounting.md#files-without-rows-of-their-own.
+//! Copies of files and of recordings: see docs/accounting.md#equal-files, docs/accounting.md#copies-of-a-growing-log
+//! and docs/accounting.md#files-without-rows-of-their-own.
 
 use foldhash::{HashMap, HashMapExt as _};
 

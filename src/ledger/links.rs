@@ -5,8 +5,8 @@ use crate::model::name::link;
 use crate::model::session::{EventKind, Identity, SessionResult};
 use crate::model::source::Source;
 
-/// The links of a file: its session ids, response ids, prompts and content. Files that share no link, not even through other
-/// files, can be reconciled separately with the same result: see [`groups`](super::groups).
+/// The links of a file: its session ids, response ids, prompts and content. Files that share no link, not even through
+/// other files, can be reconciled separately with the same result: see [`groups`](super::groups).
 pub fn links(source: &Source) -> Box<[u64]> {
     links_of(&source.sessions, source.content_hash.as_deref())
 }

@@ -6,8 +6,8 @@ use super::part::SessionKey;
 use crate::model::session::EventKind;
 use crate::model::tables::{SessionRow, Tables};
 
-/// Sets the parents of sessions. A child's log may not name its parent, but the parent's log names its children. `renamed`
-/// contains the new key of each session that was joined with another one.
+/// Sets the parents of sessions. A child's log may not name its parent, but the parent's log names its children.
+/// `renamed` contains the new key of each session that was joined with another one.
 pub(super) fn link_children(tables: &mut Tables, renamed: &HashMap<SessionKey, SessionKey>) {
     let mut parents: HashMap<SessionKey, String> = HashMap::new();
     for row in tables.events.iter().filter(|row| row.event.kind == EventKind::Subagent) {

@@ -61,8 +61,8 @@ pub(super) fn resolve_prompts(parts: &mut [SessionPart]) {
     }
 }
 
-/// Sorts the parts of one session by their start, then by their number of rows. Parts that are equal in both stay in the
-/// order of paths and lines.
+/// Sorts the parts of one session by their start, then by their number of rows. Parts that are equal in both stay in
+/// the order of paths and lines.
 pub(super) fn order_by_time(parts: &mut [SessionPart]) {
     parts.sort_by_key(|part| (part.session.started_at.is_none(), part.session.started_at, Reverse(part.row_count())));
 }

@@ -1,4 +1,5 @@
-//! Precedence where logs of different programs report the same work: summaries of runs, and programs that run other agents.
+//! Precedence where logs of different programs report the same work: summaries of runs, and programs that run other
+//! agents.
 
 use std::collections::BTreeSet;
 use std::mem;
@@ -9,8 +10,8 @@ use super::part::{SessionKey, SessionPart, Sessions, facts_only};
 use crate::base::rows::Rows;
 use crate::model::session::{Event, EventKind, SessionResult, Shows, Status, add};
 
-/// Reduces summaries of runs to how the runs ended where the session's own file is present. That file has the rows and the
-/// times, and all of the tokens if it shows responses: see docs/accounting.md#summaries-of-runs.
+/// Reduces summaries of runs to how the runs ended where the session's own file is present. That file has the rows and
+/// the times, and all of the tokens if it shows responses: see docs/accounting.md#summaries-of-runs.
 pub(super) fn reduce_run_summaries(parts: &mut [SessionPart]) {
     let own_files = || parts.iter().filter(|part| part.session.shows.has(Shows::KEPT_BY_RUNTIME));
     let Some(source) = own_files().map(|part| part.source).next() else { return };
@@ -38,9 +39,9 @@ pub(super) fn reduce_run_summaries(parts: &mut [SessionPart]) {
     parts.sort_by_key(is_summary);
 }
 
-/// Removes tokens and calls from the session of a program that ran another agent, if the log of the agent's own session is
-/// present and has counts. The outer session keeps its status, its times and its errors:
-/// see docs/accounting.md#programs-that-run-another-agent.
+/// Removes tokens and calls from the session of a program that ran another agent, if the log of the agent's own session
+/// is present and has counts. The outer session keeps its status, its times and its errors: see
+/// docs/accounting.md#programs-that-run-another-agent.
 pub(super) fn defer_to_provider(sessions: &mut Sessions) {
     if !sessions.values().flatten().any(|part| part.session.provider_session_id.is_some()) {
         return;

@@ -19,8 +19,8 @@ impl NewIndexes {
         Self(indexes)
     }
 
-    /// Updates a reference to a row; if the row was removed, it becomes `None`. Returns whether a row that the reference
-    /// named is still there.
+    /// Updates a reference to a row; if the row was removed, it becomes `None`. Returns whether a row that the
+    /// reference named is still there.
     pub fn update(&self, reference: &mut Option<usize>) -> bool {
         let Some(index) = *reference else { return true };
         *reference = self.0[index];

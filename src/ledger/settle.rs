@@ -1,7 +1,7 @@
 //! The reconciliation: one row per session, every billed token in exactly one row, counters derived.
 //!
-//! [`settle`] is a pure function of the parsed files. It sorts them first, so the order of files, threads and ingests does
-//! not change the result. The facts contain what identifies a thing: [`Identity`] for a response, the key of a [`Total`],
+//! [`settle`] is a pure function of the parsed files. It sorts them first, so the order of files, threads and ingests
+//! does not change the result. Identities are part of the facts: [`Identity`] of a response, the key of a [`Total`],
 //! [`SessionResult::recording`], the content hash of a file.
 //!
 //! [`Identity`]: crate::model::session::Identity

@@ -9,8 +9,9 @@ use crate::base::text::Shared;
 use crate::model::name::Name;
 use crate::model::session::Identity;
 
-/// Makes names within a thread global. A thread that continues another one names repeated responses by that thread, which
-/// may be a fork itself, as only its own log shows. So all threads use the name of the first thread of their chain.
+/// Makes names within a thread global. A thread that continues another one names repeated responses by that thread,
+/// which may be a fork itself, as only its own log shows. So all threads use the name of the first thread of their
+/// chain.
 pub(super) fn name_by_first_thread(sessions: &mut Sessions) {
     let continued = continued_threads(sessions);
     for ((runtime, _), parts) in sessions.iter_mut() {
@@ -43,8 +44,8 @@ fn continued_threads(sessions: &Sessions) -> HashMap<SessionKey, SessionKey> {
     sessions.iter().filter_map(continued).collect()
 }
 
-/// The id of the first thread of a chain. Threads that continue each other in a circle have no first one: the smallest id
-/// of the circle represents it.
+/// The id of the first thread of a chain. Threads that continue each other in a circle have no first one: the smallest
+/// id of the circle represents it.
 fn first_thread(thread: &SessionKey, continued: &HashMap<SessionKey, SessionKey>) -> String {
     let mut chain = vec![thread];
     while let Some(previous) = chain.last().and_then(|thread| continued.get(*thread)) {

@@ -1,10 +1,11 @@
 //! Several views of one session: the log that the runtime keeps, a recording of its output, a summary of its result, a
-//! trajectory that another program converted from any of these, an older or cut copy. They report the same responses, so
-//! they are never added up: the most detailed view provides the rows, and the others only fill what it leaves unknown.
+//! trajectory that another program converted from any of these, an older or cut copy. They report the same responses,
+//! so they are never added up: the most detailed view provides the rows, and the others only fill what it leaves
+//! unknown.
 //!
-//! Views whose rows have ids in common need no rule: their rows are matched by those ids when the session is merged. The
-//! rules here are for views that name the responses differently, or not at all. [`joins`](super::joins) finds views that
-//! name the session differently. See docs/accounting.md#several-views-of-one-session.
+//! Views whose rows have ids in common need no rule: their rows are matched by those ids when the session is merged.
+//! The rules here are for views that name the responses differently, or not at all. [`joins`](super::joins) finds views
+//! that name the session differently. See docs/accounting.md#several-views-of-one-session.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -54,8 +55,8 @@ pub(super) fn view(part: &SessionPart) -> View {
     View::of(&part.session)
 }
 
-/// Reduces the parts of a session to the rows of its most detailed views. The others keep only what no other view shows:
-/// totals that the runtime itself states, and tokens or tool calls where the more detailed views have none.
+/// Reduces the parts of a session to the rows of its most detailed views. The others keep only what no other view
+/// shows: totals that the runtime itself states, and tokens or tool calls where the more detailed views have none.
 pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
     let with_rows = parts.iter().filter(|part| part.row_count() > 0).map(|part| part.session.format.clone());
     let formats: BTreeSet<Cow<'_, str>> = with_rows.collect();
@@ -183,7 +184,8 @@ impl<'a> Shown<'a> {
         });
     }
 
-    /// A conversion only fills what nothing else shows: what comes after the end of a cut log, and what is unknown there.
+    /// A conversion only fills what nothing else shows: what comes after the end of a cut log, and what is unknown
+    /// there.
     fn reduce_conversion(&self, part: &mut SessionPart) {
         let mut session = mem::take(&mut part.session);
         if self.has_tokens {

@@ -1,4 +1,5 @@
-//! Reads a user's own prices: LiteLLM's table, genai-prices' table, or a small TOML. See docs/prices.md#your-own-prices.
+//! Reads a user's own prices: LiteLLM's table, genai-prices' table, or a small TOML. See
+//! docs/prices.md#your-own-prices.
 
 use std::fmt::Write as _;
 

@@ -89,8 +89,8 @@ fn tiers(model: &Value, standard: &Period) -> BTreeMap<String, Share> {
     tiers.into_iter().filter_map(|(tier, suffix)| Some((tier.to_owned(), share(suffix)?))).collect()
 }
 
-/// The prices under keys with a suffix: input, output, cache read, cache write, cache write for an hour. A price of 0 for
-/// the cache means that it is billed as input.
+/// The prices under keys with a suffix: input, output, cache read, cache write, cache write for an hour. A price of 0
+/// for the cache means that it is billed as input.
 fn rates(model: &Value, suffix: &str) -> [Option<f64>; 5] {
     let price = |key: &str| per_million(model, &format!("{key}{suffix}"));
     let cache_price = |key: &str| price(key).filter(|price| *price > 0.0);

@@ -1,7 +1,7 @@
 //! Finds the model of the catalog that a log means: see docs/prices.md#how-a-name-finds-its-model.
 //!
-//! Each step removes one part that is known not to belong to the name of the model. The rest has to be in the catalog as it
-//! is: a common prefix is not a match.
+//! Each step removes one part that is known not to belong to the name of the model. The rest has to be in the catalog
+//! as it is: a common prefix is not a match.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,8 @@ pub struct Found<'c> {
 }
 
 impl Catalog {
-    /// The model that `model` means, logged with `provider`. `None` if no rule leads to a model, or the maker is ambiguous.
+    /// The model that `model` means, logged with `provider`. `None` if no rule leads to a model, or the maker is
+    /// ambiguous.
     pub fn find(&self, provider: Option<&str>, model: &str) -> Option<Found<'_>> {
         let mut name = ModelName::new(provider, model);
         let is_path = name.text.contains('/');

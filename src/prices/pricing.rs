@@ -104,6 +104,15 @@ impl Unpriced {
     }
 }
 
+/// The service tier or speed of a request.
+enum Tier<'c> {
+    Standard,
+    /// A tier with a price, and its share of the standard price.
+    Listed((&'c str, Share)),
+    /// A tier without a price: the standard price applies.
+    NotListed,
+}
+
 impl<'c> Found<'c> {
     /// The price of a request to this model.
     ///
@@ -123,7 +132,11 @@ impl<'c> Found<'c> {
         let prompt = if request.is_sum { 0 } else { request.tokens.context().unwrap_or(0) };
         let long_context = period.long_context(prompt);
         let mut rates = long_context.map_or_else(|| period.rates(), LongContext::rates);
-        let (tier, is_tier_unknown) = self.tier(entry, request)?;
+        let (tier, is_tier_unknown) = match self.tier(entry, request)? {
+            Tier::Standard => (None, false),
+            Tier::Listed(tier) => (Some(tier), false),
+            Tier::NotListed => (None, true),
+        };
         if let Some((_, share)) = tier {
             rates = rates.times(if long_context.is_some() { share.of_long_context() } else { share });
         }
@@ -136,19 +149,16 @@ impl<'c> Found<'c> {
         Ok(Priced { parts: terms.parts(input, output, request), terms })
     }
 
-    /// The service tier or speed of a request with its share; `None` for the standard one. Also returns whether the log
-    /// contains a tier without a price.
-    fn tier(&self, entry: &'c Entry, request: &Request<'_>) -> Result<(Option<(&'c str, Share)>, bool), Unpriced> {
+    fn tier(&self, entry: &'c Entry, request: &Request<'_>) -> Result<Tier<'c>, Unpriced> {
         // OpenAI sells speed as its priority tier.
         const FAST: [&str; 2] = ["fast", "priority"];
         if self.is_fast || request.speed.is_some_and(|speed| speed.eq_ignore_ascii_case("fast")) {
-            let tier = share(entry, &FAST).ok_or(Unpriced::UnknownSpeed)?;
-            return Ok((Some(tier), false));
+            return share(entry, &FAST).map(Tier::Listed).ok_or(Unpriced::UnknownSpeed);
         }
-        let Some(word) = request.service_tier.filter(|tier| !is_standard(tier)) else { return Ok((None, false)) };
+        let Some(word) = request.service_tier.filter(|tier| !is_standard(tier)) else { return Ok(Tier::Standard) };
         let word = word.to_ascii_lowercase();
-        let tier = if word == "fast" { share(entry, &FAST) } else { share(entry, &[word]) };
-        Ok((tier, tier.is_none()))
+        let listed = if word == "fast" { share(entry, &FAST) } else { share(entry, &[word]) };
+        Ok(listed.map_or(Tier::NotListed, Tier::Listed))
     }
 
     /// The region of a request with its share, if the region has its own price.

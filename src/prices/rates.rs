@@ -51,7 +51,8 @@ pub struct Period {
     /// The day after the last one; unlimited if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Day>,
-    /// The hours of each day, in UTC, to which the prices are limited. Such prices take precedence over those of whole days.
+    /// The hours of each day, in UTC, to which the prices are limited. Such prices take precedence over those of whole
+    /// days.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hours: Vec<[Clock; 2]>,
     /// Dollars per million tokens.

@@ -12,8 +12,8 @@ pub(super) fn fold(name: &str) -> Cow<'_, str> {
     Cow::Owned(name.chars().map(|it| if matches!(it, '.' | ' ') { '-' } else { it.to_ascii_lowercase() }).collect())
 }
 
-/// A provider. The prices of a host, which serves models of other makers, apply only to requests that are logged with its
-/// name.
+/// A provider. The prices of a host, which serves models of other makers, apply only to requests that are logged with
+/// its name.
 pub(super) struct Provider {
     /// Its name in the catalog.
     pub id: &'static str,

@@ -15,8 +15,8 @@ pub(super) fn are_conversions(parts: &[SessionPart]) -> bool {
     parts.iter().all(|part| view(part) == View::Conversion)
 }
 
-/// Conversions whose session id, or runtime, is not that of their session: each with the session that it was converted from,
-/// if that is present.
+/// Conversions whose session id, or runtime, is not that of their session: each with the session that it was converted
+/// from, if that is present.
 pub(super) fn conversions_with_other_names(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)> {
     let (conversions, others): (Vec<_>, Vec<_>) = sessions.iter().partition(|(_, parts)| are_conversions(parts));
     if conversions.is_empty() || others.is_empty() {
@@ -39,8 +39,8 @@ pub(super) fn conversions_with_other_names(sessions: &Sessions) -> Vec<(SessionK
     conversions.into_iter().filter_map(find).collect()
 }
 
-/// The logs that conversions may be made from. They are found by the same keys as their [links](super::signature::links),
-/// so a conversion finds the same log whichever files are reconciled together.
+/// The logs that conversions may be made from. They are found by the same keys as their
+/// [links](super::signature::links), so a conversion finds the same log whichever files are reconciled together.
 #[derive(Default)]
 struct Logs<'a> {
     logs: Vec<(&'a SessionKey, &'a SessionResult, Vec<Spent>)>,
@@ -70,7 +70,8 @@ impl<'a> Logs<'a> {
         indexes.into_iter().flatten().filter_map(|index| self.logs.get(*index))
     }
 
-    /// A session with the same id at the same time, in any runtime. Short ids may be counters, so they are not compared.
+    /// A session with the same id at the same time, in any runtime. Short ids may be counters, so they are not
+    /// compared.
     fn of_same_id(&self, conversion: &SessionResult) -> Option<&'a SessionKey> {
         const SHORTEST: usize = 16;
         let spent = spending(conversion);
@@ -85,7 +86,8 @@ impl<'a> Logs<'a> {
     }
 
     /// The session with the most calls of the conversion's main agent, and at least four fifths of them. A fork repeats
-    /// calls of an earlier session, and the session around a subagent contains the subagent's calls, but both have others too.
+    /// calls of an earlier session, and the session around a subagent contains the subagent's calls, but both have
+    /// others too.
     fn of_same_calls(&self, conversion: &SessionResult, sessions: &Sessions) -> Option<&'a SessionKey> {
         let logs = global_calls(conversion).flat_map(|call| self.at(self.by_call.get(call)));
         let logs = logs.filter(|(_, session, _)| !are_apart(session, conversion));

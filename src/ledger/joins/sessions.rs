@@ -34,8 +34,8 @@ pub(in crate::ledger) fn join_sessions(sessions: &mut Sessions) -> HashMap<Sessi
     renamed
 }
 
-/// Removes the rows of a log in the format of another runtime if none of its responses can be matched: it is the beginning
-/// of a longer log, which contains all of them.
+/// Removes the rows of a log in the format of another runtime if none of its responses can be matched: it is the
+/// beginning of a longer log, which contains all of them.
 fn defer_to_longer_log(part: &mut SessionPart, joined: &[SessionPart]) {
     let Some(longest) = joined.iter().max_by_key(|part| part.row_count()) else { return };
     if view(part) == View::Conversion || Records::of(joined).have_responses(&part.session) {
@@ -45,8 +45,8 @@ fn defer_to_longer_log(part: &mut SessionPart, joined: &[SessionPart]) {
     part.transferred_to = Some(longest.source);
 }
 
-/// Logs that were recognised as the format of another runtime, because they are only the beginning of a log. A longer log
-/// with the same session id and a record in common determines the runtime. Returns the old and the new key.
+/// Logs that were recognised as the format of another runtime, because they are only the beginning of a log. A longer
+/// log with the same session id and a record in common determines the runtime. Returns the old and the new key.
 fn copies_of_other_runtimes(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)> {
     let mut by_id: BTreeMap<&str, Vec<&SessionKey>> = BTreeMap::new();
     for (key, parts) in sessions {

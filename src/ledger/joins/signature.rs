@@ -1,5 +1,5 @@
-//! What identifies a log when a conversion of it has another session id: the ids of its calls and the tokens of its first
-//! responses.
+//! What identifies a log when a conversion of it has another session id: the ids of its calls and the tokens of its
+//! first responses.
 
 use foldhash::HashSet;
 
@@ -9,9 +9,9 @@ use crate::ledger::views::View;
 use crate::model::name::link;
 use crate::model::session::SessionResult;
 
-/// The [links](crate::ledger::links) that a conversion with another session id has in common with its log. A log has few,
-/// because there are many logs: the first call of each agent and the tokens of its first responses. A conversion has all its
-/// calls.
+/// The [links](crate::ledger::links) that a conversion with another session id has in common with its log. A log has
+/// few, because there are many logs: the first call of each agent and the tokens of its first responses. A conversion
+/// has all its calls.
 pub(in crate::ledger) fn links(session: &SessionResult) -> Vec<u64> {
     let of_call = |call: &str| link("call", call);
     let mut links: Vec<u64> = match View::of(session) {
@@ -41,7 +41,8 @@ pub(super) fn global_calls(session: &SessionResult) -> impl Iterator<Item = &str
     session.tool_calls.iter().map(|call| &*call.call_id).filter(|id| is_global(id))
 }
 
-/// Whether a call id is random or a time, and not a counter: it contains a long word of letters and digits, or a long number.
+/// Whether a call id is random or a time, and not a counter: it contains a long word of letters and digits, or a long
+/// number.
 pub(super) fn is_global(call_id: &str) -> bool {
     const SHORTEST_WORD: usize = 8;
     const SHORTEST_NUMBER: usize = 12;

@@ -21,8 +21,8 @@ pub(super) struct KnownRows {
 }
 
 impl KnownRows {
-    /// The index of a turn, which is `next` if the turn is new. Copied recordings were removed as a whole, so a turn of a
-    /// recording without an identity is always new.
+    /// The index of a turn, which is `next` if the turn is new. Copied recordings were removed as a whole, so a turn of
+    /// a recording without an identity is always new.
     pub fn turn(&mut self, source: usize, turn: &Turn, is_recording: bool, next: usize) -> usize {
         match &turn.identity {
             Identity::Unique if is_recording => next,
@@ -64,8 +64,8 @@ impl KnownRows {
     }
 }
 
-/// What identifies a response without an identity: equal ones in two files are copies, while equal ones in the same file
-/// are different responses. See docs/accounting.md#responses-without-an-id.
+/// What identifies a response without an identity: equal ones in two files are copies, while equal ones in the same
+/// file are different responses. See docs/accounting.md#responses-without-an-id.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct UnnamedTurn {
     occurred_at: Option<Time>,
@@ -76,8 +76,8 @@ struct UnnamedTurn {
     occurrence: usize,
 }
 
-/// What identifies a call: its id, with its message if it names one, and its ordinal among the calls of this id in its part,
-/// because masked ids repeat.
+/// What identifies a call: its id, with its message if it names one, and its ordinal among the calls of this id in its
+/// part, because masked ids repeat.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct CallId {
     id: Shared,
@@ -100,7 +100,8 @@ impl CallIds {
     }
 }
 
-/// Whether no two turns of one file are copies of each other. Turns without an identity are never copies within one file.
+/// Whether no two turns of one file are copies of each other. Turns without an identity are never copies within one
+/// file.
 pub(super) fn are_distinct(turns: &Rows<Box<Turn>>) -> bool {
     let mut identities = HashSet::with_capacity(turns.len());
     let mut named = turns.iter().map(|turn| &turn.identity).filter(|identity| **identity != Identity::Unique);

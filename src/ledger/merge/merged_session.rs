@@ -77,7 +77,8 @@ impl MergedSession {
         for mut call in mem::take(&mut session.tool_calls) {
             call.turn = new_turn(call.turn.get()).into();
             let next = self.calls.len();
-            // Copied recordings were removed as a whole: the calls of the others are different ones, even with equal ids.
+            // Copied recordings were removed as a whole: the calls of the others are different ones, even with equal
+            // ids.
             let is_distinct = is_only || is_recording;
             let index = if is_distinct { next } else { known.call(call_ids.id(&call), next) };
             if index == next {

@@ -8,8 +8,8 @@ use crate::base::text::Word;
 use crate::ledger::renumber::NewIndexes;
 use crate::model::session::{Event, ToolCall, Turn};
 
-/// Removes responses that only their caller reports, where the subagent's own log contains a response with the same prompt.
-/// See docs/accounting.md#subagents.
+/// Removes responses that only their caller reports, where the subagent's own log contains a response with the same
+/// prompt. See docs/accounting.md#subagents.
 pub(super) fn drop_echoes(session: &mut MergedSession) {
     if !session.turns.iter().any(|(_, turn)| turn.is_echo) {
         return;

@@ -11,8 +11,8 @@ use crate::ledger::totals::StatedTotals;
 use crate::model::session::{CallStatus, EventKind, FileChange, SessionResult, Shows, Status, Tokens};
 use crate::model::tables::{Grain, SessionRow, TurnRow, Usage};
 
-/// Makes the row of a session. `turns` are its rows in the ledger; `is_conflict`: the totals contradict them. A counter of
-/// what the format cannot show is NULL: see docs/accounting.md#invariants.
+/// Makes the row of a session. `turns` are its rows in the ledger; `is_conflict`: the totals contradict them. A counter
+/// of what the format cannot show is NULL: see docs/accounting.md#invariants.
 pub(super) fn session_row(
     merged: &mut MergedSession,
     turns: &[TurnRow],

@@ -50,10 +50,10 @@ pub(super) struct Owner {
     pub source: usize,
 }
 
-/// Chooses the owner of a response among the sessions that contain it, in this order: a session
-/// whose parent also contains the response comes last; then the earliest time of the response decides, then whether the
-/// runtime keeps the file, then the earliest last record, then the key of the session. `candidates` are all sessions, in the
-/// order of their keys.
+/// Chooses the owner of a response among the sessions that contain it, in this order: a session whose parent also
+/// contains the response comes last; then the earliest time of the response decides, then whether the runtime keeps the
+/// file, then the earliest last record, then the key of the session. `candidates` are all sessions, in the order of
+/// their keys.
 pub(super) fn elect_owner(claims: &[Claim], candidates: &Rows<Candidate<'_>>) -> Option<Owner> {
     let mut claims_by_id: HashMap<&str, usize> = HashMap::new();
     if claims.iter().any(|claim| candidates[claim.session].parent.is_some()) {
@@ -87,8 +87,8 @@ mod tests {
         Candidate { id, parent, last_record: last_record.map(Time::from_micros) }
     }
 
-    /// Each rule decides where the rules before it do not: the sessions are in the order in which the later rules, and the
-    /// order of the keys, would choose the first one.
+    /// Each rule decides where the rules before it do not: the sessions are in the order in which the later rules, and
+    /// the order of the keys, would choose the first one.
     #[test]
     fn the_owner_is_elected_by_the_rules_in_their_order() {
         let plain = |id| candidate(id, None, Some(5));

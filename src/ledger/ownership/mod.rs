@@ -1,5 +1,5 @@
-//! Responses that several sessions contain, because a resume or a fork copied history, belong to one of these sessions: see
-//! docs/accounting.md#shared-responses.
+//! Responses that several sessions contain, because a resume or a fork copied history, belong to one of these sessions:
+//! see docs/accounting.md#shared-responses.
 
 mod election;
 mod owners;

@@ -13,8 +13,8 @@ use crate::ledger::event_id::EventId;
 use crate::ledger::part::{SessionKey, SessionPart, Sessions, facts_only};
 use crate::model::session::Shows;
 
-/// Gives each response that several sessions contain to one of them, with its prompts, calls, changes and events. Returns
-/// the sessions that show another session under an id of their own, each with the key of that session.
+/// Gives each response that several sessions contain to one of them, with its prompts, calls, changes and events.
+/// Returns the sessions that show another session under an id of their own, each with the key of that session.
 pub(in crate::ledger) fn give_each_response_to_one_session(sessions: &mut Sessions) -> HashMap<SessionKey, SessionKey> {
     match SharedResponses::index(sessions) {
         Some(shared) => Owners::elect(shared, sessions).transfer(sessions),
@@ -47,8 +47,8 @@ impl Owners {
         self.owner(number).filter(|owner| owner.session != session)
     }
 
-    /// Removes the rows that belong to other sessions, and sessions without any row of their own. Returns the sessions that
-    /// show another session under an id of their own, each with the key of that session.
+    /// Removes the rows that belong to other sessions, and sessions without any row of their own. Returns the sessions
+    /// that show another session under an id of their own, each with the key of that session.
     fn transfer(&self, sessions: &mut Sessions) -> HashMap<SessionKey, SessionKey> {
         let owner_rows = self.rows_of_owners(sessions);
         let mut aliases = Vec::new();
@@ -88,8 +88,8 @@ impl Owners {
         sessions.map(|(session, parts)| (session, rows(parts))).collect()
     }
 
-    /// The messages of a session's foreign turns, each with the file that has the turn. Calls in other files of the session
-    /// name their message only.
+    /// The messages of a session's foreign turns, each with the file that has the turn. Calls in other files of the
+    /// session name their message only.
     fn foreign_messages(
         &self,
         session: usize,
@@ -104,8 +104,8 @@ impl Owners {
         foreign.collect()
     }
 
-    /// The owner of a recording whose every response belongs to one other session: it shows that session under another id.
-    /// See docs/accounting.md#recordings-under-another-id.
+    /// The owner of a recording whose every response belongs to one other session: it shows that session under another
+    /// id. See docs/accounting.md#recordings-under-another-id.
     fn owner_of_whole(&self, session: usize, part: &SessionPart, numbers: &PartNumbers) -> Option<Owner> {
         let is_recording = !part.session.shows.has(Shows::KEPT_BY_RUNTIME) && part.session.totals.is_empty();
         if !is_recording {
@@ -138,8 +138,8 @@ impl Owners {
     }
 }
 
-/// The owner of responses that all belong to one session: that of the first response. `None` if there are no responses, or
-/// if one of them has no owner.
+/// The owner of responses that all belong to one session: that of the first response. `None` if there are no responses,
+/// or if one of them has no owner.
 fn only_owner(mut owners: impl Iterator<Item = Option<Owner>>) -> Option<Owner> {
     let first = owners.next()??;
     owners.all(|owner| owner.is_some_and(|owner| owner.session == first.session)).then_some(first)

@@ -8,8 +8,8 @@ use crate::ledger::part::{SessionPart, Sessions};
 use crate::model::name::Name;
 use crate::model::session::{Identity, Shows};
 
-/// The numbers of responses and prompts with a global identity. Each identity is looked up once; the other steps use its
-/// number.
+/// The numbers of responses and prompts with a global identity. Each identity is looked up once; the other steps use
+/// its number.
 pub(super) struct SharedResponses {
     /// By session, then by part.
     pub numbers: Rows<Vec<PartNumbers>>,

@@ -41,8 +41,8 @@ impl ForeignRows<'_> {
         self.messages.get(message).copied()
     }
 
-    /// Whether a call without a turn belongs to another session. A copy that was cut may have a call whose response came
-    /// after the cut.
+    /// Whether a call without a turn belongs to another session. A copy that was cut may have a call whose response
+    /// came after the cut.
     fn has_call(&self, call: &ToolCall) -> bool {
         let is_owned = || self.owners.iter().any(|owner| owner.calls.contains(&call.call_id));
         self.target_of_call(call).is_some() || call.turn.is_none() && is_owned()
@@ -79,8 +79,8 @@ pub(super) fn transfer_rows(part: &mut SessionPart, foreign: &ForeignRows<'_>) {
     remove_events_before_first_turn(session);
 }
 
-/// Events have no identity of their own to match them by, so those before the session's first own response are history too,
-/// unless they belong to one of its calls. The session starts with its first own response.
+/// Events have no identity of their own to match them by, so those before the session's first own response are history
+/// too, unless they belong to one of its calls. The session starts with its first own response.
 fn remove_events_before_first_turn(session: &mut SessionResult) {
     let Some(first) = session.turns.iter().filter_map(|turn| turn.occurred_at).min() else { return };
     let calls: HashSet<&str> = session.tool_calls.iter().map(|call| call.call_id.as_str()).collect();

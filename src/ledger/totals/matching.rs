@@ -34,8 +34,8 @@ impl Match {
     }
 }
 
-/// The name of a total's model, as [`canonical`](super::model_name::canonical) writes it. A total without a model is the sum of all agents that it
-/// covers.
+/// The name of a total's model, as [`canonical`](super::model_name::canonical) writes it. A total without a model is
+/// the sum of all agents that it covers.
 pub(super) type ModelName = Option<String>;
 
 /// The names of all totals of a session.
@@ -67,8 +67,8 @@ impl Response {
     }
 }
 
-/// Matches each response with a total. A file is matched before the session, because another recording of the session may
-/// use another name for the model.
+/// Matches each response with a total. A file is matched before the session, because another recording of the session
+/// may use another name for the model.
 pub(super) fn match_responses(totals: &TotalNames<'_>, responses: &[Response]) -> Vec<Match> {
     if totals.all.is_empty() {
         return vec![Match::NotCovered; responses.len()];

@@ -29,8 +29,8 @@ pub(super) fn add_result(processes: &mut Vec<Process>, source: usize, result: To
     }
 }
 
-/// Adds a process of the next file to the processes of the files before it. Captures of one process share results: they are
-/// joined, and the latest result counts.
+/// Adds a process of the next file to the processes of the files before it. Captures of one process share results: they
+/// are joined, and the latest result counts.
 pub(super) fn join_captures(processes: &mut Vec<Process>, mut process: Process) {
     let is_capture = |known: &mut Process| !known.keys.is_disjoint(&process.keys);
     let captures: Vec<Process> = processes.extract_if(.., is_capture).collect();
@@ -43,7 +43,8 @@ pub(super) fn join_captures(processes: &mut Vec<Process>, mut process: Process) 
     processes.push(process);
 }
 
-/// Whether a count or the cost fell between two results: running totals do not fall, so the next one is of another process.
+/// Whether a count or the cost fell between two results: running totals do not fall, so the next one is of another
+/// process.
 fn has_fallen(last: &Total, next: &Total) -> bool {
     if let (Some(last), Some(next)) = (last.cost, next.cost)
         && next < last - 1e-9

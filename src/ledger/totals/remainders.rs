@@ -14,8 +14,8 @@ impl StatedTotals {
             && turns.iter().all(|row| row.grain == Grain::Session || self.last.cover(row))
     }
 
-    /// Adds a row for what each total contains beyond the responses in `rows`. Returns whether the responses contain more
-    /// than a total, or a response has to be in a total but none names its model.
+    /// Adds a row for what each total contains beyond the responses in `rows`. Returns whether the responses contain
+    /// more than a total, or a response has to be in a total but none names its model.
     pub(in crate::ledger) fn add_remainders(
         &self,
         rows: &mut Vec<TurnRow>,

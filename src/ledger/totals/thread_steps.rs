@@ -26,8 +26,8 @@ fn contains(whole: Tokens, part: Tokens) -> bool {
     counts(whole).into_iter().zip(counts(part)).all(|(whole, part)| whole >= part)
 }
 
-/// Divides totals, sorted by size, into chains of which each total contains the next one. Each chain starts with a total
-/// that no other one contains.
+/// Divides totals, sorted by size, into chains of which each total contains the next one. Each chain starts with a
+/// total that no other one contains.
 fn chains_of(totals: Vec<SourceTotal>) -> Vec<Vec<SourceTotal>> {
     let mut chains: Rows<Vec<SourceTotal>> = Rows::default();
     for total in totals.into_iter().rev() {
