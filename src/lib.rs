@@ -21,7 +21,8 @@
 //! json      bytes -> records
 //!   lines       bytes -> numbered records
 //!   scan        ends of strings and of nested values, with SIMD
-//!   wire        types of members that read leniently
+//!   fields      types of members, which accept any value
+//!   record      structs of records, read in the usual order of their members
 //! adapters  records -> SessionResult, one file per format
 //!   common      builder, tools, shell: what several formats share
 //! model     the data: session, source, tables, name, health, errors, sqlite_schema

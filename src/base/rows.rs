@@ -54,7 +54,7 @@ impl<T: fmt::Debug> fmt::Debug for Rows<T> {
     }
 }
 
-// No `Deref` to a slice: `rows[index]` would be that of the slice.
+// The methods of a list. With `Deref` to a slice or a list, clippy reports each index as if it were into that.
 impl<T> Rows<T> {
     /// The number of rows.
     pub const fn len(&self) -> usize {

@@ -146,6 +146,8 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         self.deserialize_unit(visitor)
     }
 
+    // Inlined, because the names are constants of the caller.
+    #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Error> {
         if name == OBJECT {
             return if self.peek()? == b'{' {
@@ -176,6 +178,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         self.deserialize_seq(visitor)
     }
 
+    #[inline]
     fn deserialize_tuple_struct<V: Visitor<'de>>(
         self,
         name: &'static str,

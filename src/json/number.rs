@@ -71,9 +71,7 @@ const POWERS: [f64; 15] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e1
 
 /// Any number, which fills all of `text`. `None` if it is not a number.
 pub(super) fn any_number(text: &[u8]) -> Option<Number> {
-    if !text.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
-        && let Some(number) = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok())
-    {
+    if let Some(number) = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()) {
         return Some(Number::Integer(number));
     }
     // Beyond 64 bits, a fraction or an exponent. `1e400` becomes infinity, which no field accepts.
