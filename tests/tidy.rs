@@ -192,7 +192,12 @@ fn the_archive_writes_by_its_own_functions_only() {
         }
         let text = fs::read_to_string(&file).unwrap();
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
-        let found: Vec<_> = writes.iter().filter(|write| code.contains(**write)).collect();
+        // `HashedFile::create` is a function of the archive.
+        let is_in = |write: &&&str| {
+            let is_name = write.starts_with(char::is_alphabetic);
+            code.match_indices(**write).any(|(at, _)| !(is_name && code[..at].ends_with(char::is_alphanumeric)))
+        };
+        let found: Vec<_> = writes.iter().filter(is_in).collect();
         assert!(found.is_empty(), "{}: {found:?}", file.display());
     }
 }

@@ -103,7 +103,7 @@ impl PageEncoder {
                 self.text(text);
             }
             let range = list.iter().min().zip(list.iter().max());
-            let range = range.and_then(|(least, most)| named(least, most));
+            let range = range.and_then(|(min, max)| named(min, max));
             return self.with_dictionary(kind, list.len(), range);
         }
         self.present.clear();
@@ -118,10 +118,10 @@ impl PageEncoder {
             self.present.push(text.is_some());
             if let Some(text) = text {
                 self.text(text);
-                range = Some(range.map_or((text, text), |(least, most)| (least.min(text), most.max(text))));
+                range = Some(range.map_or((text, text), |(min, max)| (min.min(text), max.max(text))));
             }
         }
-        let range = range.and_then(|(least, most)| named(least, most));
+        let range = range.and_then(|(min, max)| named(min, max));
         pages.push(self.data(kind, FormatEncoding::PLAIN, range)?);
         Ok(pages)
     }
@@ -196,12 +196,12 @@ impl PageEncoder {
             }
         }
         (self.present, self.numbers) = (present, found);
-        let least = self.numbers.iter().copied().min().unwrap_or(0);
-        let most = self.numbers.iter().copied().max().unwrap_or(0);
+        let min = self.numbers.iter().copied().min().unwrap_or(0);
+        let max = self.numbers.iter().copied().max().unwrap_or(0);
         let encoded = |number: i64| T::try_from(number).ok().map(|number| number.to_le_bytes());
-        let range = encoded(least).zip(encoded(most)).filter(|_| !self.numbers.is_empty());
-        let range = range.map(|(least, most)| (least.as_ref().to_vec(), most.as_ref().to_vec()));
-        if let Some(list) = self.dictionary_of_numbers(least, most) {
+        let range = encoded(min).zip(encoded(max)).filter(|_| !self.numbers.is_empty());
+        let range = range.map(|(min, max)| (min.as_ref().to_vec(), max.as_ref().to_vec()));
+        if let Some(list) = self.dictionary_of_numbers(min, max) {
             for bytes in list.iter().filter_map(|number| encoded(*number)) {
                 self.values.extend_from_slice(bytes.as_ref());
             }
@@ -214,9 +214,9 @@ impl PageEncoder {
     }
 
     /// The distinct numbers; the keys of all are in `keys`. `None` if there are many, or hardly any is repeated.
-    fn dictionary_of_numbers(&mut self, least: i64, most: i64) -> Option<Vec<i64>> {
+    fn dictionary_of_numbers(&mut self, min: i64, max: i64) -> Option<Vec<i64>> {
         const MAX_WIDTH: usize = 4096;
-        let width = usize::try_from(most.checked_sub(least)?).ok()?;
+        let width = usize::try_from(max.checked_sub(min)?).ok()?;
         if self.numbers.is_empty() || width > MAX_WIDTH.min(self.numbers.len() * 16) {
             return None;
         }
@@ -225,7 +225,7 @@ impl PageEncoder {
         self.places.clear();
         self.places.resize(width + 1, 0);
         for number in &self.numbers {
-            let place = usize::try_from(number - least).ok().and_then(|offset| self.places.get_mut(offset))?;
+            let place = usize::try_from(number - min).ok().and_then(|offset| self.places.get_mut(offset))?;
             if *place == 0 {
                 list.push(*number);
                 *place = u32::try_from(list.len()).ok()?;
@@ -245,21 +245,21 @@ impl PageEncoder {
         fractions: impl Iterator<Item = Option<f64>>,
     ) -> PolarsResult<Pages> {
         let mut present = self.present.take();
-        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
         let mut is_ordered = true;
         for fraction in fractions {
             present.push(fraction.is_some());
             if let Some(fraction) = fraction {
                 is_ordered &= !fraction.is_nan();
-                (least, most) = (least.min(fraction), most.max(fraction));
+                (min, max) = (min.min(fraction), max.max(fraction));
                 self.values.extend_from_slice(&fraction.to_le_bytes());
             }
         }
         self.present = present;
         // The format requires a negative zero as minimum and a positive zero as maximum.
-        let least = if least == 0.0 { -0.0 } else { least };
-        let most = if most == 0.0 { 0.0 } else { most };
-        let range = (is_ordered && self.present.values > 0).then(|| (bytes(least), bytes(most)));
+        let min = if min == 0.0 { -0.0 } else { min };
+        let max = if max == 0.0 { 0.0 } else { max };
+        let range = (is_ordered && self.present.values > 0).then(|| (bytes(min), bytes(max)));
         Ok(vec![self.data(kind, FormatEncoding::PLAIN, range)?])
     }
 
@@ -340,9 +340,9 @@ impl PageEncoder {
     /// Compresses the page.
     fn compress(&mut self) -> PolarsResult<Vec<u8>> {
         // 0 if the page is too long.
-        let most = snap::raw::max_compress_len(self.page.len());
-        if self.compressed.len() < most {
-            self.compressed.resize(most, 0);
+        let capacity = snap::raw::max_compress_len(self.page.len());
+        if self.compressed.len() < capacity {
+            self.compressed.resize(capacity, 0);
         }
         let length = self.snappy.compress(&self.page, &mut self.compressed).map_err(|_| too_long())?;
         Ok(self.compressed.get(..length).unwrap_or_default().to_vec())
@@ -372,9 +372,9 @@ fn bytes(fraction: f64) -> Vec<u8> {
     fraction.to_le_bytes().to_vec()
 }
 
-fn named(least: &str, most: &str) -> Range {
-    let is_short = least.len() <= MAX_NAMED && most.len() <= MAX_NAMED;
-    is_short.then(|| (least.as_bytes().to_vec(), most.as_bytes().to_vec()))
+fn named(min: &str, max: &str) -> Range {
+    let is_short = min.len() <= MAX_NAMED && max.len() <= MAX_NAMED;
+    is_short.then(|| (min.as_bytes().to_vec(), max.as_bytes().to_vec()))
 }
 
 /// Whether a dictionary and its keys are hardly shorter than the values of all rows. A dictionary of one value always is.

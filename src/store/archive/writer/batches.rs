@@ -153,7 +153,7 @@ mod tests {
         for threads in [1, 2, 4, 16] {
             let sizes: Vec<u64> = (0..200).map(|it| 1 + it % 6).chain([8; 8]).collect();
             let mut queue = queue(&sizes, threads);
-            let (mut busy, mut taken, mut most, mut now) = (BTreeSet::new(), 0, 0, 0);
+            let (mut busy, mut taken, mut max, mut now) = (BTreeSet::new(), 0, 0, 0);
             loop {
                 while busy.len() < threads
                     && let Some((size, halves)) = queue.next()
@@ -161,7 +161,7 @@ mod tests {
                     busy.insert((now + halves, taken, size));
                     taken += 1;
                 }
-                most = most.max(busy.iter().map(|it| it.2 / HALF).sum());
+                max = max.max(busy.iter().map(|it| it.2 / HALF).sum());
                 let Some((end, _, size)) = busy.pop_first() else { break };
                 queue.done(size);
                 now = end;
@@ -169,7 +169,7 @@ mod tests {
             let ideal = sizes.iter().sum::<u64>().div_ceil(threads as u64);
             assert_eq!((taken, queue.in_work), (sizes.len(), 0));
             assert!(now <= ideal + 2, "{threads}: {now} {ideal}");
-            assert!(most <= 6 * threads as u64 + 2, "{threads}: {most}");
+            assert!(max <= 6 * threads as u64 + 2, "{threads}: {max}");
         }
     }
 }
