@@ -71,7 +71,7 @@ pub fn large_logs_are_read_as_small_ones(bytes: &[u8], whole: &Parsed, large: us
                     read = end;
                 }
                 // Some logs are read by two threads, some by one.
-                Step::Large(parse_ahead) if bytes.len() % 4 > 0 => drop(scope.spawn(parse_ahead)),
+                Step::Large(parse_ahead) if !bytes.len().is_multiple_of(4) => drop(scope.spawn(parse_ahead)),
                 Step::Large(_) => {}
                 Step::Closed(sessions) => early.extend(sessions),
                 Step::Restart => {
