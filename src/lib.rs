@@ -12,8 +12,7 @@
 //! ```text
 //! input     paths -> bytes; all I/O on logs
 //!   discover    paths -> files, each once
-//!   log         file -> bytes: mapped, read or decompressed
-//!   mapped      files mapped into memory
+//!   open        file -> bytes: mapped, read or decompressed
 //!   containers  tar or zip archive -> the content of each member
 //!   database    SQLite file -> lines: the rows of the tables that formats know
 //!   labels      labels in the path of a log
@@ -24,12 +23,13 @@
 //!   fields      types of members, which accept any value
 //!   record      structs of records, read in the usual order of their members
 //! adapters  records -> SessionResult, one file per format
-//!   common      builder, tools, shell: what several formats share
+//!   driver      a log -> its sessions, in steps that the caller takes
+//!   common      builder, tools, shell, ids: what several formats share
 //! model     the data: session, source, tables, name, health, errors, sqlite_schema
 //! prices    a model's name and a time -> what its tokens cost
 //! ledger    SessionResults of all files -> tables: copies removed, counters derived
 //!   costs       what the rows of the tables cost: reported, or tokens times prices
-//! ingest    the pipeline: all of the above but the ledger, over files in parallel; privacy (`--redact`)
+//! ingest    all of the above but the ledger, over files in parallel; privacy (`--redact`)
 //! base      hash, known, rows, text, time: types without knowledge of logs
 //! ---------- below here only with the feature `archive` (polars)
 //! store     tables <-> files

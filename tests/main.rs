@@ -1,6 +1,7 @@
 //! What the project promises, tested from outside. Every path is absolute: the test of the README moves to a folder of its
 //! own.
 
+mod adapters;
 #[cfg(feature = "archive")]
 mod archive;
 #[cfg(feature = "archive")]

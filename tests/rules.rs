@@ -1,6 +1,7 @@
 //! Rules that hold for every input. The fuzz targets and the property tests check the same ones.
 
 use std::io::Write;
+use std::thread;
 
 use agentlogs::adapters::common::builder::Content;
 use agentlogs::adapters::{self, Driver, Hints, Parsed, Step, TABLES};
@@ -60,22 +61,27 @@ pub fn check(bytes: &[u8]) {
 /// A large log is read in steps: its sessions are closed before its end, and its records are parsed ahead. The result is the same as
 /// that of a small log. Returns whether sessions were closed early, and whether one of them was closed too early.
 pub fn large_logs_are_read_as_small_ones(bytes: &[u8], whole: &Parsed, large: usize) -> (bool, bool) {
-    let mut driver = Driver::new(bytes, Hints::default(), Content::Full).with_large(large);
     let (mut early, mut was_wrong, mut read) = (Vec::new(), false, 0);
-    let rest = loop {
-        match driver.step() {
-            Step::Progress(end) => {
-                assert!(read <= end && end <= bytes.len());
-                read = end;
+    let rest = thread::scope(|scope| {
+        let mut driver = Driver::new(bytes, Hints::default(), Content::Full).with_large(large);
+        loop {
+            match driver.step() {
+                Step::Progress(end) => {
+                    assert!(read <= end && end <= bytes.len());
+                    read = end;
+                }
+                // Some logs are read by two threads, some by one.
+                Step::Large(parse_ahead) if !bytes.len().is_multiple_of(4) => drop(scope.spawn(parse_ahead)),
+                Step::Large(_) => {}
+                Step::Closed(sessions) => early.extend(sessions),
+                Step::Restart => {
+                    early.clear();
+                    (was_wrong, read) = (true, 0);
+                }
+                Step::Done(parsed) => break parsed,
             }
-            Step::Closed(sessions) => early.extend(sessions),
-            Step::Restart => {
-                early.clear();
-                (was_wrong, read) = (true, 0);
-            }
-            Step::Done(parsed) => break parsed,
         }
-    };
+    });
     let is_early = !early.is_empty();
     let in_order = |mut sessions: Vec<SessionResult>| {
         sessions.sort_by(|a, b| (a.line, &a.session_id).cmp(&(b.line, &b.session_id)));

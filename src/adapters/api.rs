@@ -172,6 +172,7 @@ impl Damage {
 }
 
 /// The lines that a record loop reads.
+#[derive(Clone)]
 pub(crate) enum LineSource<'a> {
     /// All lines of a log.
     Log(Lines<'a>),
@@ -202,8 +203,11 @@ pub(crate) struct LoopInput<'a> {
 
 /// One format's record loop over one log, in steps.
 pub(crate) trait RecordLoop<'a> {
-    /// Folds the next records, some hundred kilobytes to some megabytes of them. Returns the last one; `None` at the end.
+    /// Folds the next records, some hundred kilobytes of them. Returns the last one; `None` at the end.
     fn step(&mut self) -> Option<Line<'a>>;
+
+    /// If the log has become large: a function that parses the rest of its records, to be run by another thread.
+    fn parse_ahead(&mut self) -> Option<Box<dyn FnOnce() + Send + 'a>>;
 
     /// Returns the sessions that were closed since the last call.
     fn take_closed(&mut self) -> Vec<SessionResult>;

@@ -258,34 +258,12 @@ impl Fold for Stream {
 mod tests {
     use super::*;
     use crate::adapters::{Hints, detect, parse};
-    use crate::ledger::costs::settled as settle;
     use crate::model::session::CallStatus;
-    use crate::model::source::Source;
 
     const INIT: &str = r#"{"type":"system","subtype":"init","apiKeySource":"login","cwd":"/work/shop","session_id":"s","model":"Composer 2","permissionMode":"default"}"#;
 
-    fn result(second: u32, usage: &str) -> String {
-        format!(
-            r#"{{"type":"result","subtype":"success","duration_ms":{second}000,"is_error":false,"result":"Done.","session_id":"s","request_id":"r{second}","usage":{usage}}}"#
-        )
-    }
-
     fn read(lines: &[&str]) -> Vec<SessionResult> {
         parse(lines.join("\n").as_bytes(), Hints::default(), crate::adapters::common::builder::Content::Text).sessions
-    }
-
-    /// The totals of each run add up, also in a resumed session.
-    #[test]
-    fn runs_of_one_session_add() {
-        let (first, second) = (
-            result(1, r#"{"inputTokens":50,"outputTokens":9,"cacheReadTokens":70}"#),
-            result(2, r#"{"inputTokens":60,"outputTokens":10,"cacheReadTokens":80}"#),
-        );
-        let sessions = read(&[INIT, &first, INIT, &second]);
-        let tables = settle(vec![Source { path: "a".into(), sessions, ..Source::default() }]);
-        assert_eq!(tables.sessions[0].tokens.kinds(), [Some(110), Some(19), Some(150), None]);
-        assert_eq!(tables.sessions[0].duration_ms, Some(3000));
-        assert_eq!(read(&[INIT, &result(1, "{}")])[0].totals[0].models, []);
     }
 
     #[test]

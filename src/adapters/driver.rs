@@ -1,7 +1,7 @@
 //! Reads one log from its first byte to its sessions, in steps.
 //!
 //! The caller owns the loop. Between two steps it does what depends on the progress: it hashes the bytes that were read,
-//! releases their memory, and stores the sessions that are complete.
+//! releases their memory, stores the sessions that are complete, and starts a second thread for a large log.
 
 use foldhash::{HashSet, HashSetExt as _};
 
@@ -54,10 +54,14 @@ struct Reading<'a> {
 }
 
 /// What one step of a [`Driver`] did.
-#[derive(Debug)]
-pub enum Step {
+pub enum Step<'a> {
     /// The log was read up to this offset.
     Progress(usize),
+    /// The log is large. If another thread runs this function, it parses records ahead of the following steps, which makes the
+    /// reading some 1.3 times as fast. It may be dropped. It ends at the end of the log, or once the driver is dropped.
+    ///
+    /// It should not run in rayon's pool: a thread of the pool that waits begins with another file, and this one stays half read.
+    Large(Box<dyn FnOnce() + Send + 'a>),
     /// These sessions are complete. Only large logs have them.
     Closed(Vec<SessionResult>),
     /// One of the sessions that were returned as complete had another record. The log is read again from its beginning:
@@ -81,8 +85,8 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Sets the number of bytes from which a log is large. A session without a record in so many bytes is complete, and what
-    /// follows in the log is read by two threads. The default is 64 MiB.
+    /// Sets the number of bytes from which a log is large. A session without a record in so many bytes is complete, and the rest of
+    /// the log may be read by two threads. The default is 64 MiB.
     #[must_use]
     pub fn with_large(mut self, bytes: usize) -> Self {
         self.large = bytes;
@@ -95,7 +99,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Reads on.
-    pub fn step(&mut self) -> Step {
+    pub fn step(&mut self) -> Step<'a> {
         match &mut self.state {
             State::New => self.start(),
             State::Counting { .. } => self.count(),
@@ -107,7 +111,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn start(&mut self) -> Step {
+    fn start(&mut self) -> Step<'a> {
         self.state = match self.claims.first() {
             Some((adapter, _)) => State::Reading(Reading {
                 adapter,
@@ -125,7 +129,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Counts the lines of the next part of a log that no format claims.
-    fn count(&mut self) -> Step {
+    fn count(&mut self) -> Step<'a> {
         let State::Counting { read, newlines } = &mut self.state else { return Step::Done(Parsed::default()) };
         let rest = self.log.get(*read..).unwrap_or_default();
         if rest.is_empty() {
@@ -140,7 +144,7 @@ impl<'a> Driver<'a> {
         Step::Progress(*read)
     }
 
-    fn finish(&mut self) -> Step {
+    fn finish(&mut self) -> Step<'a> {
         let State::Reading(reading) = std::mem::replace(&mut self.state, State::Done) else {
             return Step::Done(Parsed::default());
         };
@@ -179,12 +183,15 @@ impl<'a> Driver<'a> {
     }
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
     /// Folds the next records; `None` if there are none.
-    fn step(&mut self, log: &[u8]) -> Option<Step> {
+    fn step(&mut self, log: &[u8]) -> Option<Step<'a>> {
         let closed = self.records.take_closed();
         if !closed.is_empty() {
             return Some(Step::Closed(closed));
+        }
+        if let Some(parse_ahead) = self.records.parse_ahead() {
+            return Some(Step::Large(parse_ahead));
         }
         let line = self.records.step()?;
         if !self.is_decided && self.records.unknown().len() >= UNDECIDED {

@@ -360,18 +360,11 @@ impl Fold for Trajectories {
 mod tests {
     use super::*;
     use crate::adapters::{Hints, parse};
-    use crate::ledger::costs::settled as settle;
     use crate::model::errors::ErrorKind;
     use crate::model::session::CallStatus;
-    use crate::model::source::Source;
-    use crate::model::tables::Tables;
 
     fn read(log: &str) -> SessionResult {
         parse(log.as_bytes(), Hints::default(), crate::adapters::common::builder::Content::Full).sessions.swap_remove(0)
-    }
-
-    fn settled(log: &str) -> Tables {
-        settle(vec![Source { path: "a".into(), sessions: vec![read(log)], ..Source::default() }])
     }
 
     fn trajectory(info: &str, messages: &str) -> String {
@@ -383,28 +376,6 @@ mod tests {
         format!(
             r#"{{"role":"assistant","content":"Now:\n```bash\n{command}\n```","extra":{{"response":{{"id":"{id}","created":1791000000,"usage":{usage}}}}}}}"#
         )
-    }
-
-    #[test]
-    fn version_1_has_its_commands_in_the_text_and_one_cost() {
-        let messages = [
-            r#"{"role":"system","content":"You are."},{"role":"user","content":"Fix."}"#.to_owned(),
-            answer("a", "cd /work && pytest -q"),
-            r#"{"role":"user","content":"<returncode>1</returncode>\n<output>\nboom\n</output>"}"#.to_owned(),
-            answer("b", "echo COMPLETE"),
-            r#"{"role":"user","content":"diff --git a b"}"#.to_owned(),
-        ];
-        let info = r#""model_stats":{"instance_cost":0.25,"api_calls":2},"exit_status":"Submitted""#;
-        let tables = settled(&trajectory(info, &messages.join(",")));
-        let session = &tables.sessions[0];
-        assert_eq!(session.tokens.kinds(), [Some(20), Some(20), Some(120), Some(60)]);
-        assert_eq!((session.money.cost, session.turns, session.user_turns), (Some(0.25), Some(2), Some(1)));
-        let calls: Vec<_> = tables
-            .tool_calls
-            .iter()
-            .map(|it| (it.call.target.as_deref(), it.call.status, it.call.exit_code.get()))
-            .collect();
-        assert_eq!(calls, [(Some("pytest"), CallStatus::Error, Some(1)), (Some("echo"), CallStatus::Ok, None)]);
     }
 
     #[test]

@@ -275,24 +275,4 @@ mod tests {
         assert_eq!(read(&[killed]).status, Status::Incomplete);
         assert_eq!(read(&[aborted]).status, Status::Aborted);
     }
-
-    /// A recording contains no times of its calls: those of the session's own file apply, whichever is read first.
-    #[test]
-    fn times_of_calls_are_those_of_the_session_s_own_file() {
-        let header = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:00Z","cwd":"/a"}"#;
-        let own = [response(1, 9, CALL, "toolUse"), result(11)];
-        let event = |record: &String| record.replace(r#""type":"message","#, r#""type":"message_end","#);
-        let recording = [&[r#"{"type":"agent_start"}"#.to_owned()][..], &own.each_ref().map(event)].concat();
-        let source = |records: &[String], path: &str| crate::model::source::Source {
-            path: path.to_owned(),
-            sessions: parse(format!("{header}\n{}", records.join("\n")).as_bytes(), Hints::default(), Content::None)
-                .sessions,
-            ..crate::model::source::Source::default()
-        };
-        for (a, b) in [("a", "b"), ("b", "a")] {
-            let tables = crate::ledger::costs::settled(vec![source(&recording, a), source(&own, b)]);
-            let durations: Vec<_> = tables.tool_calls.iter().map(crate::model::tables::CallRow::duration_ms).collect();
-            assert_eq!(durations, [Some(2000)]);
-        }
-    }
 }

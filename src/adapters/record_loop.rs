@@ -1,6 +1,7 @@
 //! The record loop: lines to records to sessions, with a count of what is lost. It is compiled once for each format.
 
-use std::{mem, panic, thread};
+use std::mem;
+use std::sync::mpsc::{self, Receiver};
 
 use foldhash::HashSet;
 
@@ -16,9 +17,9 @@ const MAX_LINE: usize = 1 << 30;
 /// The bytes of one step, so that the caller finds them in the processor's cache.
 const STEP: usize = 1 << 18;
 
-/// The bytes of one step of a large log, and its most lines: a record takes more memory than a short line.
-const LARGE_STEP: usize = 1 << 22;
-const LARGE_STEP_LINES: usize = 1 << 13;
+/// The bytes of a batch that is parsed ahead, and its most lines: a record takes more memory than a short line.
+const BATCH: usize = 1 << 20;
+const BATCH_LINES: usize = 1 << 10;
 
 /// Starts the record loop of the format whose state is `F`.
 pub(crate) fn fold<'a, F: Fold>(context: &Context, input: LoopInput<'a>) -> Box<dyn RecordLoop<'a> + 'a> {
@@ -36,26 +37,51 @@ pub(crate) fn fold<'a, F: Fold>(context: &Context, input: LoopInput<'a>) -> Box<
         go_on,
         closed: Vec::new(),
     };
-    Box::new(Loop::<F> { lines, ahead: Vec::new(), folder })
+    Box::new(Loop::<F> { lines, ahead: None, folder })
 }
 
 /// A line, and the record that was parsed from it.
 type Parsed<'a, F> = (Line<'a>, Result<<F as Fold>::Record<'a>, json::Error>);
 
+/// Records that another thread parsed.
+struct Batch<'a, F: Fold> {
+    records: Vec<Parsed<'a, F>>,
+    /// The lines after them.
+    rest: LineSource<'a>,
+}
+
 struct Loop<'a, F: Fold> {
+    /// The lines after the records that were folded.
     lines: LineSource<'a>,
-    /// Records of a large log that are parsed and not yet folded.
-    ahead: Vec<Parsed<'a, F>>,
+    /// The records of a large log, if they are parsed ahead.
+    ahead: Option<Receiver<Batch<'a, F>>>,
     folder: Folder<'a, F>,
 }
 
 impl<'a, F: Fold> RecordLoop<'a> for Loop<'a, F> {
     fn step(&mut self) -> Option<Line<'a>> {
-        if self.folder.is_large && rayon::current_num_threads() > 1 {
-            self.step_in_two_threads()
-        } else {
-            self.step_in_one_thread()
+        match self.ahead.as_ref().map(Receiver::recv) {
+            Some(Ok(batch)) => {
+                self.lines = batch.rest;
+                self.fold_parsed(batch.records)
+            }
+            // It was never run, or is at the end of the log: then there are no lines.
+            Some(Err(_)) | None => self.parse_and_fold(),
         }
+    }
+
+    fn parse_ahead(&mut self) -> Option<Box<dyn FnOnce() + Send + 'a>> {
+        if !self.folder.is_large || self.ahead.is_some() || rayon::current_num_threads() == 1 {
+            return None;
+        }
+        let (sender, receiver) = mpsc::sync_channel(1);
+        self.ahead = Some(receiver);
+        let mut lines = self.lines.clone();
+        Some(Box::new(move || {
+            while let Some(batch) = parse_batch::<F>(&mut lines)
+                && sender.send(batch).is_ok()
+            {}
+        }))
     }
 
     fn take_closed(&mut self) -> Vec<SessionResult> {
@@ -85,7 +111,7 @@ impl<'a, F: Fold> RecordLoop<'a> for Loop<'a, F> {
 }
 
 impl<'a, F: Fold> Loop<'a, F> {
-    fn step_in_one_thread(&mut self) -> Option<Line<'a>> {
+    fn parse_and_fold(&mut self) -> Option<Line<'a>> {
         let (mut last, mut bytes) = (None, 0);
         while bytes < STEP.min(self.folder.large)
             && let Some(line) = self.lines.next()
@@ -97,38 +123,26 @@ impl<'a, F: Fold> Loop<'a, F> {
         last
     }
 
-    /// Folds the records that are parsed while another thread parses the next ones. That makes the reading of a file of more
-    /// than 64 MiB some 1.3 times as fast.
-    ///
-    /// The thread is not one of rayon's: while such a thread waits, it begins with another file, and this one stays half read.
-    fn step_in_two_threads(&mut self) -> Option<Line<'a>> {
-        let Self { lines, ahead, folder } = self;
-        let records = if ahead.is_empty() { parse_ahead::<F>(lines) } else { mem::take(ahead) };
-        let last = records.last().map(|(line, _)| *line)?;
-        let next = thread::scope(|scope| {
-            let parser = thread::Builder::new().spawn_scoped(scope, || parse_ahead::<F>(lines));
-            for (line, record) in records {
-                folder.add(line, |state, damage| record.map(|record| state.record(line, record, damage)));
-            }
-            parser.map(|parser| parser.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked)))
-        });
-        // Where no thread can be started, the next step parses them.
-        self.ahead = next.unwrap_or_default();
-        Some(last)
+    fn fold_parsed(&mut self, records: Vec<Parsed<'a, F>>) -> Option<Line<'a>> {
+        let last = records.last().map(|(line, _)| *line);
+        for (line, record) in records {
+            self.folder.add(line, |state, damage| record.map(|record| state.record(line, record, damage)));
+        }
+        last
     }
 }
 
-/// Parses the records of one large step.
-fn parse_ahead<'a, F: Fold>(lines: &mut LineSource<'a>) -> Vec<Parsed<'a, F>> {
+/// Parses the next records; `None` at the end.
+fn parse_batch<'a, F: Fold>(lines: &mut LineSource<'a>) -> Option<Batch<'a, F>> {
     let (mut records, mut bytes) = (Vec::new(), 0);
-    while bytes < LARGE_STEP
-        && records.len() < LARGE_STEP_LINES
+    while bytes < BATCH
+        && records.len() < BATCH_LINES
         && let Some(line) = lines.next()
     {
         bytes += line.bytes.len();
         records.push((line, check(line.bytes).and_then(|()| F::read(line.bytes))));
     }
-    records
+    (!records.is_empty()).then(|| Batch { records, rest: lines.clone() })
 }
 
 /// The state of the loop without its lines.

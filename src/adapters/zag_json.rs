@@ -431,27 +431,4 @@ mod tests {
         assert_eq!(read(&[failed, mark].join("\n")).sessions[0].status, Status::Error);
         assert_eq!(read(mark).sessions[0].status, Status::Incomplete);
     }
-
-    /// The usage of the object is that of the main agent; on a subagent's lines, the output is a stub.
-    #[test]
-    fn a_total_without_subagents_is_a_lower_bound() {
-        let usage = r#""usage":{"input_tokens":3,"output_tokens":1}"#;
-        let message = |parent: &str| {
-            format!(
-                r#"{{"type":"assistant_message","content":[{{"type":"text","text":"a"}}],"parent_tool_use_id":{parent},{usage}}}"#
-            )
-        };
-        let bound = |events: &[String]| {
-            let whole = r#""usage":{"input_tokens":3,"output_tokens":50}"#;
-            let log = format!(
-                r#"{{"agent":"claude","session_id":"p","events":[{}],"is_error":false,{whole}}}"#,
-                events.join(",")
-            );
-            let sessions = read(&log).sessions;
-            let source = crate::model::source::Source { path: "a".into(), sessions, ..Default::default() };
-            crate::ledger::settle(vec![source]).sessions[0].usage
-        };
-        assert_eq!(bound(&[message("null")]), crate::model::tables::Usage::Exact);
-        assert_eq!(bound(&[message("null"), message(r#""toolu_1""#)]), crate::model::tables::Usage::LowerBound);
-    }
 }

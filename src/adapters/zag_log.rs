@@ -167,10 +167,8 @@ mod tests {
     use super::*;
     use crate::adapters::common::builder::Content;
     use crate::adapters::parse;
-    use crate::ledger::costs::settled as settle;
     use crate::model::errors::ErrorKind;
     use crate::model::session::Status;
-    use crate::model::source::Source;
 
     fn read(events: &[(&str, &str)]) -> SessionResult {
         let line = |(source, event): &(&str, &str)| {
@@ -219,33 +217,5 @@ mod tests {
             read(&[hit, ("wrapper", r#""type":"usage_limit_resumed""#), end]).error_kind,
             Some(ErrorKind::Other)
         );
-    }
-
-    /// What the provider's own log holds is counted there.
-    #[test]
-    fn the_session_of_the_provider_keeps_the_tokens() {
-        let outer = r#"{"seq":1,"ts":"2026-10-05T10:00:00Z","provider":"claude","wrapper_session_id":"w","provider_session_id":"p","source_kind":"wrapper","#;
-        let outer = [
-            r#""type":"session_started","command":"exec""#,
-            r#""type":"tool_call","tool_name":"Bash","tool_id":"toolu_1","input":{"command":"ls"}"#,
-            r#""type":"usage","input_tokens":10,"output_tokens":2,"total_cost_usd":0.5"#,
-            r#""type":"session_ended","success":false,"error":"usage limit reached""#,
-        ]
-        .map(|it| format!("{outer}{it}}}"))
-        .join("\n");
-        let inner = r#"{"type":"assistant","sessionId":"p","uuid":"u","timestamp":"2026-10-05T10:00:01Z","message":{"id":"msg_1","model":"m","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{}}],"stop_reason":"tool_use","usage":{"input_tokens":10,"output_tokens":2}}}"#;
-        let source = |(path, log): (&str, &str)| Source {
-            path: path.into(),
-            sessions: parse(log.as_bytes(), crate::adapters::Hints::default(), Content::None).sessions,
-            ..Source::default()
-        };
-        let alone = settle([("a", outer.as_str())].map(source).into());
-        assert_eq!((alone.sessions[0].tokens.total(), alone.sessions[0].money.cost), (Some(12), Some(0.5)));
-        let both = settle([("a", outer.as_str()), ("b", inner)].map(source).into());
-        let [inner, outer] = both.sessions.as_slice() else { panic!("{:?}", both.sessions) };
-        assert_eq!((inner.tokens.total(), inner.tool_calls), (Some(12), Some(1)));
-        assert_eq!((outer.tokens.total(), outer.money.cost, outer.tool_calls, outer.turns), (None, None, None, None));
-        assert_eq!((outer.session.status, outer.usage), (Status::Error, crate::model::tables::Usage::Unknown));
-        assert_eq!((both.turns.len(), both.tool_calls.len()), (1, 1));
     }
 }

@@ -1,8 +1,8 @@
-//! What an archive keeps of what people and models wrote: as little as was asked for.
+//! Removes text that an archive should not contain.
 //!
-//! [`shape`] leaves of the example of a rejected line what tells why it was rejected, and none of its words. [`redact`]
-//! takes what looks like a secret or a mail address out of all that is kept. It knows the marks that issuers put at the
-//! beginning of their keys, and the names that people give to variables that hold some; a secret without either stays.
+//! [`shape`] removes the words from the example of a rejected line; the rest shows why the line was rejected. [`redact`] removes
+//! what looks like a secret or a mail address from all text that is kept. It recognises keys by the prefixes of their issuers, and
+//! other secrets by the names of variables, options and headers. A secret with neither is kept.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -14,16 +14,16 @@ use crate::model::health::Health;
 use crate::model::session::{Event, FileChange, SessionResult, ToolCall};
 use crate::model::source::Source;
 
-/// What stands in the place of what was removed.
+/// The replacement of removed text.
 const REMOVED: &str = "[redacted]";
 
-/// A rule's first group stays: what stands before a secret and says that it is one; so does the second. A word may begin behind the escape of
-/// a newline, as arguments are kept as JSON.
+/// The start of a word, which may follow the escape of a newline, as arguments are kept as JSON. The first two groups of a rule are
+/// kept: what comes before a secret and marks it, and what comes after it.
 const BEGIN: &str = r"(\b|\\[nrtbf]|\\u[0-9A-Fa-f]{4})";
 
-/// What a key begins with, and what follows. By issuer, as their documentation and secret scanners have it.
+/// The forms of keys by issuer, from the documentation of the issuers and from secret scanners.
 const KEYS: &[&str] = &[
-    // OpenAI, Anthropic (sk-ant-), OpenRouter (sk-or-), DeepSeek, Moonshot, LiteLLM and who copied them.
+    // OpenAI, Anthropic (sk-ant-), OpenRouter (sk-or-), DeepSeek, Moonshot, LiteLLM and others with the same form.
     r"sk-[A-Za-z0-9_-]{16,}",
     // Google: API key, OAuth token and client secret.
     r"AIza[A-Za-z0-9_-]{30,}",
@@ -41,7 +41,7 @@ const KEYS: &[&str] = &[
     r"npm_[A-Za-z0-9]{30,}",
     r"pypi-[A-Za-z0-9_-]{30,}",
     r"cio[A-Za-z0-9]{32}\b",
-    // Models elsewhere: Hugging Face, xAI, Groq, Perplexity, Replicate, Fireworks, Together, Cerebras, NVIDIA, Jina, Tavily.
+    // Other providers of models: Hugging Face, xAI, Groq, Perplexity, Replicate, Fireworks, Together, Cerebras, NVIDIA, Jina, Tavily.
     r"hf_[A-Za-z0-9]{20,}",
     r"xai-[A-Za-z0-9]{20,}",
     r"gsk_[A-Za-z0-9]{20,}",
@@ -86,28 +86,28 @@ const KEYS: &[&str] = &[
 static RULES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let keys = format!("{BEGIN}(?:{})", KEYS.join("|"));
     let rules = [
-        // A private key, also one that is cut.
+        // A private key, even if its end is missing.
         r"(?s)(-----BEGIN [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----).*?(?:-----END [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----|\z)",
-        // The password of an address, the secret path of a hook.
+        // The password in a URL, the secret path of a webhook.
         r#"([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@"']*:)[^\s@/"']+(@)"#,
         r"(hooks\.slack\.com/[a-z]+/|discord(?:app)?\.com/api/webhooks/)[A-Za-z0-9/_+-]{16,}",
         &keys,
-        // A header, a flag, a variable or a field whose name says that it holds a secret.
+        // A header, an option, a variable or a field with a name for secrets.
         r"(?i)(\b(?:bearer|basic)[ \t]+)[A-Za-z0-9._~+/=-]{12,}",
         r#"(?i)(--?(?:password|passwd|token|api-?key|secret)[ =]\\?["']?)[^\s"'\\\[-][^\s"'\\]{3,}"#,
         r#"(?i)((?:api[_-]?key|access[_-]?key|private[_-]?key|secret|token|passw(?:or)?d|passphrase|authorization|credentials?)(?:[_-]?(?:key|id|value|token|access[_-]?key))?\\?["']?[ \t]*[:=]{1,2}[ \t]*\\?["']?)[^\s"'\\,;&\[\]{}()]{6,}"#,
         // A mail address.
         r"(\b|\\[nrt])[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b",
     ];
-    #[expect(clippy::expect_used, reason = "the patterns are those above, and a test compiles them")]
-    rules.iter().map(|it| Regex::new(it).expect("a valid pattern")).collect()
+    #[expect(clippy::expect_used, reason = "the patterns are constant, and a test compiles them")]
+    rules.iter().map(|rule| Regex::new(rule).expect("a valid pattern")).collect()
 });
 
-/// A text without what looks like a secret or a mail address.
+/// A text in which everything that looks like a secret or a mail address is replaced.
 pub fn redacted(text: &str) -> Cow<'_, str> {
     let replaced = |found: &Captures<'_>| {
-        let group = |index| found.get(index).map_or("", |it| it.as_str());
-        // Not a mail address but a host that one logs in to.
+        let group = |index| found.get(index).map_or("", |group| group.as_str());
+        // Not a mail address but the user and host of a git URL.
         if group(0).starts_with("git@") {
             return group(0).to_owned();
         }
@@ -119,8 +119,8 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Takes secrets and mail addresses out of what is kept of a file. Its path, ids, and names of models and tools stay: by
-/// them rows find each other.
+/// Removes secrets and mail addresses from all text of a file. Paths of logs, ids, and names of models and tools are kept: rows refer
+/// to each other by them.
 pub fn redact(source: &mut Source) {
     source.message.iter_mut().for_each(redact_text);
     redact_health(&mut source.health);
@@ -128,7 +128,7 @@ pub fn redact(source: &mut Source) {
 }
 
 fn redact_health(health: &mut Health) {
-    health.rejects.iter_mut().for_each(|it| redact_text(&mut it.example));
+    health.rejects.iter_mut().for_each(|reject| redact_text(&mut reject.example));
 }
 
 fn redact_text<T: Deref<Target = str> + From<String>>(text: &mut T) {
@@ -137,9 +137,9 @@ fn redact_text<T: Deref<Target = str> + From<String>>(text: &mut T) {
     }
 }
 
-/// As [`redact`], of one session.
+/// As [`redact`], for one session.
 pub fn redact_session(session: &mut SessionResult) {
-    // All fields stand here, so that a new one has to be decided on.
+    // All fields are listed, so that a new one needs a decision.
     let SessionResult {
         session_id: _,
         runtime: _,
@@ -183,7 +183,7 @@ pub fn redact_session(session: &mut SessionResult) {
         events,
         totals: _,
     } = session;
-    *labels = std::mem::take(labels).into_iter().map(|it| redacted(&it).into_owned()).collect();
+    *labels = std::mem::take(labels).into_iter().map(|label| redacted(&label).into_owned()).collect();
     agent.iter_mut().for_each(redact_text);
     error_message.iter_mut().for_each(redact_text);
     [cwd, git_branch, prompt, text].into_iter().flatten().for_each(redact_text);
@@ -202,8 +202,7 @@ pub fn redact_session(session: &mut SessionResult) {
     }
 }
 
-/// What is left of the beginning of a line when its words are taken out: of JSON the keys, numbers and the record's
-/// `type`; of anything else its punctuation.
+/// The beginning of a line without its words: of JSON the keys, the numbers and the record's `type`; of other text the punctuation.
 pub fn shape(line: &str) -> String {
     const WORD: char = '…';
     let mut out = String::new();
@@ -251,12 +250,12 @@ pub fn shape(line: &str) -> String {
     out
 }
 
-/// Where a JSON string ends whose text begins `text`.
+/// The offset of the quote that ends a JSON string, if `text` begins after the opening quote.
 fn string_end(text: &str) -> Option<usize> {
     let mut is_escaped = false;
-    text.bytes().position(|it| {
-        let is_end = it == b'"' && !is_escaped;
-        is_escaped = it == b'\\' && !is_escaped;
+    text.bytes().position(|byte| {
+        let is_end = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
         is_end
     })
 }
@@ -265,7 +264,7 @@ fn string_end(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Keys in the form of their issuers. They are put together here, so that no scanner takes this file for a leak.
+    /// Keys in the forms of their issuers. The test assembles them, so that no scanner reports this file as a leak.
     #[test]
     fn what_looks_like_a_secret_is_removed() {
         let keys = [
@@ -318,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_a_secret_is_known_by_its_name() {
+    fn a_secret_is_recognised_by_the_name_of_its_variable() {
         let check = |text: &str, left: &str| assert_eq!(redacted(text), left);
         check("Authorization: Bearer abc.def-123456", "Authorization: [redacted] [redacted]");
         check("curl -H 'X-Api-Key: 0123456789'", "curl -H 'X-Api-Key: [redacted]'");
@@ -336,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_stays() {
+    fn other_text_is_kept() {
         for text in [
             r#"{"input_tokens":1234567,"max_tokens": 100000, "total_tokens=": 9}"#,
             "the token limit of 200000 tokens",

@@ -1,6 +1,7 @@
 //! Reads the content of one file: a log, or the rows of a database.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
 
 use super::content_hasher::ContentHasher;
 use super::place::Place;
@@ -97,14 +98,14 @@ impl FileJob<'_> {
         let records = catch_unwind(AssertUnwindSafe(|| self.read_records(&sidecar, &mut hasher, &mut claims)));
         let hashes = hasher.finish();
         self.source.content_hash = Some(format!("{:032x}", hashes.whole));
-        self.source.grew = known.is_some_and(|it| it.content_hash.is_some() && it.content_hash == hashes.at_mark);
-        match records {
-            Ok(records) => self.add_records(records, &sidecar, is_cut),
-            Err(_) => {
-                self.source.status = SourceStatus::Unreadable;
-                let message = "internal error while reading it; please report it with the file";
-                self.source.message = Some(message.to_owned());
-            }
+        self.source.grew =
+            known.is_some_and(|stamp| stamp.content_hash.is_some() && stamp.content_hash == hashes.at_mark);
+        if let Ok(records) = records {
+            self.add_records(records, &sidecar, is_cut);
+        } else {
+            self.source.status = SourceStatus::Unreadable;
+            let message = "internal error while reading it; please report it with the file";
+            self.source.message = Some(message.to_owned());
         }
         FileRead { source: self.source, claims }
     }
@@ -120,24 +121,31 @@ impl FileJob<'_> {
     /// Reads the records, hashes the bytes that were read, and stores the sessions that are complete.
     fn read_records(&self, sidecar: &Sidecar, hasher: &mut ContentHasher<'_>, claims: &mut Claims) -> Records {
         let hints = Hints { runtime: sidecar.runtime.as_deref(), path: &self.source.path };
-        let mut driver = Driver::new(self.content, hints, self.run.options.content);
-        claims.clone_from(driver.claims());
-        let (mut spilled, mut kept) = (Vec::new(), Vec::new());
-        loop {
-            match driver.step() {
-                Step::Progress(end) => hasher.advance(end),
-                Step::Closed(sessions) => match self.spill(sessions, sidecar) {
-                    Ok(more) => spilled.extend(more),
-                    Err(sessions) => kept.extend(sessions),
-                },
-                Step::Restart => {
-                    hasher.restart();
-                    spilled.clear();
-                    kept.clear();
+        thread::scope(|scope| {
+            // It is dropped before the scope waits for its threads, so that they end even if this one panics.
+            let mut driver = Driver::new(self.content, hints, self.run.options.content);
+            claims.clone_from(driver.claims());
+            let (mut spilled, mut kept) = (Vec::new(), Vec::new());
+            loop {
+                match driver.step() {
+                    Step::Progress(end) => hasher.advance(end),
+                    Step::Large(parse_ahead) => {
+                        // Without a second thread the first one does everything.
+                        let _ = thread::Builder::new().spawn_scoped(scope, parse_ahead);
+                    }
+                    Step::Closed(sessions) => match self.spill(sessions, sidecar) {
+                        Ok(more) => spilled.extend(more),
+                        Err(sessions) => kept.extend(sessions),
+                    },
+                    Step::Restart => {
+                        hasher.restart();
+                        spilled.clear();
+                        kept.clear();
+                    }
+                    Step::Done(parsed) => return Records { parsed, spilled, kept },
                 }
-                Step::Done(parsed) => return Records { parsed, spilled, kept },
             }
-        }
+        })
     }
 
     /// Stores sessions that are complete. Returns them if they cannot be stored.

@@ -1,8 +1,8 @@
 //! A SQLite file to lines: the rows of the tables that formats know, one JSON object a line, always in the same order.
 //!
-//! A database is a container, as gzip is one: adapters see its rows and know nothing of SQLite. An agent that runs keeps
-//! its last rows in the `-wal` beside its database, so that is read as well. Nothing is ever written beside the user's
-//! file, and the agent can write at any time: what SQLite could only read by writing is copied to a temporary folder.
+//! A database is a container, as gzip is one: adapters see its rows and know nothing of SQLite. A running agent keeps its last
+//! rows in the `-wal` file beside its database, so that is read as well. Nothing is ever written beside the user's file, and the
+//! agent can write at any time: a database that SQLite can only read by writing to it is copied to a temporary directory.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,18 +19,18 @@ use crate::input::open;
 use crate::json;
 use crate::model::sqlite_schema::Table;
 
-/// How each SQLite file begins.
+/// The first bytes of a SQLite file.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// More rows than this are no log.
+/// The most bytes of rows that are read.
 const MAX_TEXT: usize = 8 << 30;
 
-/// What a database holds of the tables that were asked for.
+/// The rows of the tables that were asked for.
 #[derive(Debug, Default)]
 pub struct Rows {
-    /// One JSON object a line: `{"table":…}` and the columns. A row is followed by the rows below it.
+    /// One JSON object a line: `{"table":…}` and the columns. The rows below a row follow it.
     pub text: Vec<u8>,
-    /// Whether it has such tables at all.
+    /// Whether the database has such tables at all.
     pub is_known: bool,
     /// What could not be read.
     pub lost: Option<String>,
@@ -38,31 +38,33 @@ pub struct Rows {
     pub has_changed: bool,
 }
 
-/// Whether bytes are those of a SQLite file.
+/// Whether a content is a SQLite file.
 pub fn is_database(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// What the name of a database's write-ahead log ends with.
+/// The end of the name of a database's write-ahead log.
 pub const WAL: &str = "-wal";
 
-/// The write-ahead log of a database.
+/// The path of a database's write-ahead log.
 pub fn wal(path: &Path) -> PathBuf {
     beside(path, WAL)
 }
 
-/// What the name of a database's rollback journal ends with.
+/// The end of the name of a database's rollback journal.
 pub const JOURNAL: &str = "-journal";
 
 /// Whether a file belongs to a database beside it: SQLite names its journals after it.
 pub fn is_companion(path: &Path) -> bool {
-    let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
-    database_of(name).is_some_and(|it| head(&path.with_file_name(it)).is_some_and(|it| is_database(&it)))
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let head = database_of(name).and_then(|database| head(&path.with_file_name(database)));
+    head.is_some_and(|head| is_database(&head))
 }
 
 /// The name of the database that a file of this name would belong to.
 pub fn database_of(name: &str) -> Option<&str> {
-    [WAL, "-shm", JOURNAL].iter().find_map(|it| name.strip_suffix(it)).filter(|it| !it.is_empty() && !it.ends_with('/'))
+    let database = [WAL, "-shm", JOURNAL].iter().find_map(|ending| name.strip_suffix(ending));
+    database.filter(|database| !database.is_empty() && !database.ends_with('/'))
 }
 
 fn head(path: &Path) -> Option<[u8; 16]> {
@@ -80,7 +82,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 /// Reads the database at `path`, or one whose `bytes` came from a pipe or were compressed.
 ///
 /// # Errors
-/// When nothing of it can be read. What is damaged only in part is no error: see [`Rows::lost`].
+/// When no row can be read. A database that is damaged only in part is no error: see [`Rows::lost`].
 pub fn read(path: Option<&Path>, bytes: &[u8], tables: &'static [Table]) -> Result<Rows, String> {
     let Some(path) = path else { return read_bytes(bytes, &[], tables) };
     let before = stamp(path);
@@ -97,48 +99,48 @@ pub fn read(path: Option<&Path>, bytes: &[u8], tables: &'static [Table]) -> Resu
 /// # Errors
 /// When no row can be read. A database that is damaged only in part is no error: see [`Rows::lost`].
 pub fn read_bytes(bytes: &[u8], journals: &[(&str, &[u8])], tables: &'static [Table]) -> Result<Rows, String> {
-    let folder = Folder::new()?;
-    let copy = folder.0.path().join("database");
-    let write = |ending: &str, bytes: &[u8]| fs::write(beside(&copy, ending), bytes).map_err(|it| it.to_string());
+    let directory = temporary_directory()?;
+    let copy = directory.path().join("database");
+    let write = |ending: &str, bytes: &[u8]| fs::write(beside(&copy, ending), bytes).map_err(|error| error.to_string());
     write("", bytes)?;
     if journals.iter().all(|(_, bytes)| bytes.is_empty()) {
-        return read_as(&copy, "immutable=1", tables).map_err(|it| it.to_string());
+        return read_as(&copy, "immutable=1", tables).map_err(|error| error.to_string());
     }
     for (ending, bytes) in journals {
         write(ending, bytes)?;
     }
     read_as(&copy, "mode=rw", tables).or_else(|error| {
         write("", bytes)?;
-        let mut rows = read_as(&copy, "immutable=1", tables).map_err(|it| it.to_string())?;
+        let mut rows = read_as(&copy, "immutable=1", tables).map_err(|error| error.to_string())?;
         note(&mut rows.lost, &format!("its journal could not be read: {error}"));
         Ok(rows)
     })
 }
 
-/// What tells that a database was written to.
+/// Sizes and times of a database and its journals, which change when it is written to.
 fn stamp(path: &Path) -> [Option<(u64, Option<SystemTime>)>; 3] {
-    ["", WAL, JOURNAL].map(|it| {
-        let metadata = beside(path, it).metadata().ok()?;
+    ["", WAL, JOURNAL].map(|ending| {
+        let metadata = beside(path, ending).metadata().ok()?;
         Some((metadata.len(), metadata.modified().ok()))
     })
 }
 
 fn read_file(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
-    let holds_rows = |ending: &str| beside(path, ending).metadata().is_ok_and(|it| it.len() > 0);
-    let (has_wal, has_journal) = (holds_rows(WAL), holds_rows(JOURNAL));
-    let is_odd = |ending: &&str| beside(path, ending).metadata().is_ok_and(|it| !it.is_file());
-    if [WAL, "-shm", JOURNAL].iter().any(is_odd) {
-        // One would wait for whoever writes to a pipe.
-        let mut rows = read_as(path, "immutable=1", tables).map_err(|it| it.to_string())?;
+    let has_bytes = |ending: &str| beside(path, ending).metadata().is_ok_and(|metadata| metadata.len() > 0);
+    let (has_wal, has_journal) = (has_bytes(WAL), has_bytes(JOURNAL));
+    let is_other = |ending: &&str| beside(path, ending).metadata().is_ok_and(|metadata| !metadata.is_file());
+    if [WAL, "-shm", JOURNAL].iter().any(is_other) {
+        // SQLite would wait for the writer of a pipe.
+        let mut rows = read_as(path, "immutable=1", tables).map_err(|error| error.to_string())?;
         note(&mut rows.lost, "its journal is no regular file");
         return Ok(rows);
     }
     if !has_wal && !has_journal {
-        // Nobody writes, or only what is not committed: without locks SQLite makes no file of its own.
-        return read_as(path, "immutable=1", tables).map_err(|it| it.to_string());
+        // There is no writer, or it has committed everything: SQLite reads without locks, and creates no file.
+        return read_as(path, "immutable=1", tables).map_err(|error| error.to_string());
     }
-    // With a `-shm` that it may only read, SQLite finds the rows of the `-wal` as the agent that runs sees them, and writes
-    // nothing. Without one it would have to make one.
+    // With an existing `-shm` file, which it may only read, SQLite finds the rows of the `-wal` file as the running agent sees
+    // them, and writes nothing. Without one it would have to create one.
     let is_shared = has_wal && !has_journal && beside(path, "-shm").exists();
     if is_shared && let Ok(rows) = read_as(path, "mode=ro&readonly_shm=1", tables) {
         return Ok(rows);
@@ -146,17 +148,17 @@ fn read_file(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
     match read_copy(path, tables) {
         Ok(rows) => Ok(rows),
         Err(error) => {
-            let mut rows = read_as(path, "immutable=1", tables).map_err(|it| it.to_string())?;
+            let mut rows = read_as(path, "immutable=1", tables).map_err(|error| error.to_string())?;
             note(&mut rows.lost, &format!("its journal could not be read: {error}"));
             Ok(rows)
         }
     }
 }
 
-/// Lets SQLite recover a copy.
+/// Copies the database with its journals, and lets SQLite recover the copy.
 fn read_copy(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
-    let folder = Folder::new()?;
-    let copy = folder.0.path().join("database");
+    let directory = temporary_directory()?;
+    let copy = directory.path().join("database");
     for ending in ["", WAL, JOURNAL] {
         match fs::copy(beside(path, ending), beside(&copy, ending)) {
             Err(error) if ending.is_empty() || error.kind() != std::io::ErrorKind::NotFound => {
@@ -165,16 +167,12 @@ fn read_copy(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
             _ => {}
         }
     }
-    read_as(&copy, "mode=rw", tables).map_err(|it| it.to_string())
+    read_as(&copy, "mode=rw", tables).map_err(|error| error.to_string())
 }
 
-/// A folder of our own, which is gone afterwards.
-struct Folder(tempfile::TempDir);
-
-impl Folder {
-    fn new() -> Result<Self, String> {
-        tempfile::Builder::new().prefix("agentlogs-").tempdir().map(Self).map_err(|it| it.to_string())
-    }
+/// A directory that is removed when it is dropped.
+fn temporary_directory() -> Result<tempfile::TempDir, String> {
+    tempfile::Builder::new().prefix("agentlogs-").tempdir().map_err(|error| error.to_string())
 }
 
 fn note(message: &mut Option<String>, more: &str) {
@@ -185,7 +183,7 @@ fn note(message: &mut Option<String>, more: &str) {
     message.push_str(more);
 }
 
-/// A path as SQLite's URIs have it.
+/// A path as a URI of SQLite, with the query `how`.
 fn uri(path: &Path, how: &str) -> String {
     let mut uri = String::from("file:");
     let bytes = path.as_os_str().as_encoded_bytes();
@@ -210,7 +208,7 @@ fn read_as(path: &Path, how: &str, tables: &'static [Table]) -> rusqlite::Result
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | if how == "mode=rw" { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
     let connection = Connection::open_with_flags(uri(path, how), flags)?;
-    // A database from anywhere: its schema may do nothing, and closing it writes nothing.
+    // The database is not trusted: its schema may run nothing, and closing it writes nothing.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -230,7 +228,7 @@ fn read_as(path: &Path, how: &str, tables: &'static [Table]) -> rusqlite::Result
     Ok(reader.rows)
 }
 
-/// The columns of each table. Views and virtual tables are no tables.
+/// The columns of each table, without views and virtual tables.
 type Columns = BTreeMap<String, Vec<String>>;
 
 fn columns(connection: &Connection) -> rusqlite::Result<Columns> {
@@ -246,18 +244,19 @@ fn columns(connection: &Connection) -> rusqlite::Result<Columns> {
     Ok(columns)
 }
 
-/// The tables below that the version has.
+/// The tables below a table that this version of the runtime has.
 fn below(table: &'static Table, columns: &Columns) -> impl Iterator<Item = &'static (&'static str, Table)> {
-    table.below.iter().filter(|(link, it)| is_there(it, columns) && has(it, link, columns))
+    table.below.iter().filter(|(link, below)| is_there(below, columns) && has(below, link, columns))
 }
 
 fn has(table: &Table, column: &str, columns: &Columns) -> bool {
-    columns.get(table.name).is_some_and(|it| it.iter().any(|it| it.eq_ignore_ascii_case(column)))
+    columns.get(table.name).is_some_and(|names| names.iter().any(|name| name.eq_ignore_ascii_case(column)))
 }
 
 fn is_there(table: &Table, columns: &Columns) -> bool {
-    std::iter::once(&table.key).chain(table.needs).all(|it| has(table, it, columns))
-        && table.below.iter().all(|(link, it)| it.is_optional || has(it, link, columns) && is_there(it, columns))
+    let is_complete = |below: &Table, link| has(below, link, columns) && is_there(below, columns);
+    std::iter::once(&table.key).chain(table.needs).all(|column| has(table, column, columns))
+        && table.below.iter().all(|(link, below)| below.is_optional || is_complete(below, link))
 }
 
 /// A table while its rows are read.
@@ -276,8 +275,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads a table with what is below it, then what is below rows that are gone. `parent` is the table that it is below
-    /// of, and the column that names it.
+    /// Reads the rows of a table, each with the rows below it, then the rows below rows that do not exist. `parent` is the table
+    /// above, and the column that contains its key.
     fn table(
         &mut self,
         connection: &Connection,
@@ -302,7 +301,7 @@ impl Reader {
         *self.errors.entry((table.name, error.to_string())).or_default() += 1;
     }
 
-    /// Adds the rows that name `key`, each with those below it.
+    /// Adds the rows that refer to `key`, each with the rows below it.
     fn add(&mut self, prepared: &mut Prepared<'_>, key: Option<&Value>) {
         let Prepared { table, columns, statement, below } = prepared;
         let is_inside = table.is_inside && key.is_some();
@@ -319,7 +318,7 @@ impl Reader {
                     return;
                 }
                 Ok(Some(row)) => row,
-                // What stands behind a damaged page is lost.
+                // The rows after a damaged page are lost.
                 Err(error) => return self.lose(table, &error),
             };
             if is_inside && !is_first {
@@ -328,13 +327,13 @@ impl Reader {
             is_first = false;
             begin(&mut self.rows.text, table, columns, row);
             let key = row.get::<_, Value>(0).unwrap_or(Value::Null);
-            for it in below.iter_mut().filter(|it| it.table.is_inside) {
-                self.rows.text.extend_from_slice(format!(",\"{}\":[", it.table.name).as_bytes());
-                self.add(it, Some(&key));
+            for inner in below.iter_mut().filter(|below| below.table.is_inside) {
+                self.rows.text.extend_from_slice(format!(",\"{}\":[", inner.table.name).as_bytes());
+                self.add(inner, Some(&key));
                 self.rows.text.push(b']');
             }
             self.rows.text.extend_from_slice(if is_inside { b"}" } else { b"}\n" });
-            below.iter_mut().filter(|it| !it.table.is_inside).for_each(|it| self.add(it, Some(&key)));
+            below.iter_mut().filter(|below| !below.table.is_inside).for_each(|outer| self.add(outer, Some(&key)));
         }
     }
 }
@@ -345,16 +344,18 @@ fn prepare<'a>(
     filter: &str,
     known: &Columns,
 ) -> rusqlite::Result<Prepared<'a>> {
-    let has = |column: &&str| known[table.name].iter().any(|it| it.eq_ignore_ascii_case(column));
-    let columns: Vec<&str> = std::iter::once(table.key).chain(table.columns.iter().copied().filter(has)).collect();
-    let list = columns.iter().map(|it| format!(r#"it."{it}""#)).collect::<Vec<_>>().join(", ");
+    let is_there = |column: &&str| has(table, column, known);
+    let columns: Vec<&str> = std::iter::once(table.key).chain(table.columns.iter().copied().filter(is_there)).collect();
+    let list = columns.iter().map(|column| format!(r#"it."{column}""#)).collect::<Vec<_>>().join(", ");
     let sql = format!(r#"SELECT {list} FROM "{}" AS it{filter} ORDER BY {}"#, table.name, table.order);
-    let below =
-        below(table, known).map(|(link, it)| prepare(connection, it, &format!(r#" WHERE it."{link}" = ?1"#), known));
-    Ok(Prepared { table, columns, statement: connection.prepare(&sql)?, below: below.collect::<Result<_, _>>()? })
+    let prepare_below = |(link, below): &'static (&'static str, Table)| {
+        prepare(connection, below, &format!(r#" WHERE it."{link}" = ?1"#), known)
+    };
+    let below = below(table, known).map(prepare_below).collect::<Result<_, _>>()?;
+    Ok(Prepared { table, columns, statement: connection.prepare(&sql)?, below })
 }
 
-/// Writes one row, up to its end.
+/// Writes one row without its closing brace.
 fn begin(text: &mut Vec<u8>, table: &Table, columns: &[&str], row: &rusqlite::Row<'_>) {
     text.extend_from_slice(b"{\"table\":\"");
     text.extend_from_slice(table.name.as_bytes());
@@ -367,8 +368,9 @@ fn begin(text: &mut Vec<u8>, table: &Table, columns: &[&str], row: &rusqlite::Ro
             Ok(ValueRef::Integer(number)) => text.extend_from_slice(number.to_string().as_bytes()),
             Ok(ValueRef::Real(number)) if number.is_finite() => text.extend_from_slice(number.to_string().as_bytes()),
             Ok(ValueRef::Text(value)) if table.json.contains(column) && is_json(value) => {
-                // White space between values may be a newline; inside of strings it is written as an escape.
-                text.extend(value.trim_ascii().iter().map(|it| if it.is_ascii_whitespace() { b' ' } else { *it }));
+                // White space between values may be a newline; in a string it is an escape.
+                let is_space = |byte: &u8| byte.is_ascii_whitespace();
+                text.extend(value.trim_ascii().iter().map(|byte| if is_space(byte) { b' ' } else { *byte }));
             }
             Ok(ValueRef::Text(value)) => {
                 let value = String::from_utf8_lossy(value);

@@ -2,19 +2,20 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
+use super::database::WAL;
 use crate::base::time::Time;
-use crate::input::database::WAL;
 use crate::model::source::STDIN;
 
-/// A file to look at.
+/// A file that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Its real path, without links: what makes it one file.
+    /// Its real path, without links, which identifies it.
     pub path: PathBuf,
     /// Its path below the given one, for labels.
     pub relative: PathBuf,
@@ -22,12 +23,11 @@ pub struct Found {
     pub bytes: u64,
     /// When it was last written.
     pub modified_at: Option<Time>,
-    /// Whether it is a pipe or a device: what it holds is known only once it is read, and it is read only once.
+    /// Whether it is a pipe or a device: its size is known only after it was read, and it can be read only once.
     pub is_stream: bool,
     /// Whether it is itself a path of the command line, not one below it.
     pub is_named: bool,
-    /// Whether its folder has files that belong to logs, by their names: sidecars, journals of databases. Also where the
-    /// folder was not looked through.
+    /// Whether its directory may contain files that belong to logs, by their names: sidecars, journals of databases.
     pub has_companions: bool,
 }
 
@@ -50,19 +50,19 @@ impl Found {
     }
 }
 
-/// What says more of a log beside it: `NAME.meta.json`, or `meta.json` for its folder.
+/// The name of a sidecar, which describes the logs beside it: `NAME.meta.json`, or `meta.json` for its directory.
 pub const SIDECAR: &str = "meta.json";
 
-/// Ends of the names of files that belong to a log beside them.
+/// The ends of the names of files that belong to a log beside them.
 const COMPANIONS: [&str; 2] = [SIDECAR, WAL];
 
-/// What could not be walked.
+/// A path that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A path of the command line that is not there.
+    /// A path of the command line does not exist.
     #[error("{}: no such file or folder", .0.display())]
     Missing(PathBuf),
-    /// A file, pipe or device of the command line that cannot be read.
+    /// A file, pipe or device of the command line cannot be read.
     #[error("{}: {error}", .path.display())]
     Unreadable {
         /// Its path.
@@ -70,7 +70,7 @@ pub enum Error {
         /// Why.
         error: String,
     },
-    /// A directory, file or link below it that cannot be read. It is left out, and the rest is read.
+    /// A directory, file or link below a path of the command line cannot be read. It is skipped.
     #[error("{}: left out: {error}", .path.display())]
     LeftOut {
         /// Its path.
@@ -81,7 +81,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether only something below a path of the command line is missing, not the path itself.
+    /// Whether it concerns only a path below one of the command line, not that path itself.
     pub fn is_left_out(&self) -> bool {
         matches!(self, Self::LeftOut { .. })
     }
@@ -93,122 +93,166 @@ impl Error {
     }
 }
 
-/// Finds all regular files at and below `roots`, hidden ones too: agents keep their logs in dot folders. Links are
-/// followed; a file that several names lead to is found once, a folder that links to itself is walked once. A root may be
-/// a pipe or a device (`<(zcat x.gz)`, `/dev/stdin`); those in folders are left alone, as they may wait for ever. The root
+/// Finds all regular files at and below `roots`, hidden ones too, as agents keep their logs in hidden directories. Links are
+/// followed; a file with several paths is found once, and a directory that links to itself is walked once. A root may be a pipe or
+/// a device (`<(zcat x.gz)`, `/dev/stdin`); those below directories are skipped, as their writers may never close them. The root
 /// `-` is standard input.
 ///
-/// The folder `except`, an archive, is left out.
+/// The directory `except`, an archive, is skipped.
 pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Error>) {
-    let except = except.and_then(|it| it.canonicalize().ok());
-    let mut found: Vec<Found> = Vec::new();
-    let mut with_companions: HashSet<PathBuf> = HashSet::new();
-    // The folder of the last file, and its real path: of many files in it only their own names have to be looked at.
-    let mut folder = (PathBuf::new(), PathBuf::new());
-    let mut errors = Vec::new();
+    let mut search = Search { except: except.and_then(|path| path.canonicalize().ok()), ..Search::default() };
     for root in roots {
-        if root.as_os_str() == STDIN {
-            found.push(Found::stdin());
-            continue;
-        }
-        if !root.exists() {
-            errors.push(Error::Missing(root.clone()));
-            continue;
-        }
-        let is_archive =
-            |path: &Path| except.as_deref().is_some_and(|it| path.canonicalize().is_ok_and(|path| path == it));
-        // By name: paths of one folder begin alike, and are compared as they stand.
-        let walk = WalkDir::new(root).follow_links(true).sort_by(|a, b| a.path().as_os_str().cmp(b.path().as_os_str()));
-        for entry in walk.into_iter().filter_entry(|it| !(it.file_type().is_dir() && is_archive(it.path()))) {
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(error) if error.loop_ancestor().is_some() => continue,
-                // A link to nothing is no file.
-                Err(error) if error.io_error().is_some_and(|it| it.kind() == std::io::ErrorKind::NotFound) => continue,
-                Err(error) => {
-                    errors.push(Error::of_walk(&error, root));
-                    continue;
-                }
-            };
-            let is_named = entry.depth() == 0;
-            let file_name = entry.file_name();
-            if !is_named && !is_in(entry.path(), &folder.0, file_name) {
-                let parent = entry.path().parent().unwrap_or(Path::new(""));
-                let Ok(real) = parent.canonicalize() else { continue };
-                folder = (parent.to_owned(), real);
-            }
-            let name = file_name.as_encoded_bytes();
-            if !is_named && COMPANIONS.iter().any(|it| name.ends_with(it.as_bytes())) {
-                with_companions.insert(folder.1.clone());
-            }
-            let is_stream = !entry.file_type().is_file();
-            if is_stream && (entry.depth() > 0 || entry.file_type().is_dir()) {
-                continue;
-            }
-            let metadata = match entry.metadata() {
-                Ok(metadata) => metadata,
-                Err(error) => {
-                    errors.push(Error::of_walk(&error, root));
-                    continue;
-                }
-            };
-            let is_link = entry.path_is_symlink();
-            let real = if is_stream {
-                // The real path of a pipe leads nowhere.
-                std::path::absolute(root)
-            } else if is_named || is_link {
-                entry.path().canonicalize()
-            } else {
-                Ok(folder.1.join(file_name))
-            };
-            let Ok(path) = real else { continue };
-            let relative = below(entry.path(), root);
-            let relative = if relative.as_os_str().is_empty() { Path::new(file_name) } else { relative };
-            found.push(Found {
-                path,
-                relative: relative.to_owned(),
-                bytes: metadata.len(),
-                modified_at: metadata.modified().ok().filter(|_| !is_stream).and_then(micros),
-                is_stream,
-                is_named,
-                has_companions: is_named || is_link,
-            });
-        }
+        search.add_root(root);
     }
-    // Stable, and nearly sorted already: of a file that is found again the first look stands.
-    found.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
-    found.dedup_by(|again, first| {
-        let is_same = again.path.as_os_str() == first.path.as_os_str();
-        first.is_named |= is_same && again.is_named;
-        first.has_companions |= is_same && again.has_companions;
-        is_same
-    });
-    // A folder that was not read to its end may hold more.
-    let is_complete = errors.is_empty();
-    for file in &mut found {
-        let has_others = || file.path.parent().is_some_and(|it| with_companions.contains(it));
-        file.has_companions |= !is_complete || !with_companions.is_empty() && has_others();
-    }
-    (found, errors)
+    search.finish()
 }
 
-/// What of the path stands behind that of the root.
+/// The files that were found so far.
+#[derive(Debug, Default)]
+struct Search {
+    /// The real path of the directory to skip.
+    except: Option<PathBuf>,
+    found: Vec<Found>,
+    /// Directories that contain companions of logs.
+    with_companions: HashSet<PathBuf>,
+    /// The directory of the last file, so that only the names of the other files in it have to be compared.
+    directory: Directory,
+    errors: Vec<Error>,
+}
+
+#[derive(Debug, Default)]
+struct Directory {
+    path: PathBuf,
+    real: PathBuf,
+}
+
+impl Search {
+    fn add_root(&mut self, root: &Path) {
+        if root.as_os_str() == STDIN {
+            self.found.push(Found::stdin());
+            return;
+        }
+        if !root.exists() {
+            self.errors.push(Error::Missing(root.to_owned()));
+            return;
+        }
+        let except = self.except.clone();
+        let is_excepted = |entry: &DirEntry| {
+            entry.file_type().is_dir() && except.is_some() && entry.path().canonicalize().ok() == except
+        };
+        // Sorted by name: the paths of one directory begin with the same bytes.
+        let walk = WalkDir::new(root).follow_links(true).sort_by(|a, b| a.path().as_os_str().cmp(b.path().as_os_str()));
+        for entry in walk.into_iter().filter_entry(|entry| !is_excepted(entry)) {
+            let added = match entry {
+                Ok(entry) => self.add(&entry, root),
+                Err(error) if error.loop_ancestor().is_some() || is_missing(&error) => Ok(()),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = added {
+                self.errors.push(Error::of_walk(&error, root));
+            }
+        }
+    }
+
+    /// Adds an entry of a directory, or the root itself, if it is a file that may be a log.
+    fn add(&mut self, entry: &DirEntry, root: &Path) -> walkdir::Result<()> {
+        let is_named = entry.depth() == 0;
+        if !is_named {
+            if !self.enter_directory_of(entry) {
+                return Ok(());
+            }
+            let name = entry.file_name().as_encoded_bytes();
+            if COMPANIONS.iter().any(|end| name.ends_with(end.as_bytes())) {
+                self.with_companions.insert(self.directory.real.clone());
+            }
+        }
+        let is_stream = !entry.file_type().is_file();
+        if is_stream && (!is_named || entry.file_type().is_dir()) {
+            return Ok(());
+        }
+        let metadata = entry.metadata()?;
+        let Ok(path) = self.real_path(entry, root) else { return Ok(()) };
+        let relative = below(entry.path(), root);
+        let relative = if relative.as_os_str().is_empty() { Path::new(entry.file_name()) } else { relative };
+        self.found.push(Found {
+            path,
+            relative: relative.to_owned(),
+            bytes: metadata.len(),
+            modified_at: metadata.modified().ok().filter(|_| !is_stream).and_then(micros),
+            is_stream,
+            is_named,
+            // The search does not pass through the directory of these.
+            has_companions: is_named || entry.path_is_symlink(),
+        });
+        Ok(())
+    }
+
+    /// Makes the directory of an entry the current one. Returns `false` if its real path cannot be found.
+    fn enter_directory_of(&mut self, entry: &DirEntry) -> bool {
+        if is_in(entry.path(), &self.directory.path, entry.file_name()) {
+            return true;
+        }
+        let path = entry.path().parent().unwrap_or(Path::new("")).to_owned();
+        let Ok(real) = path.canonicalize() else { return false };
+        self.directory = Directory { path, real };
+        true
+    }
+
+    fn real_path(&self, entry: &DirEntry, root: &Path) -> io::Result<PathBuf> {
+        if !entry.file_type().is_file() {
+            // The real path of a pipe does not exist.
+            std::path::absolute(root)
+        } else if entry.depth() == 0 || entry.path_is_symlink() {
+            entry.path().canonicalize()
+        } else {
+            Ok(self.directory.real.join(entry.file_name()))
+        }
+    }
+
+    /// Sorts the files, and merges those that were found several times.
+    fn finish(self) -> (Vec<Found>, Vec<Error>) {
+        let Self { mut found, with_companions, errors, .. } = self;
+        // Stable, and fast, as the files are nearly sorted: the first of equal paths is kept.
+        found.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+        found.dedup_by(|again, first| {
+            let is_same = again.path.as_os_str() == first.path.as_os_str();
+            first.is_named |= is_same && again.is_named;
+            first.has_companions |= is_same && again.has_companions;
+            is_same
+        });
+        // After an error a directory may contain more files than were found.
+        let is_complete = errors.is_empty();
+        for file in &mut found {
+            let has_others = || file.path.parent().is_some_and(|directory| with_companions.contains(directory));
+            file.has_companions |= !is_complete || !with_companions.is_empty() && has_others();
+        }
+        (found, errors)
+    }
+}
+
+/// Whether a link leads to nothing.
+fn is_missing(error: &walkdir::Error) -> bool {
+    error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// The part of a path after that of the root.
 fn below<'a>(path: &'a Path, root: &Path) -> &'a Path {
-    let behind = path.to_str().zip(root.to_str()).and_then(|(path, root)| path.strip_prefix(root));
-    match behind.and_then(|it| it.strip_prefix(std::path::is_separator)) {
-        Some(it) if !it.starts_with(std::path::is_separator) => Path::new(it),
+    let rest = path.to_str().zip(root.to_str()).and_then(|(path, root)| path.strip_prefix(root));
+    match rest.and_then(|rest| rest.strip_prefix(std::path::is_separator)) {
+        Some(rest) if !rest.starts_with(std::path::is_separator) => Path::new(rest),
         _ => path.strip_prefix(root).unwrap_or(path),
     }
 }
 
-/// Whether the path is this folder with that name in it, as texts: to take paths apart costs a hundred times as much.
-fn is_in(path: &Path, folder: &Path, name: &OsStr) -> bool {
-    let [path, folder, name] = [path.as_os_str(), folder.as_os_str(), name].map(OsStr::as_encoded_bytes);
-    let behind = path.strip_prefix(folder).and_then(|it| it.strip_suffix(name));
-    !folder.is_empty() && behind.is_some_and(|it| matches!(it, [it] if std::path::is_separator(char::from(*it))))
+/// Whether a path is that of the file `name` in `directory`. The texts are compared: to split paths takes a hundred times as long.
+fn is_in(path: &Path, directory: &Path, name: &OsStr) -> bool {
+    let [path, directory, name] = [path.as_os_str(), directory.as_os_str(), name].map(OsStr::as_encoded_bytes);
+    let between = path.strip_prefix(directory).and_then(|rest| rest.strip_suffix(name));
+    let is_separator = |bytes: &[u8]| matches!(bytes, [byte] if std::path::is_separator(char::from(*byte)));
+    !directory.is_empty() && between.is_some_and(is_separator)
 }
 
-/// A file's time.
+/// A time of the file system.
 pub fn micros(time: SystemTime) -> Option<Time> {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     i64::try_from(since.as_micros()).ok().map(Time::from_micros)
@@ -220,18 +264,18 @@ mod tests {
 
     use super::*;
 
-    /// As the library takes paths apart.
+    /// The results are those of the standard library.
     #[test]
-    fn paths_below_others_are_told_by_their_texts() {
-        let folders = ["/", "//", "a", "a/", "./a", "a/.", "/a/b", "/a/b//", "../a", "ä%", "."];
-        for root in folders.map(Path::new) {
+    fn paths_are_compared_as_texts() {
+        let directories = ["/", "//", "a", "a/", "./a", "a/.", "/a/b", "/a/b//", "../a", "ä%", "."];
+        for root in directories.map(Path::new) {
             for name in ["x", "x/y", "x y.jsonl", ".x"] {
                 let path = root.join(name);
                 assert_eq!(below(&path, root), path.strip_prefix(root).unwrap(), "{path:?} {root:?}");
                 let file_name = path.file_name().unwrap_or_default();
                 let parent = path.parent().unwrap_or(Path::new(""));
-                for folder in folders.map(Path::new) {
-                    assert!(!is_in(&path, folder, file_name) || folder == parent, "{path:?} {folder:?}");
+                for directory in directories.map(Path::new) {
+                    assert!(!is_in(&path, directory, file_name) || directory == parent, "{path:?} {directory:?}");
                 }
             }
         }
@@ -243,8 +287,8 @@ mod tests {
 
     #[test]
     fn each_file_is_found_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
         fs::create_dir_all(root.join("a/.hidden")).unwrap();
         fs::create_dir_all(root.join("archive")).unwrap();
         for name in ["a/b.jsonl", "a/.hidden/c", "archive/x.parquet"] {
@@ -254,7 +298,7 @@ mod tests {
         {
             std::os::unix::fs::symlink("..", root.join("a/loop")).unwrap();
             std::os::unix::fs::symlink("b.jsonl", root.join("a/link.jsonl")).unwrap();
-            std::os::unix::fs::symlink("nowhere", root.join("a/dangling")).unwrap();
+            std::os::unix::fs::symlink("missing", root.join("a/dangling")).unwrap();
         }
         let roots = [root.join("a"), root.to_owned(), root.join("a/b.jsonl"), root.join("missing")];
         let (found, errors) = discover(&roots, Some(&root.join("archive")));

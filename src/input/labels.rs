@@ -1,13 +1,13 @@
-//! Labels that stand in the path of a log: `{experiment}/{task}/{trial}.jsonl`.
+//! Labels in the path of a log: `{experiment}/{task}/{trial}.jsonl`.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What the end of a path looks like, with the names of its parts.
+/// A pattern for the end of a path, which names its parts.
 ///
-/// A part between slashes is text, `{name}` or `*`, in any mixture. `{name}` stands for one character at least, `*` for any
-/// number, neither for a slash; what stands first takes as much as it can. A compressed log is known by its name without
-/// `.gz` or `.zst` as well.
+/// A part between slashes consists of text, `{name}` and `*`, in any mixture. `{name}` matches at least one character, `*` any
+/// number, and neither matches a slash; the first of them matches as much as possible. A compressed log matches by its name
+/// without `.gz` or `.zst` as well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathPattern {
     text: String,
@@ -22,27 +22,27 @@ enum Piece {
     Anything,
 }
 
-/// Why a pattern is none.
+/// Why a pattern is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// It would say nothing of any path.
+    /// It would set no label.
     #[error(
-        "it names no label; write {{NAME}} where a path tells one, as in '{{experiment}}/{{task}}/{{trial}}.jsonl'"
+        "it contains no label; write {{NAME}} where a path has one, as in '{{experiment}}/{{task}}/{{trial}}.jsonl'"
     )]
     NoLabel,
-    /// A brace without the other one.
-    #[error("{{ and }} have to come in pairs; they cannot stand for themselves")]
+    /// A brace without its counterpart.
+    #[error("{{ and }} have to come in pairs: they cannot be matched as text")]
     Brace,
-    /// A name that no filter could be asked by.
-    #[error("{0:?} is no name of a label: letters, digits, _ and - only")]
+    /// A name that no filter could use.
+    #[error("{0:?} is not a name of a label: use letters, digits, _ and - only")]
     Name(String),
     /// Two labels of one name.
-    #[error("the label {0:?} stands in it twice")]
+    #[error("it contains the label {0:?} twice")]
     Twice(String),
-    /// Where one ends and the next one begins cannot be told.
+    /// It is undefined where the first ends and the second begins.
     #[error("between {{{0}}} and {{{1}}} there has to be some text")]
     Adjacent(String, String),
-    /// A part of a path that is never there.
+    /// A part that no path has.
     #[error("a part between two slashes is empty")]
     Empty,
 }
@@ -52,9 +52,9 @@ impl FromStr for PathPattern {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let mut names: Vec<String> = Vec::new();
-        // What stands before it in a path does not matter, so neither does a slash at its beginning.
+        // Any directories may come before the pattern, so a slash at its beginning means nothing.
         let relative = text.strip_prefix('/').unwrap_or(text);
-        let mut segments = relative.split('/').map(|it| pieces(it, &mut names)).collect::<Result<Vec<_>, _>>()?;
+        let mut segments = relative.split('/').map(|part| pieces(part, &mut names)).collect::<Result<Vec<_>, _>>()?;
         if names.is_empty() {
             return Err(Error::NoLabel);
         }
@@ -78,15 +78,15 @@ fn pieces(mut text: &str, names: &mut Vec<String>) -> Result<Vec<Piece>, Error> 
             text = rest;
             continue;
         }
-        let (name, rest) = rest.strip_prefix('{').and_then(|it| it.split_once('}')).ok_or(Error::Brace)?;
+        let (name, rest) = rest.strip_prefix('{').and_then(|rest| rest.split_once('}')).ok_or(Error::Brace)?;
         if name.contains('{') {
             return Err(Error::Brace);
         }
-        let is_name = |it: char| it.is_alphanumeric() || it == '_' || it == '-';
-        if name.is_empty() || !name.chars().all(is_name) {
+        let is_of_name = |char: char| char.is_alphanumeric() || char == '_' || char == '-';
+        if name.is_empty() || !name.chars().all(is_of_name) {
             return Err(Error::Name(name.to_owned()));
         }
-        if names.iter().any(|it| it == name) {
+        if names.iter().any(|known| known == name) {
             return Err(Error::Twice(name.to_owned()));
         }
         if let Some(Piece::Label(before)) = pieces.last() {
@@ -109,25 +109,26 @@ impl fmt::Display for PathPattern {
 }
 
 impl PathPattern {
-    /// As it was written.
+    /// The pattern as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The labels that a path tells, `key=value`; none if its end does not look like this.
+    /// The labels in a path, as `key=value`; none if its end does not match.
     pub fn labels(&self, path: &str) -> Vec<String> {
-        let is_separator = |it: char| it == '/' || cfg!(windows) && it == '\\';
+        let is_separator = |char: char| char == '/' || cfg!(windows) && char == '\\';
         let parts: Vec<&str> = path.rsplit(is_separator).collect();
-        let Some((file, folders)) = parts.split_first() else { return Vec::new() };
-        let stored = [".gz", ".zst"].into_iter().find_map(|it| file.strip_suffix(it));
-        [Some(*file), stored].into_iter().flatten().find_map(|file| self.fit(file, folders)).unwrap_or_default()
+        let Some((file, directories)) = parts.split_first() else { return Vec::new() };
+        let decompressed = [".gz", ".zst"].into_iter().find_map(|extension| file.strip_suffix(extension));
+        let mut names = [Some(*file), decompressed].into_iter().flatten();
+        names.find_map(|name| self.match_path(name, directories)).unwrap_or_default()
     }
 
-    fn fit(&self, file: &str, folders: &[&str]) -> Option<Vec<String>> {
+    fn match_path(&self, file: &str, directories: &[&str]) -> Option<Vec<String>> {
         let mut labels = Vec::new();
         for (index, pieces) in self.segments.iter().enumerate() {
-            let part = if index == 0 { file } else { folders.get(index - 1)? };
-            if !fits(pieces, part, &mut labels) {
+            let part = if index == 0 { file } else { directories.get(index - 1)? };
+            if !matches(pieces, part, &mut labels) {
                 return None;
             }
         }
@@ -135,20 +136,20 @@ impl PathPattern {
     }
 }
 
-/// Whether a text looks like the pieces; then its labels are added.
-fn fits(pieces: &[Piece], text: &str, labels: &mut Vec<String>) -> bool {
+/// Whether a text matches the pieces; then its labels are added.
+fn matches(pieces: &[Piece], text: &str, labels: &mut Vec<String>) -> bool {
     let Some((piece, rest)) = pieces.split_first() else { return text.is_empty() };
     let (name, shortest) = match piece {
-        Piece::Text(own) => return text.strip_prefix(own.as_str()).is_some_and(|it| fits(rest, it, labels)),
+        Piece::Text(own) => return text.strip_prefix(own.as_str()).is_some_and(|after| matches(rest, after, labels)),
         Piece::Label(name) => (Some(name), 1),
         Piece::Anything => (None, 0),
     };
-    let ends = text.char_indices().map(|it| it.0).chain([text.len()]);
+    let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
     let known = labels.len();
-    for end in ends.rev().filter(|it| *it >= shortest) {
+    for end in ends.rev().filter(|end| *end >= shortest) {
         let (value, after) = text.split_at(end);
-        labels.extend(name.map(|it| format!("{it}={value}")));
-        if fits(rest, after, labels) {
+        labels.extend(name.map(|name| format!("{name}={value}")));
+        if matches(rest, after, labels) {
             return true;
         }
         labels.truncate(known);
@@ -160,13 +161,15 @@ fn fits(pieces: &[Piece], text: &str, labels: &mut Vec<String>) -> bool {
 mod tests {
     use super::*;
 
-    fn told(pattern: &str, path: &str) -> String {
-        pattern.parse::<PathPattern>().map_or_else(|it| it.to_string(), |it| it.labels(path).join(" "))
+    /// The labels, or why the pattern is invalid.
+    fn labels(pattern: &str, path: &str) -> String {
+        let pattern = pattern.parse::<PathPattern>();
+        pattern.map_or_else(|error| error.to_string(), |pattern| pattern.labels(path).join(" "))
     }
 
     #[test]
-    fn the_end_of_a_path_tells_labels() {
-        for (pattern, path, labels) in [
+    fn labels_are_at_the_end_of_a_path() {
+        for (pattern, path, expected) in [
             ("{experiment}/{task}/{trial}.jsonl", "/runs/base/fix-bug/3.jsonl", "trial=3 task=fix-bug experiment=base"),
             (
                 "{experiment}/{task}/{trial}.jsonl",
@@ -177,33 +180,33 @@ mod tests {
             ("{experiment}/{task}/{trial}.jsonl", "task/3.jsonl", ""),
             ("{experiment}/{task}/{trial}.jsonl", "/runs/base/fix-bug/3.json", ""),
             ("/{task}/out.jsonl", "/runs/x/out.jsonl", "task=x"),
-            // What stands first takes as much as it can, and leaves something for what follows.
+            // The first piece matches as much as possible, and leaves enough for the others.
             ("{task}-{trial}.jsonl", "/fix-the-bug-12.jsonl", "task=fix-the-bug trial=12"),
             ("run_{date}_*.jsonl", "/run_2026-10-05_a_b.jsonl", "date=2026-10-05_a"),
             ("{task}/*/*", "/base/fix/agent/trajectory.json", "task=fix"),
             ("{t}-x", "/-x", ""),
             ("{ä}é", "/ßéé", "ä=ßé"),
         ] {
-            assert_eq!(told(pattern, path), labels, "{pattern} {path}");
+            assert_eq!(labels(pattern, path), expected, "{pattern} {path}");
         }
     }
 
     #[test]
-    fn a_bad_pattern_says_why() {
+    fn an_invalid_pattern_has_a_reason() {
         for (pattern, why) in [
-            ("*.jsonl", "it names no label"),
+            ("*.jsonl", "it contains no label"),
             ("", "a part between two slashes is empty"),
             ("{a}//b", "a part between two slashes is empty"),
             ("{a", "{ and } have to come in pairs"),
             ("a}", "{ and } have to come in pairs"),
             ("{a{b}}", "{ and } have to come in pairs"),
-            ("{a b}", "\"a b\" is no name of a label"),
-            ("{}", "\"\" is no name of a label"),
-            ("{a}/{a}", "the label \"a\" stands in it twice"),
+            ("{a b}", "\"a b\" is not a name of a label"),
+            ("{}", "\"\" is not a name of a label"),
+            ("{a}/{a}", "it contains the label \"a\" twice"),
             ("{a}{b}", "between {a} and {b} there has to be some text"),
         ] {
-            let told = told(pattern, "/x/y");
-            assert!(told.starts_with(why), "{pattern}: {told}");
+            let message = labels(pattern, "/x/y");
+            assert!(message.starts_with(why), "{pattern}: {message}");
         }
     }
 }

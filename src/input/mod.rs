@@ -1,9 +1,25 @@
 //! From paths to bytes: the only reader of logs.
+//!
+//! ```text
+//! discover    paths -> files, each once
+//! open        file -> bytes: read, mapped or decompressed
+//!   content     the bytes of a file, or of a part of one
+//!   buffer      memory to read small files into
+//!   mapped      large files mapped into memory; unsafe
+//!   decompress  gzip and zstd, up to a limit
+//! containers  tar or zip archive -> the content of each member
+//! database    SQLite file -> lines
+//! labels      labels in the path of a log
+//! sidecar     the files that describe the logs beside them
+//! ```
 
+mod buffer;
 pub mod containers;
+mod content;
 pub mod database;
+mod decompress;
 pub mod discover;
 pub mod labels;
-pub mod mapped;
+mod mapped;
 pub mod open;
 pub mod sidecar;

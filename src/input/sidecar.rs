@@ -1,4 +1,4 @@
-//! Sidecars: files beside a log that say what the process that recorded it knew.
+//! Sidecars: files beside a log with facts that only the recording process knew.
 
 use std::collections::BTreeSet;
 
@@ -10,28 +10,27 @@ use crate::json::Raw;
 use crate::json::wire::{Number, Pairs, Text, When};
 use crate::model::session::{SessionResult, Status};
 
-/// What the process that recorded a log knew of it: a sidecar file, or the flags of a run. It fills only what no record
-/// says.
+/// Facts about a log that its records do not contain: from a sidecar file, or from the options of a run. They only fill gaps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sidecar {
     /// The runtime.
     pub runtime: Option<String>,
     /// The model.
     pub model: Option<String>,
-    /// Exit status of the process.
+    /// The exit status of the process.
     pub exit_code: Option<i64>,
-    /// When the process began.
+    /// When the process started.
     pub started_at: Option<Time>,
     /// When it ended.
     pub ended_at: Option<Time>,
-    /// Where it ran.
+    /// The working directory of the process.
     pub cwd: Option<String>,
-    /// `key=value`.
+    /// Labels, as `key=value`.
     pub labels: BTreeSet<String>,
 }
 
 impl Sidecar {
-    /// Reads `NAME.meta.json` or `meta.json`. Keys that it does not know are ignored; what is no object tells nothing.
+    /// Parses `NAME.meta.json` or `meta.json`. Unknown keys are ignored; a file that is not an object is the same as an empty one.
     pub fn parse(bytes: &[u8]) -> Self {
         #[derive(Default, Deserialize)]
         #[serde(default, rename_all = "camelCase")]
@@ -60,7 +59,7 @@ impl Sidecar {
         }
     }
 
-    /// What this one does not say, the other does.
+    /// Fills the gaps of this one from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -74,16 +73,16 @@ impl Sidecar {
         }
     }
 
-    /// Fills what no record of the session says.
+    /// Fills what no record of the session states.
     pub fn fill(&self, session: &mut SessionResult) {
         let names_no_model = session.model.is_none()
-            && session.turns.iter().all(|it| it.model.is_none())
-            && session.totals.iter().flat_map(|it| &it.models).all(|it| it.model.is_none());
+            && session.turns.iter().all(|turn| turn.model.is_none())
+            && session.totals.iter().flat_map(|total| &total.models).all(|total| total.model.is_none());
         if names_no_model && let Some(model) = &self.model {
-            let models = session.turns.iter_mut().map(|it| &mut it.model);
-            let totals = session.totals.iter_mut().flat_map(|it| &mut it.models).map(|it| &mut it.model);
+            let models = session.turns.iter_mut().map(|turn| &mut turn.model);
+            let totals = session.totals.iter_mut().flat_map(|total| &mut total.models).map(|total| &mut total.model);
             let model = Word::new(model);
-            models.chain(totals).chain([&mut session.model]).for_each(|it| *it = Some(model.clone()));
+            models.chain(totals).chain([&mut session.model]).for_each(|name| *name = Some(model.clone()));
         }
         session.exit_code = session.exit_code.or(self.exit_code);
         if session.started_at.is_none() && session.ended_at.is_none() {
@@ -91,8 +90,8 @@ impl Sidecar {
         }
         session.cwd = session.cwd.take().or_else(|| self.cwd.clone());
         session.labels.extend(self.labels.iter().cloned());
-        // It decides only where the log has no end.
-        if !session.status.is_end() && self.exit_code.is_some_and(|it| it != 0) {
+        // The exit status decides only if the log has no end record.
+        if !session.status.is_end() && self.exit_code.is_some_and(|code| code != 0) {
             session.status = Status::Error;
         }
     }

@@ -2,8 +2,12 @@
 
 pub mod builder;
 pub(super) mod changes;
+mod events;
+mod file_changes;
 pub mod ids;
+mod row_index;
 mod shell;
+mod status;
 pub(super) mod subagents;
 pub mod tools;
 pub(super) mod usage;

@@ -50,7 +50,7 @@ fn a_sidecar_is_of_the_log_of_its_name() {
 #[test]
 fn a_file_of_an_unsupported_compression_is_unreadable() {
     let folder = tempfile::tempdir().unwrap();
-    let looked = |bytes: &[u8]| {
+    let inspected = |bytes: &[u8]| {
         fs::write(folder.path().join("a"), bytes).unwrap();
         let source = inspect(folder.path(), &Options::default()).0.remove(0).0;
         (source.status, source.message.unwrap_or_default())
@@ -63,9 +63,9 @@ fn a_file_of_an_unsupported_compression_is_unreadable() {
     ];
     for (name, bytes) in contents {
         let message = format!("compressed with {name}, which is not read; decompress it first");
-        assert_eq!(looked(bytes), (SourceStatus::Unreadable, message));
+        assert_eq!(inspected(bytes), (SourceStatus::Unreadable, message));
     }
-    assert_eq!(looked(b"BZh is a word").0, SourceStatus::Unrecognised);
+    assert_eq!(inspected(b"BZh is a word").0, SourceStatus::Unrecognised);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn an_archive_is_incomplete_if_one_inside_it_is() {
 }
 
 #[test]
-fn an_index_of_sessions_is_no_log() {
+fn an_index_of_sessions_is_not_a_log() {
     let folder = tempfile::tempdir().unwrap();
     let status = |name: &str, text: &str| {
         fs::write(folder.path().join(name), text).unwrap();
@@ -104,12 +104,12 @@ fn an_index_of_sessions_is_no_log() {
 }
 
 #[test]
-fn a_look_at_a_folder_shows_every_file_in_it() {
+fn an_inspection_of_a_directory_shows_every_file_in_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.jsonl"), LOG).unwrap();
     fs::write(folder.path().join("b"), "x").unwrap();
-    let (looked, errors) = inspect(folder.path(), &Options::default());
-    let shown: Vec<_> = looked.iter().map(|(source, claims)| (source.status, claims.is_empty())).collect();
+    let (files, errors) = inspect(folder.path(), &Options::default());
+    let shown: Vec<_> = files.iter().map(|(source, claims)| (source.status, claims.is_empty())).collect();
     assert_eq!(shown, [(SourceStatus::Parsed, false), (SourceStatus::Unrecognised, true)]);
     assert!(errors.is_empty());
     assert_eq!(inspect(&folder.path().join("c"), &Options::default()).1.len(), 1);
@@ -121,7 +121,7 @@ fn a_pipe_is_read_when_it_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    // In a folder it is left alone: nobody may ever write to it.
+    // In a directory it is skipped, as it may have no writer.
     assert!(read(&options(folder.path()), &BTreeMap::new(), &Progress::default()).sources.is_empty());
     let taken = std::thread::scope(|scope| {
         scope.spawn(|| fs::write(&pipe, LOG).unwrap());

@@ -1,0 +1,32 @@
+//! What the tables contain of a log of one format: tests of an adapter that need the ledger.
+
+mod claude;
+mod cline;
+mod copilot;
+mod cursor;
+mod mini_swe_agent;
+mod pi;
+mod zag;
+
+use agentlogs::adapters::{self, Hints};
+use agentlogs::model::retention::Content;
+use agentlogs::model::session::SessionResult;
+use agentlogs::model::source::Source;
+use agentlogs::model::tables::Tables;
+
+use crate::settled;
+
+/// The sessions of a log.
+fn sessions(log: &str) -> Vec<SessionResult> {
+    adapters::parse(log.as_bytes(), Hints::default(), Content::Text).sessions
+}
+
+/// The tables of logs, each in a file of its own: `0`, `1` and so on.
+fn tables<L: AsRef<str>>(logs: &[L]) -> Tables {
+    let source = |(index, log): (usize, &L)| Source {
+        path: index.to_string(),
+        sessions: sessions(log.as_ref()),
+        ..Source::default()
+    };
+    settled(logs.iter().enumerate().map(source).collect())
+}

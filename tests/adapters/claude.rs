@@ -1,0 +1,167 @@
+//! Claude Code's transcripts and recorded stdout.
+
+use agentlogs::model::errors::ErrorKind;
+use agentlogs::model::session::Status;
+use agentlogs::model::tables::{Tables, Usage};
+
+use super::tables;
+
+/// `usage` is the main agent's; `modelUsage` contains that of subagents as well.
+#[test]
+fn a_result_without_models_says_nothing_of_subagents() {
+    let line = |id: &str, parent: &str| {
+        let message =
+            format!(r#"{{"id":"{id}","model":"m","content":[],"usage":{{"input_tokens":3,"output_tokens":1}}}}"#);
+        format!(
+            r#"{{"type":"assistant","session_id":"s","uuid":"{id}","parent_tool_use_id":{parent},"message":{message}}}"#
+        )
+    };
+    let result = |models: &str| {
+        let usage = r#""usage":{"input_tokens":3,"output_tokens":50}"#;
+        format!(
+            r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"s","uuid":"r","num_turns":1,{usage}{models}}}"#
+        )
+    };
+    let models = r#","modelUsage":{"m":{"inputTokens":6,"outputTokens":90}}"#;
+    for (lines, usage, output) in [
+        (vec![line("msg_1", "null"), line("msg_2", r#""toolu_1""#), result("")], Usage::LowerBound, 51),
+        (vec![line("msg_1", "null"), line("msg_2", r#""toolu_1""#), result(models)], Usage::Exact, 90),
+        (vec![line("msg_1", "null"), result("")], Usage::Exact, 50),
+    ] {
+        let tables = tables(&[lines.join("\n")]);
+        assert_eq!((tables.sessions[0].usage, tables.sessions[0].tokens.output), (usage, Some(output)));
+    }
+}
+
+/// The tables of logs, each given by its lines.
+fn tables_of(logs: &[&[String]]) -> Tables {
+    let logs: Vec<String> = logs.iter().map(|lines| lines.join("\n")).collect();
+    tables(&logs)
+}
+
+fn line(kind: &str, second: u32, more: &str) -> String {
+    let time = format!("2026-10-05T10:00:{second:02}Z");
+    format!(r#"{{"type":"{kind}","sessionId":"s","uuid":"u{second}","timestamp":"{time}",{more}}}"#)
+}
+
+fn response(second: u32, id: &str, content: &str, more: &str) -> String {
+    let usage = r#"{"input_tokens":1,"output_tokens":5,"cache_read_input_tokens":40,"cache_creation_input_tokens":2}"#;
+    let message =
+        format!(r#"{{"id":"{id}","model":"m","content":[{content}],"stop_reason":"end_turn","usage":{usage}}}"#);
+    line("assistant", second, &format!(r#""message":{message}{more}"#))
+}
+
+fn user(second: u32, content: &str, more: &str) -> String {
+    line("user", second, &format!(r#""message":{{"role":"user","content":{content}}}{more}"#))
+}
+
+const CALL: &str = r#"{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}"#;
+
+/// Only the last response of the agent is known: it made calls in others, which no log contains.
+#[test]
+fn lost_responses_of_a_subagent_are_a_lower_bound() {
+    let call = r#"{"type":"tool_use","id":"toolu_1","name":"Task","input":{"subagent_type":"Explore"}}"#;
+    let result = |calls: u32| {
+        let usage =
+            r#"{"input_tokens":1,"output_tokens":9,"cache_read_input_tokens":80,"cache_creation_input_tokens":3}"#;
+        let rich = format!(r#"{{"status":"completed","agentId":"a1","totalToolUseCount":{calls},"usage":{usage}}}"#);
+        let message =
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"Found."}]}"#;
+        line("user", 8, &format!(r#""message":{message},"toolUseResult":{rich}"#))
+    };
+    let main = |calls| [response(1, "msg_1", call, ""), result(calls), response(9, "msg_2", "", "")];
+    let agent = [response(5, "msg_a", "", r#","isSidechain":true,"agentId":"a1""#)];
+    for (logs, turns, usage) in [
+        (&[&main(4)[..]][..], 3, Usage::LowerBound),
+        (&[&main(0)[..]][..], 3, Usage::Exact),
+        (&[&main(4)[..], &agent[..]][..], 4, Usage::Exact),
+    ] {
+        let tables = tables_of(logs);
+        assert_eq!((tables.sessions[0].usage, tables.turns.len()), (usage, turns));
+    }
+}
+
+#[test]
+fn a_cost_belongs_to_the_response_of_its_line() {
+    let cost = r#","costUSD":0.25"#;
+    let lines = [response(1, "msg_1", "", ""), response(2, "msg_2", "", ""), response(1, "msg_1", "", cost)];
+    let costs: Vec<_> = tables_of(&[&lines]).turns.iter().map(|it| it.money.reported).collect();
+    assert_eq!(costs, [Some(0.25), None]);
+}
+
+#[test]
+fn an_interruption_by_the_user_is_an_abort() {
+    let rejection = user(
+        2,
+        r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"The user doesn't want to proceed with this tool use.","is_error":true}]"#,
+        "",
+    );
+    let interruption = user(3, r#"[{"type":"text","text":"[Request interrupted by user for tool use]"}]"#, "");
+    let prompt = user(4, r#""go on""#, "");
+    let asked = response(1, "msg_1", CALL, "").replace(r#""end_turn""#, "null");
+    let status = |lines: &[&String]| {
+        let lines: Vec<_> = [&asked].into_iter().chain(lines.iter().copied()).cloned().collect();
+        let session = tables_of(&[&lines]).sessions.swap_remove(0).session;
+        (session.status, session.error_kind)
+    };
+    assert_eq!(status(&[&rejection, &interruption]), (Status::Aborted, Some(ErrorKind::Cancelled)));
+    assert_eq!(status(&[&rejection, &interruption, &prompt]), (Status::Incomplete, None));
+    assert_eq!(status(&[&rejection]), (Status::Incomplete, None));
+    let answer = response(5, "msg_2", "", "");
+    assert_eq!(status(&[&rejection, &interruption, &prompt, &answer]), (Status::Success, None));
+    // The call of an earlier response never got a result: the agent went on without it.
+    assert_eq!(status(&[&answer]), (Status::Success, None));
+}
+
+/// The copy with the later last record has the status, in whatever order they are read.
+#[test]
+fn the_longer_copy_of_a_session_decides_its_status() {
+    let old = [response(1, "msg_1", "", "")];
+    let new = [old[0].clone(), response(5, "msg_2", CALL, "")];
+    for logs in [[&old[..], &new[..]], [&new[..], &old[..]]] {
+        assert_eq!(tables_of(&logs).sessions[0].session.status, Status::Incomplete);
+    }
+    let done = [new[0].clone(), new[1].clone(), response(9, "msg_3", "", "")];
+    for logs in [[&done[..], &new[..]], [&new[..], &done[..]]] {
+        assert_eq!(tables_of(&logs).sessions[0].session.status, Status::Success);
+    }
+}
+
+#[test]
+fn lines_of_edits_in_progress_records_are_those_of_their_arguments() {
+    let progress = |message: &str, second: u32| {
+        line(
+            "progress",
+            second,
+            &format!(
+                r#""parentToolUseID":"toolu_0","data":{{"type":"agent_progress","agentId":"a1","message":{message}}}"#
+            ),
+        )
+    };
+    let edit = r#"{"type":"tool_use","id":"toolu_2","name":"Edit","input":{"file_path":"/a","old_string":"x\ny\nz","new_string":"x\nb\nc\nz"}}"#;
+    let call = progress(
+        &format!(
+            r#"{{"type":"assistant","message":{{"model":"m","id":"msg_a","role":"assistant","content":[{edit}],"usage":{{"input_tokens":3,"output_tokens":4}}}}}}"#
+        ),
+        2,
+    );
+    let result = progress(
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_2","content":"The file /a has been updated."}]}}"#,
+        3,
+    );
+    let tables = tables_of(&[&[call, result]]);
+    let change = &tables.file_changes[0].change;
+    assert_eq!((change.lines_added, change.lines_removed), (Some(2), Some(1)));
+}
+
+#[test]
+fn a_search_of_the_web_takes_as_long_as_is_logged() {
+    let call =
+        response(1, "msg_1", r#"{"type":"tool_use","id":"toolu_1","name":"WebSearch","input":{"query":"x"}}"#, "");
+    let result = user(
+        9,
+        r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}]"#,
+        r#","toolUseResult":{"query":"x","results":[],"durationSeconds":2.5004}"#,
+    );
+    assert_eq!(tables_of(&[&[call, result]]).tool_calls[0].duration_ms(), Some(2500));
+}
