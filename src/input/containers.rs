@@ -175,7 +175,7 @@ impl<'a> Container<'a> {
             let mut entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
-                    self.note(&error.to_string());
+                    self.note(&format!("the tar archive is damaged: {error}"));
                     break;
                 }
             };
@@ -226,7 +226,7 @@ impl<'a> Container<'a> {
             }
             Err(error) => {
                 self.list_headers();
-                self.note(&format!("the directory of the archive is missing or damaged: {}", reason(&error)));
+                self.note(&format!("the directory of the archive is missing or damaged; {}", reason(&error)));
             }
         }
         self.sort();
@@ -297,6 +297,9 @@ fn reason(error: &ZipError) -> String {
             "it is encrypted".to_owned()
         }
         ZipError::CompressionMethodNotSupported(method) => format!("compression method {method} is not supported"),
+        ZipError::InvalidArchive(cause) => format!("not a valid zip archive: {cause}"),
+        ZipError::UnsupportedArchive(cause) => format!("a zip archive of a kind that is not supported: {cause}"),
+        ZipError::Io(error) => error.to_string(),
         other => other.to_string(),
     }
 }
@@ -439,6 +442,16 @@ mod tests {
     }
 
     #[test]
+    fn damaged_archives_are_named_as_such() {
+        let zip = listed(b"PK\x03\x04 no directory").1.unwrap();
+        assert!(zip.contains("not a valid zip archive: "), "{zip}");
+        let mut tar = tar(FILES);
+        tar[148..156].copy_from_slice(b"xxxxxxxx");
+        let damage = listed(&tar).1.unwrap();
+        assert!(damage.starts_with("the tar archive is damaged: "), "{damage}");
+    }
+
+    #[test]
     fn what_cannot_be_read_is_named_with_its_reason() {
         let zip = zip(FILES);
         let encrypted = listed(&patched(zip.clone(), 6, 8, 1)).0;
@@ -467,7 +480,10 @@ mod tests {
         let mut long = tar::Builder::new(Vec::new());
         let size = 3 << 20;
         long.append(&header("././@LongLink", size, EntryType::GNULongName), &*vec![b'n'; size]).unwrap();
-        assert_eq!(listed(&long.into_inner().unwrap()).1.as_deref(), Some("a name of more than 1 MiB"));
+        assert_eq!(
+            listed(&long.into_inner().unwrap()).1.as_deref(),
+            Some("the tar archive is damaged: a name of more than 1 MiB")
+        );
     }
 
     /// Members share a budget.
