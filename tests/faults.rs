@@ -1,4 +1,6 @@
-//! What SQLite promises of its file: whatever happens to an ingest, the archive is as it was before it, or as after it.
+//! Faults: killed processes, failing writes, truncated logs, damaged archives.
+//!
+//! As with a SQLite database, an archive is in the state before or after an ingest, whatever happens to the ingest.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -174,4 +176,88 @@ fn a_reader_never_sees_a_half() {
             assert_eq!((value("sessions"), value("tokens")), (i64::try_from(known.sessions).ok(), Some(known.tokens)));
         }
     });
+}
+
+/// The exit status of a command, and what it printed to stderr.
+fn ended(folder: &Path, args: &[&str]) -> (Option<i32>, String) {
+    let output = program().args(args).current_dir(folder).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// A compressed log that is truncated in place is reported, and its earlier data stays in the archive.
+#[test]
+fn a_log_that_is_truncated_in_place_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let log = fs::read(root().join("sample-logs/drover-events/every-kind.jsonl")).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut gzip, &log).unwrap();
+    let whole = gzip.finish().unwrap();
+    let path = folder.join("log.jsonl.gz");
+    fs::write(&path, &whole).unwrap();
+    let ingest = ["ingest", "log.jsonl.gz", "--archive", "archive"];
+    assert_eq!(ended(folder, &ingest).0, Some(0));
+    let sums = held(&folder.join("archive")).unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_len(whole.len() as u64 / 2).unwrap();
+    let (status, stderr) = ended(folder, &ingest);
+    assert_eq!(status, Some(0), "{stderr}");
+    assert!(stderr.contains("1 truncated"), "{stderr}");
+    assert!(stderr.contains("`agentlogs report health --archive archive` lists the files and reasons"), "{stderr}");
+    assert_eq!(held(&folder.join("archive")).unwrap(), sums);
+    let mut report = program();
+    report.args(["report", "health", "--archive", "archive", "--format", "csv", "--wide"]).current_dir(folder);
+    let health = String::from_utf8(report.output().unwrap().stdout).unwrap();
+    assert!(health.lines().any(|line| line.starts_with("file,truncated,")), "{health}");
+    fs::remove_dir_all(folder.join("archive")).unwrap();
+    assert_eq!(ended(folder, &[&ingest[..], &["--strict"]].concat()).0, Some(3));
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(ended(folder, &ingest).0, Some(0));
+    assert_eq!(held(&folder.join("archive")).unwrap(), sums);
+}
+
+/// `archive repair` reads the logs of damaged data again, with the options of the command, and fails if a log is missing.
+#[cfg(unix)]
+#[test]
+fn a_damaged_archive_is_repaired_from_its_logs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let sample = root().join("sample-logs/drover-events/every-kind.jsonl");
+    fs::copy(&sample, folder.join("log.jsonl")).unwrap();
+    let archive = folder.join("archive");
+    assert_eq!(ended(folder, &["ingest", "log.jsonl", "--archive", "archive"]).0, Some(0));
+    let sums = held(&archive).unwrap();
+    let damage = || {
+        let is_facts = |entry: &walkdir::DirEntry| entry.path().to_string_lossy().contains("facts");
+        let files = walkdir::WalkDir::new(archive.join("current")).follow_links(true).into_iter().map(Result::unwrap);
+        let file = files.filter(|entry| entry.file_type().is_file()).find(is_facts).unwrap().into_path();
+        let mut bytes = fs::read(&file).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(file, bytes).unwrap();
+    };
+    damage();
+    let (status, stderr) = ended(folder, &["archive", "check", "--archive", "archive"]);
+    assert_eq!(status, Some(1), "{stderr}");
+    assert!(stderr.contains("`agentlogs archive repair` keeps the intact data"), "{stderr}");
+    let (status, stderr) = ended(folder, &["archive", "repair", "--archive", "archive"]);
+    assert_eq!(status, Some(0), "{stderr}");
+    assert!(stderr.contains("log.jsonl: read again\n"), "{stderr}");
+    assert_eq!(held(&archive).unwrap(), sums);
+    damage();
+    let (status, stderr) = ended(folder, &["archive", "repair", "--content", "full", "--archive", "archive"]);
+    assert_eq!(status, Some(0), "{stderr}");
+    assert!(stderr.contains("1 log was read with options that differ"), "{stderr}");
+    let facts = Archive::at(&archive).known_facts().unwrap();
+    assert!(
+        facts
+            .values()
+            .flat_map(|source| &source.sessions)
+            .any(|session| session.prompt.is_some() || session.text.is_some())
+    );
+    damage();
+    fs::remove_file(folder.join("log.jsonl")).unwrap();
+    let (status, stderr) = ended(folder, &["archive", "repair", "--archive", "archive"]);
+    assert_eq!(status, Some(1), "{stderr}");
+    assert!(stderr.contains("the file cannot be read again; its data is lost"), "{stderr}");
+    assert_eq!(held(&archive).unwrap().sessions, 0);
 }

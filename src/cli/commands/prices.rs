@@ -1,9 +1,9 @@
-//! `agentlogs prices`: the table of prices, how a cost comes about, and a user's own prices.
+//! `agentlogs prices`: lists prices, explains the cost of a session, and imports a user's own prices.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use agentlogs::analysis::render::grouped;
+use agentlogs::analysis::present::grouped;
 use agentlogs::ledger::costs;
 use agentlogs::model::tables::{SessionRow, Tables, TurnRow};
 use agentlogs::prices::{Catalog, Entry, Period, Pricer, Rates, Table, Terms};
@@ -11,20 +11,22 @@ use agentlogs::store::archive::Archive;
 use anyhow::{Context, bail};
 use polars::prelude::*;
 
-use super::{Outcome, complain, print, read, say, settled};
+use super::Outcome;
+use super::output::{complain, print, say};
+use super::source::{archive_at, read, settled};
 use crate::cli::args::Prices;
 
 pub fn run(args: Prices) -> anyhow::Result<Outcome> {
     match args {
         Prices::List { text, archive, printed } => {
-            let catalog = Archive::at(archive.archive).catalog()?;
+            let catalog = archive_at(archive.archive)?.catalog()?;
             print(&list(&catalog, text.as_deref().unwrap_or_default())?, printed, None)?;
             say(&about(&catalog));
         }
         Prices::Show { model, provider, archive, printed } => {
-            let catalog = Archive::at(archive.archive).catalog()?;
+            let catalog = archive_at(archive.archive)?.catalog()?;
             let Some(found) = catalog.find(provider.as_deref(), &model) else {
-                bail!("no model of the catalog has the name {model:?}{}", near(&catalog, &model));
+                bail!("no model in the catalog is named {model:?}{}", near(&catalog, &model));
             };
             print(&history(&catalog, &found.entries)?, printed, None)?;
             let rules: Vec<String> = found.rules.iter().map(ToString::to_string).collect();
@@ -33,43 +35,45 @@ pub fn run(args: Prices) -> anyhow::Result<Outcome> {
             }
             say(&about(&catalog));
         }
-        Prices::Explain { session, from, printed } => {
-            let (tables, catalog) = if from.logs.is_empty() {
-                let archive = Archive::at(from.archive.archive);
+        Prices::Explain { session, source, printed } => {
+            let (tables, catalog) = if source.logs.is_empty() {
+                let archive = archive_at(source.archive.archive)?;
                 archive.sums()?;
                 let catalog = archive.catalog()?;
                 (settled(archive.facts()?.into_values().collect(), &catalog), catalog)
             } else {
                 let catalog = std::borrow::Cow::Borrowed(Catalog::built_in());
-                (settled(read(from.logs)?, &catalog), catalog)
+                (settled(read(source.logs)?, &catalog), catalog)
             };
             print(&explained(&tables, &catalog, &session)?, printed, None)?;
             say(&about(&catalog));
         }
-        Prices::Import { file, clear, archive } => import(&Archive::at(archive.archive), file.as_deref(), clear)?,
+        Prices::Import { file, clear, archive } => {
+            import(&archive_at(archive.archive)?, file.as_deref(), clear)?;
+        }
     }
     Ok(Outcome::Done)
 }
 
-/// Where prices are from, in a line.
+/// The date and the sources of the prices, for people.
 fn about(catalog: &Catalog) -> String {
     let sources: Vec<String> = catalog.sources.iter().map(|(name, version)| format!("{name} {version}")).collect();
     let own = match catalog.own_entries().count() {
         0 => String::new(),
-        count => format!(", and {} of your own before them", grouped(count)),
+        count => format!(", overridden by {} of your own", grouped(count)),
     };
     format!("prices of {} from {}{own}", catalog.date, sources.join(", "))
 }
 
-/// Models whose names are alike.
+/// Models with similar names, as the end of a message.
 fn near(catalog: &Catalog, model: &str) -> String {
     let model = model.to_lowercase();
     let names: BTreeSet<&str> = catalog.entries().flat_map(Entry::names).collect();
     let mut near: Vec<(f64, &str)> =
-        names.into_iter().map(|it| (strsim::jaro_winkler(&model, it), it)).filter(|it| it.0 > 0.85).collect();
+        names.into_iter().map(|name| (strsim::jaro_winkler(&model, name), name)).filter(|near| near.0 > 0.85).collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let near: Vec<&str> = near.into_iter().take(5).map(|it| it.1).collect();
-    if near.is_empty() { String::new() } else { format!("; near it are {}", near.join(", ")) }
+    let near: Vec<&str> = near.into_iter().take(5).map(|(_, name)| name).collect();
+    if near.is_empty() { String::new() } else { format!("; similar names are {}", near.join(", ")) }
 }
 
 /// A row of prices.
@@ -81,7 +85,7 @@ struct Priced<'a> {
 }
 
 impl<'a> Priced<'a> {
-    /// The prices of one time, with a row for each size of prompts.
+    /// The prices of a period: a row for each range of prompt sizes.
     fn of(entry: &'a Entry, period: &'a Period) -> impl Iterator<Item = Self> {
         let long =
             period.long_context.iter().map(move |it| Self { entry, period, above: Some(it.above), rates: it.rates() });
@@ -129,17 +133,17 @@ fn frame(catalog: &Catalog, rows: &[Priced<'_>]) -> PolarsResult<DataFrame> {
     )
 }
 
-/// The session that is meant by an id or its beginning.
+/// The session with an id, or with an id that begins with this text.
 fn session<'a>(tables: &'a Tables, id: &str) -> anyhow::Result<(usize, &'a SessionRow)> {
     let rows = || tables.sessions.iter().enumerate();
     if let Some(found) = rows().find(|(_, it)| it.session.session_id == id) {
         return Ok(found);
     }
-    let mut fitting = rows().filter(|(_, it)| !id.is_empty() && it.session.session_id.starts_with(id));
-    match (fitting.next(), fitting.next()) {
+    let mut matching = rows().filter(|(_, it)| !id.is_empty() && it.session.session_id.starts_with(id));
+    match (matching.next(), matching.next()) {
         (Some(found), None) => Ok(found),
-        (None, _) => bail!("no session {id:?} here"),
-        (Some(_), Some(_)) => bail!("{} sessions begin with {id:?}", fitting.count() + 2),
+        (None, _) => bail!("no session {id:?}"),
+        (Some(_), Some(_)) => bail!("{} sessions begin with {id:?}", matching.count() + 2),
     }
 }
 
@@ -157,7 +161,7 @@ struct Line {
     terms: Option<String>,
 }
 
-/// Each row of the ledger: its tokens times their prices, and what stands for it in the end.
+/// For each row of the session: its tokens times their prices, and the resulting cost.
 fn explained(tables: &Tables, catalog: &Catalog, id: &str) -> anyhow::Result<DataFrame> {
     let (index, session) = session(tables, id)?;
     let mut pricer = Pricer::new(catalog);
