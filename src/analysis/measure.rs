@@ -95,8 +95,8 @@ pub fn run(roots: &[PathBuf]) -> Run {
     found.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
     let mut run = Run { errors, ..Run::default() };
     let measured_logs: Vec<_> = timed(&mut run.read, || {
-        let files = found.par_iter().with_max_len(1).filter(|it| !it.is_stream);
-        files.flat_map(|it| measure_file(&it.path)).collect()
+        let files = found.par_iter().with_max_len(1).filter(|file| !file.is_stream);
+        files.flat_map(|file| measure_file(&file.path)).collect()
     });
     let mut sources = Vec::new();
     for (format, measured, source) in measured_logs {
@@ -112,8 +112,8 @@ pub fn run(roots: &[PathBuf]) -> Run {
             // Cannot fail: all types are known, and nothing is written.
             let Ok(file) = Batched::new(std::io::sink(), &frames::schema_of(table)) else { continue };
             let mut groups = Vec::new();
-            let _ = frames::row_sets(&tables, table, usize::MAX, |it| {
-                groups.push(file.pack(it)?);
+            let _ = frames::row_sets(&tables, table, usize::MAX, |rows| {
+                groups.push(file.pack(rows)?);
                 Ok(())
             });
             files.push((file, groups));
@@ -121,8 +121,8 @@ pub fn run(roots: &[PathBuf]) -> Run {
     });
     timed(&mut run.write, || {
         for (mut file, groups) in files {
-            for it in groups {
-                let _ = file.write(&it);
+            for group in groups {
+                let _ = file.write(&group);
             }
             let _ = file.finish();
         }
@@ -168,7 +168,7 @@ fn measure_log(path: String, content: &[u8], file: Option<&Path>, mut measured: 
     if database::is_database(content) {
         rows = timed(&mut measured.open, || database::read(file, content, adapters::TABLES)).ok();
     }
-    let bytes = rows.as_ref().map_or(content, |it| &*it.text);
+    let bytes = rows.as_ref().map_or(content, |rows| &*rows.text);
     measured.bytes = bytes.len() as u64;
     measured.lines = timed(&mut measured.split, || Lines::new(bytes).count()) as u64;
     let hints = Hints { runtime: None, path: &path };

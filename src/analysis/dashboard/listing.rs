@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use polars::prelude::PolarsResult;
+use polars::prelude::{DataFrame, PolarsResult};
 
 use super::sessions::{Selection, Sessions, Sums};
 use super::table::{Table, money, number, texts, whole};
@@ -56,6 +56,14 @@ impl Listing {
         }
         with_timeline.sort_unstable();
         Self { named, with_timeline }
+    }
+
+    /// The runtimes and ids of the sessions with a timeline.
+    ///
+    /// # Errors
+    /// Never: both columns have the same length.
+    pub fn keys_with_timeline(&self, all: &Sessions<'_>, selection: &Selection) -> PolarsResult<DataFrame> {
+        all.keys(self.with_timeline.iter().map(|position| selection.shown[*position]))
     }
 
     /// The table of the selected sessions, in order. Only listed sessions have an id and a message.

@@ -101,8 +101,7 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
     let selection = Selection::new(&all, [&cells.turns, &cells.tools, &cells.troubles])?;
     let sums = Sums::new(&cells.turns, &all, &selection)?;
     let listing = Listing::new(&all, &selection, &sums);
-    let keys = all.keys(listing.with_timeline.iter().map(|position| selection.shown[*position]))?;
-    let rows = cells::timelines(tables, &keys, cost)?;
+    let rows = cells::timelines(tables, &listing.keys_with_timeline(&all, &selection)?, cost)?;
     let words = Vocabulary::new(&all, &selection, &cells, &rows)?;
     let groups = Groups::new(&all, &selection, &words);
     let (health, omitted_findings) = health(tables.clone(), scope)?;

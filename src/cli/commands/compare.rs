@@ -25,28 +25,31 @@ pub fn run(args: Compare) -> anyhow::Result<Outcome> {
     let numbers = |of: &dyn Fn(&Compared) -> Option<f64>, name: &'static str| {
         let column: Column = if is_for_people {
             // Each line has its own unit.
-            let texts = lines.iter().map(|it| of(it).map(|value| present::measured(it.measure, value)));
+            let texts = lines.iter().map(|line| of(line).map(|value| present::measured(line.measure, value)));
             let texts: Vec<Option<String>> = texts.collect();
-            let width = texts.iter().flatten().map(|it| it.chars().count()).max().unwrap_or_default();
-            let texts = texts.into_iter().map(|it| it.map(|it| format!("{it:>width$}")));
+            let width = texts.iter().flatten().map(|text| text.chars().count()).max().unwrap_or_default();
+            let texts = texts.into_iter().map(|text| text.map(|text| format!("{text:>width$}")));
             Column::new(name.into(), texts.collect::<Vec<_>>())
         } else {
             // Rounded to ten digits, as in reports.
             let rounded = |value: f64| (value * 1e10).round() / 1e10;
-            Column::new(name.into(), lines.iter().map(|it| of(it).map(rounded)).collect::<Vec<_>>())
+            Column::new(name.into(), lines.iter().map(|line| of(line).map(rounded)).collect::<Vec<_>>())
         };
         column
     };
     let counts = |of: fn(&Compared) -> usize, name: &'static str| {
-        Column::new(name.into(), lines.iter().map(|it| i64::try_from(of(it)).unwrap_or(i64::MAX)).collect::<Vec<_>>())
+        Column::new(
+            name.into(),
+            lines.iter().map(|line| i64::try_from(of(line)).unwrap_or(i64::MAX)).collect::<Vec<_>>(),
+        )
     };
     let columns = vec![
         Column::new("measure".into(), lines.iter().map(|it| it.measure).collect::<Vec<_>>()),
         numbers(&|it| it.a, "a"),
         numbers(&|it| it.b, "b"),
         numbers(&|it| it.difference(), "difference"),
-        numbers(&|it| it.interval.map(|it| it.0), "low"),
-        numbers(&|it| it.interval.map(|it| it.1), "high"),
+        numbers(&|it| it.interval.map(|(low, _)| low), "low"),
+        numbers(&|it| it.interval.map(|(_, high)| high), "high"),
         Column::new("verdict".into(), lines.iter().map(|it| it.verdict).collect::<Vec<_>>()),
         counts(|it| it.a_sessions, "a_sessions"),
         counts(|it| it.b_sessions, "b_sessions"),

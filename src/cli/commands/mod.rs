@@ -4,6 +4,7 @@ pub mod archive;
 pub mod bench;
 pub mod compare;
 pub mod dashboard;
+mod explain;
 pub mod export;
 mod files;
 pub mod ingest;

@@ -79,9 +79,9 @@ fn chart(report: &reports::Report, answer: &Answer, sort: Option<&str>) -> anyho
     let wrong = |text: String| anyhow::Error::from(WrongCommandLine(text));
     let measures: Vec<&str> = report.measures().iter().map(|it| it.name).collect();
     let rows = &answer.rows;
-    let is_number = |name: &str| rows.column(name).is_ok_and(|it| it.dtype().is_primitive_numeric());
-    let measure = sort.or_else(|| measures.iter().copied().find(|it| is_number(it)));
-    let Some(measure) = measure.filter(|it| measures.contains(it) && is_number(it)) else {
+    let is_number = |name: &str| rows.column(name).is_ok_and(|column| column.dtype().is_primitive_numeric());
+    let measure = sort.or_else(|| measures.iter().copied().find(|name| is_number(name)));
+    let Some(measure) = measure.filter(|name| measures.contains(name) && is_number(name)) else {
         return Err(wrong(match sort {
             Some(column) => format!("{column} is not a number, and cannot be drawn"),
             None => format!("report {} has no numbers to draw", report.name),
