@@ -21,7 +21,7 @@ fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_agentlogs"))
 }
 
-/// What the archive holds, once it was found whole.
+/// The contents of the archive, after it was checked; `None` if there is no archive.
 fn held(archive: &Path) -> Option<Sums> {
     let archive = Archive::at(archive);
     match archive.check() {
@@ -34,7 +34,7 @@ fn held(archive: &Path) -> Option<Sums> {
     }
 }
 
-/// An archive of some logs, and the logs with more beside them.
+/// An archive of some logs, and these logs with more logs in the same directory.
 struct Before {
     folder: tempfile::TempDir,
 }
@@ -53,8 +53,9 @@ impl Before {
         Self { folder }
     }
 
-    /// Runs an ingest that may fail in an archive of its own, from nothing or from the one before. Whatever became of it, the
-    /// archive is whole, and the next ingest ends as if nothing had been. Says whether the first one took effect.
+    /// Runs an ingest that may fail on a new archive, or on a copy of the earlier one. Checks that the archive is intact
+    /// afterwards, and that the next ingest has the same result as without the failure. Returns whether the first ingest took
+    /// effect.
     fn survives(&self, name: &str, is_first: bool, run: impl FnOnce(&Path, &Path)) -> bool {
         let logs = self.folder.path().join("logs");
         let (before, archive) = (self.folder.path().join("before"), self.folder.path().join(name));
@@ -67,7 +68,7 @@ impl Before {
         assert!(ingest(&mut program(), &logs, &archive).wait().unwrap().success());
         let whole = held(&archive);
         assert!(now == old || now == whole, "{now:?} is neither {old:?} nor {whole:?}");
-        // Nothing is left behind: a lock, the current generation, perhaps the one before it, no work of who died.
+        // Temporary files are removed: the lock, the current generation and perhaps the previous one remain.
         let names: BTreeSet<String> =
             fs::read_dir(&archive).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
         let is_own =
@@ -78,7 +79,7 @@ impl Before {
     }
 }
 
-/// How many points are tried; `FAULTS=500 cargo test faults` tries more.
+/// The number of points that are tested; `FAULTS=500 cargo test faults` tests more.
 fn points() -> u32 {
     std::env::var("FAULTS").ok().and_then(|it| it.parse().ok()).unwrap_or(24)
 }
@@ -122,7 +123,7 @@ fn a_write_that_fails_changes_nothing() {
             let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
             shell.arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_agentlogs"));
             let status = ingest(&mut shell, logs, archive).wait().unwrap();
-            // It says so, and does not die of it.
+            // The program reports the failure, and is not killed by the signal.
             assert!(matches!(status.code(), Some(0 | 1)), "{status}");
             failed += u32::from(!status.success());
         });
@@ -130,7 +131,7 @@ fn a_write_that_fails_changes_nothing() {
     assert!(failed > 0);
 }
 
-/// Two at once: one waits for the other, and both are in.
+/// Of concurrent ingests one waits for the other, and the archive contains both.
 #[test]
 fn writers_wait_for_each_other() {
     let folder = tempfile::tempdir().unwrap();
@@ -150,7 +151,7 @@ fn writers_wait_for_each_other() {
     assert_eq!(same(at_once), same(held(&one_by_one).unwrap()));
 }
 
-/// Readers need no lock: while an archive is written over and over, every report finds a whole one.
+/// Readers need no lock: while an archive is rewritten repeatedly, every report reads a consistent one.
 #[test]
 fn a_reader_never_sees_a_half() {
     let folder = tempfile::tempdir().unwrap();
