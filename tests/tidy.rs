@@ -271,8 +271,8 @@ fn comments_and_documents_use_plain_english() {
     found.retain(|_, uses| !uses.is_empty());
     let list = root().join("tests/words.txt");
     if std::env::var("TIDY").is_ok_and(|mode| mode == "overwrite") {
-        let lines: String = found.iter().map(|(name, uses)| format!("{} {name}\n", uses.len())).collect();
-        fs::write(&list, lines).unwrap();
+        let lines: Vec<String> = found.iter().map(|(name, uses)| format!("{} {name}", uses.len())).collect();
+        fs::write(&list, lines.join("\n") + "\n").unwrap();
         return;
     }
     let known = fs::read_to_string(list).unwrap();

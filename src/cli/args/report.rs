@@ -56,14 +56,15 @@ pub struct Report {
 /// The list of reports, and examples.
 fn after_help() -> String {
     let width = REPORTS.iter().map(|report| report.name.len()).max().unwrap_or_default();
-    let lines = REPORTS.iter().map(|report| format!("  {:width$}  {}\n", report.name, report.about));
-    let lines: String = lines.collect();
+    let lines: Vec<String> =
+        REPORTS.iter().map(|report| format!("  {:width$}  {}", report.name, report.about)).collect();
     format!(
-        "Reports:\n{lines}\nExamples:\n  \
+        "Reports:\n{}\n\nExamples:\n  \
          agentlogs report cost --by week,model --since 30d\n  \
          agentlogs report tools --by mcp_server,tool --runtime claude --sort errors\n  \
          agentlogs report sessions --by label:experiment --format csv\n  \
          agentlogs report cost --by session --project '*/shop' --limit 20\n  \
-         agentlogs report cost --by week,runtime --chart --svg weeks.svg"
+         agentlogs report cost --by week,runtime --chart --svg weeks.svg",
+        lines.join("\n")
     )
 }
