@@ -9,12 +9,12 @@ use std::path::Path;
 
 use agentlogs::adapters::common::builder::Content;
 use agentlogs::adapters::{self, ADAPTERS, Hints};
-use agentlogs::base::simd::Level;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::database;
 use agentlogs::json;
 use agentlogs::json::lines::Lines;
 use agentlogs::json::scan;
+use agentlogs::json::simd::Level;
 use agentlogs::ledger;
 use agentlogs::model::session::Tokens;
 use agentlogs::prices::{Catalog, Pricer, Request};
@@ -116,9 +116,11 @@ fn pipeline(criterion: &mut Criterion) {
             it.iter(|| {
                 for table in agentlogs::store::frames::TABLES {
                     let schema = agentlogs::store::frames::schema_of(table);
-                    let Ok(file) = agentlogs::store::parquet::Batched::new(std::io::sink(), &schema) else { continue };
+                    let Ok(file) = agentlogs::store::parquet::RowGroupWriter::new(std::io::sink(), &schema) else {
+                        continue;
+                    };
                     let take = |rows: &dyn agentlogs::store::parquet::RowSet| {
-                        black_box(file.pack(rows)?);
+                        black_box(file.encode(rows)?);
                         Ok(())
                     };
                     let _ = agentlogs::store::frames::row_sets(black_box(&tables), table, usize::MAX, take);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Regenerates the price catalog from the newest genai-prices and litellm, and says what changed.
+"""Regenerates the price catalog from the latest genai-prices and litellm, and prints the changes.
 
     scripts/prices.py                     fetch both with pip and write the catalog and the table in docs/prices.md
     scripts/prices.py --wheels DIR        the same from wheels that lie in DIR
     scripts/prices.py --check             change nothing, exit with 1 if something would change
 
-Needs Python 3.11 and nothing else. docs/prices.md tells what is taken from where. Hand-kept corrections stand in
+Needs Python 3.11 and nothing else. docs/prices.md has the sources. Corrections by hand are in
 src/prices/corrections.toml, in the words that `agentlogs prices import` reads.
 """
 
@@ -62,9 +62,9 @@ REASONS = {
     ("anthropic", "claude-sonnet-4-5"): "litellm lists the premium at Bedrock too; its end is known for 4.6 only",
     ("deepseek", "deepseek-chat"): "neither: corrections.toml has the history",
     ("deepseek", "deepseek-reasoner"): "neither: corrections.toml has the history",
-    ("deepseek", "deepseek-flash"): "litellm lists the price of the dear hours for all of them",
-    ("deepseek", "deepseek-v4-flash"): "litellm lists the price of the dear hours for all of them",
-    ("deepseek", "deepseek-v4-pro"): "litellm lists the price of the dear hours for all of them",
+    ("deepseek", "deepseek-flash"): "litellm lists the price of the expensive hours for all of them",
+    ("deepseek", "deepseek-v4-flash"): "litellm lists the price of the expensive hours for all of them",
+    ("deepseek", "deepseek-v4-pro"): "litellm lists the price of the expensive hours for all of them",
     ("mistral", "mistral-large"): "litellm's name moved on to another version, which has a name of its own",
     ("mistral", "mistral-large-4"): "the newest of a history; litellm has the price before it",
     ("mistral", "mistral-medium-3-1"): "litellm's name moved on to another version, which has a name of its own",
@@ -73,7 +73,7 @@ REASONS = {
     ("xai", "grok-code-fast-1"): "litellm lists the price of grok-build-0.1; the logs are older",
 }
 REGION = r"(us|eu|apac|jp|au|ca|in|sa|us-gov|global)"
-# No list price per million tokens is above; a table that says so means another unit.
+# No list price per million tokens is higher. A table with a higher one uses another unit.
 HIGHEST = 700
 
 
@@ -485,7 +485,7 @@ CLAUDE = re.compile(r"^claude-(opus|sonnet|haiku|fable|mythos)-(\d+(?:-\d{1,2})?
 
 
 def other_orders(book):
-    """Claude's names stand in both orders in logs: claude-4-5-sonnet, claude-sonnet-4-5; 4 is also 4-0."""
+    """Logs contain Claude's names in both orders: claude-4-5-sonnet, claude-sonnet-4-5; 4 is also 4-0."""
     for entry in [it for it in book.entries if it["provider"] == "anthropic"]:
         for name in list(entry["aliases"]):
             if it := CLAUDE.match(undated(name)):
@@ -606,14 +606,14 @@ def main():
     old_head, old = {}, []
     if CATALOG.exists():
         old_head, *old = [json.loads(it) for it in CATALOG.read_text().splitlines()]
-    told = list(changes(old, entries))
-    print("\n".join(told) if told else "no price changed")
-    print(f"{len(entries)} models, {len(book.disagreements)} on which the sources disagree, {len(told)} changed")
+    changed_lines = list(changes(old, entries))
+    print("\n".join(changed_lines) if changed_lines else "no price changed")
+    print(f"{len(entries)} models, {len(book.disagreements)} on which the sources disagree, {len(changed_lines)} changed")
     versions = {name: path.name.split("-")[1] for name, path in paths.items()}
     if options.check:
-        return 1 if told else 0
+        return 1 if changed_lines else 0
     # The date is that of the prices: it stays as it is when nothing changed.
-    date = TODAY if told or not old_head else old_head["date"]
+    date = TODAY if changed_lines or not old_head else old_head["date"]
     CATALOG.write_text("\n".join([json.dumps({"date": date, "sources": versions}, separators=(",", ":")), *lines(entries)]) + "\n")
     if DOCS.exists():
         begin, end = "<!-- disagreements: written by scripts/prices.py -->", "<!-- end of disagreements -->"

@@ -29,7 +29,7 @@
 //! ledger    SessionResults of all files -> tables: duplicates removed, counters derived
 //!   costs       the cost of each row: reported, or tokens times prices
 //! ingest    reads and parses files in parallel; privacy (`--redact`)
-//! base      hash, known, rows, simd, text, time: types without knowledge of logs
+//! base      hash, known, rows, text, time: types without knowledge of logs
 //! ---------- the following only with the feature `archive` (polars)
 //! store     tables <-> files
 //!   frames      tables -> polars frames, and rows of files; the only module with names of columns
@@ -48,7 +48,7 @@
 //!
 //! Further invariants: adapters perform no I/O and do not use the clock, the environment or polars; the name of a format
 //! occurs only in `adapters`; no local time below `analysis::reports`; the library never prints; `unsafe` occurs only in
-//! `input::mapped`, `json::scan`, `base::hash` and `store::archive::disk`, and in the program's `cli::allocator`.
+//! `input::mapped`, `json::scan`, `json::short`, `json::simd` and `store::archive::disk`, and in the program's `cli::memory`.
 
 // No input may cause a panic; tests may panic.
 #![cfg_attr(

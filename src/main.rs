@@ -11,21 +11,21 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-#[cfg(unix)]
-use crate::cli::allocator;
 use crate::cli::args::{Cli, Command};
 use crate::cli::commands::{self, Outcome, WrongCommandLine};
+#[cfg(unix)]
+use crate::cli::memory;
 
 #[cfg(unix)]
 #[global_allocator]
-static MEMORY: allocator::Pages = allocator::Pages;
+static ALLOCATOR: memory::MiMalloc = memory::MiMalloc;
 
 /// The message after a panic.
 const PANICKED: &str = "internal error, see above; `agentlogs archive check` reports whether the archive is damaged";
 
 fn main() -> ExitCode {
     #[cfg(unix)]
-    allocator::set_up();
+    memory::set_up();
     let cli = Cli::parse();
     // polars may panic on a damaged table. The panic has printed its message to stderr.
     let result = panic::catch_unwind(AssertUnwindSafe(|| run(cli)));
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         }
     };
     #[cfg(unix)]
-    allocator::shut_down();
+    memory::shut_down();
     status
 }
 

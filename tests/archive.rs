@@ -463,25 +463,56 @@ fn damaged_facts_are_not_settled() {
     assert!(archive.facts().is_err());
 }
 
-/// An archive of the layout before is read, and is one of now once it is written to.
+/// All files below a directory, with their content.
+fn content_of(folder: &std::path::Path) -> BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let files = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap);
+    let files = files.filter(|entry| entry.file_type().is_file());
+    files.map(|entry| (entry.path().to_owned(), fs::read(entry.path()).unwrap())).collect()
+}
+
+/// An archive of another version is refused by all that reads or writes archives, and stays as it is.
 #[test]
-fn an_earlier_layout_is_read() {
+fn an_archive_of_another_version_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::at(folder.path().join("archive"));
     ingest(&archive, &[root().join("sample-logs/pi-session")]);
-    let sums = archive.sums().unwrap();
     let marker = archive.folder().join("agentlogs.json");
-    let now = fs::read_to_string(&marker).unwrap();
-    fs::write(&marker, r#"{"version":2}"#).unwrap();
-    assert_eq!(archive.sums().unwrap(), sums);
-    let mut writer = archive.write().unwrap();
-    writer.settle_all();
-    assert_eq!(writer.commit().unwrap().sums, sums);
-    assert_eq!(fs::read_to_string(&marker).unwrap(), now);
-    for other in [1, 5] {
-        fs::write(&marker, format!(r#"{{"version":{other}}}"#)).unwrap();
-        assert!(matches!(archive.sums(), Err(archive::Error::Version { found, .. }) if found == other));
-        assert!(archive.write().is_err());
+    let manifest = archive.folder().join("generation-1/manifest.json");
+    let (marker_text, manifest_text) = (fs::read_to_string(&marker).unwrap(), fs::read_to_string(&manifest).unwrap());
+    let with_hash = |text: &str| {
+        let (before, after) = text.split_at(text.rfind("\"hash\": \"").unwrap() + 9);
+        let placeholder = format!("{before}{}{}", "0".repeat(32), &after[32..]);
+        let hash = format!("{:032x}", twox_hash::XxHash3_128::oneshot(placeholder.as_bytes()));
+        format!("{before}{hash}{}", &after[32..])
+    };
+    let manifests = [
+        (4, manifest_text.replace("  \"version\": 5,\n", "")),
+        (4, manifest_text.replace("\"version\": 5", "\"version\": 4")),
+        (6, manifest_text.replace("\"version\": 5", "\"version\": 6")),
+    ];
+    let markers = [1, 2, 3, 4, 6].map(|version| (version, &marker, format!(r#"{{"version":{version}}}"#)));
+    let manifests = manifests.map(|(version, text)| (version, &manifest, with_hash(&text)));
+    for (version, file, text) in markers.into_iter().chain(manifests) {
+        fs::write(&marker, &marker_text).unwrap();
+        fs::write(&manifest, &manifest_text).unwrap();
+        archive.check().unwrap();
+        fs::write(file, text).unwrap();
+        let before = content_of(archive.folder());
+        let errors = [
+            archive.sums().err(),
+            archive.tables().err(),
+            archive.check().err(),
+            archive.facts().err(),
+            archive.write().err(),
+            archive.repair().err(),
+        ];
+        for error in errors {
+            let error = error.unwrap();
+            assert!(matches!(error, archive::Error::Version { found, .. } if found == version), "{error}");
+            let advice = if version < 5 { "into a new directory" } else { "use a newer agentlogs" };
+            assert!(error.to_string().contains(advice), "{error}");
+        }
+        assert!(content_of(archive.folder()) == before);
     }
 }
 

@@ -281,7 +281,8 @@ fn counted(folders: &[&Path]) -> Vec<String> {
     tables.sessions.iter().map(session).chain(turns).chain(calls).collect()
 }
 
-/// A database, an export of it and the JSON files that it was made of tell of one session (accounting, item 19).
+/// A database, its export and the JSON files that preceded it contain one session:
+/// docs/accounting.md#one-session-in-several-files.
 #[test]
 fn one_session_in_three_forms_counts_once() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Each sample as its adapter reads it: what is known, with what is unknown left out.
+//! Each sample as its adapter reads it, without unknown values: docs/accounting.md.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{lines_of, root, samples};
 
-/// Removes fields that are null, false or empty, so that a snapshot shows only what a log contains.
+/// Removes values that are null, false or empty, so that a snapshot shows what a log contains.
 fn known(value: Value) -> Option<Value> {
     match value {
         Value::Null | Value::Bool(false) => None,
@@ -29,7 +29,7 @@ fn shown(parsed: adapters::Parsed) -> String {
     let mut out = format!("{}\n", serde_json::to_string(&parsed.health).unwrap());
     for session in parsed.sessions {
         let Some(Value::Object(mut session)) = known(serde_json::to_value(session).unwrap()) else { continue };
-        // A hash per record is meaningless to a reader.
+        // The hashes of the records are of no use to a reader.
         if let Some(Value::Array(hashes)) = session.get_mut("recording") {
             *hashes = vec![Value::String(format!("{} records", hashes.len()))];
         }

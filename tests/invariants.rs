@@ -1,4 +1,4 @@
-//! What holds for every log, tried on the samples broken in random ways.
+//! Invariants of every log, tested on samples that are changed at random: docs/accounting.md#invariants.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -63,7 +63,7 @@ proptest! {
         }
     }
 
-    /// A line that is no JSON costs exactly itself.
+    /// A line that is not JSON costs exactly itself.
     #[test]
     fn a_bad_line_costs_itself(text in select(line_texts()), at in any::<Index>()) {
         let lines: Vec<&[u8]> = text.split_inclusive(|it| *it == b'\n').collect();
@@ -109,7 +109,7 @@ proptest! {
     }
 }
 
-/// What is counted of each session.
+/// The counts of each session.
 fn counted(texts: &[Vec<u8>]) -> Vec<String> {
     let source = |(index, text): (usize, &Vec<u8>)| Source {
         path: index.to_string(),
@@ -125,7 +125,7 @@ fn counted(texts: &[Vec<u8>]) -> Vec<String> {
     tables.sessions.iter().map(count).collect()
 }
 
-/// What holds for logs that are broken holds for those that are not.
+/// The rules of changed logs hold for unchanged ones too.
 #[test]
 fn the_rules_hold_for_every_sample() {
     for sample in samples() {
@@ -136,7 +136,7 @@ fn the_rules_hold_for_every_sample() {
     }
 }
 
-/// A log that was copied behind itself, by a script that appends, tells nothing twice.
+/// A log that a script appended to itself counts once: docs/accounting.md#the-largest-count.
 #[test]
 fn a_log_twice_in_one_file_counts_once() {
     for text in line_texts() {
@@ -146,14 +146,14 @@ fn a_log_twice_in_one_file_counts_once() {
     }
 }
 
-/// What was copied of a log while it grew tells nothing that the log does not.
+/// An older copy of a log adds nothing: docs/accounting.md#copies-of-a-growing-log.
 #[test]
 fn the_beginning_of_a_log_beside_it_counts_nothing() {
     for text in line_texts() {
         let lines: Vec<&[u8]> = text.split_inclusive(|it| *it == b'\n').collect();
         for length in [lines.len() / 2, lines.len() - 1] {
             let beginning = lines[..length].concat();
-            // Of some formats the beginning is that of another one too.
+            // The beginning of some logs is recognised as another format.
             if parse(&beginning).format == parse(&text).format {
                 assert_eq!(counted(&[text.clone(), beginning.clone()]), counted(std::slice::from_ref(&text)));
                 assert_eq!(counted(&[beginning, text.clone()]), counted(std::slice::from_ref(&text)));
@@ -162,7 +162,8 @@ fn the_beginning_of_a_log_beside_it_counts_nothing() {
     }
 }
 
-/// Every token of the ledger stands in its session, and no part of a row is larger than the row.
+/// The count of a session is the sum of its rows, and no part of a row is larger than the row:
+/// docs/accounting.md#invariants.
 #[test]
 fn the_ledger_adds_up() {
     let tables = settled(facts(Content::None));
@@ -183,7 +184,7 @@ fn the_ledger_adds_up() {
         let money = row.money;
         let all = [money.cost, money.reported, money.computed];
         assert!(all.into_iter().flatten().all(|it| it >= 0.0), "{money:?}");
-        // Every dollar says where it is from; a price is no report.
+        // Every cost has a source, and a computed cost is not a reported one.
         assert!(money.source.is_some() || money.cost.is_none(), "{money:?}");
         assert!(money.source != Some(CostSource::Computed) || money.cost == money.computed, "{money:?}");
     }
@@ -194,19 +195,19 @@ static SAMPLES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(texts);
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What holds for every log holds for bytes of any kind.
+    /// The rules hold for arbitrary bytes.
     #[test]
     fn the_rules_hold_for_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         rules::check(&bytes);
     }
 
-    /// It holds for samples whose records are dropped, repeated, mixed, cut and given other values.
+    /// The rules hold for samples whose records are dropped, repeated, mixed, cut and given other values.
     #[test]
     fn the_rules_hold_for_mixed_samples(plan in proptest::collection::vec(any::<u8>(), 2..60)) {
         rules::check(&rules::mutated(&SAMPLES, &plan));
     }
 
-    /// Two such logs, of one sample, tell together no more than each alone.
+    /// Two changed copies of one sample count no more together than the sum of each alone.
     #[test]
     fn logs_that_are_almost_the_same_add_nothing(sample in any::<u8>(), one in proptest::collection::vec(any::<u8>(), 0..30), other in proptest::collection::vec(any::<u8>(), 0..30)) {
         let log = |plan: &[u8]| rules::mutated(&SAMPLES, &[&[0, sample], plan].concat());
@@ -225,7 +226,7 @@ proptest! {
         rules::check_file(&broken);
     }
 
-    /// Names that are made of names.
+    /// Names that are combined from parts of names.
     #[test]
     fn a_price_is_never_negative(provider in proptest::option::of(select(PIECES)), model in proptest::collection::vec(select(PIECES), 0..5), at in proptest::option::of(any::<i64>()), tokens in any::<[Option<u32>; 4]>(), tier in select(PIECES), table in proptest::collection::vec(select(TABLE), 0..6)) {
         let (model, table) = (model.concat(), table.concat());
@@ -249,7 +250,7 @@ static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     compressed.chain(databases).chain(archives).collect()
 });
 
-/// What names of models, providers and tiers are made of.
+/// Parts of the names of models, providers and tiers.
 const PIECES: &[&str] = &[
     "claude-",
     "sonnet-4-5",
@@ -286,7 +287,7 @@ const PIECES: &[&str] = &[
     "\u{e9}",
 ];
 
-/// What tables of prices are made of.
+/// Parts of price tables.
 const TABLE: &[&str] = &[
     "[[models]]\n",
     "provider = \"openai\"\n",

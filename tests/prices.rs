@@ -1,4 +1,4 @@
-//! Prices: the catalog's sanity, names, dates, tiers, and sums.
+//! Prices: the catalog, names, dates, tiers and sums, as docs/prices.md describes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -179,7 +179,7 @@ fn what_is_not_known_has_no_price() {
     assert_eq!(price(Request { model: None, ..sonnet }), Err(Unpriced::NoModel));
 }
 
-/// What reads as a slip and stands so in its source.
+/// Prices that look like mistakes, but are the same in their sources.
 const EXCEPTIONS: &[&str] = &[
     "alibaba/qwen3.8-flash",
     "openrouter/gemini-2.0-flash-001",
@@ -210,7 +210,7 @@ fn the_catalog_is_sane() {
             let found = catalog.find(Some(&entry.provider), alias);
             assert_eq!(found.map(|it| it.entries[0]), Some(entry), "{name} is not found as {alias}");
         }
-        // A user's table has to keep to the same.
+        // The rules of a user's table apply here too.
         let table = serde_json::to_string(entry).unwrap();
         assert!(Table::parse(table.as_bytes()).is_ok(), "{name}: {:?}", Table::parse(table.as_bytes()));
         assert!(entry.prices.first().is_some_and(|it| it.from.is_none()), "{name} has no first price");
@@ -244,7 +244,7 @@ fn the_catalog_is_sane() {
     assert_eq!(slips.iter().map(String::as_str).collect::<Vec<_>>(), EXCEPTIONS);
 }
 
-/// The models that archives are full of.
+/// The models that occur most often in archives.
 #[test]
 fn old_models_are_in() {
     for name in [
@@ -292,7 +292,7 @@ fn old_models_are_in() {
     ] {
         assert!(price(row(name)).is_ok(), "{name}");
     }
-    // o3 became cheaper on 2025-06-10, DeepSeek's names stood for other models in turn.
+    // o3 became cheaper on 2025-06-10; DeepSeek's names meant different models over time.
     let on = |time: &str| Time::parse(time);
     assert_price(Request { at: on("2025-06-01T12:00:00Z"), ..row("o3") }, 0.014);
     assert_price(Request { at: on("2025-07-01T12:00:00Z"), ..row("o3-2025-04-16") }, 0.0028);
@@ -380,13 +380,13 @@ fn the_two_public_tables_are_read() {
     for (table, request, expected) in [
         (&litellm, row("acme-2"), 0.0004),
         (&litellm, Request { service_tier: Some("batch"), ..row("acme-2") }, 0.0002),
-        // No price of its own for cache reads of long requests: they stay as they are.
+        // Cache reads of long requests have no separate price: the standard one applies.
         (&litellm, long, 0.01),
         (&litellm, row("us.anthropic.claude-x-1-v1:0"), 0.004_95),
         (&genai, row("acme-2"), 0.004),
         (&genai, row("acme-two"), 0.004),
         (&genai, early, 0.01),
-        // Where none is listed at all, cache reads are input.
+        // Where no price for cache reads is listed, they are priced as input.
         (&genai, long, 0.91),
     ] {
         let catalog = Catalog::built_in().under(table.entries.clone());
@@ -478,7 +478,7 @@ proptest! {
         prop_assert!((sum + priced.parts.web_search - priced.total()).abs() < 1e-9 * (1.0 + sum), "{priced:?}");
     }
 
-    /// Sums are linear: what two cost together is what each costs.
+    /// Sums are linear: the cost of two requests is the sum of their costs.
     #[test]
     fn sums_are_linear(request in any_request(), more in any_tokens()) {
         let request = Request { is_sum: true, web_searches: None, ..request };
@@ -487,7 +487,7 @@ proptest! {
         prop_assert!((together - total(request.tokens) - total(more)).abs() < 1e-9 * (1.0 + together));
     }
 
-    /// One token more of any kind never makes it cheaper, over the steps of long requests too.
+    /// One more token of any kind never makes a request cheaper, also at the steps of long requests.
     #[test]
     fn more_is_never_cheaper(request in any_request(), kind in 0..4_usize, more in 1..500_000_i64) {
         let mut tokens = request.tokens;
@@ -503,7 +503,7 @@ proptest! {
         let _ = Catalog::built_in().find(provider.as_deref(), &name);
     }
 
-    /// What is put around a name is taken off again.
+    /// Prefixes and suffixes that are no part of a name are removed.
     #[test]
     fn decorations_are_taken_off(
         entry in prop::sample::select(Catalog::built_in().entries().filter(|it| it.provider == "anthropic").collect::<Vec<_>>()),
@@ -512,7 +512,7 @@ proptest! {
     ) {
         let name = format!("{before}{}{after}", entry.model);
         let found = Catalog::built_in().find(None, &name);
-        // Bedrock has entries of its own for the same models.
+        // Bedrock has separate entries for the same models.
         let model = found.as_ref().map(|it| it.entries[0].model.as_str());
         prop_assert!(model == Some(&entry.model) || found.as_ref().is_some_and(|it| it.entries[0].provider == "bedrock"), "{name}: {found:?}");
     }

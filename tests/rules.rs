@@ -1,4 +1,4 @@
-//! What holds for every input whatever stands in it. The fuzz targets and the property tests check the same.
+//! Rules that hold for every input. The fuzz targets and the property tests check the same ones.
 
 use std::io::Write;
 
@@ -42,7 +42,7 @@ pub fn tables(logs: Vec<Parsed>) -> Tables {
     tables
 }
 
-/// Every rule that one log can show.
+/// All rules about a single log.
 pub fn check(bytes: &[u8]) {
     lines_are_in_order(bytes);
     let parsed = parse(bytes);
@@ -57,7 +57,7 @@ pub fn check(bytes: &[u8]) {
     a_line_of_noise_costs_itself(bytes);
 }
 
-/// Sessions that were over before their log.
+/// Sessions that end before their log does.
 struct Early {
     sessions: Vec<SessionResult>,
     was_wrong: bool,
@@ -95,7 +95,7 @@ pub fn large_logs_are_read_as_small_ones(bytes: &[u8], whole: &Parsed, large: us
     (is_early, early.was_wrong)
 }
 
-/// Records lie in the log, one behind the other, with growing numbers.
+/// Records do not overlap, and their line numbers grow.
 pub fn lines_are_in_order(bytes: &[u8]) {
     let (mut number, mut end) = (1, 0);
     for line in Lines::new(bytes) {
@@ -114,7 +114,7 @@ fn newlines(bytes: &[u8]) -> i64 {
     i64::try_from(bytes.split(|it| *it == b'\n').count()).unwrap() - 1
 }
 
-/// A record is taken in, or it is a reject; nothing else becomes of it.
+/// Each record is ingested or rejected.
 fn every_line_is_accounted_for(bytes: &[u8], parsed: &Parsed) {
     let health = &parsed.health;
     assert_eq!(health.lines, lines::count(bytes));
@@ -143,7 +143,8 @@ fn rows_point_at_rows(parsed: &Parsed) {
     }
 }
 
-/// Every token and every dollar of the ledger stands in its session, and no part of a row is larger than the row.
+/// The tokens and the cost of a session are the sums of its rows, and no part of a row is larger than the row:
+/// docs/accounting.md#invariants.
 pub fn the_ledger_adds_up(tables: &Tables) {
     for (index, row) in tables.sessions.iter().enumerate() {
         let of_session = || tables.turns.iter().filter(|it| it.session == index);
@@ -166,7 +167,7 @@ pub fn the_ledger_adds_up(tables: &Tables) {
     assert!(tables.tool_calls.iter().all(|it| is_session(it.session)));
 }
 
-/// The sum of all tokens is no more than the sum of all numbers that stand in the log.
+/// The sum of all tokens is not larger than the sum of all numbers in the log.
 fn no_token_comes_from_nowhere(bytes: &[u8], tables: &Tables) {
     let tokens: i64 = tables.sessions.iter().filter_map(|it| it.tokens.total()).sum();
     // A digit may be written as an escape in a string that holds JSON.
@@ -192,7 +193,7 @@ fn numbers(bytes: &[u8]) -> f64 {
     words.map(value).filter(|it| *it <= 2e12).sum()
 }
 
-/// A line that is no JSON costs itself and nothing else, wherever it stands.
+/// A line that is not JSON costs itself and nothing else, at any place.
 fn a_line_of_noise_costs_itself(bytes: &[u8]) {
     const NOISE: &[u8] = b"npm warn deprecated left-pad\n";
     let is_by_line = |it: &[u8]| Lines::new(it).all(|line| !line.bytes.contains(&b'\n') && line.bytes[0] == b'{');
@@ -211,7 +212,7 @@ fn a_line_of_noise_costs_itself(bytes: &[u8]) {
     }
 }
 
-/// Two logs that are almost the same count no more than both alone, whichever of them comes first, and a copy nothing.
+/// Two similar logs count no more together than the sum of each alone, and a copy adds nothing.
 pub fn check_two(one: &[u8], other: &[u8]) {
     let total = |logs: &[&[u8]]| {
         let rows = tables(logs.iter().map(|it| parse(it)).collect());
@@ -219,7 +220,7 @@ pub fn check_two(one: &[u8], other: &[u8]) {
         rows.sessions.iter().filter_map(|it| it.tokens.total()).sum::<i64>()
     };
     let (alone, beside) = (total(&[one]), total(&[other]));
-    // Copies are removed, nothing is added.
+    // Copies are removed, and no rows are added.
     let both = total(&[one, other]);
     let logs = || format!("{}\n-- beside\n{}", String::from_utf8_lossy(one), String::from_utf8_lossy(other));
     assert!(both <= alone + beside, "{both} of {alone} and {beside}:\n{}", logs());
@@ -315,7 +316,7 @@ pub fn without_lines(parsed: &Parsed) -> String {
     value.to_string()
 }
 
-/// A log that is almost one of `samples`: `plan` says which, and what is done to its records.
+/// A changed copy of one of `samples`. `plan` selects the sample and the changes of its records.
 pub fn mutated(samples: &[Vec<u8>], plan: &[u8]) -> Vec<u8> {
     let mut plan = plan.iter().copied();
     let mut pick = |below: usize| {
@@ -356,7 +357,7 @@ pub fn mutated(samples: &[Vec<u8>], plan: &[u8]) -> Vec<u8> {
     lines.join(&b'\n')
 }
 
-/// What stands in logs in the place of what should.
+/// Values that logs may contain in the place of the right ones.
 const VALUES: &[&str] = &[
     "null",
     "0",

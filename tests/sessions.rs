@@ -1,4 +1,5 @@
-//! What several logs of one session, and sessions that share responses, become together: whatever the order of files.
+//! Several logs of one session, and sessions that share responses: docs/accounting.md#copies-resumes-and-forks. The order of
+//! the files does not matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +14,7 @@ use agentlogs::model::tables::Tables;
 
 use crate::rules::{large_logs_are_read_as_small_ones, parse};
 
-/// The tables of some logs, which have to be the same in every order of the files.
+/// The tables of some logs, which have to be the same for every order of the files.
 fn settled(logs: &[(&str, &str)]) -> Tables {
     let sources = || {
         logs.iter().map(|(path, text)| Source {
@@ -29,7 +30,7 @@ fn settled(logs: &[(&str, &str)]) -> Tables {
         others.rotate_left(first);
         assert_eq!(format!("{:?}", ledger::settle(others)), format!("{tables:?}"));
     }
-    // Nor does it matter which name a file has.
+    // The names of the files do not matter either.
     let named = |reverse: bool| {
         let rename = |(index, mut it): (usize, Source)| {
             it.path = format!("{}", if reverse { 9 - index } else { index });
@@ -110,13 +111,13 @@ mod openclaw {
     }
 
     #[test]
-    fn a_trajectory_alone_tells_what_its_runs_spent() {
+    fn a_trajectory_alone_shows_what_its_runs_spent() {
         let tables =
             settled(&[("s1.trajectory.jsonl", TRAJECTORY), ("copy.jsonl", &TRAJECTORY[..TRAJECTORY.len() - 1])]);
         assert_eq!(told(&tables), ["s1: Some(129) None exact success"]);
         let row = &tables.sessions[0];
         assert_eq!((row.user_turns, row.tool_calls, row.tool_errors), (Some(1), Some(1), None));
-        // What began and has no end is a lower bound.
+        // A run without an end is a lower bound.
         let (cut, _) = TRAJECTORY.rsplit_once("\n{").unwrap();
         assert_eq!(told(&settled(&[("s1.trajectory.jsonl", cut)])), ["s1: Some(129) None lower_bound incomplete"]);
     }
@@ -230,13 +231,14 @@ mod codex {
             assert!(told.starts_with(expected), "{told}");
         }
         assert_eq!(tables.sessions.len(), 3);
-        // Logs that name each other are read all the same.
+        // Logs that name each other can be read too.
         let circle = meta("t1", r#","forked_from_id":"t3""#, 0) + &one(1);
         let tables = settled(&[("1.jsonl", &circle), ("2.jsonl", &second), ("3.jsonl", &third)]);
         assert_eq!(tables.turns.iter().filter_map(|it| it.turn.tokens.get().total()).sum::<i64>(), 660);
     }
 
-    /// What the provider spent on a compaction is in no total, wherever its record stands and however often it is copied.
+    /// The totals do not contain a compaction by the provider. Its record counts once at any place, however often it is
+    /// copied: docs/accounting.md#running-totals-of-codex.
     #[test]
     fn a_compaction_is_a_response_once() {
         let record = r#"{"timestamp":"2026-10-05T10:00:05.000Z","type":"token_usage_record","payload":{"response_id":"resp_c","usage":{"input_tokens":1000,"output_tokens":7}}}
@@ -252,7 +254,7 @@ mod codex {
             assert_eq!(told(&tables), ["t1: Some(1337) Some(3) exact unknown"]);
             assert_eq!(tables.events.len(), 1);
         }
-        // A response that the totals tell is not counted for its record as well.
+        // A response in the totals is not counted again for its record.
         let log = head + record + &response("call_2", 9, 1100, 17) + compacted;
         assert_eq!(told(&settled(&[("1.jsonl", &log)])), ["t1: Some(1117) Some(2) exact unknown"]);
     }
@@ -278,12 +280,13 @@ mod claude {
         )
     }
 
-    /// A process was killed, another one went on in the same recording: its total does not hold what the first one spent.
+    /// A process was killed, and another one continued the same recording: its total does not contain the responses of the
+    /// first one. See docs/accounting.md#process-totals.
     #[test]
     fn a_killed_process_is_not_in_the_next_one_s_total() {
         let killed = [INIT, &answer("a", 100), &answer("b", 200)].concat();
         let next = [INIT, &answer("c", 300), &result("r1", 2, 300, 40)].concat();
-        // 2+100+1, 2+200+1, and what the result tells.
+        // 2+100+1, 2+200+1, and the counts of the result.
         let log = format!("{killed}{next}");
         let rows = ["s1: Some(648) Some(3) lower_bound success"];
         assert_eq!(told(&settled(&[("run.jsonl", &log)])), rows);
@@ -323,8 +326,8 @@ mod gemini {
         )
     }
 
-    /// A response without an id that a copy of the chat tells, made while it grew, is known by its time and counts. One
-    /// that says the same stands behind it in the same file.
+    /// A response without an id in an older copy of the chat is identified by its time and counts. An equal one follows it in
+    /// the same file: docs/accounting.md#responses-without-an-id.
     #[test]
     fn a_response_without_a_name_counts_once_in_copies() {
         let (grown, copy) = (chat(&[(1, 10), (1, 10), (2, 20), (3, 30)], 30), chat(&[(1, 10), (1, 10), (2, 20)], 20));
@@ -349,13 +352,13 @@ mod zag {
         )
     }
 
-    /// A resumed session may be started with an alias. What its total names is what its responses mean, though another
-    /// recording names the model by its own name.
+    /// A resumed session may be started with an alias. The total and the responses of one recording name the same model,
+    /// even if another recording uses another name: docs/accounting.md#matching-models.
     #[test]
     fn an_alias_means_the_model_of_its_own_recording() {
         let tables = settled(&[("a.json", &recording("claude-opus-4-7", 268)), ("b.json", &recording("opus", 300))]);
         assert_eq!(told(&tables), [format!("s1: Some({}) Some(2) exact success", 2 * 18773 + 268 + 300)]);
-        // So does the name of a total that no other recording has.
+        // The same applies to a name that only one total has.
         let renamed =
             recording("opus", 300).replace("claude-opus-4-7", "opusplan").replace("opus\"", "claude-opus-4-7\"");
         let tables = settled(&[("a.json", &recording("claude-opus-4-7", 268)), ("b.json", &renamed)]);
@@ -366,7 +369,7 @@ mod zag {
 mod atif {
     use super::{settled, told};
 
-    /// The sum of a document is that of its steps, one line or many: it is not added to them.
+    /// The total of a document is the sum of its steps, whether it has one line or many: it is not added to them.
     #[test]
     fn the_sum_of_a_document_holds_its_steps() {
         let path = crate::root().join("sample-logs/atif/claude-code-with-a-subagent.json");
@@ -379,8 +382,9 @@ mod atif {
     }
 }
 
-/// Facts of an archive may say what no log says. A session that tells of another agent's gives its turns to that, and what
-/// remains of it may lose its prompts as well: its errors name no turn then.
+/// Facts of an archive may contain what no log contains. A session that ran another agent loses its turns to the session of
+/// that agent, and may lose its prompts as well: its errors then refer to no turn. See
+/// docs/accounting.md#programs-that-run-another-agent.
 #[test]
 fn errors_of_turns_that_went_elsewhere_stay() {
     let turn = |name: &str| {

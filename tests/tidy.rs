@@ -64,7 +64,7 @@ fn every_format_is_documented() {
     }
 }
 
-/// The tests and samples that docs/accounting.md names for its rules exist.
+/// Every test and sample that docs/accounting.md names as the guard of a rule exists.
 #[test]
 fn every_guard_exists() {
     let text = fs::read_to_string(root().join("docs/accounting.md")).unwrap();
@@ -85,6 +85,53 @@ fn every_guard_exists() {
     for name in names {
         assert!(code.contains(&format!("fn {name}(")), "{name} is not a test");
     }
+}
+
+/// Comments cite rules as `docs/PAGE.md#heading`, and pages link to headings: all of these exist.
+#[test]
+fn every_cited_heading_exists() {
+    let mut headings: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for entry in fs::read_dir(root().join("docs")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        headings.insert(name, headings_of(&fs::read_to_string(path).unwrap()));
+    }
+    let files = ["src", "tests", "docs", "README.md", "ARCHITECTURE.md"].map(|name| root().join(name));
+    let files = files.iter().flat_map(walkdir::WalkDir::new).map(Result::unwrap);
+    let has_citations = |path: &Path| path.extension().is_some_and(|extension| extension == "rs" || extension == "md");
+    let is_of_name = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
+    let mut count = 0;
+    for path in files.map(walkdir::DirEntry::into_path).filter(|path| has_citations(path)) {
+        let text = fs::read_to_string(&path).unwrap();
+        let parts: Vec<&str> = text.split(".md#").collect();
+        for citation in parts.windows(2) {
+            let page = citation[0].rsplit(|char| !is_of_name(char)).next().unwrap_or_default();
+            let heading = citation[1].split(|char| !is_of_name(char)).next().unwrap_or_default();
+            if heading.is_empty() || page == "PAGE" {
+                continue;
+            }
+            let exists = headings.get(page).is_some_and(|headings| headings.contains(heading));
+            assert!(exists, "{} cites {page}.md#{heading}, which is not a heading", path.display());
+            count += 1;
+        }
+        let page = path.file_stem().unwrap().to_string_lossy();
+        if let Some(headings) = headings.get(&*page).filter(|_| path.starts_with(root().join("docs"))) {
+            for heading in text.split("](#").skip(1).filter_map(|after| after.split(')').next()) {
+                assert!(headings.contains(heading), "{} links to #{heading}, which is not a heading", path.display());
+            }
+        }
+    }
+    assert!(count > 20, "{count}");
+}
+
+/// The headings of a page as the anchors that GitHub makes of them.
+fn headings_of(page: &str) -> BTreeSet<String> {
+    let headings = page.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let anchor = |heading: &str| -> String {
+        let kept = heading.chars().filter(|char| char.is_alphanumeric() || matches!(char, ' ' | '-' | '_'));
+        kept.map(|char| if char == ' ' { '-' } else { char.to_ascii_lowercase() }).collect()
+    };
+    headings.map(anchor).collect()
 }
 
 /// The name of a format occurs only in `src/adapters`.
@@ -148,10 +195,15 @@ fn the_archive_writes_by_its_own_functions_only() {
         "::symlink(",
         " symlink(",
     ];
-    for name in ["mod.rs", "parts.rs", "writer.rs", "check.rs", "generations.rs", "repair.rs"] {
-        let text = fs::read_to_string(folder.join(name)).unwrap();
-        let found: Vec<_> = writes.iter().filter(|it| text.contains(**it)).collect();
-        assert!(found.is_empty(), "{name}: {found:?}");
+    for file in walkdir::WalkDir::new(&folder).into_iter().map(|entry| entry.unwrap().into_path()) {
+        // `disk/cut.rs` is a test.
+        if !file.is_file() || file.ends_with("disk.rs") || file.ends_with("cut.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        let found: Vec<_> = writes.iter().filter(|write| code.contains(**write)).collect();
+        assert!(found.is_empty(), "{}: {found:?}", file.display());
     }
 }
 
@@ -182,26 +234,11 @@ fn examples_outside_the_error_pages_succeed() {
 const MAX_LINES: usize = 700;
 
 /// Files with more than [`MAX_LINES`]. The list may only become shorter.
-const KNOWN_LONG_FILES: &[&str] = &[
-    "src/adapters/atif.rs",
-    "src/adapters/claude_transcript.rs",
-    "src/adapters/codex_rollout.rs",
-    "src/adapters/common/tools.rs",
-    "src/adapters/copilot_events.rs",
-    "src/adapters/mod.rs",
-    "src/adapters/zag_json.rs",
-    "src/ingest/pipeline.rs",
-    "src/json/reader.rs",
-    "src/json/scan.rs",
-    "src/json/wire.rs",
-    "src/ledger/settle.rs",
-    "src/model/session.rs",
-    "src/store/archive/writer.rs",
-];
+const KNOWN_LONG_FILES: &[&str] = &["src/adapters/mod.rs", "src/ingest/pipeline.rs"];
 
-/// The median and the 90th percentile of lines per file. The goals are 150 and 400; these limits may only become lower.
-const MAX_MEDIAN: usize = 154;
-const MAX_PERCENTILE_90: usize = 618;
+/// The maximum median and 90th percentile of the lines per file.
+const MAX_MEDIAN: usize = 150;
+const MAX_PERCENTILE_90: usize = 400;
 
 /// Source files are short, so that a reader can survey one.
 #[test]
@@ -285,40 +322,6 @@ fn comments_and_documents_use_plain_english() {
         assert!(uses.len() == allowed, "{name}: lower its number in tests/words.txt to {}", uses.len());
     }
     assert!(known.is_empty(), "no such words any more, remove from tests/words.txt: {known:?}");
-}
-
-/// References to documents of this repository lead to an existing file, and to an existing heading.
-#[test]
-fn references_to_documents_exist() {
-    let reference =
-        Regex::new(r"docs/([a-z]+\.md)(?:#([A-Za-z0-9_-]+))?|\]\(([a-z]+\.md)(?:#([A-Za-z0-9_-]+))?\)").unwrap();
-    let mut anchors: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for entry in fs::read_dir(root().join("docs")).unwrap() {
-        let path = entry.unwrap().path();
-        let text = fs::read_to_string(&path).unwrap();
-        let headings = text.lines().filter(|line| line.starts_with('#')).map(anchor);
-        let explicit = text.split("<a id=\"").skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned);
-        let file = path.file_name().unwrap().to_string_lossy().into_owned();
-        anchors.insert(file, headings.chain(explicit).collect());
-    }
-    for (name, text) in source_files("").into_iter().chain(documents()) {
-        for found in reference.captures_iter(&text) {
-            let file = found.get(1).or(found.get(3)).unwrap().as_str();
-            let known =
-                anchors.get(file).unwrap_or_else(|| panic!("{name} refers to docs/{file}, which does not exist"));
-            if let Some(heading) = found.get(2).or(found.get(4)) {
-                let heading = heading.as_str();
-                assert!(known.contains(heading), "{name} refers to docs/{file}#{heading}, which does not exist");
-            }
-        }
-    }
-}
-
-/// The anchor of a Markdown heading, as GitHub forms it.
-fn anchor(heading: &str) -> String {
-    let text = heading.trim_start_matches('#').trim().to_lowercase();
-    let is_kept = |char: &char| char.is_alphanumeric() || matches!(char, ' ' | '-' | '_');
-    text.chars().filter(is_kept).map(|char| if char == ' ' { '-' } else { char }).collect()
 }
 
 /// All Rust files below a directory of the repository: their paths, with `/`, and their texts. `""` is all directories with

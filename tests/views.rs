@@ -1,5 +1,5 @@
-//! The same sessions seen again, in other formats, cut, or in other archives: no total, no count and no session changes.
-//! What only one of the views knows may be filled in.
+//! Several views of the same sessions, in other formats, cut, or in other archives: no total, no count and no session
+//! changes, but unknown values may be filled in. See docs/accounting.md#several-views-of-one-session.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use proptest::sample::{Index, select, subsequence};
 
 use crate::{facts, lines_of, root, samples, settled};
 
-/// What must not change, by runtime and session id: tokens, cost and counts, under their names.
+/// The values that must not change, by runtime and session id: tokens, cost and counts, with their names.
 type Sessions = BTreeMap<(String, String), Vec<(&'static str, Option<f64>)>>;
 
 /// The columns of `sessions` with these values.
@@ -77,7 +77,7 @@ fn counted(tables: &Tables) -> Sessions {
     tables.sessions.iter().map(|row| (key(row), counts(row))).collect()
 }
 
-/// What differs, if anything does: a value that was known and is another one, a session that is new or gone.
+/// The first difference, if there is any: a known value that changed, a session that is new or missing.
 fn difference(before: &Sessions, after: &Sessions) -> Option<String> {
     let only_in = |one: &Sessions, other: &Sessions| -> Vec<_> {
         one.keys().filter(|key| !other.contains_key(*key)).cloned().collect()
@@ -110,12 +110,12 @@ fn source(path: &str, text: &[u8]) -> Source {
     }
 }
 
-/// The name of a sample's file, below that of its directory: runtimes put ids there.
+/// The path of a sample below the project's directory: runtimes put ids there.
 fn path_of(sample: &Path) -> String {
     sample.strip_prefix(root()).unwrap().to_string_lossy().into_owned()
 }
 
-/// A copy of the first bytes of a sample beside the sample, whichever of them comes first.
+/// Checks a copy of the first bytes of a sample next to the sample, in both orders.
 fn check_prefix(sample: &Path, end: usize) -> Result<(), TestCaseError> {
     let (text, path) = (lines_of(sample), path_of(sample));
     let expected = counted(&settled(vec![source(&path, &text)]));
@@ -128,7 +128,7 @@ fn check_prefix(sample: &Path, end: usize) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The samples that are logs of lines or documents. A database that is cut is no copy of its beginning.
+/// The samples that are logs of lines or documents. A cut database is not a copy of its beginning.
 fn texts() -> Vec<PathBuf> {
     samples().into_iter().filter(|sample| !database::is_database(&fs::read(sample).unwrap())).collect()
 }
@@ -153,7 +153,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Forks, resumed sessions and recordings share records: torn copies of several logs meet all of them.
+    /// Forks, resumed sessions and recordings share records: torn copies of several logs have records in common with all of
+    /// them.
     #[test]
     fn torn_copies_beside_all_logs_count_nothing(torn in subsequence(texts(), 1..20), at in any::<Index>()) {
         let logs = facts(Content::None);
@@ -249,7 +250,7 @@ mod conversions {
         }
     }
 
-    /// Harbor invents ids for some agents. What has calls with ids of their own, or three responses, is recognised.
+    /// Harbor invents ids for some agents. A conversion with random call ids, or with three responses, is recognised.
     #[test]
     fn a_trajectory_with_another_id_is_recognised() {
         let logs = facts(Content::None);
@@ -259,7 +260,7 @@ mod conversions {
         let converted: Vec<&str> =
             tables.sessions.iter().filter(|it| it.session.format == "atif").map(|it| &*it.session.session_id).collect();
         for document in &documents {
-            // Of these there is no log but another trajectory.
+            // The only log of these sessions is another trajectory.
             if converted.contains(&document["session_id"].as_str().unwrap()) {
                 continue;
             }
@@ -289,7 +290,7 @@ mod conversions {
         assert!(recognised > 20, "{recognised}");
     }
 
-    /// What an archive holds of its sessions.
+    /// The values of the sessions in an archive.
     fn held(archive: &Archive) -> Sessions {
         assert_eq!(archive.check().unwrap().problems, []);
         let (_, sessions) = archive.tables().unwrap().into_iter().find(|(name, _)| *name == "sessions").unwrap();
@@ -341,7 +342,7 @@ mod conversions {
     }
 }
 
-/// Logs that runtimes keep, beside what the same sessions printed while they ran.
+/// Logs that runtimes keep, next to recordings of the output of the same sessions.
 mod recordings {
     use std::path::Path;
 
@@ -350,7 +351,7 @@ mod recordings {
     use super::{counted, difference, path_of, source};
     use crate::{lines_of, samples, settled};
 
-    /// What the runtime would have printed, as far as its log shows it; none if that is of another format.
+    /// The output that the runtime would have printed, as far as its log shows it; `None` if the format is another one.
     fn recording_of(sample: &Path) -> Option<String> {
         let text = String::from_utf8(lines_of(sample)).unwrap();
         let records = || text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -448,7 +449,7 @@ mod recordings {
     }
 }
 
-/// Views of which only one is whole, or which are of different sessions: nothing is lost.
+/// Views of which only one is complete, or which show different sessions: nothing is lost.
 #[cfg(feature = "archive")]
 mod losses {
     use agentlogs::adapters::common::builder::Content;
@@ -463,8 +464,8 @@ mod losses {
         counted(&settled(sources)).into_values().filter_map(total).sum()
     }
 
-    /// A log that was cut after a response, beside a conversion of the whole: what comes after the last record of the log
-    /// is in the conversion. A response that the cut log has begun, but without its counts, is lost with the cut.
+    /// A log that was cut after a response, next to a conversion of the whole: the rows after the last record of the log come
+    /// from the conversion. A response that the cut log has begun, but without its counts, is lost.
     #[test]
     fn a_cut_log_beside_a_whole_conversion_is_continued() {
         let (mut cuts, mut whole_again) = (0, 0);
@@ -495,7 +496,7 @@ mod losses {
         assert!(cuts > 10 && 10 * whole_again >= 8 * cuts, "{whole_again} of {cuts}");
     }
 
-    /// The log of one session and the conversion of another have all that both have.
+    /// The log of one session and the conversion of another one count together as much as both alone.
     #[test]
     fn views_of_different_sessions_are_added() {
         let logs: Vec<Source> = facts(Content::None).into_iter().filter(|it| it.sessions.len() == 1).collect();

@@ -1,21 +1,24 @@
-//! Sourcegraph's Amp, thread files `~/.local/share/amp/threads/T-*.json`, while they were kept on disk.
+//! Sourcegraph's Amp: thread files `~/.local/share/amp/threads/T-*.json`, of versions that kept threads on disk
+//! (docs/formats.md#amp-thread).
 //!
-//! Amp's source is not public; what is read here is what several public readers and their fixtures agree on. A message's
-//! `usage` is one response. What was cached stands beside `inputTokens`, and `totalInputTokens` is the sum; GPT models
-//! have no price for writing to a cache: what is called so is input. A ledger's event is the same response where its
-//! `toMessageId`, or its model and counts, are a message's, whose time it tells; the others are responses that no message
-//! shows, whose cached tokens nobody knows. Credits are no dollars.
+//! Amp's source is not public. The rules are those on which several public readers and their fixtures agree:
+//!
+//! - The `usage` of a message is one response. `inputTokens` excludes cached tokens; `totalInputTokens` is the sum of all
+//!   input. GPT models have no price for cache writes, so theirs count as input.
+//! - An event of the usage ledger belongs to a message if its `toMessageId`, or its model and counts, are those of the
+//!   message. It then only contains the time. Any other event is a response without a message.
+//! - Credits are not dollars: the cost is unknown.
 
 use serde::Deserialize;
 
 use super::document::Places;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
-use crate::adapters::common::builder::Builder;
+use crate::adapters::common::builder::{Builder, Last};
+use crate::adapters::common::{changes, usage};
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::json::wire::{Content, Count, Maybe, Number, Text, When};
-use crate::model::health::Reason;
-use crate::model::session::{CallStatus, Identity, SessionResult, Shows, Tokens};
+use crate::model::session::{CallStatus, Identity, SessionResult, Shows, Tokens, add};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "amp-thread",
@@ -157,25 +160,26 @@ struct ShellResult {
     exit_code: Number,
 }
 
+/// The disjoint tokens of input, output, cache read and cache write.
 fn tokens(model: &str, counts: [Count; 4], damage: &mut Damage) -> Tokens {
     damage.refuses(&counts);
     let [input, output, cache_read, cache_write] = counts.map(Count::get);
-    let folds = model.starts_with("gpt-");
+    let is_gpt = model.starts_with("gpt-");
     let tokens = Tokens {
-        input: if folds { crate::model::session::add(input, cache_write) } else { input },
+        input: if is_gpt { add(input, cache_write) } else { input },
         output,
         cache_read,
-        cache_write: cache_write.filter(|_| !folds),
+        cache_write: cache_write.filter(|_| !is_gpt),
         ..Tokens::UNKNOWN
     };
     if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
 }
 
-/// A response that a message shows.
-struct Shown {
+/// A response that is logged with its message, until its event in the usage ledger is found.
+struct MessageResponse {
     turn: usize,
     message_id: Option<i64>,
-    /// As the ledger tells it: without what was cached.
+    /// Input and output, without cached tokens, as in the ledger.
     counts: (Option<i64>, Option<i64>),
 }
 
@@ -195,31 +199,27 @@ impl Fold for Threads {
         let Some(id) = thread.id.some() else { return Seen::Unknown };
         let mut builder = Builder::new(&self.context, id, line.number);
         builder.saw(thread.created.0);
-        builder.session.cwd =
-            thread.env.initial.trees.iter().find_map(|it| it.uri.as_str().strip_prefix("file://").map(str::to_owned));
-        let mut shown: Vec<Shown> = Vec::new();
-        let mut is_done = false;
+        let folder = |tree: &Tree<'_>| tree.uri.as_str().strip_prefix("file://").map(str::to_owned);
+        builder.session.cwd = thread.env.initial.trees.iter().find_map(folder);
+        let mut responses: Vec<MessageResponse> = Vec::new();
+        let mut last = Last::Work;
         let mut places = Places::new(line);
         for raw in thread.messages {
-            let place = places.line_of(raw);
+            let message_line = places.line_of(raw);
             let message: Message<'_> = raw.read();
             match message.role.as_str() {
                 "user" => {
-                    is_done = false;
+                    last = Last::Work;
                     user(&mut builder, &message);
                 }
-                "assistant" => {
-                    is_done = assistant(&mut builder, &message, place, &mut shown, damage);
-                }
+                "assistant" => last = assistant(&mut builder, &message, message_line, &mut responses, damage),
                 _ => {}
             }
         }
         for event in thread.usage_ledger.events {
-            ledger(&mut builder, &event, line.number, &mut shown, damage);
+            ledger(&mut builder, &event, line.number, &mut responses, damage);
         }
-        if is_done {
-            builder.succeed();
-        }
+        builder.end(last);
         self.sessions.push(builder.finish());
         Seen::Known
     }
@@ -252,78 +252,71 @@ fn user(builder: &mut Builder, message: &Message<'_>) {
     }
 }
 
-/// Takes in an answer, and says whether it wants nothing more.
+/// Adds the response and the calls of an assistant's message. Returns what the thread ends with if it is the last message.
 fn assistant(
     builder: &mut Builder,
     message: &Message<'_>,
     line: i64,
-    shown: &mut Vec<Shown>,
+    responses: &mut Vec<MessageResponse>,
     damage: &mut Damage,
-) -> bool {
+) -> Last {
     let message_id = message.message_id.whole();
     let mut turn = None;
-    match &message.usage {
-        Maybe::Present(usage) => {
-            let name = message_id.map_or_else(|| format!("message {}", shown.len()), |it| it.to_string());
-            let index = builder.turn(Identity::Session(name.into()), line);
-            let counts = [
-                usage.input_tokens,
-                usage.output_tokens,
-                usage.cache_read_input_tokens,
-                usage.cache_creation_input_tokens,
-            ];
-            let row = &mut builder.session.turns[index];
-            row.model = usage.model.owned();
-            row.occurred_at = usage.timestamp.0;
-            row.tokens = tokens(usage.model.as_str(), counts, damage).into();
-            builder.saw(usage.timestamp.0);
-            shown.push(Shown {
-                turn: index,
-                message_id,
-                counts: (usage.input_tokens.get(), usage.output_tokens.get()),
-            });
-            turn = Some(index);
-        }
-        Maybe::Absent => {}
-        Maybe::Wrong => damage.note(Reason::NoUsage),
+    if let Some(usage) = usage::present(&message.usage, damage) {
+        let name = message_id.map_or_else(|| format!("message {}", responses.len()), |id| id.to_string());
+        let index = builder.turn(Identity::Session(name.into()), line);
+        let counts =
+            [usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens];
+        let row = &mut builder.session.turns[index];
+        row.model = usage.model.owned();
+        row.occurred_at = usage.timestamp.0;
+        row.tokens = tokens(usage.model.as_str(), counts, damage).into();
+        builder.saw(usage.timestamp.0);
+        let counts = (usage.input_tokens.get(), usage.output_tokens.get());
+        responses.push(MessageResponse { turn: index, message_id, counts });
+        turn = Some(index);
     }
-    let mut is_done = true;
+    let mut last = Last::Answer;
     for block in &message.content.blocks {
         match block.kind.as_str() {
             "text" => builder.say(block.text.as_str()),
             "tool_use" => {
-                is_done = false;
+                last = Last::Work;
                 let call = builder.call(block.id.as_str(), block.name.as_str(), line, None);
                 let arguments = builder.arguments(call, block.input);
-                let row = &mut builder.session.tool_calls[call];
-                row.turn = turn.into();
-                if matches!(row.category.as_ref(), "edit" | "write")
-                    && let Some(path) = arguments.file()
-                {
-                    builder.change(call, path, None, None, line, None);
-                }
+                builder.session.tool_calls[call].turn = turn.into();
+                changes::add_named_file(builder, call, &arguments, block.input, None, line, None);
             }
             _ => {}
         }
     }
-    is_done
+    last
 }
 
-fn ledger(builder: &mut Builder, event: &LedgerEvent<'_>, line: i64, shown: &mut Vec<Shown>, damage: &mut Damage) {
+/// Adds the time of an event of the usage ledger to its response; or a response, if no message has one for the event.
+fn ledger(
+    builder: &mut Builder,
+    event: &LedgerEvent<'_>,
+    line: i64,
+    responses: &mut Vec<MessageResponse>,
+    damage: &mut Damage,
+) {
     builder.saw(event.timestamp.0);
     let to = event.to_message_id.whole();
     let counts = (event.tokens.input.get(), event.tokens.output.get());
     let turns = &builder.session.turns;
-    let is_same = |it: &Shown| turns[it.turn].model.as_deref() == event.model.some() && it.counts == counts;
-    let place =
-        shown.iter().position(|it| to.is_some() && it.message_id == to).or_else(|| shown.iter().position(is_same));
-    if let Some(place) = place {
-        let turn = &mut builder.session.turns[shown.remove(place).turn];
+    let has_id = |response: &MessageResponse| to.is_some() && response.message_id == to;
+    let has_counts = |response: &MessageResponse| {
+        turns[response.turn].model.as_deref() == event.model.some() && response.counts == counts
+    };
+    let index = responses.iter().position(has_id).or_else(|| responses.iter().position(has_counts));
+    if let Some(index) = index {
+        let turn = &mut builder.session.turns[responses.remove(index).turn];
         turn.occurred_at = turn.occurred_at.or(event.timestamp.0);
         return;
     }
-    let it = &event.tokens;
-    let counts = [it.input, it.output, it.cache_read_input_tokens, it.cache_creation_input_tokens];
+    let counts = &event.tokens;
+    let counts = [counts.input, counts.output, counts.cache_read_input_tokens, counts.cache_creation_input_tokens];
     let tokens = tokens(event.model.as_str(), counts, damage);
     if tokens.total().is_none() {
         return;

@@ -1,9 +1,10 @@
 //! Claude Code's recorded stdout: `--output-format stream-json`, the array of the same records that `json --verbose`
 //! prints, and the single `result` of `--output-format json`.
 //!
-//! One response is one `message.id`, written as a line per content block that repeats the whole usage; the first lines
-//! carry a stub of the output tokens (accounting B1, B2). `result.modelUsage` holds everything a process billed, also
-//! what no line shows: it is the total, never added to the lines (B5, B6).
+//! One response is one `message.id`, written as a line for each content block that repeats the whole usage; the first lines
+//! contain only a part of the output tokens (`docs/accounting.md#which-response-a-row-is`). `result.modelUsage` contains everything
+//! that a process was billed for, including what no line contains: it is the total, never added to the lines
+//! (`docs/accounting.md#totals-against-turns`).
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -22,7 +23,7 @@ use crate::json::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::model::health::Reason;
 use crate::model::session::{EventKind, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind};
 
-/// What a `result` alone can show.
+/// The facts that a `result` alone contains.
 const RESULT_SHOWS: Shows = Shows::PERMISSION_DENIALS.and(Shows::WEB_SEARCHES);
 
 pub(super) const JSON: Adapter = Adapter {
@@ -53,7 +54,7 @@ fn is_result(probe: &Probe<'_>) -> bool {
 }
 
 fn claims(probe: &Probe<'_>) -> u32 {
-    // Transcripts write `sessionId`; Cursor's stream looks alike but names neither records nor parents nor tools.
+    // Transcripts have `sessionId`. Cursor's stream is similar, but without ids of records and parents, and without tools.
     let is_own = ["uuid", "parent_tool_use_id", "tools"].iter().any(|it| probe.has(it));
     if !is_own || !probe.has("session_id") || probe.has("sessionId") {
         return 0;
@@ -88,7 +89,7 @@ struct Record<'a> {
     is_synthetic: Flag,
     #[serde(borrow)]
     tool_use_result: ToolUseResult<'a>,
-    /// Of an assistant line that no model wrote, of an `api_retry`.
+    /// Of an assistant line that the program wrote, or of an `api_retry`.
     #[serde(borrow)]
     error: Raw<'a>,
     // system
@@ -163,7 +164,7 @@ struct Session {
     conversation: Conversation,
     /// Whether a record besides `result` was seen.
     is_stream: bool,
-    /// The responses since the last result, apart where an `init` stands between them.
+    /// The responses since the last result, in separate lists if an `init` is between them.
     runs: Vec<Vec<usize>>,
 }
 
@@ -223,7 +224,7 @@ impl Stream {
         };
         match record.session_id.some() {
             Some(id) => self.sessions.get(id, line.number, || new(id)),
-            // A record without a session id belongs to the one before it.
+            // A record without a session id belongs to the session of the record before it.
             None if !self.sessions.is_empty() => self.sessions.current(line.number),
             None => {
                 let id = hashed_id(line.bytes);
@@ -244,10 +245,10 @@ impl Session {
                 session.cwd = session.cwd.take().or_else(|| record.cwd.owned());
                 session.runtime_version = record.claude_code_version.owned().or_else(|| session.runtime_version.take());
             }
-            // The status `compacting` before it is the same compaction, under an id that the transcript does not have.
+            // The status `compacting` before it is the same compaction, with an id that the transcript does not contain.
             "compact_boundary" => {
                 let event = self.conversation.builder.event(EventKind::Compaction, line.number, time);
-                // The transcript has the boundary alone, under the same id.
+                // The transcript contains only the boundary, with the same id.
                 event.key = record.uuid.owned().or_else(|| event.key.take());
                 let metadata = &record.compact_metadata;
                 event.code = metadata.trigger.owned();
@@ -276,7 +277,7 @@ impl Session {
         }
         let parent = record.parent_tool_use_id.some();
         if parent.is_none() {
-            // What comes after a result is another run, which has no end yet.
+            // A record after a result belongs to another run, which has not ended.
             let session = &mut self.conversation.builder.session;
             (session.status, session.error_kind, session.error_message) = (Status::Incomplete, None, None);
         }
@@ -323,7 +324,7 @@ impl Session {
             let web_searches = usage.and_then(|it| it.server_tool_use.web_search_requests.get());
             models.push(ModelTotal { tokens, web_searches, cost, ..ModelTotal::default() });
         } else if let Some(tokens) = main {
-            // Only `usage` splits the cache writes by their time to live; it is the main agent's.
+            // Only `usage`, which is the main agent's, contains cache writes by their time to live.
             if let Some(model) = models.iter_mut().find(|it| it.tokens.cache_write == tokens.cache_write) {
                 model.tokens.cache_write_1h = tokens.cache_write_1h;
             }
@@ -356,7 +357,7 @@ impl Session {
             self.denial(denial, line, time);
         }
         let said = record.result.as_str();
-        // Both traps occur: subtype success with is_error, error_max_turns without (accounting B7).
+        // Both occur: subtype `success` with `is_error`, and `error_max_turns` without.
         if record.subtype.as_str() == "success" && !record.is_error.is_true() {
             self.conversation.builder.succeed();
             self.conversation.builder.say(said);
@@ -398,16 +399,16 @@ impl Session {
             session.format = Cow::Borrowed(JSON.id);
             session.shows = JSON.shows;
         }
-        // The lines' output is a stub; only a result tells the whole (B3, B5).
+        // The lines contain only a part of the output; a result contains all of it.
         let is_stub = session.turns.iter().any(|it| it.is_subagent || it.is_of_killed);
         session.under_reports = session.status == Status::Incomplete || is_stub;
         session
     }
 }
 
-/// The responses of a process that was killed before it came to a result. The next process in the same recording counts
-/// anew; both begin with `init`, which a process may write several times: only a result that cannot hold all responses
-/// since the one before it tells processes apart (accounting B6).
+/// The responses of a process that was killed before it wrote a result. The next process in the same recording begins at 0. Both
+/// begin with `init`, which a process may write several times: there are two processes only if a result cannot contain all
+/// responses since the one before it (`docs/accounting.md#totals-against-turns`).
 fn killed(runs: &[Vec<usize>], session: &SessionResult, total: &Total) -> BTreeSet<usize> {
     let turns_of = |runs: &[Vec<usize>]| -> BTreeSet<usize> { runs.iter().flatten().copied().collect() };
     let counted = |it: &usize| total.covers_subagents || !session.turns[*it].is_subagent;
@@ -415,7 +416,7 @@ fn killed(runs: &[Vec<usize>], session: &SessionResult, total: &Total) -> BTreeS
         turns.iter().filter(|it| counted(it)).fold(Tokens::UNKNOWN, |sum, it| sum.plus(session.turns[*it].tokens.get()))
     };
     let sum = |it: &Total| it.models.iter().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.tokens));
-    // The output on the lines is a stub; the prompts are true.
+    // The lines contain only a part of the output, but the whole input.
     let prompt = |it: Tokens| [it.input, it.cache_read, it.cache_write].map(|it| it.unwrap_or(0));
     let whole = prompt(sum(total));
     let holds = |it: Tokens| prompt(it).into_iter().zip(whole).all(|(part, whole)| part <= whole);
@@ -443,8 +444,8 @@ fn origin<'a>(record: &'a Record<'a>, line: Line<'_>) -> Origin<'a> {
     }
 }
 
-/// The main agent's model, where only a result tells of it: `usage` is the main agent's, so it is the model whose tokens
-/// come nearest. The first key of `modelUsage` may be a side call's.
+/// The main agent's model, if only a result contains it: the model whose tokens are nearest to `usage`, which is the main agent's.
+/// The first key of `modelUsage` may be the model of a side call.
 fn main_model(models: &[ModelTotal], main: Option<Tokens>) -> Option<Word> {
     let distance = |it: &&ModelTotal| {
         let apart = |(a, b): (Option<i64>, Option<i64>)| a.unwrap_or(0).abs_diff(b.unwrap_or(0));
@@ -487,7 +488,7 @@ mod tests {
     use crate::model::source::Source;
     use crate::model::tables::Usage;
 
-    /// `usage` is the main agent's; `modelUsage` holds all.
+    /// `usage` is the main agent's; `modelUsage` contains all agents.
     #[test]
     fn a_result_without_models_says_nothing_of_subagents() {
         let line = |id: &str, parent: &str| {

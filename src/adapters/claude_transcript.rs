@@ -1,9 +1,9 @@
 //! Claude Code's transcripts, `~/.claude/projects/**/*.jsonl`, with those of subagents in their three places: files of
 //! their own, inline sidechains, and `agent_progress` records of the parent.
 //!
-//! A response is one `message.id` over all its lines and files (accounting B1, B2). A resumed session begins as a copy of
-//! the old one (B9): the ledger keeps each response once. `toolUseResult.usage` of a subagent's call is the subagent's last
-//! response, which no progress record holds ("Found by checking", 2).
+//! A response is one `message.id` over all its lines and files (`docs/accounting.md#which-response-a-row-is`). A resumed session
+//! begins as a copy of the old one: the ledger counts each response once. `toolUseResult.usage` of a call that runs a subagent is the
+//! usage of the subagent's last response, which no progress record contains (`docs/accounting.md#subagents`).
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,8 @@ use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
 use crate::adapters::common::builder::{Last, brief, money};
 use crate::base::text::{Shared, Word};
 use crate::json::lines::Line;
-use crate::json::wire::{Count, Flag, InOrder, Maybe, Members, Number, Text, When, read_in_order, with_in_order};
+use crate::json::record::{Skip, record};
+use crate::json::wire::{Count, Flag, Maybe, Number, Text, When};
 use crate::json::{self, Raw};
 use crate::model::health::Reason;
 use crate::model::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows};
@@ -41,7 +42,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
 fn claims(probe: &Probe<'_>) -> u32 {
     match probe.kind() {
         "assistant" | "user" | "system" | "progress" | "attachment" if probe.has("sessionId") => 2,
-        // They stand at the head of a file and name no session.
+        // They are at the beginning of a file, without a session id.
         "summary" if probe.has("leafUuid") => 2,
         "file-history-snapshot" if probe.has("messageId") => 2,
         "queue-operation" | "last-prompt" | "custom-title" | "agent-name" | "permission-mode" | "ai-title" | "mode"
@@ -53,90 +54,39 @@ fn claims(probe: &Probe<'_>) -> u32 {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Record<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    subtype: Text<'a>,
-    #[serde(borrow)]
-    uuid: Text<'a>,
-    #[serde(borrow)]
-    session_id: Text<'a>,
-    timestamp: When,
-    is_sidechain: Flag,
-    #[serde(borrow)]
-    agent_id: Text<'a>,
-    is_meta: Flag,
-    is_compact_summary: Flag,
-    is_api_error_message: Flag,
-    #[serde(borrow)]
-    cwd: Text<'a>,
-    #[serde(borrow)]
-    git_branch: Text<'a>,
-    #[serde(borrow)]
-    version: Text<'a>,
-    #[serde(borrow)]
-    entrypoint: Text<'a>,
-    #[serde(borrow)]
-    request_id: Text<'a>,
-    #[serde(borrow)]
-    message: Message<'a>,
-    #[serde(borrow)]
-    tool_use_result: Option<Box<ToolUseResult<'a>>>,
-    #[serde(rename = "costUSD")]
-    cost_usd: Number,
-    // system
-    #[serde(borrow)]
-    error: Raw<'a>,
-    #[serde(borrow)]
-    content: Text<'a>,
-    #[serde(borrow)]
-    compact_metadata: CompactMetadata<'a>,
-    // progress
-    #[serde(borrow)]
-    data: Option<Box<Progress<'a>>>,
-    #[serde(borrow, rename = "parentToolUseID")]
-    parent_tool_use_id: Text<'a>,
-}
-
-/// A record of a conversation with its members in the order in which Claude Code has written them: first where it belongs, then
-/// what it is, then what most kinds have. Versions leave members out and add others, among which there may be none that is asked
-/// for.
-impl<'a> InOrder<'a> for Record<'a> {
-    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
-        members.skip(r#"{"parentUuid":"#)?;
-        self.is_sidechain = members.flag(r#","isSidechain":"#)?;
-        let agent_id = members.text(r#","agentId":"#);
-        members.skip(r#","userType":"#)?;
-        self.entrypoint = members.text(r#","entrypoint":"#).unwrap_or_default();
-        self.cwd = members.text(r#","cwd":"#)?;
-        self.session_id = members.text(r#","sessionId":"#)?;
-        self.version = members.text(r#","version":"#)?;
-        self.git_branch = members.text(r#","gitBranch":"#)?;
-        self.agent_id = agent_id.or_else(|| members.text(r#","agentId":"#)).unwrap_or_default();
-        let _ = members.skip(r#","slug":"#);
-        let is_response = members.pass(r#","message":"#).is_some();
-        if is_response {
-            members.object(&mut self.message)?;
-            self.request_id = members.text(r#","requestId":"#)?;
-        }
-        self.kind = members.word(r#","type":""#)?;
-        if !is_response && members.pass(r#","message":"#).is_some() {
-            members.object(&mut self.message)?;
-        } else if self.kind.as_str() == "progress" {
-            self.data = members.value(r#","data":"#)?;
-        }
-        self.is_meta = members.flag(r#","isMeta":"#).unwrap_or_default();
-        let parent = members.text(r#","parentToolUseID":"#);
-        let _ = members.skip(r#","toolUseID":"#);
-        self.parent_tool_use_id = parent.or_else(|| members.text(r#","parentToolUseID":"#)).unwrap_or_default();
-        let uuid = members.text(r#","uuid":"#);
-        self.timestamp = members.when(r#","timestamp":"#).unwrap_or_default();
-        self.uuid = uuid.or_else(|| members.text(r#","uuid":"#)).unwrap_or_default();
-        self.tool_use_result = members.value(r#","toolUseResult":"#).unwrap_or_default();
-        members.others::<Self>(&[])
+record! {
+    /// The members are in the order of responses. Other records contain their `type` before the message.
+    struct Record<'a> {
+        "parentUuid" => _parent_uuid: Skip,
+        "isSidechain" => is_sidechain: Flag,
+        "agentId" => agent_id: Text<'a>,
+        "userType" => _user_type: Skip,
+        "entrypoint" => entrypoint: Text<'a>,
+        "cwd" => cwd: Text<'a>,
+        "sessionId" => session_id: Text<'a>,
+        "version" => version: Text<'a>,
+        "gitBranch" => git_branch: Text<'a>,
+        "slug" => _slug: Skip,
+        "message" => message: Message<'a>,
+        "requestId" => request_id: Text<'a>,
+        "type" => kind: Text<'a>,
+        // progress
+        "data" => data: Option<Box<Progress<'a>>>,
+        "isMeta" => is_meta: Flag,
+        "parentToolUseID" => parent_tool_use_id: Text<'a>,
+        "toolUseID" => _tool_use_id: Skip,
+        "uuid" => uuid: Text<'a>,
+        "timestamp" => timestamp: When,
+        "toolUseResult" => tool_use_result: Option<Box<ToolUseResult<'a>>>,
+        "sourceToolAssistantUUID" => _source_tool_assistant_uuid: Skip,
+        "isCompactSummary" => is_compact_summary: Flag,
+        "isApiErrorMessage" => is_api_error_message: Flag,
+        "costUSD" => cost_usd: Number,
+        // system
+        "subtype" => subtype: Text<'a>,
+        "error" => error: Raw<'a>,
+        "content" => content: Text<'a>,
+        "compactMetadata" => compact_metadata: CompactMetadata<'a>,
     }
 }
 
@@ -149,7 +99,7 @@ struct CompactMetadata<'a> {
     post_tokens: Count,
 }
 
-/// What a tool tells while it runs; of a subagent, its messages.
+/// A report of a running tool; of a subagent, its messages.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Progress<'a> {
@@ -192,11 +142,11 @@ struct Transcript {
     sessions: Sessions<Session>,
 }
 
-/// What the main agent's records end with, as far as they were read.
+/// The last of the main agent's records so far.
 #[derive(Debug, Clone, Copy)]
 enum Ending {
     Nothing,
-    /// The response that is this turn.
+    /// A response, by the index of its turn.
     Response(usize),
     Error,
     Interruption,
@@ -204,14 +154,14 @@ enum Ending {
     Prompt,
 }
 
-/// How the text begins that Claude Code adds when the user interrupts it.
+/// The beginning of the text that Claude Code adds when the user interrupts it.
 const INTERRUPTION: &str = "[Request interrupted by user";
 
 struct Session {
     conversation: Conversation,
-    /// The type of each agent, as the call that started it says.
+    /// The type of each agent, from the call that started it.
     types: BTreeMap<String, Word>,
-    /// Responses of the main agent, and those whose end the log shows.
+    /// Number of responses of the main agent, and of those with an end.
     responses: usize,
     stopped: usize,
     last: Ending,
@@ -224,12 +174,10 @@ impl Fold for Transcript {
         Self { context: *context, sessions: Sessions::new() }
     }
 
-    fn read(line: &[u8]) -> Result<Record<'_>, json::Error> {
-        read_in_order(line)
-    }
-
     fn line(&mut self, line: Line<'_>, damage: &mut Damage) -> Result<Seen, json::Error> {
-        with_in_order(line.bytes, |record| self.see(line, record, damage))
+        let mut record = Record::default();
+        json::read_into(line.bytes, &mut record)?;
+        Ok(self.see(line, &record, damage))
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -262,7 +210,7 @@ impl Transcript {
             _ => return Seen::Unknown,
         }
         let Some(id) = record.session_id.some() else {
-            if matches!(record.message.usage.0, Maybe::Present(_)) {
+            if matches!(record.message.usage, Maybe::Present(_)) {
                 damage.note(Reason::NoUsage);
             }
             return Seen::Known;
@@ -317,12 +265,12 @@ impl Session {
 
     fn assistant(&mut self, record: &Record<'_>, origin: &Origin<'_>, damage: &mut Damage) {
         let message = &record.message;
-        if matches!(message.usage.0, Maybe::Wrong) {
+        if matches!(message.usage, Maybe::Wrong) {
             damage.note(Reason::NoUsage);
         }
         let is_main = !origin.is_subagent;
         if message.model.as_str() == "<synthetic>" || record.is_api_error_message.is_true() {
-            // Written by the program, not by a model: an error of the API, or nothing (B4).
+            // Written by the program, not by a model: an error of the API, or nothing.
             if record.is_api_error_message.is_true() {
                 let text = message.content.blocks.iter().find_map(|it| it.text.some()).unwrap_or_default();
                 let event = self.conversation.builder.event(EventKind::Error, origin.line, origin.time);
@@ -336,7 +284,7 @@ impl Session {
             }
             return;
         }
-        // A record that holds no part of a response is none: a field of it was lost.
+        // Not a response: its id or usage was lost.
         if message.id.some().is_none() && message.usage.get().is_none() {
             return;
         }
@@ -349,7 +297,7 @@ impl Session {
         }
     }
 
-    /// Gives the turn's index.
+    /// Returns the index of the turn.
     fn response(&mut self, message: &Message<'_>, origin: &Origin<'_>, damage: &mut Damage) -> usize {
         if let Some(agent) = origin.agent_id
             && origin.is_subagent
@@ -363,7 +311,7 @@ impl Session {
         index
     }
 
-    /// An agent ran besides the main one.
+    /// Adds a subagent.
     fn subagent(&mut self, agent_id: &str, call_id: Option<&str>, origin: &Origin<'_>) {
         if self.conversation.builder.session.subagents.insert(agent_id.into()) {
             let event = self.conversation.builder.event(EventKind::Subagent, origin.line, origin.time);
@@ -402,7 +350,7 @@ impl Session {
         }
     }
 
-    /// The result of a subagent's call shows the usage of the subagent's last response.
+    /// The result of a call that runs a subagent contains the usage of the subagent's last response.
     fn agent_result(&mut self, call_id: &str, origin: &Origin<'_>, damage: &mut Damage) {
         let Some(call) = self.conversation.builder.call_index(call_id) else { return };
         if self.conversation.builder.session.tool_calls[call].category != "subagent" {
@@ -430,7 +378,7 @@ impl Session {
         let model = model.and_then(|it| it.model.clone());
         let turn = &mut builder.session.turns[index];
         turn.is_echo = true;
-        // A response that only answers made no call: those that did came before.
+        // The last response made no call: calls were made by earlier responses.
         turn.has_predecessors = result.total_tool_use_count.get().unwrap_or(0) > 0;
         turn.tokens = tokens.into();
         turn.model = model;
@@ -460,7 +408,7 @@ impl Session {
         }
     }
 
-    /// The messages of a subagent that left no file of its own.
+    /// Adds the messages of a subagent without an own file.
     fn progress(&mut self, record: &Record<'_>, outer: &Origin<'_>, damage: &mut Damage) {
         let Some(data) = record.data.as_ref().filter(|it| it.kind.as_str() == "agent_progress") else { return };
         let inner = &data.message;
@@ -507,12 +455,13 @@ impl Session {
             let call = &mut session.tool_calls[index];
             (call.agent, call.is_subagent) = (agent, is_subagent);
         }
-        // Versions 2.0 to 2.1.42 leave the stub of the output where the end should stand (B3).
+        // Versions 2.0 to 2.1.42 never write the final output tokens of most responses
+        // (`docs/accounting.md#how-far-to-trust-a-session`).
         session.under_reports = self.stopped * 2 < self.responses;
         session
     }
 
-    /// What the log ends with. There is no end record.
+    /// How the log ends: there is no end record.
     fn last(&self) -> Last {
         let builder = &self.conversation.builder;
         match self.last {
@@ -533,10 +482,8 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use super::Record;
     use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::json::wire::check_records_in_order;
     use crate::ledger::costs::settled as settle;
     use crate::model::errors::ErrorKind;
     use crate::model::session::Status;
@@ -596,59 +543,6 @@ mod tests {
         let lines = [response(1, "msg_1", "", ""), response(2, "msg_2", "", ""), response(1, "msg_1", "", cost)];
         let costs: Vec<_> = settled(&[&lines]).turns.iter().map(|it| it.money.reported).collect();
         assert_eq!(costs, [Some(0.25), None]);
-    }
-
-    /// What is read by the order of its members is what is read by their keys, whatever is changed in it.
-    #[test]
-    fn records_are_read_in_order_as_by_their_keys() {
-        let head = r#"{"parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/a","sessionId":"s1","version":"2.0.1","gitBranch":"b","slug":"c""#;
-        let usage = r#"{"input_tokens":1,"cache_creation_input_tokens":3,"cache_read_input_tokens":80,"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":3},"output_tokens":9,"service_tier":"standard"}"#;
-        let message = format!(
-            r#"{{"model":"m","id":"msg_1","type":"message","role":"assistant","content":[{{"type":"text","text":"a"}}],"stop_reason":null,"stop_sequence":null,"usage":{usage}}}"#
-        );
-        let end = r#""uuid":"u1","timestamp":"2026-01-02T03:04:05.678Z""#;
-        let content = r#"{"role":"user","content":[{"tool_use_id":"toolu_1","type":"tool_result","content":"x"}]}"#;
-        let records = [
-            format!(r#"{head},"message":{message},"requestId":"req_1","type":"assistant",{end}}}"#),
-            format!(r#"{head},"type":"user","message":{content},{end},"toolUseResult":{{"type":"text"}},"todos":[]}}"#),
-            format!(r#"{head},"type":"user","message":{{"role":"user","content":"hi"}},"isMeta":true,{end}}}"#),
-            format!(
-                r#"{head},"type":"progress","data":{{"type":"hook"}},"parentToolUseID":"toolu_1","toolUseID":"t","timestamp":"2026-01-02T03:04:05Z","uuid":"u1"}}"#
-            ),
-            format!(
-                r#"{head},"type":"progress","data":{{"type":"hook"}},"toolUseID":"t","parentToolUseID":"toolu_1",{end}}}"#
-            ),
-            format!(r#"{head},"type":"system","timestamp":"2026-01-02T03:04:05Z","uuid":"u1","durationMs":5}}"#)
-                .replace(r#""userType""#, r#""agentId":"a1","userType""#),
-            format!(r#"{head},"type":"system",{end}}}"#).replace(r#","slug""#, r#","agentId":"a1","slug""#),
-        ];
-        let names = [
-            "type",
-            "uuid",
-            "timestamp",
-            "sessionId",
-            "agentId",
-            "entrypoint",
-            "message",
-            "model",
-            "content",
-            "usage",
-            "stop_reason",
-            "requestId",
-            "subtype",
-            "isMeta",
-            "isApiErrorMessage",
-            "toolUseResult",
-            "costUSD",
-            "data",
-            "parentToolUseID",
-            "compactMetadata",
-            "x",
-        ];
-        for record in &records {
-            let in_order = check_records_in_order::<Record<'_>>(record, &names);
-            assert!(in_order > 100, "{in_order} {record}");
-        }
     }
 
     fn user(second: u32, content: &str, more: &str) -> String {

@@ -1,6 +1,7 @@
-//! What Codex's logs share: usage, running totals, the outcome of an MCP call.
+//! Common parts of Codex's logs: usage, running totals, the outcome of an MCP call.
 //!
-//! `token_count` repeats the thread's running totals; it is a response only where they advance (accounting B12, item 11).
+//! `token_count` repeats the thread's running totals; it is a response only if they increase
+//! (`docs/accounting.md#which-response-a-row-is`).
 
 use std::mem;
 
@@ -12,18 +13,21 @@ use crate::adapters::common::tools;
 use crate::base::text::Word;
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::wire::{Count, Flag, InOrder, LateText, Maybe, Members, Text, Usual};
+use crate::json::record::{Skip, record};
+use crate::json::wire::{Count, Flag, LateText, Maybe, Text};
 use crate::model::session::{Identity, Operation, Tokens};
 
-/// Usage as OpenAI counts it: what was cached is in the input, reasoning is in the output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub(super) struct Usage {
-    pub input_tokens: Count,
-    pub cached_input_tokens: Count,
-    pub cache_write_input_tokens: Count,
-    pub output_tokens: Count,
-    pub reasoning_output_tokens: Count,
+record! {
+    /// Usage as OpenAI counts it: cached tokens are part of the input, reasoning is part of the output.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub(super) struct Usage {
+        "input_tokens" => pub input_tokens: Count,
+        "cached_input_tokens" => pub cached_input_tokens: Count,
+        "cache_write_input_tokens" => pub cache_write_input_tokens: Count,
+        "output_tokens" => pub output_tokens: Count,
+        "reasoning_output_tokens" => pub reasoning_output_tokens: Count,
+        "total_tokens" => pub _total_tokens: Skip,
+    }
 }
 
 impl Usage {
@@ -45,36 +49,12 @@ impl Usage {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Info {
-    pub(super) total_token_usage: Usual<Usage>,
-    pub(super) last_token_usage: Usual<Usage>,
-    pub(super) model_context_window: Count,
-}
-
-impl InOrder<'_> for Usage {
-    fn in_order(&mut self, members: &mut Members<'_>) -> Option<()> {
-        self.input_tokens = members.count(r#"{"input_tokens":"#)?;
-        self.cached_input_tokens = members.count(r#","cached_input_tokens":"#)?;
-        self.output_tokens = members.count(r#","output_tokens":"#)?;
-        self.reasoning_output_tokens = members.count(r#","reasoning_output_tokens":"#)?;
-        members.count(r#","total_tokens":"#)?;
-        Some(())
-    }
-}
-
-impl InOrder<'_> for Info {
-    fn in_order(&mut self, members: &mut Members<'_>) -> Option<()> {
-        let (mut total, mut last) = (Usage::default(), Usage::default());
-        members.pass(r#"{"total_token_usage":"#)?;
-        members.object(&mut total)?;
-        members.pass(r#","last_token_usage":"#)?;
-        members.object(&mut last)?;
-        self.total_token_usage = Usual(Maybe::Present(total));
-        self.last_token_usage = Usual(Maybe::Present(last));
-        self.model_context_window = members.count(r#","model_context_window":"#)?;
-        Some(())
+record! {
+    /// The totals of a thread, and the usage of its last response.
+    pub(super) struct Info {
+        "total_token_usage" => pub(super) total_token_usage: Maybe<Usage>,
+        "last_token_usage" => pub(super) last_token_usage: Maybe<Usage>,
+        "model_context_window" => pub(super) model_context_window: Count,
     }
 }
 
@@ -121,7 +101,7 @@ pub(super) struct McpOutput {
 }
 
 impl Outcome<'_> {
-    /// Whether the server or the way to it failed.
+    /// Whether the server failed, or the connection to it.
     pub(super) fn is_error(&self) -> bool {
         !self.err.is_empty() || self.ok.is_error.is_true()
     }
@@ -137,31 +117,31 @@ impl Default for Running {
     }
 }
 
-/// What was spent between two totals.
+/// The tokens between two totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spent {
-    /// By a response that was interrupted before its own record was written: only the total has it ("Found by checking",
-    /// 4).
+    /// Tokens of a response that was interrupted before its own record was written: only the total contains it.
     pub(super) unlogged: Option<Tokens>,
-    /// By the last response.
+    /// Tokens of the last response.
     pub(super) response: Tokens,
 }
 
 impl Running {
-    /// What was spent since the totals were last told, if anything; `last` is what the log says the last response was.
+    /// The tokens since the last total, if any. `last` is the usage of the last response, as logged.
     pub(super) fn advance(&mut self, total: Option<Usage>, last: Option<Usage>, damage: &mut Damage) -> Option<Spent> {
         let (total, before) = (total?.tokens(damage), self.0);
-        let fell = total.kinds().into_iter().zip(before.kinds()).any(|(new, old)| new < old);
-        // A total that falls belongs to a new count: what it gives is what came since.
-        let whole = if fell { last.map_or(total, |it| it.tokens(damage)) } else { total.minus(before) };
+        let restarts = total.kinds().into_iter().zip(before.kinds()).any(|(new, old)| new < old);
+        // A total that decreases begins a new count.
+        let whole = if restarts { last.map_or(total, |it| it.tokens(damage)) } else { total.minus(before) };
         self.0 = total;
         if whole.total().unwrap_or(0) <= 0 {
             return None;
         }
-        // Before the first total there may have been any number of responses.
-        let last = last.filter(|_| !fell && before != Tokens::UNKNOWN).map(|it| it.tokens(&mut Damage::default()));
-        let is_whole_of = |it: &Tokens| it.kinds().map(|it| it.is_some()) == whole.kinds().map(|it| it.is_some());
-        let spent = last.filter(is_whole_of).map(|response| Spent { unlogged: Some(whole.minus(response)), response });
+        // Any number of responses may precede the first total.
+        let last = last.filter(|_| !restarts && before != Tokens::UNKNOWN).map(|it| it.tokens(&mut Damage::default()));
+        let has_same_kinds = |it: &Tokens| it.kinds().map(|it| it.is_some()) == whole.kinds().map(|it| it.is_some());
+        let spent =
+            last.filter(has_same_kinds).map(|response| Spent { unlogged: Some(whole.minus(response)), response });
         let is_response = |it: &Spent| {
             it.unlogged.is_some_and(|it| {
                 let counts = [it.input, it.output, it.cache_read, it.cache_write, it.reasoning];
@@ -171,12 +151,12 @@ impl Running {
         Some(spent.filter(is_response).unwrap_or(Spent { unlogged: None, response: whole }))
     }
 
-    /// The totals that were told last.
+    /// The last total.
     pub(super) const fn reached(&self) -> Tokens {
         self.0
     }
 
-    /// For a count that goes on from another one: the first total without the last response is what that one had.
+    /// Continues the count of another thread, whose total was the first total minus the last response.
     pub(super) fn begin(&mut self, total: Option<Usage>, last: Option<Usage>) {
         let unread = &mut Damage::default();
         if self.0 == Tokens::UNKNOWN
@@ -187,7 +167,7 @@ impl Running {
     }
 }
 
-/// What the next response will be known by, from the records before it.
+/// Attributes of the next response, from the records before it.
 #[derive(Debug, Default)]
 pub(super) struct Next {
     pub(super) model: Option<Word>,
@@ -196,9 +176,9 @@ pub(super) struct Next {
     pub(super) provider: Option<Word>,
     pub(super) context_window: Option<i64>,
     pub(super) total: Running,
-    /// Calls since the last response: it is the next one that made them.
+    /// Calls since the last response, made by the next one.
     pub(super) calls: Vec<usize>,
-    /// How many of them stand before an interruption: where a response of before it was not logged, that one made them.
+    /// The number of these calls before an interruption. If the response before it was not logged, it made them.
     pub(super) interrupted: usize,
 }
 
@@ -223,8 +203,8 @@ impl Next {
         self.interrupted = self.calls.len();
     }
 
-    /// Adds what was spent, under the names that `identity` gives to a response by the total that it reached and its calls,
-    /// and gives the index of the last response.
+    /// Adds a turn for each response in `spent`. `identity` returns its identity, from the total that it reached and its calls.
+    /// Returns the index of the last turn.
     pub(super) fn add(
         &mut self,
         builder: &mut Builder,
@@ -269,11 +249,11 @@ impl Next {
     }
 }
 
-/// What was done to a file.
+/// The change of a file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Edit<'a> {
-    /// The word for it, where the place does not say.
+    /// The operation, if it is not the key of the object.
     #[serde(borrow, rename = "type")]
     pub(super) kind: Text<'a>,
     #[serde(borrow)]
@@ -305,35 +285,5 @@ impl Edit<'_> {
             _ => (!self.unified_diff.escaped().is_empty()).then(|| tools::diff_lines_in(&self.unified_diff)),
         };
         builder.change(call, path, operation, lines, line, time);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::json::wire::check_order;
-
-    /// What is read by its order is what is read by its keys.
-    #[test]
-    fn usage_is_read_in_any_order() {
-        let usual = r#"{"input_tokens":12,"cached_input_tokens":0,"output_tokens":3,"reasoning_output_tokens":1,"total_tokens":15}"#;
-        check_order::<Usage>(
-            usual,
-            &[
-                ("12", "-12"),
-                ("12", "1.5"),
-                ("12", "1e2"),
-                ("12", "99999999999999"),
-                ("12", "99999999999999999999"),
-                ("12", "null"),
-                ("12", "\"12\""),
-                ("12", ""),
-                ("15}", "15,\"cache_write_input_tokens\":4}"),
-                ("15}", "15,\"input_tokens\":4}"),
-                (",\"total_tokens\":15", ""),
-                ("\"input_tokens\":12,", ""),
-                ("{\"input", "{ \"input"),
-            ],
-        );
     }
 }

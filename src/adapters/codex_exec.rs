@@ -1,7 +1,8 @@
 //! Codex's recorded stdout, `codex exec --json` (once `--experimental-json`): threads, turns, items.
 //!
-//! `turn.completed.usage` is the thread's running total, and its input includes what was cached (accounting B13, B16). The
-//! stream names no model, no folder, no time and no cost. Item ids begin at `item_0` in every recording.
+//! `turn.completed.usage` is the thread's running total, and its input includes cached tokens
+//! (`docs/accounting.md#totals-against-turns`). The stream contains no model, directory, time or cost. Item ids begin at `item_0` in
+//! every recording.
 
 use foldhash::HashSet;
 use serde::Deserialize;
@@ -146,7 +147,7 @@ impl Fold for Exec {
             self.recordings.push(Recording { builder, has_id, hashes: Vec::new(), completed: 0, last_error: None });
         }
         let Some(recording) = self.recordings.last_mut() else { return Seen::Known };
-        // The starts and ends of turns look alike in all logs: the id comes from what was done or said.
+        // Starts and ends of turns are equal in all logs: the id is made from the other records.
         if !recording.has_id && !matches!(record.kind.as_str(), "thread.started" | "turn.started" | "turn.completed") {
             recording.has_id = true;
             recording.builder.session.session_id = hashed_id(line.bytes);
@@ -157,13 +158,13 @@ impl Fold for Exec {
     }
 
     fn idle(&mut self, _: i64, _: &HashSet<String>) -> Vec<SessionResult> {
-        // Records are of the last recording, whatever its id.
+        // Records belong to the last recording, whatever its id.
         let over = self.recordings.len().saturating_sub(1);
         self.recordings.drain(..over).map(Recording::finish).collect()
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        // What was cut before anything was done or said has no record that names a session.
+        // A recording that was cut before such a record has no id.
         let is_named = |it: &Recording| it.has_id || !it.builder.session.totals.is_empty();
         self.recordings.into_iter().filter(is_named).map(Recording::finish).collect()
     }
@@ -202,7 +203,7 @@ impl Recording {
             }
             "error" => {
                 let message = record.message.as_str();
-                // The client tries again by itself and says so.
+                // The client repeats the request and reports it.
                 let is_retry = message.starts_with("Reconnecting");
                 let event =
                     self.builder.event(if is_retry { EventKind::Retry } else { EventKind::Error }, line.number, None);
@@ -225,7 +226,7 @@ impl Recording {
             "mcp_tool_call" => (item.tool.some().unwrap_or("mcp_tool_call"), "mcp"),
             "collab_tool_call" => (item.tool.some().unwrap_or("collab_tool_call"), "subagent"),
             "agent_message" if is_completed => return self.builder.say(item.text.as_str()),
-            // A warning (deprecation, another model, an unknown one), not a failed run (B16).
+            // A warning (deprecation, another model, an unknown one), not a failed run.
             "error" if is_completed => {
                 let event = self.builder.event(EventKind::Error, line.number, None);
                 event.code = Some("warning".into());
@@ -273,7 +274,7 @@ impl Recording {
             "failed" => CallStatus::Error,
             _ if !item.error.is_empty() => CallStatus::Error,
             "in_progress" => CallStatus::Incomplete,
-            // A search has no status: it is done when it is completed.
+            // A search has no status: it succeeded when it is completed.
             _ if is_completed => CallStatus::Ok,
             _ => CallStatus::Incomplete,
         };
@@ -287,7 +288,7 @@ impl Recording {
 
     fn finish(mut self) -> SessionResult {
         if let Some(error) = &self.last_error {
-            // The process ended on an error before it could close the turn.
+            // The process ended with an error before the end of the turn.
             self.builder.fail(None, error);
         }
         let session = &mut self.builder.session;

@@ -1,6 +1,6 @@
-//! What `codex exec --json` wrote before 0.44: a configuration line, the prompt, then `{id, msg}` records.
+//! `codex exec --json` before 0.44: a configuration line, the prompt, then `{id, msg}` records.
 //!
-//! The prompt stands in the configuration; the model and the folder as well.
+//! The configuration contains the model and the directory.
 
 use serde::Deserialize;
 
@@ -153,7 +153,7 @@ impl Fold for Legacy {
             run.builder.session.model = record.model.owned();
             return Seen::Known;
         }
-        // The configuration, starts and counts look alike in all runs: the id comes from what was asked, done or said.
+        // Configuration, starts and counts are equal in all runs: the id is made from the other records.
         let kind = message.map(|it| it.kind.as_str());
         let is_constant = matches!(kind, Some("task_started" | "token_count" | "session_configured"));
         if run.builder.session.session_id.is_empty() || (!run.has_id && !is_constant) {
@@ -170,7 +170,7 @@ impl Fold for Legacy {
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        // What was cut before anything was asked, done or said has no record that names a session.
+        // A recording that was cut before such a record has no id.
         let is_named = |run: &Run| {
             let session = &run.builder.session;
             let has_tokens = !session.turns.is_empty() || !session.totals.is_empty();
@@ -252,7 +252,7 @@ impl Run {
         let Some(spent) = self.next.total.advance(total, last, damage) else { return };
         let window = message.info.get().and_then(|it| it.model_context_window.get());
         let counted = Counted { window, line: line.number, time: None };
-        // The thread's totals grow with each response: they name it.
+        // The thread's totals increase with each response: they identify it.
         self.next.add(&mut self.builder, spent, counted, |_, reached, _| {
             Identity::Session(format!("{:?} {:?}", reached.kinds(), reached.reasoning).into())
         });

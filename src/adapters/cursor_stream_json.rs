@@ -1,9 +1,9 @@
-//! Cursor CLI's recorded stdout, `cursor-agent -p --output-format stream-json`, and the single `result` of `json`.
+//! Cursor CLI's recorded stdout, `cursor-agent -p --output-format stream-json`, and the single `result` of `json`
+//! (docs/formats.md#cursor-stream-json).
 //!
-//! Its records look like Claude's (system, user, assistant, result) and are another runtime's: they name neither records
-//! nor parents nor tools, and a call is a record of its own. At first nothing told what was spent; newer versions put a
-//! usage into the `result`, whose input leaves out what the cache gave. With `--stream-partial-output` the assistant's
-//! words come as deltas and then once more in whole.
+//! The records resemble those of Claude Code (system, user, assistant, result), but they have no ids, parents or tool lists,
+//! and a call is a record of its own. Older versions log no usage; newer versions log it in the `result`, where input excludes
+//! cached tokens. With `--stream-partial-output`, the assistant's text is logged as deltas, and then again as a whole.
 
 use std::borrow::Cow;
 
@@ -13,12 +13,12 @@ use twox_hash::XxHash3_64;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, brief};
 use crate::adapters::common::tools::{self, Arguments};
+use crate::adapters::common::{subagents, usage};
 use crate::base::text::Word;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::json::wire::{Content, Count, Flag, Maybe, Number, Pairs, Text, When};
-use crate::model::health::Reason;
 use crate::model::session::{
     CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Tokens, Total, TotalKind,
 };
@@ -54,7 +54,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
         "tool_call" if probe.has_all(&["subtype", "tool_call"]) => 5,
         "thinking" if probe.has_all(&["subtype", "session_id"]) => 4,
         "system" if probe.has_all(&["subtype", "session_id", "model", "permissionMode"]) => 3,
-        // Claude's have an id and a usage; what users say looks alike.
+        // Claude Code's messages have an id and a usage. User messages are the same in both.
         "assistant" if probe.has_all(&["message", "session_id"]) => {
             let message = probe.object("message");
             2 * u32::from(message.has("content") && !message.has("id") && !message.has("usage"))
@@ -82,7 +82,7 @@ struct Record<'a> {
     // user, assistant
     #[serde(borrow)]
     message: Message<'a>,
-    /// The response that an assistant's words or a call belong to.
+    /// The response to which a text or a call belongs.
     #[serde(borrow)]
     model_call_id: Text<'a>,
     // tool_call
@@ -99,7 +99,7 @@ struct Record<'a> {
     #[serde(borrow)]
     request_id: Text<'a>,
     usage: Maybe<Usage>,
-    /// An object, or words.
+    /// An object, or a string.
     #[serde(borrow)]
     error: Raw<'a>,
 }
@@ -127,7 +127,7 @@ struct Usage {
     cache_write_tokens: Count,
 }
 
-/// What stands under the name of a tool.
+/// The value under the name of a tool.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ToolCall<'a> {
@@ -135,7 +135,7 @@ struct ToolCall<'a> {
     args: Raw<'a>,
     #[serde(borrow)]
     result: Pairs<'a, Raw<'a>>,
-    // Of a tool that the runtime does not know: its name and its arguments, which are JSON in a string.
+    // Of a tool that the runtime does not know: the name, and the arguments as a JSON string.
     #[serde(borrow)]
     name: Text<'a>,
     #[serde(borrow)]
@@ -158,7 +158,16 @@ struct OwnArguments<'a> {
     subagent_type: Raw<'a>,
 }
 
-/// What stands under the name of an outcome.
+impl OwnArguments<'_> {
+    /// The type of a subagent: a string, or the only key of an object.
+    fn agent(&self) -> Option<Word> {
+        let members: Pairs<'_, Raw<'_>> = self.subagent_type.read();
+        let key = members.0.first().map(|(key, _)| Word::new(key));
+        key.or_else(|| self.subagent_type.read::<Text<'_>>().owned())
+    }
+}
+
+/// The value under the name of an outcome.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Outcome<'a> {
@@ -198,7 +207,7 @@ impl Usage {
 
 struct Stream {
     context: Context,
-    /// One for each process, that is for each `init`: a resumed session may be appended to the file.
+    /// One for each process, which begins with an `init`: a resumed session may be appended to the file.
     processes: Vec<Process>,
 }
 
@@ -265,7 +274,7 @@ impl Process {
                 session.cwd = record.cwd.owned().or(session.cwd.take());
             }
             "user" => self.builder.prompt(Some(&text_of(&record.message.content))),
-            // A delta has a time and names no response; its words come again in whole.
+            // Deltas, which have a time and no response id, are skipped: their text is logged again as a whole.
             "assistant" if record.model_call_id.is_some() || time.is_none() => {
                 self.turn(record, line);
                 self.builder.say(&text_of(&record.message.content));
@@ -273,15 +282,15 @@ impl Process {
             "tool_call" => self.tool_call(record, line),
             "result" => self.result(record, line, damage),
             "error" => {
-                let words = words_of(record.error);
-                self.builder.fail(None, &words);
-                self.builder.event(EventKind::Error, line.number, time).message = Some(brief(&words));
+                let message = message_of(record.error);
+                self.builder.fail(None, &message);
+                self.builder.event(EventKind::Error, line.number, time).message = Some(brief(&message));
             }
             _ => {}
         }
     }
 
-    /// The response that a record belongs to; the last one of a process has no name.
+    /// The response to which a record belongs; the last response of a process has no id.
     fn turn(&mut self, record: &Record<'_>, line: Line<'_>) -> usize {
         let identity = record.model_call_id.owned().map_or(Identity::Unique, Identity::Session);
         let index = self.builder.turn(identity, line.number);
@@ -294,7 +303,7 @@ impl Process {
 
     fn tool_call(&mut self, record: &Record<'_>, line: Line<'_>) {
         let time = record.timestamp_ms.0;
-        let is_tool = |it: &&(Cow<'_, str>, Raw<'_>)| it.1.0.first() == Some(&b'{');
+        let is_tool = |member: &&(Cow<'_, str>, Raw<'_>)| member.1.0.first() == Some(&b'{');
         let Some((key, raw)) = record.tool_call.0.iter().find(is_tool) else { return };
         let inner: ToolCall<'_> = raw.read();
         let text = inner.arguments.text();
@@ -305,10 +314,9 @@ impl Process {
             "mcp" => own.name.some().or(own.tool_name.some()).unwrap_or(key),
             _ => inner.name.some().unwrap_or(key),
         };
-        let stated = record.call_id.owned().or_else(|| {
-            record.tool_call.0.iter().find(|(key, _)| key == "toolCallId").map(|(_, it)| it.text().into_owned())
-        });
-        let id = stated.unwrap_or_default();
+        let inner_id = || record.tool_call.0.iter().find(|(key, _)| key == "toolCallId");
+        let id = record.call_id.owned().or_else(|| inner_id().map(|(_, id)| id.text().into_owned()));
+        let id = id.unwrap_or_default();
         let call = self.builder.call(&id, tool, line.number, time);
         let row = &mut self.builder.session.tool_calls[call];
         row.category = category.into();
@@ -318,15 +326,10 @@ impl Process {
             self.builder.session.tool_calls[call].turn = turn.into();
         }
         let arguments = self.builder.arguments(call, args);
-        let agent = Word::new(&id);
-        if category == "subagent" && self.builder.session.subagents.insert(agent.clone()) {
-            let event = self.builder.event(EventKind::Subagent, line.number, time);
-            event.code = Some(agent);
-            event.call_id = Some(id.into());
-            // A word, or an object whose one key is the word.
-            let kinds: Pairs<'_, Raw<'_>> = own.subagent_type.read();
-            event.agent =
-                kinds.0.first().map(|(it, _)| Word::new(it)).or_else(|| own.subagent_type.read::<Text<'_>>().owned());
+        if category == "subagent"
+            && let Some(event) = subagents::add(&mut self.builder, &id, Some(&id), line.number, time)
+        {
+            event.agent = own.agent();
         }
         if record.subtype.as_str() == "completed" {
             self.call_result(call, key, &inner, &arguments, line, time);
@@ -342,7 +345,7 @@ impl Process {
         line: Line<'_>,
         time: Option<Time>,
     ) {
-        let is_outcome = |it: &&(Cow<'_, str>, Raw<'_>)| it.1.0.first() == Some(&b'{');
+        let is_outcome = |member: &&(Cow<'_, str>, Raw<'_>)| member.1.0.first() == Some(&b'{');
         let (name, raw) = inner
             .result
             .0
@@ -354,7 +357,7 @@ impl Process {
         row.exit_code = outcome.exit_code.whole().into();
         row.duration_ms = outcome.execution_time.rounded().into();
         let has_failed = outcome.is_error.is_true() || row.exit_code.get().is_some_and(|it| it != 0);
-        // What a file system refuses is an error; what a rule forbids to run is a refusal.
+        // A permission of the file system is an error; of a command or an MCP call it is a refusal.
         let is_refused =
             name == "rejected" || (name == "permissionDenied" && matches!(row.category.as_ref(), "shell" | "mcp"));
         let is_edit = matches!(row.category.as_ref(), "edit" | "write");
@@ -372,23 +375,19 @@ impl Process {
                 before.map(|_| Operation::Update)
             };
             let lines = outcome.lines_added.get().zip(outcome.lines_removed.get());
-            let lines = lines.or_else(|| outcome.lines_created.get().map(|it| (it, 0)));
-            let lines = lines.or_else(|| outcome.diff_string.some().map(|it| tools::diff_lines(tools::lines(it))));
+            let lines = lines.or_else(|| outcome.lines_created.get().map(|created| (created, 0)));
+            let lines = lines.or_else(|| outcome.diff_string.some().map(|diff| tools::diff_lines(tools::lines(diff))));
             self.builder.change(call, path, operation, lines, line.number, time);
         }
     }
 
     fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
         let mut models = Vec::new();
-        match &record.usage {
-            Maybe::Absent => {}
-            Maybe::Wrong => damage.note(Reason::NoUsage),
-            Maybe::Present(usage) => {
-                let tokens = usage.tokens(damage);
-                if tokens != Tokens::UNKNOWN {
-                    let model = self.builder.session.model.clone();
-                    models.push(ModelTotal { model, tokens, ..ModelTotal::default() });
-                }
+        if let Some(usage) = usage::present(&record.usage, damage) {
+            let tokens = usage.tokens(damage);
+            if tokens != Tokens::UNKNOWN {
+                let model = self.builder.session.model.clone();
+                models.push(ModelTotal { model, tokens, ..ModelTotal::default() });
             }
         }
         self.builder.session.totals.push(Total {
@@ -407,30 +406,30 @@ impl Process {
             self.builder.succeed();
             return;
         }
-        let stated = words_of(record.error);
-        let words = if stated.is_empty() { record.result.as_str() } else { &stated };
-        self.builder.fail(None, words);
+        let stated = message_of(record.error);
+        let message = if stated.is_empty() { record.result.as_str() } else { &stated };
+        self.builder.fail(None, message);
         let event = self.builder.event(EventKind::Error, line.number, record.timestamp_ms.0);
         event.code = record.subtype.owned();
-        event.message = Some(brief(words));
+        event.message = Some(brief(message));
     }
 }
 
-/// The texts of a content together.
+/// The text of a content.
 fn text_of(content: &Content<'_, Block<'_>>) -> String {
     let blocks = content.blocks.iter().map(|it| it.text.as_str());
     content.text.as_deref().into_iter().chain(blocks).collect()
 }
 
-/// The words of an error: a string, or an object's message.
-fn words_of(error: Raw<'_>) -> Cow<'_, str> {
+/// The message of an error: a string, or the `message` of an object.
+fn message_of(error: Raw<'_>) -> Cow<'_, str> {
     if error.0.first() == Some(&b'"') {
         return error.text();
     }
     error.read::<Failure<'_>>().message.into_inner().unwrap_or_default()
 }
 
-/// The word for a tool's job; the runtime's names end in `ToolCall`.
+/// The category of a tool. The runtime's names end in `ToolCall`.
 fn category(key: &str) -> &'static str {
     let name = key.strip_suffix("ToolCall").unwrap_or(key);
     match name {
@@ -462,7 +461,7 @@ mod tests {
         parse(lines.join("\n").as_bytes(), Hints::default(), crate::adapters::common::builder::Content::Text).sessions
     }
 
-    /// Each run counts for itself, also in a resumed session.
+    /// The totals of each run add up, also in a resumed session.
     #[test]
     fn runs_of_one_session_add() {
         let (first, second) = (
@@ -477,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn deltas_are_no_responses() {
+    fn deltas_are_not_responses() {
         let words = |text: &str, more: &str| {
             format!(
                 r#"{{"type":"assistant","message":{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}]}},"session_id":"s"{more}}}"#
@@ -499,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn outcomes_have_names() {
+    fn the_name_of_an_outcome_is_the_status() {
         let status = |call: &str| {
             let line = format!(
                 r#"{{"type":"tool_call","subtype":"completed","call_id":"c","tool_call":{call},"session_id":"s"}}"#
@@ -526,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_from_the_stream_that_it_resembles() {
+    fn it_is_not_claude_code_s_stream() {
         let format = |line: &str| detect(line.as_bytes(), Hints::default()).first().map(|(it, _)| it.id);
         let own = r#"{"type":"result","subtype":"success","is_error":false,"duration_ms":5,"result":"","session_id":"s","request_id":"r"}"#;
         assert_eq!(format(own), Some(ADAPTER.id));

@@ -1,4 +1,4 @@
-//! Where the values inside of one large document stand, so that a row can be looked up by its physical line.
+//! The physical lines of the values inside a document, so that a row can name the line of its value.
 
 use crate::json::Raw;
 use crate::json::lines::Line;
@@ -12,15 +12,15 @@ pub(super) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// The places in a document.
+    /// Starts at the beginning of a document.
     pub(super) const fn new(document: Line<'a>) -> Self {
         Self { document, at: 0, number: document.number }
     }
 
-    /// The line where a value begins. Values are asked for in the order in which they stand.
+    /// The line where a value begins. The caller asks for values in their order in the document.
     pub(super) fn line_of(&mut self, value: Raw<'_>) -> i64 {
         let bytes = self.document.bytes;
-        // A value is a part of the document's bytes; what is none stands where the one before it stood.
+        // A value is a slice of the document's bytes. Other slices get the line of the previous value.
         let offset = value.0.as_ptr().addr().wrapping_sub(bytes.as_ptr().addr());
         if let Some(between) = bytes.get(self.at..offset) {
             self.number += i64::try_from(memchr::memchr_iter(b'\n', between).count()).unwrap_or(0);

@@ -1,22 +1,22 @@
-//! Factory's Droid, `~/.factory/sessions/*/SESSION.jsonl`, and its settings, `SESSION.settings.json` beside it.
+//! Factory's Droid: `~/.factory/sessions/*/SESSION.jsonl`, and `SESSION.settings.json` beside it
+//! (docs/formats.md#droid-session).
 //!
-//! The conversation names no tokens. The settings hold the running total of the session, `tokenUsage`: what was cached
-//! stands beside its input. They name the session only in their file's name. `inclusiveTokenUsage` adds the children's,
-//! which have settings of their own. Whether `thinkingTokens` are a part of the output no public source says: they are
-//! taken for one, unless they are more than it. Credits are no dollars.
+//! The conversation contains no tokens. The settings contain `tokenUsage`, a running total of the session whose input
+//! excludes cached tokens; only their file's name contains the session's id. `inclusiveTokenUsage` adds the tokens of child
+//! sessions, which have settings of their own. No public source states whether `thinkingTokens` are a part of the output:
+//! they are treated as a part, unless they are larger. Credits are not dollars: the cost is unknown.
 
 use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::adapters::common::builder::{Builder, brief};
-use crate::adapters::common::tools;
+use crate::adapters::common::builder::{Builder, Last, brief};
+use crate::adapters::common::{changes, tools, usage};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::json::wire::{Content, Count, Flag, Maybe, Text, When};
 use crate::model::errors::ErrorKind;
-use crate::model::health::Reason;
 use crate::model::session::{
     CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Tokens, Total, TotalKind,
 };
@@ -35,7 +35,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     parse: fold::<Droid>,
 };
 
-/// More than a window of messages, which look like other runtimes'.
+/// More than other formats can claim over all records that decide: messages resemble those of other runtimes.
 const DECISIVE: u32 = 100;
 
 fn claims(probe: &Probe<'_>) -> u32 {
@@ -153,17 +153,17 @@ struct Droid {
     context: Context,
     builder: Option<Builder>,
     turns: i64,
-    /// Messages of the assistant so far: a log may have been copied behind itself.
+    /// Ids of the assistant's messages so far: a file may contain the log twice.
     answers: HashSet<String>,
-    /// Whether the last answer wanted nothing more, or the runtime said how the prompt ended.
-    ended: Option<Result<(), ()>>,
+    /// What the conversation ends with.
+    last: Last,
 }
 
 impl Fold for Droid {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, builder: None, turns: 0, answers: HashSet::new(), ended: None }
+        Self { context: *context, builder: None, turns: 0, answers: HashSet::new(), last: Last::Work }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -172,10 +172,10 @@ impl Fold for Droid {
             return Seen::Unknown;
         }
         let context = self.context;
-        let named = record.id.owned().filter(|_| record.kind.as_str() == "session_start");
-        let name = || context.file_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string());
-        let mut builder =
-            self.builder.take().unwrap_or_else(|| Builder::new(&context, named.unwrap_or_else(name), line.number));
+        let stated_id = record.id.owned().filter(|_| record.kind.as_str() == "session_start");
+        let other_id = || context.file_id.map_or_else(|| hashed_id(line.bytes), |id| id.to_string());
+        let new = || Builder::new(&context, stated_id.unwrap_or_else(other_id), line.number);
+        let mut builder = self.builder.take().unwrap_or_else(new);
         builder.saw(record.timestamp.0);
         match record.kind.as_str() {
             "session_start" => {
@@ -188,8 +188,11 @@ impl Fold for Droid {
                 builder.event(EventKind::Compaction, line.number, record.timestamp.0);
             }
             "agent_turn_outcome" => {
-                self.ended = Some(if record.reason.as_str() == "completed" { Ok(()) } else { Err(()) });
-                if record.reason.as_str() != "completed" {
+                if record.reason.as_str() == "completed" {
+                    self.last = Last::Answer;
+                } else {
+                    self.last = Last::Error;
+                    builder.fail_as(ErrorKind::Other, "");
                     let event = builder.event(EventKind::Error, line.number, record.timestamp.0);
                     event.message = record.reason.some().map(brief);
                 }
@@ -205,11 +208,7 @@ impl Fold for Droid {
     fn finish(self) -> Vec<SessionResult> {
         let Some(mut builder) = self.builder else { return Vec::new() };
         builder.session.stated_turns = Some(self.turns).filter(|it| *it > 0);
-        match self.ended {
-            Some(Ok(())) => builder.succeed(),
-            Some(Err(())) => builder.fail_as(ErrorKind::Other, ""),
-            None => {}
-        }
+        builder.end(self.last);
         vec![builder.finish()]
     }
 }
@@ -217,27 +216,23 @@ impl Fold for Droid {
 const KNOWN: [&str; 6] =
     ["session_start", "message", "todo_state", "compaction_state", "agent_turn_outcome", "session_end"];
 
+/// Fills in the facts and the running total of a settings file.
 fn settings(builder: &mut Builder, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
     builder.saw(record.provider_lock_timestamp.0);
     let session = &mut builder.session;
     session.model = record.model.owned();
     let caller = record.tags.iter().find_map(|it| it.metadata.calling_session_id.owned());
     session.parent_session_id = session.parent_session_id.take().or(caller);
-    match &record.token_usage {
-        Maybe::Present(usage) => {
-            let tokens = usage.tokens(damage);
-            if tokens.is_all_zero() {
-                return;
-            }
-            session.totals.push(Total {
-                line: line.number,
-                key: hashed_id(line.bytes),
-                kind: TotalKind::Thread,
-                models: vec![ModelTotal { model: record.model.owned(), tokens, ..ModelTotal::default() }],
-                ..Total::default()
-            });
-        }
-        _ => damage.note(Reason::NoUsage),
+    let Some(usage) = usage::present(&record.token_usage, damage) else { return };
+    let tokens = usage.tokens(damage);
+    if !tokens.is_all_zero() {
+        session.totals.push(Total {
+            line: line.number,
+            key: hashed_id(line.bytes),
+            kind: TotalKind::Thread,
+            models: vec![ModelTotal { model: record.model.owned(), tokens, ..ModelTotal::default() }],
+            ..Total::default()
+        });
     }
 }
 
@@ -254,10 +249,9 @@ impl Droid {
                     result(builder, block, time);
                 }
                 if is_shown && !text.is_empty() {
-                    self.ended = None;
-                    let identity =
-                        record.id.some().map_or(Identity::Unique, |id| Identity::Global(format!("droid {id}").into()));
-                    builder.prompt_as(identity, Some(&text));
+                    self.last = Last::Work;
+                    let named = |id| Identity::Global(format!("droid {id}").into());
+                    builder.prompt_as(record.id.some().map_or(Identity::Unique, named), Some(&text));
                 }
             }
             "assistant" if record.message.visibility.as_str() != "user_only" => {
@@ -266,9 +260,9 @@ impl Droid {
                 }
                 builder.say(&text);
                 let calls = content.blocks.iter().filter(|it| it.kind.as_str() == "tool_use");
-                self.ended = Some(Ok(()));
+                self.last = Last::Answer;
                 for block in calls {
-                    self.ended = None;
+                    self.last = Last::Work;
                     call(builder, block, line, time);
                 }
             }
@@ -284,10 +278,11 @@ fn call(builder: &mut Builder, block: &Block<'_>, line: i64, time: Option<Time>)
     match (category.as_ref(), arguments.patch(), arguments.file()) {
         ("edit", Some(patch), None) => builder.patch(call, patch, line, time),
         ("edit", _, Some(path)) => {
-            builder.change(call, path, Some(Operation::Update), None, line, time);
+            let lines = changes::edited_lines(block.input);
+            builder.change(call, path, Some(Operation::Update), lines, line, time);
         }
         ("write", _, Some(path)) => {
-            let lines = arguments.written().map(|it| (tools::line_count(it), 0));
+            let lines = arguments.written().map(|text| (tools::line_count(text), 0));
             builder.change(call, path, Some(Operation::Create), lines, line, time);
         }
         _ => {}
@@ -308,5 +303,44 @@ fn result(builder: &mut Builder, block: &Block<'_>, time: Option<Time>) {
     if row.category == "shell" {
         let code = text.split_once("(exit code: ").and_then(|(_, rest)| rest.split_once(')'));
         row.exit_code = code.and_then(|(it, _)| it.parse().ok()).into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::common::builder::Content;
+    use crate::adapters::{Hints, parse};
+    use crate::model::session::{SessionResult, Status};
+
+    fn read(records: &[&str]) -> SessionResult {
+        let start = r#"{"type":"session_start","id":"s","cwd":"/work"}"#;
+        let log = [&[start], records].concat().join("\n");
+        parse(log.as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0)
+    }
+
+    fn message(role: &str, blocks: &str) -> String {
+        format!(r#"{{"type":"message","id":"{role}","message":{{"role":"{role}","content":[{blocks}]}}}}"#)
+    }
+
+    #[test]
+    fn the_last_record_decides_on_the_status() {
+        let (prompt, answer) = (message("user", r#"{"type":"text","text":"Go."}"#), message("assistant", ""));
+        let failed = r#"{"type":"agent_turn_outcome","turnId":"t","reason":"error"}"#;
+        let done = failed.replace("error", "completed");
+        let status = |records: &[&str]| read(records).status;
+        assert_eq!(status(&[&prompt]), Status::Incomplete);
+        assert_eq!(status(&[&prompt, &answer]), Status::Success);
+        assert_eq!((status(&[failed]), status(&[failed, &done])), (Status::Error, Status::Success));
+        let retried = read(&[failed, &prompt]);
+        assert_eq!((retried.status, retried.error_kind), (Status::Incomplete, None));
+    }
+
+    #[test]
+    fn an_edit_has_the_lines_of_its_arguments() {
+        let edit = r#"{"type":"tool_use","id":"c","name":"Edit","input":{"file_path":"/a","old_str":"x\ny","new_str":"x\nz\ny"}}"#;
+        let result = r#"{"type":"tool_result","tool_use_id":"c","content":"ok"}"#;
+        let session = read(&[&message("assistant", edit), &message("user", result)]);
+        let change = &session.file_changes[0];
+        assert_eq!((change.lines_added, change.lines_removed), (Some(1), Some(0)));
     }
 }

@@ -1,14 +1,14 @@
-//! drover's `HarnessEvent`s, one a line.
+//! drover's `HarnessEvent`s, one on each line (docs/formats.md#drover-events).
 //!
-//! `usage` events are per call and add up; their input excludes what was cached, and versions that drop the cache counts
-//! leave them unknown (accounting, drover). A child run writes its own log under its own run id.
+//! A `usage` event is one request, not a running total. Its input excludes cached tokens; versions that do not log cache
+//! counts leave them unknown. A child run writes a log of its own, under its own run id.
 
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::{Adapter, Context, Damage, Fold, Seen, fold};
 use crate::adapters::common::builder::{Builder, brief, money};
-use crate::adapters::common::tools;
+use crate::adapters::common::changes;
 use crate::base::rows::Rows;
 use crate::base::text::Word;
 use crate::base::time::Time;
@@ -128,11 +128,11 @@ struct Run {
     builder: Builder,
     model: Option<Word>,
     effort: Option<Word>,
-    /// The number that the log gives to the turn of each call.
+    /// The turn number that the log gives to each call.
     turn_of_call: Vec<(usize, i64)>,
-    /// The first response of each turn's number.
+    /// The first response of each turn number.
     turns: HashMap<i64, usize>,
-    /// The last error, which says why a run ended.
+    /// The last error: the reason if the run failed.
     error: Option<(ErrorKind, String)>,
 }
 
@@ -145,7 +145,8 @@ impl Fold for Events {
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
         let (true, Some(id)) = (is_known(record.kind.as_str()), record.run_id.some()) else { return Seen::Unknown };
-        let index = self.runs.iter().rposition(|it| it.builder.session.session_id == id).unwrap_or_else(|| {
+        let known = self.runs.iter().rposition(|run| run.builder.session.session_id == id);
+        let index = known.unwrap_or_else(|| {
             self.runs.push(Run {
                 builder: Builder::new(&self.context, id, line.number),
                 model: None,
@@ -178,7 +179,7 @@ impl Run {
             }
             "llm_call" => {
                 self.model = record.model_name.owned();
-                // A word, or an object of the provider's.
+                // A string, or an object of the provider.
                 self.effort = (!record.reasoning.is_empty()).then(|| record.reasoning.text().into());
             }
             "assistant_text" => builder.say(record.text.as_str()),
@@ -189,14 +190,8 @@ impl Run {
                     self.turn_of_call.push((call, turn));
                 }
                 let arguments = builder.arguments(call, record.input);
-                let category = tools::category(record.tool_name.as_str());
-                if let Some(file) = arguments.file()
-                    && matches!(category, "edit" | "write")
-                {
-                    // A write does not say whether the file was there.
-                    let operation = (category == "edit").then_some(Operation::Update);
-                    builder.change(call, file, operation, None, number, time);
-                }
+                let operation = Some(Operation::Update);
+                changes::add_named_file(builder, call, &arguments, record.input, operation, number, time);
             }
             "tool_call_end" => {
                 let call = builder.call(record.tool_use_id.as_str(), record.tool_name.as_str(), number, None);
@@ -242,7 +237,7 @@ impl Run {
         }
         let [input, output, cache_read, cache_write] = counts.map(Count::get);
         let cost = money(usage.cost_usd, damage);
-        // A run's log may hold the run twice: its usage is known by time, turn and size.
+        // A log may contain the run twice: time, turn and counts are the identity of a response.
         let key = format!("{:?} {:?} {input:?} {output:?}", record.ts.0.map(Time::micros), record.turn.get());
         let index = self.builder.turn(Identity::Session(key.into()), line.number);
         let turn = &mut self.builder.session.turns[index];

@@ -1,10 +1,10 @@
-//! Gemini CLI's session files, `~/.gemini/tmp/HASH/chats/session-*`: one document, in newer versions JSON Lines of a
-//! header and the same messages. Qwen Code wrote the same until 0.1, with its own name for an answer.
+//! Gemini CLI's session files, `~/.gemini/tmp/HASH/chats/session-*`: one document, in newer versions JSON Lines with a
+//! header and the same messages (docs/formats.md#gemini-chat). Qwen Code until 0.1 writes the same, with another type of
+//! answers (docs/formats.md#qwen-chat-json).
 //!
-//! A message is written again under its id as it grows; the last version counts ("What other tools get wrong", 18).
-//! What is cached is part of the input; what tools put into the prompt and the thoughts stand beside input and output
-//! (accounting B25, "Found by checking", 10), unless the total says that the thoughts are in the output. `$set` may repeat or replace the history, and `$rewindTo` takes messages
-//! out of it: neither takes back what was billed.
+//! A message is written again under its id as it grows; the last version counts. Input includes cached tokens. It excludes
+//! the tokens that tools add to the prompt, and output excludes thoughts, unless the total shows that output includes them.
+//! `$set` may repeat or replace the history, and `$rewindTo` removes messages from it: their responses were billed and count.
 
 use std::borrow::Cow;
 
@@ -15,12 +15,12 @@ use super::document::Places;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, Last, brief};
 use crate::adapters::common::tools::{self, Arguments};
+use crate::adapters::common::{subagents, usage};
 use crate::base::rows::Rows;
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::json::wire::{Count, Flag, Maybe, Text, When};
 use crate::model::errors::ErrorKind;
-use crate::model::health::Reason;
 use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Tokens};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -38,7 +38,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     parse: fold::<Chats>,
 };
 
-/// Qwen Code is Gemini CLI's fork; until 0.1 its files differ only in the word for an answer.
+/// Qwen Code, a fork of Gemini CLI. Until 0.1 its files differ only in the type of an answer.
 pub(super) const QWEN: Adapter = Adapter {
     id: "qwen-chat-json",
     runtime: "qwen",
@@ -65,7 +65,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
     if SET.iter().any(|it| set.has(it)) || !probe.text("$rewindTo").is_empty() {
         return 3;
     }
-    // What others say is said in many programs' words.
+    // Messages of other types are the same in many formats.
     let is_answer = probe.kind() == "gemini" && probe.has_all(&["id", "timestamp", "content"]);
     4 * u32::from(is_answer)
 }
@@ -80,7 +80,7 @@ struct Record<'a> {
     project_hash: Text<'a>,
     start_time: When,
     last_updated: When,
-    /// Kept as they stand, for their places.
+    /// Not parsed, as each one's line is needed.
     #[serde(borrow)]
     messages: Option<Vec<Raw<'a>>>,
     #[serde(borrow, rename = "$set")]
@@ -96,7 +96,7 @@ struct Record<'a> {
     /// A string or parts.
     #[serde(borrow)]
     content: Raw<'a>,
-    /// What was typed, before files were put into it.
+    /// The prompt as it was typed, before the content of files was added.
     #[serde(borrow)]
     display_content: Raw<'a>,
     tokens: Maybe<Counts>,
@@ -148,20 +148,20 @@ struct ToolCall<'a> {
     agent_id: Text<'a>,
 }
 
-/// What people are shown of an edit; of other calls it is text.
+/// What the user sees of an edit; for other calls it is a text.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Display<'a> {
     #[serde(borrow)]
     file_diff: Text<'a>,
-    /// Qwen Code puts a remark in the place of a long diff.
+    /// Whether Qwen Code replaced a long diff by a remark.
     file_diff_truncated: Flag,
     is_new_file: Flag,
     diff_stat: Maybe<DiffStat>,
 }
 
 impl Display<'_> {
-    /// Whether the file is new, by the flag or by what the model is told.
+    /// Whether the file is new: by the flag, else by the result that the model gets.
     pub(super) fn operation(&self, output: &str) -> Option<Operation> {
         const CREATED: [&str; 2] = ["Successfully created", "Created new file"];
         const UPDATED: [&str; 2] = ["Successfully", "The file: "];
@@ -177,9 +177,10 @@ impl Display<'_> {
     pub(super) fn lines(&self) -> Option<(i64, i64)> {
         let diff = self.file_diff.some().filter(|_| !self.file_diff_truncated.is_true());
         let stat = || {
-            let it = self.diff_stat.get()?;
-            let sum = |a: Count, b: Count| Some(a.get()? + b.get().unwrap_or(0));
-            sum(it.model_added_lines, it.user_added_lines).zip(sum(it.model_removed_lines, it.user_removed_lines))
+            let stat = self.diff_stat.get()?;
+            let sum = |model: Count, user: Count| Some(model.get()? + user.get().unwrap_or(0));
+            let added = sum(stat.model_added_lines, stat.user_added_lines);
+            added.zip(sum(stat.model_removed_lines, stat.user_removed_lines))
         };
         diff.map(|it| tools::diff_lines(tools::lines(it))).or_else(stat)
     }
@@ -223,7 +224,7 @@ impl Counts {
     fn tokens(&self, damage: &mut Damage) -> Tokens {
         damage.refuses(&[self.input, self.output, self.cached, self.thoughts, self.tool]);
         let (cached, thoughts) = (self.cached.get(), self.thoughts.get());
-        // Qwen Code passes on what other providers count, whose output has the thoughts in it.
+        // With other providers, Qwen Code logs their counts, whose output includes the thoughts.
         let sum = self.input.get().zip(self.output.get()).map(|(input, output)| input + output);
         let beside = thoughts.filter(|_| sum.is_none() || sum != self.total.get());
         Tokens {
@@ -236,12 +237,12 @@ impl Counts {
     }
 }
 
-/// The texts of a content together; `None` if it carries the result of a call, which no human typed.
+/// The text of a content; `None` if it contains the result of a call.
 fn text_of(content: Raw<'_>) -> Option<Cow<'_, str>> {
     if content.0.first() == Some(&b'"') {
         return Some(content.text());
     }
-    // A single part may stand without its list.
+    // A single part may be written without a list.
     let parts: Vec<Part<'_>> = if content.0.first() == Some(&b'{') { vec![content.read()] } else { content.read() };
     if parts.iter().any(|it| it.function_response.get().is_some()) {
         return None;
@@ -252,7 +253,7 @@ fn text_of(content: Raw<'_>) -> Option<Cow<'_, str>> {
 struct Chats {
     context: Context,
     sessions: Rows<Chat>,
-    /// The session whose records follow.
+    /// Index of the session of the last record.
     current: usize,
 }
 
@@ -271,9 +272,9 @@ impl Fold for Chats {
         if !is_message && !is_header && !is_change {
             return Seen::Unknown;
         }
-        let named = record.session_id.some().filter(|_| is_header && !is_message);
-        if named.is_some() || self.sessions.is_empty() {
-            self.current = self.session(named, line);
+        let stated_id = record.session_id.some().filter(|_| is_header && !is_message);
+        if stated_id.is_some() || self.sessions.is_empty() {
+            self.current = self.session(stated_id, line);
         }
         let chat = &mut self.sessions[self.current];
         chat.builder.saw(record.start_time.0);
@@ -287,7 +288,7 @@ impl Fold for Chats {
         }
         if let Maybe::Present(set) = record.set {
             chat.builder.saw(set.last_updated.0);
-            if let Some(id) = set.session_id.owned().filter(|_| !chat.has_name) {
+            if let Some(id) = set.session_id.owned().filter(|_| !chat.has_stated_id) {
                 chat.builder.session.session_id = id;
             }
             for raw in set.messages {
@@ -303,14 +304,15 @@ impl Fold for Chats {
 }
 
 impl Chats {
-    fn session(&mut self, named: Option<&str>, line: Line<'_>) -> usize {
-        let fallback = || self.context.file_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string());
-        let id = named.map_or_else(fallback, str::to_owned);
-        let known = self.sessions.iter().position(|it| it.builder.session.session_id == id);
+    /// The index of the session of that id; without one, of the id in the file's name.
+    fn session(&mut self, stated_id: Option<&str>, line: Line<'_>) -> usize {
+        let fallback = || self.context.file_id.map_or_else(|| hashed_id(line.bytes), |id| id.to_string());
+        let id = stated_id.map_or_else(fallback, str::to_owned);
+        let known = self.sessions.iter().position(|chat| chat.builder.session.session_id == id);
         known.unwrap_or_else(|| {
             self.sessions.push(Chat {
                 builder: Builder::new(&self.context, id, line.number),
-                has_name: named.is_some(),
+                has_stated_id: stated_id.is_some(),
                 ids: HashSet::new(),
                 last: Ending::Nothing,
             });
@@ -323,7 +325,7 @@ fn is_message(kind: &str) -> bool {
     matches!(kind, "user" | "gemini" | "qwen" | "info" | "warning" | "error")
 }
 
-/// What a chat ends with, as far as it was read.
+/// What a chat ends with so far.
 #[derive(Debug, PartialEq)]
 enum Ending {
     Nothing,
@@ -335,8 +337,8 @@ enum Ending {
 
 struct Chat {
     builder: Builder,
-    has_name: bool,
-    /// The messages so far.
+    has_stated_id: bool,
+    /// Ids of the messages so far.
     ids: HashSet<String>,
     last: Ending,
 }
@@ -351,7 +353,7 @@ impl Chat {
             _ if !is_new => {}
             "user" => {
                 self.last = Ending::Prompt;
-                // What a compaction puts in place of the history was typed by nobody.
+                // The messages with which a compaction replaces the history were not typed.
                 if !is_history && let Some(text) = text_of(message.content).filter(|it| !it.is_empty()) {
                     let identity = if id.is_empty() { Identity::Unique } else { Identity::Session(id.into()) };
                     let typed = text_of(message.display_content).filter(|it| !it.is_empty()).unwrap_or(text);
@@ -359,21 +361,21 @@ impl Chat {
                 }
             }
             "error" => {
-                let words = text_of(message.content).unwrap_or_default();
+                let text = text_of(message.content).unwrap_or_default();
                 self.last = Ending::Error;
-                self.builder.fail(None, &words);
+                self.builder.fail(None, &text);
                 let event = self.builder.event(EventKind::Error, line, time);
                 event.key = message.id.owned();
-                event.message = Some(brief(&words));
+                event.message = Some(brief(&text));
             }
             "info" => {
-                let words = text_of(message.content).unwrap_or_default();
-                if matches!(words.trim_end_matches('.'), "Request cancelled" | "User cancelled the request") {
+                let text = text_of(message.content).unwrap_or_default();
+                if matches!(text.trim_end_matches('.'), "Request cancelled" | "User cancelled the request") {
                     self.last = Ending::Cancelled;
-                    self.builder.fail_as(ErrorKind::Cancelled, &words);
+                    self.builder.fail_as(ErrorKind::Cancelled, &text);
                     let event = self.builder.event(EventKind::Abort, line, time);
                     event.key = message.id.owned();
-                    event.message = Some(brief(&words));
+                    event.message = Some(brief(&text));
                 }
             }
             _ => {}
@@ -386,23 +388,16 @@ impl Chat {
         if is_new || matches!(&self.last, Ending::Answer { id: last, .. } if last == id) {
             self.last = Ending::Answer { id: id.to_owned(), has_calls };
         }
-        let usage = match &message.tokens {
-            Maybe::Present(counts) => Some(counts.tokens(damage)),
-            Maybe::Absent => None,
-            Maybe::Wrong => {
-                damage.note(Reason::NoUsage);
-                None
-            }
-        };
-        // What the runtime itself puts into the model's mouth, such as the answer to a summary, names no model.
-        let turn = (usage.is_some() || message.model.some().is_some()).then(|| {
+        let tokens = usage::present(&message.tokens, damage).map(|counts| counts.tokens(damage));
+        // Answers that the runtime itself adds, such as the answer to a summary, have no model.
+        let turn = (tokens.is_some() || message.model.some().is_some()).then(|| {
             let identity = if id.is_empty() { Identity::Unique } else { Identity::Session(id.into()) };
             let index = self.builder.turn(identity, line);
             let turn = &mut self.builder.session.turns[index];
             turn.message_id = message.id.owned();
             turn.occurred_at = turn.occurred_at.or(time);
             turn.model = message.model.owned().or(turn.model.take());
-            if let Some(tokens) = usage.filter(|it| !it.is_all_zero()) {
+            if let Some(tokens) = tokens.filter(|tokens| !tokens.is_all_zero()) {
                 turn.tokens = tokens.into();
             }
             index
@@ -415,56 +410,53 @@ impl Chat {
         }
     }
 
-    fn call(&mut self, it: &ToolCall<'_>, turn: Option<usize>, line: i64) {
-        // The one time of a call is that of its record, which is written when it has ended.
-        let time = it.timestamp.0;
-        let call = self.builder.call(it.id.as_str(), it.name.as_str(), line, time);
+    fn call(&mut self, logged: &ToolCall<'_>, turn: Option<usize>, line: i64) {
+        // The only time of a call is that of its record, which is written after the call.
+        let time = logged.timestamp.0;
+        let call = self.builder.call(logged.id.as_str(), logged.name.as_str(), line, time);
         self.builder.session.tool_calls[call].turn = turn.into();
-        let arguments = self.builder.arguments(call, it.args);
-        let parts: Vec<Part<'_>> = it.result.read();
+        let arguments = self.builder.arguments(call, logged.args);
+        let parts: Vec<Part<'_>> = logged.result.read();
         let response = parts.iter().find_map(|part| part.function_response.get()).map(|it| &it.response);
         let (output, error) = response.map_or(("", ""), |it| (it.output.as_str(), it.error.as_str()));
-        let words = if error.is_empty() { output } else { error };
-        let is_refused = REFUSALS.iter().any(|it| words.contains(it));
-        let status = match it.status.as_str() {
+        let text = if error.is_empty() { output } else { error };
+        let is_refused = REFUSALS.iter().any(|refusal| text.contains(refusal));
+        let status = match logged.status.as_str() {
             "success" => CallStatus::Ok,
             "error" => CallStatus::Error,
-            // Cancelled, or still on its way.
+            // Cancelled, or still running.
             _ => CallStatus::Incomplete,
         };
-        self.builder.result(call, it.result, None, status);
-        if is_refused && matches!(it.status.as_str(), "error" | "cancelled") {
-            self.builder.deny(call, line, time, Some(words));
+        self.builder.result(call, logged.result, None, status);
+        if is_refused && matches!(logged.status.as_str(), "error" | "cancelled") {
+            self.builder.deny(call, line, time, Some(text));
         }
         let row = &mut self.builder.session.tool_calls[call];
         match row.category.as_ref() {
             "shell" => row.exit_code = exit_code(output).into(),
-            "edit" | "write" => self.change(call, it, &arguments, output, line),
+            "edit" | "write" => self.change(call, logged, &arguments, output, line),
             _ => {}
         }
-        if let Some(agent) = it.agent_id.some() {
+        if let Some(agent) = logged.agent_id.some() {
             self.builder.session.tool_calls[call].category = "subagent".into();
-            if self.builder.session.subagents.insert(agent.into()) {
-                let event = self.builder.event(EventKind::Subagent, line, time);
-                event.code = Some(agent.into());
-                event.call_id = it.id.owned();
+            if let Some(event) = subagents::add(&mut self.builder, agent, logged.id.some(), line, time) {
                 event.turn = turn;
             }
         }
     }
 
-    fn change(&mut self, call: usize, it: &ToolCall<'_>, arguments: &Arguments<'_>, output: &str, line: i64) {
+    fn change(&mut self, call: usize, logged: &ToolCall<'_>, arguments: &Arguments<'_>, output: &str, line: i64) {
         let Some(file) = arguments.file() else { return };
-        let operation = it.result_display.operation(output);
+        let operation = logged.result_display.operation(output);
         let written = || {
             let text = arguments.written().filter(|_| operation == Some(Operation::Create))?;
             Some((tools::line_count(text), 0))
         };
-        let lines = it.result_display.lines().or_else(written);
-        self.builder.change(call, file, operation, lines, line, it.timestamp.0);
+        let lines = logged.result_display.lines().or_else(written);
+        self.builder.change(call, file, operation, lines, line, logged.timestamp.0);
     }
 
-    /// The format has no end record: a chat ended well if the last answer wanted nothing more.
+    /// The format has no end record: a chat is a success if its last answer has no calls.
     fn finish(mut self) -> SessionResult {
         self.builder.end(match self.last {
             Ending::Answer { has_calls: false, .. } => Last::Answer,
@@ -476,10 +468,10 @@ impl Chat {
     }
 }
 
-/// The words of a refusal, by the user or by a rule. Other calls are cancelled because the user stopped the whole answer.
+/// The texts of a refusal, by the user or by a rule. Other calls are cancelled because the user stopped the whole answer.
 pub(super) const REFUSALS: [&str; 3] = ["User did not allow tool call", "User denied execution", "denied by policy"];
 
-/// The exit status in what the model is told of a command.
+/// The exit code in the result that the model gets of a command.
 pub(super) fn exit_code(output: &str) -> Option<i64> {
     output.lines().rev().find_map(|it| it.strip_prefix("Exit Code: "))?.trim().parse().ok()
 }
@@ -538,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_lost_its_header_is_named_by_what_follows() {
+    fn a_file_without_its_header_gets_the_id_of_later_records() {
         let log = [PROMPT, ANSWER, r#"{"$set":{"sessionId":"later","lastUpdated":"2026-10-02T08:00:09Z"}}"#].join("\n");
         let hints = Hints { path: "/chats/0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f.jsonl", ..Hints::default() };
         let id = |log: &str, hints| parse(log.as_bytes(), hints, Content::None).sessions.swap_remove(0).session_id;
@@ -548,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_codes_stand_in_the_output() {
+    fn exit_codes_are_in_the_output() {
         assert_eq!(exit_code("Command: x\nOutput: Exit Code: 3\nExit Code: 1\nSignal: (none)"), Some(1));
         assert_eq!(exit_code("Exit Code: (none)"), None);
     }

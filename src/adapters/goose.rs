@@ -1,33 +1,32 @@
-//! goose: its database `sessions.db`, and the session files before it.
+//! goose: its database `sessions.db`, and the session files that it wrote before it had one (docs/formats.md#goose-db).
 //!
-//! Read in `crates/goose/src/session/session_manager.rs` (schemas 1 to 10), `legacy.rs` and `storage.rs`, and for schemas 14
-//! and 15 in the pull requests 9752 and 10172 that made them. A session's row has the tokens of
-//! all its requests in sum (`accumulated_*`); those without the prefix are of the last request only, and the sums are missing
-//! before April 2025. Since schema 15 `usage_ledger` has a row for each request; what the sums hold beyond them is from
-//! before it (goose carries it forward as a row of its own, which repeats it). Input includes what was cached, whose part
-//! is known since schema 14: before, all of it counts as input. What `total` holds beyond input and output is reasoning.
+//! The rules are those of goose's source: `crates/goose/src/session/session_manager.rs` (schemas 1 to 10), `legacy.rs`,
+//! `storage.rs`, and the pull requests 9752 and 10172, which made schemas 14 and 15.
 //!
-//! A session file is one line with the same sums, then a message a line; its name is the session's id. goose imports the
-//! files into the database and leaves them: the sums are named by the session and its first message, so they count once.
-//! The ids are a day and a number, known on one machine only.
+//! - The row of a session contains sums over all of its requests (`accumulated_*`). The columns without this prefix are those
+//!   of the last request. Sessions from before April 2025 have no sums.
+//! - Since schema 15 each request has a row in `usage_ledger`. The rest of the sums is from before that schema. goose repeats
+//!   this rest in a ledger row of its own, which is skipped.
+//! - Input includes cached tokens. Since schema 14 their number is known; before, all of them count as input. The part of
+//!   `total` beyond input and output is reasoning.
+//! - A session file has the same sums on its first line, then one message on each line. Its name is the session's id. goose
+//!   imports these files into the database and keeps them, so the identity of the sums is the session and the time of its
+//!   first message: sums in both places count once. Session ids are a day and a number, unique on one machine only.
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
 
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, counts_name, fold, hashed_id};
-use crate::adapters::common::builder::Builder;
-use crate::adapters::common::tools;
+use self::session::Session;
+use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::base::rows::Rows;
-use crate::base::text::Word;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text, When};
-use crate::model::health::Reason;
-use crate::model::session::{
-    CallStatus, Cost, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Status, Tokens, Total, Turn,
-};
+use crate::model::session::{SessionResult, Shows, Tokens};
 use crate::model::sqlite_schema::Table;
+
+mod session;
 
 const SHOWS: Shows = Shows::TOOL_CALLS
     .and(Shows::FILE_CHANGES)
@@ -64,7 +63,8 @@ pub(super) const SESSION: Adapter = Adapter {
     parse: fold::<Goose>,
 };
 
-/// Messages of other programs have the same keys, but no content in camel case.
+/// Whether the content of a message is goose's. Messages of other programs have the same keys, but no block types in camel
+/// case.
 fn is_content(probe: &Probe<'_>) -> bool {
     let blocks: Content<'_, Block<'_>> = probe.raw("content").read();
     let is_own = |it: &Block<'_>| {
@@ -145,7 +145,7 @@ const LEDGER: Table = Table {
 struct Record<'a> {
     #[serde(borrow)]
     table: Text<'a>,
-    /// A number, but of sessions.
+    /// A number; of a session, a string.
     #[serde(borrow)]
     id: Raw<'a>,
     #[serde(borrow)]
@@ -210,7 +210,16 @@ struct Metadata {
     user_visible: Flag,
 }
 
-/// A piece of a message.
+/// A message, from a row or from a line of a session file.
+struct Message<'a> {
+    id: &'a str,
+    role: &'a str,
+    time: Option<Time>,
+    content: Raw<'a>,
+    is_hidden: bool,
+}
+
+/// A content block of a message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Block<'a> {
@@ -226,7 +235,7 @@ struct Block<'a> {
     tool_result: Outcome<'a>,
 }
 
-/// What went well has a value.
+/// A call or a result: `value` if it is valid, else `error`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Outcome<'a> {
@@ -253,6 +262,7 @@ struct ToolResult {
     is_error: Flag,
 }
 
+/// Arguments of `text_editor`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Editor<'a> {
@@ -260,7 +270,7 @@ struct Editor<'a> {
     command: Text<'a>,
 }
 
-/// The counts of one request, or of all.
+/// The counts of one request, or of all requests of a session.
 #[derive(Debug, Clone, Copy)]
 struct Usage {
     total: Count,
@@ -271,6 +281,26 @@ struct Usage {
 }
 
 impl Usage {
+    fn of(record: &Record<'_>) -> Self {
+        Self {
+            total: record.total_tokens,
+            input: record.input_tokens,
+            output: record.output_tokens,
+            cache_read: record.cache_read_tokens,
+            cache_write: record.cache_write_tokens,
+        }
+    }
+
+    fn accumulated(record: &Record<'_>) -> Self {
+        Self {
+            total: record.accumulated_total_tokens,
+            input: record.accumulated_input_tokens,
+            output: record.accumulated_output_tokens,
+            cache_read: record.accumulated_cache_read_tokens,
+            cache_write: record.accumulated_cache_write_tokens,
+        }
+    }
+
     fn tokens(self, damage: &mut Damage) -> Tokens {
         damage.refuses(&[self.total, self.input, self.output, self.cache_read, self.cache_write]);
         let (cache_read, cache_write) = (self.cache_read.get(), self.cache_write.get());
@@ -280,7 +310,7 @@ impl Usage {
         let reasoning = self.total.get().map(|it| it - sum).filter(|it| *it > 0 && input.is_some());
         let output = self.output.get().map(|it| it + reasoning.unwrap_or(0));
         let tokens = Tokens {
-            // A cache that is larger than the input cannot be a part of it.
+            // A cache count above the input cannot be a part of it.
             input: input.map(|it| if it >= cached { it - cached } else { it }),
             output,
             cache_read,
@@ -292,26 +322,14 @@ impl Usage {
     }
 }
 
+/// The state of a database or of a session file.
 struct Goose {
     context: Context,
     sessions: Rows<Session>,
+    /// Index in `sessions`, by session id.
     places: HashMap<String, usize>,
+    /// Rows and messages so far.
     seen: HashSet<String>,
-}
-
-struct Session {
-    builder: Builder,
-    /// Where its row stands, and the last row of it.
-    line: i64,
-    end: i64,
-    is_subagent: bool,
-    provider: Option<Word>,
-    /// The sums, and what is said to have cost.
-    whole: (Tokens, Option<f64>),
-    /// The last request, where there are no sums.
-    last: Tokens,
-    /// The time of the first message, which names the sums.
-    first: Option<Time>,
 }
 
 impl Fold for Goose {
@@ -323,7 +341,7 @@ impl Fold for Goose {
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
         let table = record.table.as_str();
-        // Rows that were appended to themselves.
+        // The same row again: the recorded rows were appended to the file twice.
         if !table.is_empty() && !self.seen.insert(format!("{table} {}", record.id.text())) {
             return Seen::Known;
         }
@@ -333,31 +351,35 @@ impl Fold for Goose {
                 self.session(&id, line.number).facts(&record, damage);
             }
             "messages" => {
-                let name = record.message_id.owned().unwrap_or_else(|| record.id.text().into_owned());
-                let is_hidden = hides(&record.metadata_json);
-                let session = self.session(record.session_id.as_str(), line.number);
-                session.message(
-                    &record,
-                    record.created_timestamp.0,
-                    record.content_json,
-                    &name,
-                    is_hidden,
-                    line,
-                    damage,
-                );
+                let id = record.message_id.owned().unwrap_or_else(|| record.id.text().into_owned());
+                let message = Message {
+                    id: &id,
+                    role: record.role.as_str(),
+                    time: record.created_timestamp.0,
+                    content: record.content_json,
+                    is_hidden: is_hidden(&record.metadata_json),
+                };
+                self.session(record.session_id.as_str(), line.number).message(&message, line.number, damage);
             }
-            "usage_ledger" => self.session(record.session_id.as_str(), line.number).request(&record, line, damage),
+            "usage_ledger" => {
+                self.session(record.session_id.as_str(), line.number).request(&record, line.number, damage)
+            }
             "" if record.message_count != Count::Unknown => {
                 let id = self.file_id(line);
                 self.session(&id, line.number).facts(&record, damage);
             }
             "" if !record.role.as_str().is_empty() => {
-                let id = self.file_id(line);
-                let name = if record.id.is_empty() { hashed_id(line.bytes) } else { record.id.text().into_owned() };
-                if self.seen.insert(name.clone()) {
-                    let is_hidden = hides(&record.metadata);
-                    let session = self.session(&id, line.number);
-                    session.message(&record, record.created.0, record.content, &name, is_hidden, line, damage);
+                let session_id = self.file_id(line);
+                let id = if record.id.is_empty() { hashed_id(line.bytes) } else { record.id.text().into_owned() };
+                if self.seen.insert(id.clone()) {
+                    let message = Message {
+                        id: &id,
+                        role: record.role.as_str(),
+                        time: record.created.0,
+                        content: record.content,
+                        is_hidden: is_hidden(&record.metadata),
+                    };
+                    self.session(&session_id, line.number).message(&message, line.number, damage);
                 }
             }
             _ => return Seen::Unknown,
@@ -370,235 +392,27 @@ impl Fold for Goose {
     }
 }
 
-fn hides(metadata: &Maybe<Metadata>) -> bool {
+/// Whether a message is hidden from the user.
+fn is_hidden(metadata: &Maybe<Metadata>) -> bool {
     metadata.get().is_some_and(|it| it.user_visible.0 == Some(false))
 }
 
 impl Goose {
-    /// The session of a file, which holds one.
+    /// The session id of a session file, which contains one session.
     fn file_id(&self, line: Line<'_>) -> String {
-        let known = self.sessions.first().map(|it| it.builder.session.session_id.clone());
-        let name = || self.context.file_name.map(|it| it.as_str().to_owned());
+        let known = self.sessions.first().map(|session| session.builder.session.session_id.clone());
+        let name = || self.context.file_name.map(|name| name.as_str().to_owned());
         known.or_else(name).unwrap_or_else(|| hashed_id(line.bytes))
     }
 
     fn session(&mut self, id: &str, line: i64) -> &mut Session {
         let index = self.places.get(id).copied().unwrap_or_else(|| {
             self.places.insert(id.to_owned(), self.sessions.len());
-            self.sessions.push(Session {
-                builder: Builder::new(&self.context, id, line),
-                line,
-                end: line,
-                is_subagent: false,
-                provider: None,
-                whole: (Tokens::UNKNOWN, None),
-                last: Tokens::UNKNOWN,
-                first: None,
-            });
+            self.sessions.push(Session::new(&self.context, id, line));
             self.sessions.len() - 1
         });
         let session = &mut self.sessions[index];
-        session.end = line;
+        session.last_line = line;
         session
-    }
-}
-
-impl Session {
-    fn facts(&mut self, record: &Record<'_>, damage: &mut Damage) {
-        self.is_subagent = record.session_type.as_str() == "sub_agent";
-        self.provider = record.provider_name.owned();
-        self.builder.saw(record.created_at.0);
-        let session = &mut self.builder.session;
-        session.cwd = record.working_dir.owned();
-        session.parent_session_id = record.parent_session_id.owned();
-        session.model = record.model_config_json.get().and_then(|it| it.model_name.owned());
-        let whole = Usage {
-            total: record.accumulated_total_tokens,
-            input: record.accumulated_input_tokens,
-            output: record.accumulated_output_tokens,
-            cache_read: record.accumulated_cache_read_tokens,
-            cache_write: record.accumulated_cache_write_tokens,
-        };
-        self.whole = (whole.tokens(damage), record.accumulated_cost.money());
-        self.last = usage(record).tokens(damage);
-    }
-
-    /// One request, with its bill.
-    fn request(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
-        // What the sums tell.
-        if record.cost_source.as_str() == "carried_forward" {
-            return;
-        }
-        let tokens = usage(record).tokens(damage);
-        let time = record.created_timestamp.0;
-        let row = record.id.text();
-        self.builder.saw(time);
-        if record.is_compaction.0 == Some(1.0) {
-            let event = self.builder.event(EventKind::Compaction, line.number, time);
-            event.key = Some(format!("compaction {row} {:?}", time.map(Time::micros)).into());
-        }
-        // The same row of another machine's session of that id is another one.
-        let identity = Identity::Session(format!("{row} {:?} {}", time.map(Time::micros), counts_name(tokens)).into());
-        let index = self.builder.turn(identity, line.number);
-        let turn = &mut self.builder.session.turns[index];
-        turn.model = record.model.owned();
-        turn.provider.clone_from(&self.provider);
-        turn.occurred_at = time;
-        turn.tokens = tokens.into();
-        turn.cost = record.cost.money().map(Cost::of);
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "a row and a line name the same things differently")]
-    fn message(
-        &mut self,
-        record: &Record<'_>,
-        time: Option<Time>,
-        content: Raw<'_>,
-        name: &str,
-        is_hidden: bool,
-        line: Line<'_>,
-        damage: &mut Damage,
-    ) {
-        if content.0.first() != Some(&b'[') {
-            damage.note(Reason::NotAnObject);
-            return;
-        }
-        self.first = self.first.or(time);
-        self.builder.saw(time);
-        let content: Content<'_, Block<'_>> = content.read();
-        let blocks = content.blocks;
-        let of_kind = |kind: &'static str| blocks.iter().filter(move |it| it.kind.as_str() == kind);
-        for block in of_kind("toolResponse") {
-            self.result(block, line.number, time);
-        }
-        match record.role.as_str() {
-            "user" => {
-                self.builder.session.status = Status::Incomplete;
-                let said = of_kind("text").next();
-                let is_answer = of_kind("toolResponse").next().is_some();
-                let is_asked = said.is_some() || of_kind("image").next().is_some();
-                if is_asked && !is_answer && !is_hidden && !self.is_subagent {
-                    // A message that is imported gets another id.
-                    let text = said.map_or("", |it| it.text.as_str());
-                    let identity = hashed_id(format!("{:?} {text}", time.map(Time::micros)).as_bytes());
-                    let identity = Identity::Session(identity.into());
-                    self.builder.prompt_as(identity, said.and_then(|it| it.text.some()));
-                }
-            }
-            "assistant" => {
-                for block in of_kind("toolRequest") {
-                    self.call(block, line.number, time);
-                }
-                let text = of_kind("text").filter_map(|it| it.text.some()).next_back();
-                if let Some(text) = text {
-                    if ["Ran into this error", "Network error:"].iter().any(|it| text.starts_with(it)) {
-                        self.builder.fail(None, text);
-                        self.builder.event(EventKind::Error, line.number, time).message =
-                            Some(crate::adapters::common::builder::brief(text));
-                        return;
-                    }
-                    self.builder.say(text);
-                }
-                if of_kind("toolRequest").next().is_some() {
-                    self.builder.session.status = Status::Incomplete;
-                } else if text.is_some() {
-                    self.builder.succeed();
-                }
-                for _ in of_kind("conversationCompacted") {
-                    let event = self.builder.event(EventKind::Compaction, line.number, time);
-                    event.key = Some(format!("compaction {name}").into());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn call(&mut self, block: &Block<'_>, line: i64, time: Option<Time>) {
-        let call: Call<'_> = block.tool_call.value.read();
-        let index = self.builder.call(block.id.as_str(), call.name.as_str(), line, time);
-        let row = &mut self.builder.session.tool_calls[index];
-        // Every tool is an extension's; those that come with goose do what other runtimes' own tools do.
-        let (extension, tool) = call.name.as_str().split_once("__").unwrap_or(("", call.name.as_str()));
-        let category = match tool {
-            "text_editor" => match call.arguments.read::<Editor<'_>>().command.as_str() {
-                "view" => "read",
-                "write" => "write",
-                _ => "edit",
-            },
-            _ => tools::category(tool),
-        };
-        let is_mcp = category == "other" && !extension.is_empty();
-        row.category = Word::new(if is_mcp { "mcp" } else { category });
-        row.mcp_server = Some(extension).filter(|it| !it.is_empty()).map(Word::new);
-        if block.tool_call.status.as_str() == "error" {
-            // The model's call could not be read.
-            self.builder.result(index, block.tool_call.error, time, CallStatus::Error);
-            return;
-        }
-        let arguments = self.builder.arguments(index, call.arguments);
-        if let ("edit" | "write", Some(file)) = (category, arguments.file()) {
-            let operation = (category == "edit").then_some(Operation::Update);
-            self.builder.change(index, file, operation, None, line, time);
-        }
-    }
-
-    fn result(&mut self, block: &Block<'_>, line: i64, time: Option<Time>) {
-        let Some(index) = self.builder.call_index(block.id.as_str()) else { return };
-        let outcome = &block.tool_result;
-        let is_error = outcome.status.as_str() == "error" || outcome.value.read::<ToolResult>().is_error.is_true();
-        let output = if outcome.value.is_empty() { outcome.error } else { outcome.value };
-        self.builder.result(index, output, time, CallStatus::from_error(is_error));
-        let text = output.text();
-        let is_refused = |it: &&str| text.contains(it);
-        if ["The user has declined to run this tool", "This tool call was denied before execution"]
-            .iter()
-            .any(is_refused)
-        {
-            self.builder.deny(index, line, time, None);
-        }
-    }
-
-    fn finish(self) -> SessionResult {
-        let Self { builder, line, end, whole: (tokens, cost), last, first, provider, .. } = self;
-        let mut session = builder.finish();
-        if tokens.total().is_some() {
-            let total = |first: Option<Time>| Total {
-                // It holds the requests behind the session's row as well.
-                line: if session.turns.is_empty() { line } else { end },
-                key: format!("goose {} {:?}", session.session_id, first.map(Time::micros)),
-                cost,
-                models: vec![ModelTotal { tokens, cost, ..ModelTotal::default() }],
-                covers_subagents: true,
-                ..Total::default()
-            };
-            let mut totals = vec![total(first)];
-            if session.format == SESSION.id && first.is_some() {
-                // A copy of the file that was cut after its first line knows no message to name the sums by.
-                totals.insert(0, total(None));
-            }
-            session.totals = totals;
-        } else if session.turns.is_empty() && last.total().is_some() {
-            session.under_reports = true;
-            session.turns.push(Box::new(Turn {
-                line,
-                identity: Identity::Session("last".into()),
-                provider,
-                model: session.model.clone(),
-                occurred_at: session.ended_at,
-                tokens: last.into(),
-                ..Turn::default()
-            }));
-        }
-        session
-    }
-}
-
-fn usage(record: &Record<'_>) -> Usage {
-    Usage {
-        total: record.total_tokens,
-        input: record.input_tokens,
-        output: record.output_tokens,
-        cache_read: record.cache_read_tokens,
-        cache_write: record.cache_write_tokens,
     }
 }

@@ -1,23 +1,23 @@
-//! Kimi CLI's wire files, `~/.kimi/sessions/*/SESSION/wire.jsonl` and those of subagents below them.
+//! Kimi CLI's wire files: `~/.kimi/sessions/*/SESSION/wire.jsonl`, and the files of subagents in directories below
+//! (docs/formats.md#kimi-wire).
 //!
-//! The rules are those of its source (1.52: `wire/types.py`, kosong's `TokenUsage`). A `StatusUpdate` that has a
-//! `token_usage` is one response; its counts are disjoint, and its output has the reasoning. The record names no model. A
-//! subagent's events stand in the parent's file and in its own, under the same message id; so do those of a fork. What a
-//! compaction and a side question (`/btw`) cost stands nowhere.
+//! The rules are those of its source (1.52: `wire/types.py`, kosong's `TokenUsage`). A `StatusUpdate` with a `token_usage` is
+//! one response. Its counts are disjoint, and its output includes reasoning. No record contains the model. The parent's file
+//! and the subagent's own file both contain the subagent's events, with the same message ids; a fork repeats its parent's
+//! events in the same way. The tokens of a compaction and of a side question (`/btw`) are not logged.
 
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, counts_name, fold, hashed_id};
-use crate::adapters::common::builder::{Builder, brief};
-use crate::adapters::common::tools;
-use crate::base::text::{Shared, Word};
+use crate::adapters::common::builder::{Builder, Last, brief};
+use crate::adapters::common::{subagents, tools, usage};
+use crate::base::text::Word;
 use crate::base::time::Time;
 use crate::json::lines::Line;
 use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text, When};
 use crate::json::{self, Raw};
 use crate::model::errors::ErrorKind;
-use crate::model::health::Reason;
 use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Tokens};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -41,12 +41,12 @@ fn claims(probe: &Probe<'_>) -> u32 {
     if probe.kind() == "metadata" && probe.has("protocol_version") {
         return 3;
     }
-    // Other formats' messages are large, and are not gone over for this.
+    // Messages of other formats may be large: they are not parsed for this.
     if !probe.has("timestamp") || probe.has("type") {
         return 0;
     }
     let message = probe.object("message");
-    let is_own = message.has("payload") && message.kind().starts_with(|it: char| it.is_ascii_uppercase());
+    let is_own = message.has("payload") && message.kind().starts_with(|first: char| first.is_ascii_uppercase());
     4 * u32::from(is_own)
 }
 
@@ -159,7 +159,7 @@ struct Value<'a> {
     display: Vec<Display<'a>>,
 }
 
-/// What people are shown of a result: a part of an edit, before and after.
+/// The part of a result that the user sees: of an edit, a part of the file before and after.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Display<'a> {
@@ -174,7 +174,7 @@ struct Display<'a> {
     is_summary: Flag,
 }
 
-/// Who speaks.
+/// The subagent that an event belongs to.
 #[derive(Debug, Clone, Default)]
 struct Agent {
     id: Option<Word>,
@@ -186,16 +186,14 @@ struct Wire {
     builder: Option<Builder>,
     /// Approvals that were asked for, and their calls.
     approvals: Vec<(String, String)>,
-    /// Whether the main agent's last step was answered, and how many calls it made.
-    step: Option<usize>,
-    turn: Option<usize>,
-    is_failed: bool,
-    /// The last call of each agent, whose arguments may go on in other records.
-    growing: HashMap<Option<Word>, Growing>,
+    /// What the main agent's part ends with.
+    last: Last,
+    /// The last call of each agent: later records may continue its arguments.
+    growing: HashMap<Option<Word>, GrowingCall>,
 }
 
-/// A call and the beginning of its arguments.
-struct Growing {
+/// A call and its arguments so far.
+struct GrowingCall {
     call: usize,
     arguments: String,
 }
@@ -204,15 +202,7 @@ impl Fold for Wire {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self {
-            context: *context,
-            builder: None,
-            approvals: Vec::new(),
-            step: None,
-            turn: None,
-            is_failed: false,
-            growing: HashMap::new(),
-        }
+        Self { context: *context, builder: None, approvals: Vec::new(), last: Last::Work, growing: HashMap::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -223,8 +213,8 @@ impl Fold for Wire {
             return Seen::Unknown;
         }
         let context = self.context;
-        let name = || context.folder_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string());
-        let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(&context, name(), line.number));
+        let id = || context.folder_id.map_or_else(|| hashed_id(line.bytes), |id| id.to_string());
+        let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(&context, id(), line.number));
         builder.saw(record.timestamp.0);
         let agent = context.agent_id.map(|it| Agent { id: Some(it.to_string().into()), kind: None });
         let seen = self.message(&mut builder, &record.message, agent.as_ref(), line.number, record.timestamp.0, damage);
@@ -238,12 +228,7 @@ impl Fold for Wire {
         for growing in self.growing.into_values() {
             growing.end(&mut builder);
         }
-        if self.is_failed {
-            builder.fail_as(ErrorKind::Other, "");
-        } else if self.step == Some(0) {
-            // It wanted nothing more.
-            builder.succeed();
-        }
+        builder.end(self.last);
         vec![builder.finish()]
     }
 }
@@ -258,75 +243,71 @@ impl Wire {
         time: Option<Time>,
         damage: &mut Damage,
     ) -> Seen {
-        let it = &message.payload;
+        let payload = &message.payload;
         let is_main = agent.is_none();
         match message.kind.as_str() {
             "TurnBegin" | "SteerInput" if is_main => {
-                (self.step, self.is_failed) = (None, false);
-                let parts = it.user_input.blocks.iter().map(|it| it.text.as_str());
-                let text: String = it.user_input.text.as_deref().into_iter().chain(parts).collect();
-                let identity =
-                    time.map_or(Identity::Unique, |it| Identity::Global(format!("kimi {}", it.micros()).into()));
-                builder.prompt_as(identity, Some(&text));
+                self.last = Last::Work;
+                let parts = payload.user_input.blocks.iter().map(|part| part.text.as_str());
+                let text: String = payload.user_input.text.as_deref().into_iter().chain(parts).collect();
+                let named = |time: Time| Identity::Global(format!("kimi {}", time.micros()).into());
+                builder.prompt_as(time.map_or(Identity::Unique, named), Some(&text));
             }
-            "StepBegin" if is_main => (self.step, self.is_failed) = (None, false),
-            "StatusUpdate" => self.usage(builder, it, agent, line, time, damage),
-            "TextPart" | "ContentPart" if is_main => builder.say(it.text.as_str()),
+            "StepBegin" if is_main => self.last = Last::Work,
+            "StatusUpdate" => self.usage(builder, payload, agent, line, time, damage),
+            "TextPart" | "ContentPart" if is_main => builder.say(payload.text.as_str()),
             "ToolCall" => {
                 let id = agent.and_then(|agent| agent.id.clone());
-                let growing = call(builder, it, agent, line, time);
-                if let Some(before) = self.growing.insert(id, growing) {
-                    before.end(builder);
+                let call = call(builder, payload, agent, line, time);
+                if let Some(previous) = self.growing.insert(id, call) {
+                    previous.end(builder);
                 }
             }
             "ToolCallPart" => {
                 let id = agent.and_then(|agent| agent.id.clone());
                 if let Some(growing) = self.growing.get_mut(&id) {
-                    growing.arguments.push_str(it.arguments_part.as_str());
+                    growing.arguments.push_str(payload.arguments_part.as_str());
                 }
             }
             "ToolResult" => {
                 let id = agent.and_then(|agent| agent.id.clone());
-                let call = builder.call_index(&call_id(agent, &it.tool_call_id));
+                let call = builder.call_index(&call_id(agent, &payload.tool_call_id));
                 if self.growing.get(&id).is_some_and(|growing| Some(growing.call) == call)
                     && let Some(growing) = self.growing.remove(&id)
                 {
                     growing.end(builder);
                 }
-                result(builder, it, agent, line, time);
+                result(builder, payload, agent, line, time);
             }
             "ApprovalRequest" => {
-                let asking = Agent { id: it.agent_id.owned(), kind: None };
-                let call = call_id(asking.id.is_some().then_some(&asking), &it.tool_call_id);
-                self.approvals.push((it.id.as_str().to_owned(), call));
+                let asking = Agent { id: payload.agent_id.owned(), kind: None };
+                let call = call_id(asking.id.is_some().then_some(&asking), &payload.tool_call_id);
+                self.approvals.push((payload.id.as_str().to_owned(), call));
             }
-            "ApprovalResponse" | "ApprovalRequestResolved" if it.response.as_str() == "reject" => {
-                let request = self.approvals.iter().find(|(request, _)| request == it.request_id.as_str());
+            "ApprovalResponse" | "ApprovalRequestResolved" if payload.response.as_str() == "reject" => {
+                let request = self.approvals.iter().find(|(request, _)| request == payload.request_id.as_str());
                 if let Some(call) = request.and_then(|(_, call)| builder.call_index(call)) {
-                    builder.deny(call, line, time, it.feedback.some());
+                    builder.deny(call, line, time, payload.feedback.some());
                 }
             }
             "SubagentEvent" => {
-                let agent = Agent { id: it.agent_id.owned(), kind: it.subagent_type.owned() };
-                let parent = it.parent_tool_call_id.some().or_else(|| it.task_tool_call_id.some());
-                if let Some(id) = it.agent_id.some().or(parent)
-                    && builder.session.subagents.insert(id.into())
-                {
-                    let event = builder.event(EventKind::Subagent, line, time);
-                    event.code = Some(id.into());
-                    event.call_id = parent.map(Shared::from);
+                let agent = Agent { id: payload.agent_id.owned(), kind: payload.subagent_type.owned() };
+                let parent = payload.parent_tool_call_id.some().or_else(|| payload.task_tool_call_id.some());
+                if let Some(id) = payload.agent_id.some().or(parent) {
+                    subagents::add(builder, id, parent, line, time);
                 }
-                let inner: Message<'_> = it.event.read();
+                let inner: Message<'_> = payload.event.read();
                 self.message(builder, &inner, Some(&agent), line, time, damage);
             }
             "StepRetry" => {
                 let event = builder.event(EventKind::Retry, line, time);
-                event.code = it.status_code.whole().map(|it| it.to_string().into());
-                event.message = it.error_type.some().map(brief);
+                event.code = payload.status_code.whole().map(|code| code.to_string().into());
+                event.message = payload.error_type.some().map(brief);
                 event.is_subagent = !is_main;
             }
             "StepInterrupted" if is_main => {
-                self.is_failed = true;
+                self.last = Last::Error;
+                builder.fail_as(ErrorKind::Other, "");
                 builder.event(EventKind::Error, line, time);
             }
             "CompactionBegin" => {
@@ -343,18 +324,13 @@ impl Wire {
     fn usage(
         &mut self,
         builder: &mut Builder,
-        it: &Payload<'_>,
+        payload: &Payload<'_>,
         agent: Option<&Agent>,
         line: i64,
         time: Option<Time>,
         damage: &mut Damage,
     ) {
-        let usage = match &it.token_usage {
-            Maybe::Present(usage) => usage,
-            // It says something else.
-            Maybe::Absent => return,
-            Maybe::Wrong => return damage.note(Reason::NoUsage),
-        };
+        let Some(usage) = usage::present(&payload.token_usage, damage) else { return };
         damage.refuses(&[usage.input_other, usage.output, usage.input_cache_read, usage.input_cache_creation]);
         let tokens = Tokens {
             input: usage.input_other.get(),
@@ -363,18 +339,18 @@ impl Wire {
             cache_write: usage.input_cache_creation.get(),
             ..Tokens::UNKNOWN
         };
-        // Gateways use ids again: what a response cost is a part of its name.
-        let name = |id: &str| format!("{id} {}", counts_name(tokens));
-        let identity = match (it.message_id.some(), time) {
-            (Some(id), _) => Identity::Global(name(id).into()),
-            (None, Some(time)) => Identity::Global(name(&time.micros().to_string()).into()),
+        // Gateways reuse message ids: the counts are a part of a response's identity.
+        let identity_of = |id: &str| Identity::Global(format!("{id} {}", counts_name(tokens)).into());
+        let identity = match (payload.message_id.some(), time) {
+            (Some(id), _) => identity_of(id),
+            (None, Some(time)) => identity_of(&time.micros().to_string()),
             (None, None) => Identity::Unique,
         };
         let index = builder.turn(identity, line);
         let turn = &mut builder.session.turns[index];
-        turn.message_id = it.message_id.owned();
+        turn.message_id = payload.message_id.owned();
         turn.occurred_at = turn.occurred_at.or(time);
-        turn.context_window = it.max_context_tokens.get().filter(|it| *it > 0).into();
+        turn.context_window = payload.max_context_tokens.get().filter(|tokens| *tokens > 0).into();
         if !tokens.is_all_zero() {
             turn.tokens = tokens.into();
         }
@@ -382,19 +358,18 @@ impl Wire {
             turn.is_subagent = true;
             (turn.agent, turn.agent_id) = (agent.kind.clone(), agent.id.clone());
         }
-        // A step's calls are told before its usage.
-        let of_agent = builder.session.tool_calls.iter_mut().rev().filter(|it| it.is_subagent == agent.is_some());
-        of_agent.take_while(|it| it.turn.is_none()).for_each(|it| it.turn = index.into());
-        if agent.is_none() {
-            self.turn = Some(index);
-            self.step =
-                Some(builder.session.tool_calls.iter().rev().take_while(|it| it.turn.get() == self.turn).count());
+        // The usage of a step is logged after its calls.
+        let calls = builder.session.tool_calls.iter_mut().rev().filter(|call| call.is_subagent == agent.is_some());
+        calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = index.into());
+        if agent.is_none() && self.last != Last::Error {
+            let has_calls = builder.session.tool_calls.iter().any(|call| call.turn.get() == Some(index));
+            self.last = if has_calls { Last::Work } else { Last::Answer };
         }
     }
 }
 
-impl Growing {
-    /// Reads the arguments, which are all there. What the model wrote may be no JSON.
+impl GrowingCall {
+    /// Reads the arguments, which are complete. They are written by the model and may be invalid JSON.
     fn end(self, builder: &mut Builder) {
         if json::value_end(self.arguments.as_bytes(), 0).is_ok() {
             builder.arguments(self.call, Raw(self.arguments.as_bytes()));
@@ -402,22 +377,29 @@ impl Growing {
     }
 }
 
-fn call(builder: &mut Builder, it: &Payload<'_>, agent: Option<&Agent>, line: i64, time: Option<Time>) -> Growing {
-    let call = builder.call(&call_id(agent, &it.id), it.function.name.as_str(), line, time);
+fn call(
+    builder: &mut Builder,
+    payload: &Payload<'_>,
+    agent: Option<&Agent>,
+    line: i64,
+    time: Option<Time>,
+) -> GrowingCall {
+    let call = builder.call(&call_id(agent, &payload.id), payload.function.name.as_str(), line, time);
     let row = &mut builder.session.tool_calls[call];
     row.is_subagent = agent.is_some();
-    row.agent = agent.and_then(|it| it.kind.clone());
-    Growing { call, arguments: it.function.arguments.as_str().to_owned() }
+    row.agent = agent.and_then(|agent| agent.kind.clone());
+    GrowingCall { call, arguments: payload.function.arguments.as_str().to_owned() }
 }
 
-/// Ids are the tool and a number, which each agent counts for itself.
+/// The id of a call. Ids are the tool and a number; each agent has numbers of its own.
 fn call_id(agent: Option<&Agent>, id: &Text<'_>) -> String {
-    match agent.and_then(|it| it.id.as_deref()) {
+    match agent.and_then(|agent| agent.id.as_deref()) {
         Some(agent) => format!("{agent} {}", id.as_str()),
         None => id.as_str().to_owned(),
     }
 }
 
+/// Types that are known besides those that are used.
 const KNOWN: [&str; 21] = [
     "TurnBegin",
     "SteerInput",
@@ -442,9 +424,9 @@ const KNOWN: [&str; 21] = [
     "ApprovalRequestResolved",
 ];
 
-fn result(builder: &mut Builder, it: &Payload<'_>, agent: Option<&Agent>, line: i64, time: Option<Time>) {
-    let Some(call) = builder.call_index(&call_id(agent, &it.tool_call_id)) else { return };
-    let value = &it.return_value;
+fn result(builder: &mut Builder, payload: &Payload<'_>, agent: Option<&Agent>, line: i64, time: Option<Time>) {
+    let Some(call) = builder.call_index(&call_id(agent, &payload.tool_call_id)) else { return };
+    let value = &payload.return_value;
     builder.result(call, value.output, time, CallStatus::from_error(value.is_error.is_true()));
     if value.message.as_str().starts_with("The tool call is rejected by the user") {
         builder.deny(call, line, time, value.message.some());
@@ -452,11 +434,11 @@ fn result(builder: &mut Builder, it: &Payload<'_>, agent: Option<&Agent>, line: 
     let row = &builder.session.tool_calls[call];
     let is_write = row.category == "write";
     if let (true, Some(path)) = (is_write || row.category == "edit", row.target.clone()) {
-        let shown = value.display.iter().find(|it| it.kind.as_str() == "diff" && it.path.some().is_some());
-        let is_new = is_write && shown.is_some_and(|it| it.old_text.some().is_none() && !it.is_summary.is_true());
-        let operation = shown.map(|_| if is_new { Operation::Create } else { Operation::Update });
-        // The parts of an edit stand with the lines around them: only a new file's are all its own.
-        let lines = shown.filter(|_| is_new).map(|it| (tools::line_count(it.new_text.as_str()), 0));
+        let diff = value.display.iter().find(|block| block.kind.as_str() == "diff" && block.path.some().is_some());
+        let is_new = is_write && diff.is_some_and(|diff| diff.old_text.some().is_none() && !diff.is_summary.is_true());
+        let operation = diff.map(|_| if is_new { Operation::Create } else { Operation::Update });
+        // The parts of an edit include unchanged lines around it: only the lines of a new file are all added.
+        let lines = diff.filter(|_| is_new).map(|diff| (tools::line_count(diff.new_text.as_str()), 0));
         builder.change(call, &path, operation, lines, line, time);
     }
 }
@@ -465,8 +447,9 @@ fn result(builder: &mut Builder, it: &Payload<'_>, agent: Option<&Agent>, line: 
 mod tests {
     use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
+    use crate::model::session::Status;
 
-    /// Arguments go on in records of their own, also after the result of an earlier call.
+    /// Further records continue the arguments of a call, also after the result of an earlier call.
     #[test]
     fn arguments_are_joined_from_their_parts() {
         let record = |second: u32, kind: &str, payload: &str| {
@@ -495,5 +478,34 @@ mod tests {
         let session = parse(log.join("\n").as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0);
         let targets: Vec<_> = session.tool_calls.iter().map(|call| call.target.as_deref()).collect();
         assert_eq!(targets, [Some("a.rs"), Some("bb.rs"), Some("c.rs"), None]);
+    }
+    /// Calls of a subagent among those of the main agent do not make the main agent's step an answer.
+    #[test]
+    fn a_step_with_calls_is_not_the_end() {
+        let record = |second: u32, kind: &str, payload: &str| {
+            format!(r#"{{"timestamp":{second},"message":{{"type":"{kind}","payload":{payload}}}}}"#)
+        };
+        let call =
+            |id: &str| format!(r#"{{"type":"function","id":"{id}","function":{{"name":"Task","arguments":"{{}}"}}}}"#);
+        let inner = format!(r#"{{"agent_id":"a1","event":{{"type":"ToolCall","payload":{}}}}}"#, call("b"));
+        let usage = r#"{"token_usage":{"input_other":1,"output":1}}"#;
+        let mut log = vec![
+            r#"{"type":"metadata","protocol_version":"1.3"}"#.to_owned(),
+            record(1, "TurnBegin", r#"{"user_input":"Go."}"#),
+            record(2, "ToolCall", &call("a")),
+            record(3, "SubagentEvent", &inner),
+            record(4, "StatusUpdate", usage),
+        ];
+        let status = |log: &[String]| {
+            parse(log.join("\n").as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0).status
+        };
+        assert_eq!(status(&log), Status::Incomplete);
+        log.push(record(5, "StepBegin", "{}"));
+        log.push(record(6, "StatusUpdate", usage));
+        assert_eq!(status(&log), Status::Success);
+        log.push(record(7, "StepInterrupted", "{}"));
+        assert_eq!(status(&log), Status::Error);
+        log.push(record(8, "TurnBegin", r#"{"user_input":"Again."}"#));
+        assert_eq!(status(&log), Status::Incomplete);
     }
 }

@@ -1,7 +1,8 @@
-//! Events of openclaw's embedded agent: pi's event stream, emitted by its Pi and by its Claude SDK runtime.
+//! Events of openclaw's embedded agent: pi's event stream, written by its Pi and by its Claude SDK runtime
+//! (docs/formats.md#openclaw-events).
 //!
-//! The records are read as pi's. What tells openclaw from pi: usage under Anthropic's names, the pseudo provider
-//! `openclaw`, or the word of whoever recorded it (`--runtime`, a sidecar).
+//! The records are parsed as pi's. A log is openclaw's if it has usage under Anthropic's names or the pseudo provider
+//! `openclaw`, or if `--runtime` or a sidecar says so.
 
 use super::pi::SHOWS;
 use super::pi_json::{Events, is_event};
@@ -17,7 +18,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     parse: fold::<Events>,
 };
 
-/// Stronger than a whole window of pi's claims.
+/// More than pi can claim over all records that decide.
 const DECISIVE: u32 = 100;
 
 fn claims(probe: &Probe<'_>) -> u32 {

@@ -1,22 +1,23 @@
-//! openclaw's trajectories, `<id>.trajectory.jsonl` beside a session's file: what each run was given and how it ended.
+//! openclaw's trajectories, `ID.trajectory.jsonl` beside a session's file: the input and the outcome of each run
+//! (docs/formats.md#openclaw-trajectory).
 //!
-//! A run is `session.started` … `session.ended`; an attempt that is made again is a run of the same id. `usage` is the sum
-//! over the run's responses, told by `model.completed` and again by `trace.artifacts`; the first may be cut to nothing by
-//! the size of its snapshot. Where the session's own file shows the responses, it adds nothing ("Found by checking", 7).
-//! `success` says that the run was not thrown out of: whether its last response failed stands in the snapshot.
+//! A run lasts from `session.started` to `session.ended`; another attempt is a run with the same id. `usage` is the sum over the
+//! run's responses. `model.completed` contains it, and `trace.artifacts` repeats it, as the first may lose it if its snapshot is
+//! too large. The sum adds nothing if the session's own file contains the responses. The status `success` only means that the run
+//! threw no exception: the snapshot shows whether its last response failed.
 
 use serde::Deserialize;
 
 use super::pi::{Message, Usage};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, brief};
+use crate::adapters::common::usage;
 use crate::base::rows::Rows;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::json::wire::{Flag, Maybe, Text, When};
 use crate::model::errors::{self, ErrorKind};
-use crate::model::health::Reason;
 use crate::model::session::{EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Total, TotalKind, add};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -28,8 +29,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
     parse: fold::<Trajectory>,
 };
 
-/// Whether a document is one of openclaw's files that hold no record of a session: the index `sessions.json`, the pointer
-/// to a trajectory that lies elsewhere.
+/// Whether a document is one of openclaw's files without records of a session: the index `sessions.json`, or the pointer to
+/// a trajectory in another place.
 pub(super) fn is_auxiliary(document: &Probe<'_>) -> bool {
     let is_index =
         || document.keys().next().is_some() && document.keys().all(|it| document.object(it).has("sessionId"));
@@ -126,12 +127,12 @@ struct Session {
 /// One attempt at one prompt.
 struct Run {
     id: String,
-    /// The same in every copy: the run's id and when it began.
+    /// The run's id and its start, which are the same in every copy.
     key: String,
     is_of_human: bool,
     tools: Option<i64>,
     total: Option<Total>,
-    /// How its last response failed.
+    /// The error message of its last response, if that failed.
     failure: Option<String>,
 }
 
@@ -161,9 +162,10 @@ impl Fold for Trajectory {
             Some(session) => session.builder.session.session_id.clone(),
             None => self.context.file_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string()),
         });
-        let index = self.sessions.iter().position(|it| it.builder.session.session_id == id).unwrap_or_else(|| {
-            self.sessions
-                .push(Session { builder: Builder::new(&self.context, id, line.number), runs: Rows::default() });
+        let known = self.sessions.iter().position(|session| session.builder.session.session_id == id);
+        let index = known.unwrap_or_else(|| {
+            let builder = Builder::new(&self.context, id, line.number);
+            self.sessions.push(Session { builder, runs: Rows::default() });
             self.sessions.len() - 1
         });
         self.sessions[index].record(&record, line.number, damage);
@@ -202,7 +204,7 @@ impl Session {
         }
     }
 
-    /// The run that a record belongs to: the last of its id; a start begins one that was not seen yet.
+    /// The run of a record: the last run with its id. A start begins a new run, unless it is a copy.
     fn run(&mut self, record: &Record<'_>, is_start: bool) -> usize {
         let id = record.run_id.as_str();
         let key = format!("{id} {:?}", record.ts.0.map(Time::micros));
@@ -218,7 +220,7 @@ impl Session {
         session.status = Status::Incomplete;
         session.agent = session.agent.take().or_else(|| record.data.agent_id.owned());
         session.entrypoint = session.entrypoint.take().or_else(|| record.data.trigger.owned());
-        // What starts a subagent is another agent.
+        // The trigger of a subagent is another agent, not a user.
         let is_subagent = record.session_key.as_str().contains(":subagent:");
         self.runs[index].is_of_human = record.data.trigger.as_str() == "user" && !is_subagent;
     }
@@ -226,7 +228,7 @@ impl Session {
     fn prompted(&mut self, index: usize, data: &Data<'_>) {
         let run = &self.runs[index];
         if run.is_of_human {
-            // Another attempt is made at the same prompt.
+            // Further attempts have the same prompt.
             self.builder.prompt_as(Identity::Session(format!("run {}", run.id).into()), data.prompt.some());
         }
     }
@@ -237,30 +239,24 @@ impl Session {
             let metas: Vec<Raw<'_>> = data.tool_metas.read();
             run.tools = i64::try_from(metas.len()).ok();
         }
-        match &data.usage {
-            Maybe::Absent => {}
-            Maybe::Wrong => damage.note(Reason::NoUsage),
-            Maybe::Present(usage) => {
-                let tokens = usage.tokens(damage);
-                if tokens.total().unwrap_or(0) > 0 {
-                    let model = record.model_id.owned();
-                    run.total = Some(Total {
-                        line,
-                        key: run.key.clone(),
-                        kind: TotalKind::Run,
-                        occurred_at: record.ts.0,
-                        models: vec![ModelTotal { model, tokens, ..ModelTotal::default() }],
-                        covers_subagents: false,
-                        ..Total::default()
-                    });
-                }
-            }
+        let tokens = usage::present(&data.usage, damage).map(|usage| usage.tokens(damage));
+        if let Some(tokens) = tokens.filter(|tokens| tokens.total().unwrap_or(0) > 0) {
+            let model = record.model_id.owned();
+            run.total = Some(Total {
+                line,
+                key: run.key.clone(),
+                kind: TotalKind::Run,
+                occurred_at: record.ts.0,
+                models: vec![ModelTotal { model, tokens, ..ModelTotal::default() }],
+                covers_subagents: false,
+                ..Total::default()
+            });
         }
         if let Some(response) = last_response(data.messages_snapshot) {
             let is_failure = matches!(response.stop_reason.as_str(), "error" | "aborted");
             run.failure = is_failure.then(|| response.error_message.as_str().to_owned());
-        } else if data.assistant_texts.is_empty() && is_spent_on_nothing(data) {
-            // The snapshot is gone; a last call that gave nothing and said nothing did not succeed.
+        } else if data.assistant_texts.is_empty() && last_call_was_empty(data) {
+            // The snapshot is missing. A last response without tokens and without text did not succeed.
             run.failure = run.failure.take().or_else(|| Some(String::new()));
         }
         if let Some(text) = data.assistant_texts.last() {
@@ -280,12 +276,12 @@ impl Session {
             "interrupted" => self.builder.abort(error),
             "error" if data.timed_out.is_true() => self.builder.fail_as(ErrorKind::Timeout, error),
             "error" => self.builder.fail(None, error),
-            // `cleanup`: nobody knows how it went.
+            // `cleanup` does not show the outcome.
             _ => {}
         }
     }
 
-    /// One model failed; another one is tried, or there is none left.
+    /// A model failed. openclaw tries another one, or none is left.
     fn fallback(&mut self, data: &Data<'_>, line: i64, ts: When) {
         let message = data.fallback_step_from_failure_detail.as_str();
         let reason = data.fallback_step_from_failure_reason.as_str();
@@ -313,7 +309,8 @@ fn last_response(snapshot: Raw<'_>) -> Option<Message<'_>> {
     messages.into_iter().rev().map(Raw::read).find(|it: &Message<'_>| it.role.as_str() == "assistant")
 }
 
-fn is_spent_on_nothing(data: &Data<'_>) -> bool {
-    let unread = &mut Damage::default();
-    data.prompt_cache.last_call_usage.get().is_some_and(|it| it.tokens(unread).is_all_zero())
+/// Whether the last response of a run has 0 tokens.
+fn last_call_was_empty(data: &Data<'_>) -> bool {
+    let ignored = &mut Damage::default();
+    data.prompt_cache.last_call_usage.get().is_some_and(|usage| usage.tokens(ignored).is_all_zero())
 }

@@ -1,14 +1,14 @@
-//! What OpenCode's formats share: the same messages and parts stand in its stdout, its exports and its storage.
+//! What OpenCode's formats share: its stdout, its exports, its storage and its database contain the same messages and parts
+//! (docs/formats.md#opencode-export).
 //!
-//! One response is one message with one finished step, which state the same tokens and cost: one level counts (accounting
-//! B17). Input excludes what was cached; whether output includes reasoning, the version decides (B18). A cost of 0 is that
-//! of a subscription (B19).
+//! A response is one message with one finished step. Both contain the same tokens and cost, so only one of them counts. Input
+//! excludes cached tokens. Whether output includes reasoning depends on the version. A cost of 0 is that of a subscription.
 
 use serde::Deserialize;
 
 use super::{Context, Damage};
 use crate::adapters::common::builder::{Builder, Last, brief};
-use crate::adapters::common::tools;
+use crate::adapters::common::{subagents, tools};
 use crate::base::text::{Shared, Word};
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -43,7 +43,7 @@ pub(super) struct Message<'a> {
     pub(super) role: Text<'a>,
     pub(super) time: Span,
     // assistant
-    /// The prompt that it answers.
+    /// The id of the prompt that it answers.
     #[serde(borrow, rename = "parentID")]
     pub(super) parent_id: Text<'a>,
     #[serde(borrow, rename = "modelID")]
@@ -95,9 +95,9 @@ pub(super) struct Part<'a> {
     pub(super) kind: Text<'a>,
     #[serde(borrow)]
     pub(super) text: Text<'a>,
-    /// The text was written by the program.
+    /// Whether the program wrote the text.
     pub(super) synthetic: Flag,
-    /// The text is for the user's eyes only.
+    /// Whether the text is only shown to the user.
     pub(super) ignored: Flag,
     pub(super) time: Span,
     // tool
@@ -152,7 +152,7 @@ pub(super) struct State<'a> {
     pub(super) time: Span,
 }
 
-/// From when to when. Parts name it one way, messages and sessions the other.
+/// A start and an end: `start` and `end` in parts, `created` and `completed` in messages and sessions.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Span {
@@ -181,10 +181,10 @@ pub(super) struct Metadata<'a> {
     exists: Flag,
     #[serde(borrow)]
     filediff: FileDiff<'a>,
-    /// Of a patch: the files that it changed.
+    /// The files that a patch changed.
     #[serde(borrow)]
     files: Content<'a, ChangedFile<'a>>,
-    /// Of the `task` tool: the session of the child.
+    /// The child session of the `task` tool.
     #[serde(borrow, rename = "sessionId")]
     session_id: Text<'a>,
 }
@@ -231,7 +231,7 @@ pub(super) struct ErrorData<'a> {
 }
 
 impl Usage {
-    /// The tokens, disjoint. `reasoning_is_inside` says whether output includes reasoning where the log does not.
+    /// The disjoint tokens. `reasoning_is_inside`: whether output includes reasoning, if `total` does not show it.
     pub(super) fn tokens(&self, reasoning_is_inside: bool, damage: &mut Damage) -> Tokens {
         damage.refuses(&[self.input, self.output, self.reasoning, self.cache.read, self.cache.write]);
         let reasoning = self.reasoning.get();
@@ -243,12 +243,12 @@ impl Usage {
             cache_write_1h: None,
             reasoning,
         };
-        // `total` tells (B18), if it is the sum of either kind.
+        // `total` decides if it is one of the two possible sums.
         let (sum, extra) = (tokens.total().unwrap_or(0), reasoning.unwrap_or(0));
         let is_inside = match self.total.get() {
             Some(total) if total == sum => true,
             Some(total) if total == sum.saturating_add(extra) => false,
-            // What is inside cannot be larger.
+            // Reasoning above the output cannot be a part of it.
             _ => reasoning_is_inside && reasoning <= tokens.output,
         };
         if !is_inside {
@@ -257,33 +257,33 @@ impl Usage {
         tokens
     }
 
-    /// Whether no count says that a response was billed.
+    /// Whether all counts are 0 or unknown.
     pub(super) fn is_empty(&self) -> bool {
         let counts = [self.input, self.output, self.reasoning, self.cache.read, self.cache.write];
         counts.into_iter().all(|it| it.get().unwrap_or(0) == 0)
     }
 }
 
-/// Whether output included reasoning in a version: until 1.2 it did. Builds that were not released are `0.0.0` or words.
+/// Whether output includes reasoning in a version: it does until 1.2. Unreleased builds have the version `0.0.0` or a word.
 pub(super) fn reasoning_is_inside(version: &str) -> bool {
     let mut numbers = version.split('.').map(|it| it.parse::<u32>().ok());
     matches!((numbers.next().flatten(), numbers.next().flatten()), (Some(0), Some(1..)) | (Some(1), Some(0..=2)))
 }
 
-/// Whether an id is one: in some exports every id is masked by the same word.
+/// Whether an id is real: in some exports all ids are replaced by the same word.
 pub(super) fn is_real(id: &str) -> bool {
     id.bytes().any(|it| it.is_ascii_digit())
 }
 
 impl Info<'_> {
-    /// A session that these facts begin.
+    /// Starts a session with these facts.
     pub(super) fn begin(&self, context: &Context, id: impl Into<String>, line: i64) -> Builder {
         let mut builder = Builder::new(context, id, line);
         self.fill(&mut builder);
         builder
     }
 
-    /// Fills in what the facts say. They change long after the last response: only their beginning is a time of the session.
+    /// Fills in the facts. They may change long after the last response, so only their start is a time of the session.
     pub(super) fn fill(&self, builder: &mut Builder) {
         builder.saw(self.time.start());
         let session = &mut builder.session;
@@ -295,7 +295,7 @@ impl Info<'_> {
     }
 }
 
-/// What a response cost, as its message or one of its steps states it.
+/// The tokens and the cost of a response, as its message or one of its steps states them.
 pub(super) struct Bill<'a> {
     pub(super) usage: &'a Usage,
     pub(super) cost: Number,
@@ -303,7 +303,7 @@ pub(super) struct Bill<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// When it was answered, else when it was asked.
+    /// The time of the answer, else of the request.
     pub(super) fn time(&self) -> Option<Time> {
         self.time.end().or(self.time.start())
     }
@@ -313,13 +313,13 @@ impl<'a> Message<'a> {
         self.agent.owned().or_else(|| self.mode.owned())
     }
 
-    /// The bill of a message that is one response. Until 1.0 only its step gives the reason why it stopped.
+    /// The bill of a message that is one response. Until 1.0 only its step contains the stop reason.
     pub(super) fn bill<'b>(&'b self, usage: &'b Usage, step: Option<&'b Part<'a>>) -> Bill<'b> {
-        let reason = step.map(|it| &it.reason).filter(|_| self.finish.some().is_none());
+        let reason = step.map(|step| &step.reason).filter(|_| self.finish.some().is_none());
         Bill { usage, cost: self.cost, stop_reason: reason.unwrap_or(&self.finish) }
     }
 
-    /// A fork copies messages under new ids, and exports mask ids: what they leave as it is are the time and the counts.
+    /// A fork copies messages under new ids, and exports may mask ids, but neither changes the time and the counts.
     fn identity(&self, usage: &Usage) -> Identity {
         let id = self.id.as_str();
         match self.time.start() {
@@ -337,7 +337,7 @@ impl<'a> Message<'a> {
         let index = builder.turn(self.identity(bill.usage), line);
         let is_unknown = bill.usage.is_empty();
         let stop_reason = bill.stop_reason.owned();
-        // The time of a response that calls tools holds that of the tools.
+        // The time of a response with calls includes that of the tools.
         let duration_ms = match (self.time.start(), self.time.end()) {
             (Some(start), Some(end)) if stop_reason.as_ref().is_some_and(|it| it != "tool-calls") && end >= start => {
                 Some(end.since(start))
@@ -357,21 +357,21 @@ impl<'a> Message<'a> {
             duration_ms: duration_ms.into(),
             stop_reason,
             tokens: if is_unknown { Tokens::UNKNOWN } else { tokens }.into(),
-            // Nobody knows the price of what nobody counted.
+            // Without counts, a cost of 0 is unknown too.
             cost: bill.cost.money().filter(|it| *it > 0.0 || !is_unknown).map(Cost::of),
             ..Turn::default()
         };
         index
     }
 
-    /// What the end of the message means for the session. `ends` says whether a message without a reason ended by itself,
-    /// `is_open` whether one of its calls has no result.
+    /// Sets the status of the session after this message. `ends`: whether a message without a stop reason ended by itself.
+    /// `is_open`: whether one of its calls has no result.
     pub(super) fn end(&self, builder: &mut Builder, ends: bool, is_open: bool, line: i64) {
         if self.error.name.is_some() {
             self.error.end(builder, line, self.time());
             return;
         }
-        // A summary answers nobody.
+        // A summary is not an answer to a prompt.
         if self.summary.is_true() {
             return;
         }
@@ -383,17 +383,17 @@ impl<'a> Message<'a> {
         builder.end(if ended && !is_open { Last::Answer } else { Last::Work });
     }
 
-    /// Whether the `task` tool wrote it: agents below the main one may not keep a list of things to do.
+    /// Whether the `task` tool wrote it: subagents have no todo list.
     pub(super) fn is_of_task(&self) -> bool {
         self.tools.todowrite.0 == Some(false)
     }
 
-    /// What a human typed.
+    /// Adds the message as a prompt that a human typed.
     pub(super) fn prompt(&self, builder: &mut Builder, text: Option<&str>) {
         builder.prompt_as(self.prompt_identity(), text);
     }
 
-    /// The name of a prompt, which forks and exports leave as it is.
+    /// The identity of a prompt, which is the same in forks and exports.
     pub(super) fn prompt_identity(&self) -> Identity {
         match self.time.start() {
             Some(time) => Identity::Global(format!("opencode user {}", time.micros()).into()),
@@ -402,35 +402,35 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Whether a response that stopped for this reason is the last: after the others the loop goes on.
+/// Whether the agent stops after a response with this stop reason.
 pub(super) fn is_last(reason: &str) -> bool {
     !matches!(reason, "" | "tool-calls" | "unknown")
 }
 
-/// The session goes on: what ended it before did not.
+/// The session goes on: an earlier end is removed.
 pub(super) fn go_on(builder: &mut Builder) {
     builder.end(Last::Work);
 }
 
 impl Part<'_> {
-    /// Whether it is a text that someone said: a human or the model.
+    /// Whether it is a text of a human or of the model.
     pub(super) fn is_said(&self) -> bool {
         self.kind.as_str() == "text" && !self.synthetic.is_true() && !self.ignored.is_true()
     }
 
-    /// Whether it asks for an answer.
+    /// Whether it is a part of a prompt that gets an answer.
     pub(super) fn is_asked(&self) -> bool {
         !self.ignored.is_true() && self.kind.as_str() != "compaction"
     }
 
-    /// Takes in a tool call, whose index it gives back.
+    /// Adds a tool call. Returns its index.
     pub(super) fn call(&self, builder: &mut Builder, line: i64) -> usize {
         let state = &self.state;
         let (start, end) = (state.time.start(), state.time.end());
         if let Some(call) = builder.call_index(self.call_id.as_str())
             && builder.session.tool_calls[call].occurred_at != start
         {
-            // Another call under a masked id.
+            // Another call with a masked id.
             builder.forget_calls();
         }
         let call = builder.call(self.call_id.as_str(), self.tool.as_str(), line, start);
@@ -443,7 +443,7 @@ impl Part<'_> {
         let output = if state.output.is_empty() { state.error } else { state.output };
         builder.result(call, output, end, status);
         let row = &mut builder.session.tool_calls[call];
-        // Some models begin their ids again with each response.
+        // Some models use the same ids in each response.
         row.message_id = self.message_id.some().filter(|it| is_real(it)).map(Shared::from);
         row.exit_code = state.metadata.exit.whole().into();
         let is_refused = status == CallStatus::Error && is_refusal(&state.error.text());
@@ -461,15 +461,15 @@ impl Part<'_> {
             (category @ ("edit" | "write"), _, Some(file)) => {
                 let diff = &metadata.filediff;
                 let operation = match (category, metadata.exists.0) {
-                    // An edit of nothing makes the file.
+                    // An edit of an empty text creates the file.
                     ("edit", _) if diff.before.0.as_deref() == Some("") => Some(Operation::Create),
                     ("edit", _) | (_, Some(true)) => Some(Operation::Update),
                     (_, Some(false)) => Some(Operation::Create),
                     (_, None) => None,
                 };
-                let lines = metadata.diff.some().map(|it| tools::diff_lines(tools::lines(it)));
+                let lines = metadata.diff.some().map(|diff| tools::diff_lines(tools::lines(diff)));
                 let lines = lines.or_else(|| diff.additions.get().zip(diff.deletions.get()));
-                let written = || arguments.written().map(|it| (tools::line_count(it), 0));
+                let written = || arguments.written().map(|text| (tools::line_count(text), 0));
                 let lines = lines.or_else(|| written().filter(|_| operation == Some(Operation::Create)));
                 builder.change(call, file, operation, lines, line, start);
             }
@@ -480,31 +480,28 @@ impl Part<'_> {
         }
         if let Some(child) = metadata.session_id.some()
             && tools::category(self.tool.as_str()) == "subagent"
-            && builder.session.subagents.insert(child.into())
+            && let Some(event) = subagents::add(builder, child, self.call_id.some(), line, start)
         {
-            let event = builder.event(EventKind::Subagent, line, start);
-            event.code = Some(child.into());
-            event.call_id = self.call_id.owned();
             event.agent = arguments.agent();
         }
         call
     }
 
-    /// Takes in a request that was made again.
+    /// Adds a retried request.
     pub(super) fn retry(&self, builder: &mut Builder, line: i64) {
         let event = builder.event(EventKind::Retry, line, self.time.start());
         event.code = self.error.data.status_code.whole().map(|it| it.to_string().into());
-        event.message = Some(brief(self.error.words())).filter(|it| !it.is_empty());
+        event.message = Some(brief(self.error.text())).filter(|it| !it.is_empty());
     }
 
-    /// Takes in a compaction, which is a part of a prompt that no human wrote.
+    /// Adds a compaction, which is a part of a prompt that the program wrote.
     pub(super) fn compaction(&self, builder: &mut Builder, line: i64, time: Option<Time>) {
         let event = compaction(builder, self.message_id.as_str(), line, time);
         event.code = self.auto.0.map(|it| if it { "auto" } else { "manual" }.into());
     }
 }
 
-/// A compaction, by the prompt that asked for it: its summary names the same prompt.
+/// Adds a compaction. Its identity is the prompt that requested it: the summary refers to the same prompt.
 pub(super) fn compaction<'a>(builder: &'a mut Builder, prompt: &str, line: i64, time: Option<Time>) -> &'a mut Event {
     let event = builder.event(EventKind::Compaction, line, time);
     event.key = is_real(prompt).then(|| format!("compaction {prompt}").into());
@@ -512,18 +509,18 @@ pub(super) fn compaction<'a>(builder: &'a mut Builder, prompt: &str, line: i64, 
 }
 
 impl Error<'_> {
-    fn words(&self) -> &str {
+    fn text(&self) -> &str {
         self.data.message.some().or(self.message.some()).unwrap_or(self.name.as_str())
     }
 
-    /// Whether the user stopped it.
+    /// Whether the user stopped the response.
     pub(super) fn is_abort(&self) -> bool {
         matches!(self.name.as_str(), "MessageAbortedError" | "aborted" | "interrupted")
     }
 
-    /// It ended the session.
+    /// Ends the session with this error.
     pub(super) fn end(&self, builder: &mut Builder, line: i64, time: Option<Time>) {
-        let message = self.words();
+        let message = self.text();
         if self.is_abort() {
             builder.abort(message);
         } else {
@@ -539,7 +536,7 @@ impl Error<'_> {
     }
 }
 
-/// The words of opencode's permission system.
+/// Whether an error is a refusal of OpenCode's permission system.
 fn is_refusal(error: &str) -> bool {
     error.contains("user rejected permission") || error.contains("prevents you from using this specific tool call")
 }
@@ -549,7 +546,7 @@ mod tests {
     use super::*;
     use crate::json;
 
-    /// Until 1.2 output held the reasoning; `total` tells, then what is larger, then the version (B18).
+    /// Until 1.2 output includes reasoning. `total` decides, then which count is larger, then the version.
     #[test]
     fn reasoning_counts_once() {
         for (usage, default, output) in [

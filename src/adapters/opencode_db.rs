@@ -1,14 +1,14 @@
-//! OpenCode's database since 1.2, `~/.local/share/opencode/opencode.db`: the messages and parts of an export as rows.
+//! OpenCode's database since 1.2, `~/.local/share/opencode/opencode.db`: the messages and parts of an export as rows
+//! (docs/formats.md#opencode-db).
 //!
-//! The tables are those of `packages/opencode/src/session/session.sql.ts`, later `packages/core/src/session/sql.ts`: the
-//! data of a message and of a part is that of the JSON tree before it, less the ids, which are columns. Sums in the
-//! session's row repeat the messages. A session that was continued by another version may have been begun with output that
-//! includes reasoning: `total` tells (accounting B18).
+//! The tables are those of `packages/opencode/src/session/session.sql.ts`, later `packages/core/src/session/sql.ts`. The data of
+//! a message and of a part is that of the JSON files before 1.2, without the ids, which are columns. The sums in the session's
+//! row repeat the messages. An older version, whose output includes reasoning, may have begun the session: `total` shows it.
 //!
-//! Since 2.0 new messages stand in `session_message` with their parts inside of them (`packages/schema/src/
-//! session-message.ts`), and their sessions in `session_v2`. The first start of 2.0 copies the older messages there under
-//! the same ids and leaves the old tables as they are: a message that stands in both is read from the old one. Before 2.0
-//! `session_message` was a projection of `message`, which is not read.
+//! Since 2.0 new messages are in `session_message`, with their parts inside (`packages/schema/src/session-message.ts`), and
+//! their sessions are in `session_v2`. The first start of 2.0 copies the older messages there under the same ids and keeps the
+//! old tables: a message in both is read from the old one. Before 2.0 `session_message` was a projection of `message`; it is not
+//! read.
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
@@ -137,8 +137,9 @@ struct PartRow<'a> {
 struct Database {
     context: Context,
     sessions: Rows<Conversation>,
+    /// Index in `sessions`, by session id.
     places: HashMap<String, usize>,
-    /// The ids of the messages so far. The older tables come first.
+    /// The ids of the messages so far. The rows of the older tables come first.
     seen: HashSet<String>,
 }
 
@@ -158,7 +159,7 @@ impl Fold for Database {
                 return Seen::Known;
             }
             _ if !is_object => damage.note(Reason::NotAnObject),
-            // It was read before: rows that were appended to themselves, or the copy that 2.0 makes.
+            // The same message again: rows that were appended twice, or the copy that 2.0 makes.
             _ if !self.seen.insert(row.id.as_str().to_owned()) => {}
             "message" => {
                 let mut message: Message<'_> = row.data.read();
@@ -166,11 +167,12 @@ impl Fold for Database {
                 if row.part.blocks.iter().any(|it| it.data.0.first() != Some(&b'{')) {
                     damage.note(Reason::NotAnObject);
                 }
+                let parts = row.part.blocks.into_iter();
                 let parts: Vec<_> =
-                    row.part.blocks.into_iter().map(|it| (number, part(it.id, message.id.clone(), it.data))).collect();
+                    parts.map(|block| (number, part(block.id, message.id.clone(), block.data))).collect();
                 self.session(row.session_id.as_str(), number).message(&message, number, &parts, damage);
             }
-            // Its message is gone; what it tells of a response stands.
+            // A part whose message was deleted: its response counts.
             "part" => {
                 let role = word("assistant");
                 let message = Message { id: row.message_id, role, ..Message::default() };
@@ -201,14 +203,14 @@ impl Database {
             time: Span { created: row.time_created, ..Span::default() },
         };
         let id = info.id.as_str();
-        // The copy of an older session tells nothing new of it.
+        // The copy of an older session contains nothing new.
         if !self.places.contains_key(id) {
             self.places.insert(id.to_owned(), self.sessions.len());
             self.sessions.push(Conversation::new(info.begin(&self.context, id, line), &info));
         }
     }
 
-    /// The session of that id. Its row may be gone.
+    /// The session of that id. Its row may have been deleted.
     fn session(&mut self, id: &str, line: i64) -> &mut Conversation {
         let index = self.places.get(id).copied().unwrap_or_else(|| {
             self.places.insert(id.to_owned(), self.sessions.len());
@@ -273,7 +275,7 @@ struct Model<'a> {
     variant: Text<'a>,
 }
 
-/// What an assistant's message holds.
+/// A content block of an assistant's message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Content2<'a> {
@@ -366,6 +368,7 @@ impl<'a> Content2<'a> {
     }
 }
 
+/// Adds a message since 2.0, as the messages and parts before it.
 fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut Damage) -> Seen {
     let data: Message2<'_> = row.data.read();
     let mut message = Message {
@@ -397,7 +400,7 @@ fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut D
                 parts.push((line, Part { kind: word("retry"), time, error, ..Part::default() }));
             }
             if let Some(reason) = message.finish.owned::<String>() {
-                // Each of these messages is one step, which ended.
+                // Each of these messages is one finished step.
                 let tokens = read_usage(data.tokens);
                 let kind = word("step-finish");
                 parts.push((
@@ -420,7 +423,7 @@ fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut D
                 session.bill(&message, line, damage);
             }
         }
-        // The session rests; what comes behind it goes on.
+        // The session is idle, until a later message continues it.
         "idle" => {
             let builder = &mut session.builder;
             builder.saw(data.time.start());

@@ -1,9 +1,10 @@
-//! OpenCode's `opencode export`: one document that holds a session, its messages and their parts.
+//! OpenCode's `opencode export`: one document with a session, its messages and their parts
+//! (docs/formats.md#opencode-export).
 //!
-//! A message states the tokens of its last step and the cost of all; real messages have one step (149 of 149), for which
-//! message and step are the same bill. Where older versions let one message hold several steps, each step is a response.
-//! What a tool did to a file stands in its call; patch parts and summaries repeat it. A child is a session of its own, whose
-//! prompts no human wrote.
+//! A message contains the tokens of its last step and the cost of all its steps. Real messages have one step (149 of 149), so
+//! that message and step state the same. In older versions a message may have several steps: then each step is a response.
+//! Changes of files are in the calls; patch parts and summaries repeat them. A child is a session of its own, whose prompts were
+//! written by the parent.
 
 use serde::Deserialize;
 
@@ -23,13 +24,13 @@ pub(super) const ADAPTER: Adapter = Adapter {
     about: "OpenCode, opencode export",
     shows: SHOWS.and(Shows::TURNS).and(Shows::KEPT_BY_RUNTIME),
     claims: |probe| {
-        // Other programs write an `info` and `messages` as well.
+        // Other programs write `info` and `messages` as well.
         6 * u32::from(probe.has_all(&["info", "messages"]) && is_info(&probe.object("info")))
     },
     parse: fold::<Exports>,
 };
 
-/// What a session as OpenCode keeps it can show. Not retries: newer versions keep none.
+/// What a stored session of OpenCode can show. Newer versions store no retries.
 pub(super) const SHOWS: Shows = Shows::TOOL_CALLS
     .and(Shows::FILE_CHANGES)
     .and(Shows::SUBAGENTS)
@@ -37,7 +38,7 @@ pub(super) const SHOWS: Shows = Shows::TOOL_CALLS
     .and(Shows::PERMISSION_DENIALS)
     .and(Shows::USER_TURNS);
 
-/// Whether an object holds the facts of a session.
+/// Whether an object contains the facts of a session.
 pub(super) fn is_info(probe: &Probe<'_>) -> bool {
     probe.has_all(&["id", "time", "version"]) && (probe.has("projectID") || probe.has("directory"))
 }
@@ -79,7 +80,7 @@ impl Fold for Exports {
         let info = &document.info;
         let id = match info.id.some().filter(|it| is_real(it)) {
             Some(id) => id.to_owned(),
-            // A masked id would make one session of many.
+            // A masked id is the same for all sessions.
             None => hashed_id(format!("{:?} {}", info.time.start(), info.directory.as_str()).as_bytes()),
         };
         let mut conversation = Conversation::new(info.begin(&self.context, id, line.number), info);
@@ -92,7 +93,7 @@ impl Fold for Exports {
             let line = places.line_of(raw);
             let entry: Entry<'_> = raw.read();
             let parts: Vec<Raw<'_>> = entry.parts.read();
-            let parts: Vec<(i64, Part<'_>)> = parts.iter().map(|it| (places.line_of(*it), it.read())).collect();
+            let parts: Vec<(i64, Part<'_>)> = parts.iter().map(|part| (places.line_of(*part), part.read())).collect();
             conversation.message(&entry.info, line, &parts, damage);
         }
         self.sessions.push(conversation.builder.finish());
@@ -107,10 +108,10 @@ impl Fold for Exports {
 /// One session while its messages are read.
 pub(super) struct Conversation {
     pub(super) builder: Builder,
-    /// Another session started it.
+    /// Whether another session started it.
     is_child: bool,
     reasoning_is_inside: bool,
-    /// A compaction was asked for whose summary is still to come.
+    /// Whether a compaction was requested whose summary is not logged yet.
     is_compacting: bool,
 }
 
@@ -124,7 +125,7 @@ impl Conversation {
         }
     }
 
-    /// Takes in a message with its parts, each with its line.
+    /// Adds a message with its parts, each with its line.
     pub(super) fn message(&mut self, message: &Message<'_>, line: i64, parts: &[(i64, Part<'_>)], damage: &mut Damage) {
         match message.role.as_str() {
             "user" => self.user(message, parts),
@@ -133,7 +134,7 @@ impl Conversation {
         }
     }
 
-    /// Takes in a request that no conversation shows: that for a summary.
+    /// Adds a response that is not a part of the conversation: a summary.
     pub(super) fn bill(&mut self, message: &Message<'_>, line: i64, damage: &mut Damage) {
         match &message.tokens {
             Maybe::Wrong => damage.note(Reason::NoUsage),
@@ -156,7 +157,7 @@ impl Conversation {
             go_on(&mut self.builder);
         }
         let said = parts.iter().find(|(_, it)| it.is_said());
-        // A picture says as much as words, and so does a command that another agent carries out.
+        // A file, or a command for another agent, is a prompt as well.
         let is_human = said.is_some()
             || parts.iter().any(|(_, it)| it.kind.as_str() == "subtask")
             || parts.iter().all(|(_, it)| it.kind.as_str() != "text")
@@ -171,7 +172,7 @@ impl Conversation {
         self.builder.saw(message.time.end());
         let is_summary = message.summary.is_true();
         if is_summary {
-            // Older versions compact without a prompt that says so.
+            // Older versions compact without a prompt that requests it.
             if !std::mem::take(&mut self.is_compacting) {
                 compaction(&mut self.builder, message.parent_id.as_str(), line, message.time.start());
             }
@@ -188,7 +189,7 @@ impl Conversation {
             match part.kind.as_str() {
                 "tool" => {
                     self.builder.saw(part.state.time.end().or(part.state.time.start()));
-                    // A part is a call of its own: ids are masked in some exports and begin again with some models.
+                    // Each part is a call of its own: some exports mask ids, and some models use the same ids again.
                     self.builder.forget_calls();
                     let call = part.call(&mut self.builder, *line);
                     let row = &mut self.builder.session.tool_calls[call];
@@ -217,7 +218,7 @@ impl Conversation {
         message.end(&mut self.builder, !calls_last, is_open, line);
     }
 
-    /// The response that the message is as a whole, unless it holds several steps, or none that was billed.
+    /// Adds the response of the whole message, unless the message has several steps, or no billed one.
     fn whole(&mut self, message: &Message<'_>, line: i64, parts: &[(i64, Part<'_>)], damage: &mut Damage) -> Whole {
         let of_kind = |kind: &'static str| parts.iter().map(|(_, it)| it).filter(move |it| it.kind.as_str() == kind);
         if message.tokens == Maybe::Wrong || of_kind("step-finish").any(|it| it.tokens == Maybe::Wrong) {
@@ -231,11 +232,11 @@ impl Conversation {
         let stated = message.tokens.get().filter(|it| !it.is_empty()).map(|it| message.bill(it, last));
         let step = steps.last().map(|(part, usage)| Bill { usage, cost: part.cost, stop_reason: &part.reason });
         let bill = match stated.or(step) {
-            // A request that failed before it cost anything is no turn.
+            // A request that failed without any tokens is not a turn.
             Some(bill) if !(bill.usage.is_empty() && message.error.name.is_some()) => bill,
             _ => {
-                // It was cut off in the middle of a step, whose tokens nobody wrote down. Without a step nothing was
-                // asked: shell commands of the user and starts of agents stand in messages too.
+                // With a started step, the message was cut before its tokens were logged. Without a step there was no
+                // request: shell commands of the user and starts of agents are messages too.
                 self.builder.session.under_reports |= of_kind("step-start").next().is_some()
                     && (message.error.name.some().is_none() || message.error.is_abort());
                 return Whole::default();
@@ -246,12 +247,12 @@ impl Conversation {
     }
 }
 
-/// What a message is to the ledger.
+/// The responses of a message.
 #[derive(Debug, Clone, Copy, Default)]
 struct Whole {
-    /// Its one response.
+    /// Its only response.
     turn: Option<usize>,
-    /// Each of its steps is a response.
+    /// Whether each of its steps is a response.
     has_steps: bool,
 }
 
@@ -281,7 +282,7 @@ mod tests {
     const USER: &str = r#"{"info":{"id":"msg_2","role":"user","time":{"created":1790000003000}},"parts":[{"type":"text","text":"more"}]}"#;
     const CALL: &str = r#"{"type":"tool","callID":"c","tool":"bash","state":{"status":"running"}}"#;
 
-    /// There is no end record: the last response tells how it ended.
+    /// There is no end record: the last response decides on the status.
     #[test]
     fn the_last_response_decides() {
         let done = assistant(&format!(r#"{TOKENS},"finish":"stop""#), "");
@@ -304,7 +305,7 @@ mod tests {
         }
     }
 
-    /// A failed request and a message that no model wrote are no responses; one without usage is.
+    /// A failed request, and a message that no model wrote, are not responses. A response without usage is one.
     #[test]
     fn only_responses_are_turns() {
         let finish = format!(r#"{{"type":"step-finish","reason":"stop",{NOTHING}}}"#);

@@ -1,18 +1,18 @@
-//! OpenCode's recorded stdout, `opencode run --format json`.
+//! OpenCode's recorded stdout, `opencode run --format json` (docs/formats.md#opencode-run).
 //!
-//! One finished step is one response. The stream names no model and no folder, shows no child session, and the process may
-//! exit before the last `step_finish` is written (accounting B17 to B19).
+//! One finished step is one response. The stream contains no model, no directory and no child sessions. The process may exit
+//! before it has written the last `step_finish`.
 
 use serde::Deserialize;
 
 use super::opencode::{Error, Part};
 use super::{Adapter, Context, Damage, Fold, Seen, fold};
 use crate::adapters::common::builder::Builder;
+use crate::adapters::common::usage;
 use crate::base::rows::Rows;
 use crate::base::time::Time;
 use crate::json::lines::Line;
-use crate::json::wire::{Maybe, Text, When};
-use crate::model::health::Reason;
+use crate::json::wire::{Text, When};
 use crate::model::session::{Cost, Identity, SessionResult, Shows, Status};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -66,7 +66,8 @@ impl Fold for Run {
             return Seen::Unknown;
         }
         let Some(id) = record.session_id.some() else { return Seen::Unknown };
-        let index = self.sessions.iter().rposition(|it| it.builder.session.session_id == id).unwrap_or_else(|| {
+        let known = self.sessions.iter().rposition(|session| session.builder.session.session_id == id);
+        let index = known.unwrap_or_else(|| {
             let builder = Builder::new(&self.context, id, line.number);
             self.sessions.push(Session { builder, open_calls: Vec::new() });
             self.sessions.len() - 1
@@ -85,33 +86,27 @@ impl Fold for Run {
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        self.sessions
-            .into_iter()
-            .map(|it| {
-                let mut session = it.builder.finish();
-                // A step may have begun whose end was never written.
-                session.under_reports = session.status == Status::Incomplete;
-                session
-            })
-            .collect()
+        let finish = |session: Session| {
+            let mut session = session.builder.finish();
+            // The end of the last step may be missing.
+            session.under_reports = session.status == Status::Incomplete;
+            session
+        };
+        self.sessions.into_iter().map(finish).collect()
     }
 }
 
 impl Session {
     fn step_finish(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
         let (part, time) = (&record.part, record.timestamp.0);
-        // Exports exist in which every id is masked by the same word: the time tells the steps apart.
+        // In some published logs all ids are replaced by the same word: the time distinguishes the steps.
         let identity = Identity::Session(format!("{} {:?}", part.id.as_str(), time.map(Time::micros)).into());
         let index = self.builder.turn(identity, line.number);
         let turn = &mut self.builder.session.turns[index];
-        match &part.tokens {
-            Maybe::Absent => {}
-            Maybe::Wrong => damage.note(Reason::NoUsage),
-            Maybe::Present(usage) => {
-                let tokens = usage.tokens(false, damage);
-                if !tokens.is_all_zero() {
-                    turn.tokens = tokens.into();
-                }
+        if let Some(usage) = usage::present(&part.tokens, damage) {
+            let tokens = usage.tokens(false, damage);
+            if !tokens.is_all_zero() {
+                turn.tokens = tokens.into();
             }
         }
         turn.message_id = part.message_id.owned();
@@ -122,7 +117,7 @@ impl Session {
             self.builder.session.tool_calls[call].turn = index.into();
         }
         self.builder.session.stop_reason = part.reason.owned();
-        // Some versions leave the reason out; a step that does not go on to tools is the last.
+        // Some versions log no reason. A step without calls is the last.
         if part.reason.as_str() != "tool-calls" {
             self.builder.succeed();
         }

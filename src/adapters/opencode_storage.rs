@@ -1,9 +1,10 @@
-//! OpenCode's storage until 1.1, `~/.local/share/opencode/storage`: a file for each session, message and part.
+//! OpenCode's storage until 1.1, `~/.local/share/opencode/storage`: one file for each session, message and part
+//! (docs/formats.md#opencode-storage).
 //!
-//! Each file tells a piece of its session; the ledger joins them. The message is the response: it names its model, time and
-//! price, and its tokens are those of its finished step (accounting B17), which therefore counts only where the message
-//! has none. A part names its session and its message, but not that message's time: the ledger finds the turn of a call, and
-//! which prompts a human typed, by the message's id. Output includes reasoning in these versions (B18).
+//! Each file contains a part of its session; the ledger joins them. The message is the response: it contains model, time, cost
+//! and tokens. Its finished step repeats the tokens, so a step only counts if it states 0 tokens. A part contains the ids of
+//! its session and of its message, but not the message's time: the ledger finds the turn of a call, and the prompts that a human
+//! typed, by the message's id. Output includes reasoning in these versions.
 
 use serde::Deserialize;
 
@@ -28,7 +29,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
-    // A recorded stdout wraps the same parts in records with a time.
+    // In a recorded stdout, the same parts are inside records with a time.
     if probe.has("timestamp") || probe.has("messages") || probe.has("parts") {
         return 0;
     }
@@ -38,7 +39,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
     5 * u32::from(is_part || is_message || is_session)
 }
 
-/// What tells the three kinds of files apart.
+/// The fields that distinguish the three kinds of files.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Record<'a> {
@@ -94,7 +95,8 @@ impl Fold for Storage {
 impl Storage {
     /// The session of that id.
     fn session(&mut self, id: &str, line: Line<'_>) -> &mut Builder {
-        let index = self.sessions.iter().rposition(|it| it.session.session_id == id).unwrap_or_else(|| {
+        let known = self.sessions.iter().rposition(|builder| builder.session.session_id == id);
+        let index = known.unwrap_or_else(|| {
             self.sessions.push(Builder::new(&self.context, id, line.number));
             self.sessions.len() - 1
         });
@@ -105,7 +107,7 @@ impl Storage {
 fn user(builder: &mut Builder, message: &Message<'_>) {
     builder.saw(message.time.start());
     go_on(builder);
-    // Which of its parts a human typed stands in other files.
+    // Other files show whether a human typed one of its parts.
     if !message.is_of_task() {
         builder.session.asked.insert(message.id.as_str().to_owned(), message.prompt_identity());
     }
@@ -126,11 +128,11 @@ fn assistant(builder: &mut Builder, message: &Message<'_>, line: i64, damage: &m
     } else if let Some((usage, tokens)) = tokens.filter(|(it, _)| !it.is_empty()) {
         message.turn(builder, &message.bill(usage, None), line, tokens);
     } else {
-        // It may have been cut off before its tokens were written down.
+        // It may have been cut before its tokens were logged.
         let is_cut = message.error.name.some().is_none() && message.time.end().is_none();
         builder.session.under_reports |= is_cut || message.error.is_abort();
     }
-    // Until 1.0 a message gives no reason: its last step does.
+    // Until 1.0 a message contains no stop reason; its last step does.
     message.end(builder, false, false, line);
 }
 
@@ -150,7 +152,7 @@ fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, dam
             }
             match &part.tokens {
                 Maybe::Wrong => damage.note(Reason::NoUsage),
-                // The message cannot tell such a response from a shell command of the user.
+                // The message of such a response looks like that of a shell command of the user.
                 Maybe::Present(usage) if usage.is_empty() => {
                     let index = builder.turn(Identity::Session(part.message_id.as_str().into()), line);
                     let turn = &mut builder.session.turns[index];
@@ -178,7 +180,7 @@ fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, dam
         }
         "compaction" => part.compaction(builder, line, None),
         "retry" => part.retry(builder, line),
-        // A picture says as much as words, and so does a command that another agent carries out.
+        // A file, or a command for another agent, is a prompt as well.
         "file" | "subtask" => {
             builder.session.said.insert(part.message_id.as_str().to_owned());
         }
@@ -209,7 +211,7 @@ mod tests {
         let nothing = r#""tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}}"#;
         assert_eq!(session(&format!("{message},{tokens}")).turns[0].tokens.get().output, Some(3));
         assert!(session(&format!("{part},{tokens}")).turns.is_empty());
-        // A response without usage: only its step is sure that it is one.
+        // A response without usage: only its step shows that it is one.
         assert!(session(&format!("{message},{nothing}")).turns.is_empty());
         assert_eq!(session(&format!("{part},{nothing}")).turns[0].tokens.get().total(), None);
     }

@@ -1,12 +1,10 @@
-//! What pi's messages say, wherever they are logged: in its event stream, in its session files, and in openclaw's.
+//! Messages of pi, in its event stream, its session files, and those of openclaw.
 //!
 //! An assistant message is one billed response with its final usage; `totalTokens` is input + output + cacheRead +
-//! cacheWrite, and the parts of the cost add up to it (accounting B20). Forks, snapshots and recordings replay messages:
-//! they are known by their time and size, which no copy changes.
+//! cacheWrite, and the parts of the cost add up to its total. Forks, snapshots and recordings repeat messages: a response is
+//! identified by its time and token counts, which are equal in all copies (`docs/accounting.md#copies-resumes-and-forks`).
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::fmt;
 
 use serde::Deserialize;
 
@@ -15,146 +13,54 @@ use crate::adapters::common::builder::{Builder, Last, brief, money};
 use crate::adapters::common::tools::{self, Arguments, Given};
 use crate::base::text::Word;
 use crate::base::time::Time;
-use crate::json::Raw;
-use crate::json::wire::{Content, Count, Flag, InOrder, LateText, Maybe, Members, Number, Text, Usual, When};
+use crate::json::record::{Skip, record};
+use crate::json::wire::{Content, Count, Flag, LateText, Maybe, Number, Text, When};
+use crate::json::{Both, Raw};
 use crate::model::health::Reason;
 use crate::model::session::{
     CallStatus, Cost, CostParts, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens,
 };
 
-/// What a log of pi's messages can show. Only the events tell of retries.
+/// The facts that logs of pi's messages contain. Only the event stream contains retries.
 pub(super) const SHOWS: Shows =
     Shows::TURNS.and(Shows::TOOL_CALLS).and(Shows::FILE_CHANGES).and(Shows::COMPACTIONS).and(Shows::USER_TURNS);
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Message<'a> {
-    #[serde(borrow)]
-    pub(super) role: Text<'a>,
-    #[serde(borrow)]
-    content: Said<'a>,
-    #[serde(borrow)]
-    provider: Text<'a>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    response_id: Text<'a>,
-    /// Large, and of responses only.
-    usage: Usual<Box<Usage>>,
-    #[serde(borrow)]
-    pub(super) stop_reason: Text<'a>,
-    #[serde(borrow)]
-    pub(super) error_message: Text<'a>,
-    timestamp: When,
-    duration: Number,
-    // role toolResult
-    #[serde(borrow)]
-    tool_call_id: Text<'a>,
-    #[serde(borrow)]
-    details: Details<'a>,
-    is_error: Flag,
-}
-
-/// A response, or a tool's result, with the members that pi gives it in its order. Others may stand behind these, but none that is
-/// asked for.
-impl<'a> InOrder<'a> for Message<'a> {
-    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
-        self.role = members.word(r#"{"role":""#)?;
-        match self.role.as_str() {
-            "assistant" => {
-                self.content = Said::in_order(members, r#","content":"#)?;
-                members.skip(r#","api":"#)?;
-                self.provider = members.text(r#","provider":"#)?;
-                self.model = members.text(r#","model":"#)?;
-                members.pass(r#","usage":"#)?;
-                let mut usage = Box::default();
-                members.object(&mut usage)?;
-                self.usage = Usual(Maybe::Present(usage));
-                self.stop_reason = members.text(r#","stopReason":"#)?;
-                self.timestamp = members.when(r#","timestamp":"#)?;
-                self.response_id = members.text(r#","responseId":"#).unwrap_or_default();
-            }
-            "toolResult" => {
-                self.tool_call_id = members.text(r#","toolCallId":"#)?;
-                members.skip(r#","toolName":"#)?;
-                self.content = members.value(r#","content":"#)?;
-                self.details = members.value(r#","details":"#).unwrap_or_default();
-                self.is_error = members.flag(r#","isError":"#)?;
-                self.timestamp = members.when(r#","timestamp":"#)?;
-            }
-            _ => return None,
-        }
-        members.others::<Self>(&[])
+record! {
+    /// A message of any role: a response has `provider` to `usage`, a tool's result `toolCallId` to `isError`.
+    pub(super) struct Message<'a> {
+        "role" => pub(super) role: Text<'a>,
+        "toolCallId" => tool_call_id: Text<'a>,
+        "toolName" => _tool_name: Skip,
+        "content" => content: Both<'a, Content<'a, Block<'a>>>,
+        "api" => _api: Skip,
+        "provider" => provider: Text<'a>,
+        "model" => model: Text<'a>,
+        "usage" => usage: Maybe<Box<Usage>>,
+        "stopReason" => pub(super) stop_reason: Text<'a>,
+        "details" => details: Details<'a>,
+        "isError" => is_error: Flag,
+        "timestamp" => timestamp: When,
+        "responseId" => response_id: Text<'a>,
+        "rawStopReason" => _raw_stop_reason: Skip,
+        "errorMessage" => pub(super) error_message: Text<'a>,
+        "duration" => duration: Number,
     }
 }
 
-/// What a message says: read when it is asked for, or with the message that stands in its order.
-#[derive(Default, Deserialize)]
-#[serde(transparent)]
-struct Said<'a> {
-    #[serde(borrow)]
-    raw: Raw<'a>,
-    #[serde(skip)]
-    content: OnceCell<Content<'a, Block<'a>>>,
-}
-
-impl<'a> Said<'a> {
-    fn content(&self) -> &Content<'a, Block<'a>> {
-        self.content.get_or_init(|| self.raw.read())
-    }
-
-    /// The value behind these bytes. Blocks are read at once if their members have pi's order: else all of it is gone over now, and
-    /// the blocks later.
-    fn in_order(members: &mut Members<'a>, before: &str) -> Option<Self> {
-        let mut ahead = *members;
-        ahead.pass(before)?;
-        let Some((raw, blocks)) = ahead.array() else {
-            return members.value(before);
-        };
-        *members = ahead;
-        Some(Self { raw, content: Content { text: None, blocks }.into() })
+record! {
+    struct Block<'a> {
+        "type" => kind: Text<'a>,
+        "text" => text: LateText<'a>,
+        "textSignature" => _text_signature: Skip,
+        "thinking" => _thinking: Skip,
+        "thinkingSignature" => _thinking_signature: Skip,
+        "id" => id: Text<'a>,
+        "name" => name: Text<'a>,
+        "arguments" => arguments: Given<'a>,
     }
 }
 
-impl fmt::Debug for Said<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Said").field(&self.raw).field(self.content()).finish()
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Block<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    text: LateText<'a>,
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    arguments: Given<'a>,
-}
-
-/// A call with the members that pi gives it in its order. Of other blocks only texts are asked for.
-impl<'a> InOrder<'a> for Block<'a> {
-    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
-        self.kind = members.word(r#"{"type":""#)?;
-        match self.kind.as_str() {
-            "toolCall" => {
-                self.id = members.text(r#","id":"#)?;
-                self.name = members.text(r#","name":"#)?;
-                self.arguments = members.value(r#","arguments":"#)?;
-            }
-            "text" => self.text = members.value(r#","text":"#)?,
-            _ => {}
-        }
-        members.others::<Self>(&[])
-    }
-}
-
-/// What a tool says of its work besides text.
+/// The structured result of a tool.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Details<'a> {
@@ -167,7 +73,7 @@ pub(super) struct Details<'a> {
     results: Raw<'a>,
 }
 
-/// How one of those agents did.
+/// The run of one of those agents.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct ChildRun<'a> {
@@ -177,66 +83,37 @@ struct ChildRun<'a> {
     transcript_path: Text<'a>,
 }
 
-/// The name of a child run in the name of its transcript: see `pi_subagent`.
+/// The name of a child run, from the file name of its transcript: see `pi_subagent`.
 fn child_of_path(path: &str) -> Option<&str> {
     path.rsplit(['/', '\\']).next()?.strip_suffix("_transcript.jsonl")
 }
 
-/// Usage under the names of pi, and under those of Anthropic that openclaw's Claude runtime passes on.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Usage {
-    input: Count,
-    output: Count,
-    cache_read: Count,
-    cache_write: Count,
-    #[serde(rename = "cacheWrite1h")]
-    cache_write_1h: Count,
-    reasoning: Count,
-    reasoning_tokens: Count,
-    #[serde(rename = "input_tokens")]
-    input_tokens: Count,
-    #[serde(rename = "output_tokens")]
-    output_tokens: Count,
-    #[serde(rename = "cache_read_input_tokens")]
-    cache_read_input_tokens: Count,
-    #[serde(rename = "cache_creation_input_tokens")]
-    cache_creation_input_tokens: Count,
-    cost: Maybe<Price>,
+record! {
+    /// Usage with the keys of pi, or with those of Anthropic, which openclaw's Claude runtime writes.
+    pub(super) struct Usage {
+        "input" => input: Count,
+        "output" => output: Count,
+        "cacheRead" => cache_read: Count,
+        "cacheWrite" => cache_write: Count,
+        "reasoning" => reasoning: Count,
+        "totalTokens" => _total_tokens: Skip,
+        "cost" => cost: Maybe<Price>,
+        "cacheWrite1h" => cache_write_1h: Count,
+        "reasoningTokens" => reasoning_tokens: Count,
+        "input_tokens" => input_tokens: Count,
+        "output_tokens" => output_tokens: Count,
+        "cache_read_input_tokens" => cache_read_input_tokens: Count,
+        "cache_creation_input_tokens" => cache_creation_input_tokens: Count,
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Price {
-    input: Number,
-    output: Number,
-    cache_read: Number,
-    cache_write: Number,
-    total: Number,
-}
-
-impl InOrder<'_> for Usage {
-    fn in_order(&mut self, members: &mut Members<'_>) -> Option<()> {
-        self.input = members.count(r#"{"input":"#)?;
-        self.output = members.count(r#","output":"#)?;
-        self.cache_read = members.count(r#","cacheRead":"#)?;
-        self.cache_write = members.count(r#","cacheWrite":"#)?;
-        let reasoning = members.count(r#","reasoning":"#);
-        members.count(r#","totalTokens":"#)?;
-        self.cost = Maybe::Present(Price {
-            input: members.number(r#","cost":{"input":"#)?,
-            output: members.number(r#","output":"#)?,
-            cache_read: members.number(r#","cacheRead":"#)?,
-            cache_write: members.number(r#","cacheWrite":"#)?,
-            total: members.number(r#","total":"#)?,
-        });
-        members.pass("}")?;
-        self.cache_write_1h = members.count(r#","cacheWrite1h":"#).unwrap_or_default();
-        self.reasoning = match reasoning {
-            Some(reasoning) => reasoning,
-            None => members.count(r#","reasoning":"#).unwrap_or_default(),
-        };
-        Some(())
+record! {
+    struct Price {
+        "input" => input: Number,
+        "output" => output: Number,
+        "cacheRead" => cache_read: Number,
+        "cacheWrite" => cache_write: Number,
+        "total" => total: Number,
     }
 }
 
@@ -276,7 +153,7 @@ impl Usage {
     }
 }
 
-/// The name of a response that no copy of its message changes.
+/// The identity of a response, equal in all copies of its message.
 pub(super) fn identity(time: Option<Time>, tokens: Tokens) -> Identity {
     let Some(time) = time else { return Identity::Unique };
     let mut name = String::with_capacity(96);
@@ -293,7 +170,7 @@ pub(super) struct Agent {
     pub(super) builder: Builder,
     /// The thinking level that was set last.
     pub(super) effort: Option<Word>,
-    /// Whether results have `details`, which show what an edit changed.
+    /// Whether results contain `details`, with the changes of an edit.
     pub(super) has_details: bool,
     /// The turn of the last response.
     last: Option<usize>,
@@ -304,7 +181,7 @@ impl Agent {
         Self { builder: Builder::new(context, id, line), effort: None, has_details: true, last: None }
     }
 
-    /// Adds a message of any role. `logged` is the time of its record, of which pi's event stream has none.
+    /// Adds a message of any role. `logged` is the time of its record; records of the event stream have no time.
     pub(super) fn message(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64, damage: &mut Damage) {
         match message.role.as_str() {
             "assistant" => self.assistant(message, logged, line, damage),
@@ -315,15 +192,15 @@ impl Agent {
     }
 
     fn assistant(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64, damage: &mut Damage) {
-        // Pseudo rows for delivery: copies, not responses (B24).
+        // Copies for delivery, not responses.
         if message.provider.as_str() == "openclaw" {
             return;
         }
-        // The message has the time of its request. Its record has the time of the answer, at which the calls begin.
+        // The time of a message is that of its request. The time of its record is that of the answer, when its calls begin.
         let requested = message.timestamp.0;
         let answered = logged.or(requested);
         self.builder.saw(requested);
-        let tokens = match &message.usage.0 {
+        let tokens = match &message.usage {
             Maybe::Absent => Tokens::UNKNOWN,
             Maybe::Wrong => {
                 damage.note(Reason::NoUsage);
@@ -338,7 +215,7 @@ impl Agent {
             self.builder.session.stop_reason.clone_from(&stop_reason);
         }
         self.ending(stop, message, answered, line);
-        // A request that failed before it cost anything is no turn, though it may have begun a call.
+        // A request that failed before it cost anything is not a turn, though it may have begun a call.
         let is_turn = !(is_empty && matches!(stop, "error" | "aborted"));
         let index = is_turn.then(|| self.builder.turn(identity(requested, tokens), line));
         if let Some(index) = index {
@@ -357,7 +234,7 @@ impl Agent {
             turn.stop_reason = stop_reason;
             turn.cost = message.usage.get().and_then(|it| it.cost(damage)).map(Box::new);
         }
-        let content = message.content.content();
+        let content = &message.content.value;
         for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
             let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, answered);
             self.builder.session.tool_calls[call].turn = index.into();
@@ -366,7 +243,7 @@ impl Agent {
             if let Some(file) = arguments.and_then(Arguments::file)
                 && matches!(&*category, "edit" | "write")
             {
-                // A write does not say whether the file was there, and so not how many lines it removed.
+                // A write does not contain whether the file existed, nor how many lines it removed.
                 let operation = (category == "edit").then_some(Operation::Update);
                 let written = arguments.and_then(Arguments::written_lines).filter(|_| category == "write");
                 let lines = if self.has_details { None } else { tools::lines_in_arguments(block.arguments.raw) };
@@ -383,7 +260,7 @@ impl Agent {
         }
     }
 
-    /// What a response's end means for the run: `stopReason` is the only sign that it failed.
+    /// Updates the status of the run: `stopReason` is the only sign of a failure.
     fn ending(&mut self, stop: &str, message: &Message<'_>, answered: Option<Time>, line: i64) {
         let words = message.error_message.as_str();
         let kind = match stop {
@@ -410,14 +287,14 @@ impl Agent {
         if self.builder.session.tool_calls[call].status == CallStatus::Incomplete {
             self.outcome(call, message.content.raw, &message.details, message.is_error, line, time);
         }
-        // Without times of records the call has that of its request: the time between contains the response as well.
+        // Without times of records the call has the time of its request, and a duration would include the response.
         if logged.is_some() {
             let row = &mut self.builder.session.tool_calls[call];
             row.ended_at = row.ended_at.or(time);
         }
     }
 
-    /// Takes in what a call gave back.
+    /// Adds the result of a call.
     pub(super) fn outcome(
         &mut self,
         call: usize,
@@ -451,7 +328,7 @@ impl Agent {
         }
     }
 
-    /// The session, of a log without an end record.
+    /// The session of a log without an end record.
     pub(super) fn finish_without_end(mut self) -> SessionResult {
         let stop_reason = self.builder.session.stop_reason.as_deref();
         let ended_by_itself = matches!(stop_reason, Some("stop" | "length" | "end_turn"));
@@ -465,7 +342,7 @@ impl Agent {
     fn user(&mut self, message: &Message<'_>) {
         let time = message.timestamp.0;
         self.builder.saw(time);
-        let text = if self.builder.keeps_text() { said(message.content.content()) } else { None };
+        let text = if self.builder.keeps_text() { said(&message.content.value) } else { None };
         let identity =
             time.map_or(Identity::Unique, |time| Identity::Global(format!("pi user {}", time.micros()).into()));
         self.builder.prompt_as(identity, text.as_deref());
@@ -489,14 +366,14 @@ pub(super) fn status_in(message: &str) -> Option<Word> {
     (head.chars().all(is_digit) && !rest.starts_with(is_digit)).then(|| head.into())
 }
 
-/// pi's shell tool ends a failed command's output with its exit status.
+/// The exit status at the end of a failed command's output.
 fn exit_code_in(text: &str) -> Option<i64> {
     const BEFORE: &str = "Command exited with code ";
     let rest = text.get(memchr::memmem::rfind(text.as_bytes(), BEFORE.as_bytes())? + BEFORE.len()..)?;
     rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// The session's id in the name of its file, `<time>_<id>.jsonl`.
+/// The id of a session, from its file name `<time>_<id>.jsonl`.
 pub(super) fn session_of_path(path: &str) -> String {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let name = name.strip_suffix(".jsonl").unwrap_or(name);
@@ -507,31 +384,8 @@ pub(super) fn session_of_path(path: &str) -> String {
 mod tests {
     use super::*;
     use crate::json;
-    use crate::json::wire::check_order;
 
-    #[test]
-    fn blocks_are_read_with_a_message_in_order() {
-        let usage = r#"{"input":2,"output":7,"cacheRead":3,"cacheWrite":0,"totalTokens":12,"cost":{"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"total":3}}"#;
-        let is_read = |content: &str| {
-            let message = format!(
-                r#"{{"role":"assistant","content":{content},"api":"a","provider":"p","model":"m","usage":{usage},"stopReason":"stop","timestamp":7}}"#
-            );
-            let mut read = Message::default();
-            Members::of_object_at(message.as_bytes(), 0).object(&mut read).unwrap();
-            (read.content.content.get().is_some(), read.content.content().blocks.len())
-        };
-        let call = r#"{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"ls"},"signature":"s"}"#;
-        let others = r#"{"type":"thinking","thinking":"a\nb"},{"type":"text","text":"c","index":1}"#;
-        assert_eq!(is_read(&format!("[{call}]")), (true, 1));
-        assert_eq!(is_read(&format!("[{others},{call}]")), (true, 3));
-        // Not in order, or no blocks: these are read later.
-        assert_eq!(is_read(r#"[{"name":"bash","type":"toolCall","id":"c1"}]"#), (false, 1));
-        assert_eq!(is_read(&format!("[ {call}]")), (false, 1));
-        assert_eq!(is_read("[]"), (false, 0));
-        assert_eq!(is_read(r#""text""#), (false, 0));
-    }
-
-    /// An escape that JSON does not know costs a diff nothing.
+    /// Invalid escapes do not affect a diff.
     #[test]
     fn diffs_are_counted_with_their_escapes() {
         let lines = |diff: &str| {
@@ -541,44 +395,5 @@ mod tests {
         assert_eq!(lines(r#""--- a\n+++ b\n+x\n-\"y\"\n \q\n+""#), (2, 1));
         assert_eq!(lines("null"), (0, 0));
         assert_eq!(lines("7"), (0, 0));
-    }
-
-    /// What is read by its order is what is read by its keys.
-    #[test]
-    fn usage_is_read_in_any_order() {
-        let usual = r#"{"input":2,"output":276,"cacheRead":27328,"cacheWrite":0,"totalTokens":27606,"cost":{"input":0.00001,"output":0.006900000000000001,"cacheRead":1e-7,"cacheWrite":0,"total":12},"cacheWrite1h":0,"reasoning":23}"#;
-        check_order::<Box<Usage>>(
-            usual,
-            &[
-                (",\"cacheWrite1h\":0,\"reasoning\":23", ""),
-                (",\"cacheWrite1h\":0", ""),
-                (",\"reasoning\":23", ""),
-                (",\"totalTokens", ",\"reasoning\":7,\"totalTokens"),
-                (",\"cost\":{", ",\"cost\":7,\"x\":{"),
-                (",\"cacheWrite\":0", ""),
-                ("1h\":0", "1h\":0.5"),
-                ("\":23", "\":2.5"),
-                (",\"totalTokens", ",\"reasoning\":7.5,\"totalTokens"),
-                ("276", "-276"),
-                ("276", "27.6"),
-                ("276", "null"),
-                ("276", "1e400"),
-                ("0.00001", "-0.00001"),
-                ("0.00001", "-0"),
-                ("0.00001", "true"),
-                ("0.00001", "."),
-                ("0.00001", "1e400"),
-                ("0.00001", "0.00001x"),
-                ("0.00001", "-"),
-                ("0.00001", "123456789012345678901234567890"),
-                ("0.00001", "1234567890123456789"),
-                ("0.00001", "null"),
-                ("0.00001", "\"1\""),
-                ("12}", "12,\"total\":13}"),
-                ("12}", "12"),
-                ("23}", "23,\"input\":7}"),
-                ("23}", "23,\"input_tokens\":7}"),
-            ],
-        );
     }
 }

@@ -1,18 +1,19 @@
 //! pi's recorded event stream, `pi -p --mode json`, which openclaw's embedded agent emits as well.
 //!
-//! A message stands in `message_start`, `message_update`, `message_end`, `turn_end` and `agent_end`; only `message_end`
-//! of the role `assistant` is billed (accounting B23). Costs are per message and add up. There may be several
+//! A message is in `message_start`, `message_update`, `message_end`, `turn_end` and `agent_end`; only `message_end` of the role
+//! `assistant` is a response (`docs/accounting.md#which-response-a-row-is`). Costs are per message and add up. There may be several
 //! `agent_start` … `agent_end` in one stream: retries and follow-ups.
 
 use serde::Deserialize;
 
-use super::pi::{Agent, Details, Message, SHOWS, session_of_path, status_in};
+use super::pi::{Agent, Details, SHOWS, session_of_path, status_in};
 use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::adapters::common::builder::brief;
-use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::json::wire::{Count, Flag, Text, When};
+use crate::json::{self, Raw};
+use crate::model::health::Reason;
 use crate::model::session::{EventKind, SessionResult, Shows, Status};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -24,7 +25,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     parse: fold::<Events>,
 };
 
-/// Whether a record is one of the stream's.
+/// Whether a record belongs to the stream.
 pub(super) fn is_event(probe: &Probe<'_>) -> bool {
     match probe.kind() {
         "agent_start" | "agent_end" | "agent_settled" | "turn_start" => !probe.has("sessionId"),
@@ -32,7 +33,7 @@ pub(super) fn is_event(probe: &Probe<'_>) -> bool {
         "message_update" => probe.has("message") || probe.has("assistantMessageEvent"),
         "tool_execution_start" | "tool_execution_update" | "tool_execution_end" => probe.has("toolCallId"),
         "auto_compaction_start" | "auto_compaction_end" | "auto_retry_start" | "auto_retry_end" => true,
-        // The header `session` also begins the session files of pi and openclaw: what follows it decides.
+        // The header `session` also begins the session files of pi and openclaw: the records after it decide.
         _ => false,
     }
 }
@@ -51,8 +52,9 @@ pub(super) struct Record<'a> {
     #[serde(borrow)]
     parent_session: Text<'a>,
     // message_*
+    /// Parsed for `message_end` only: other records repeat the message.
     #[serde(borrow)]
-    message: Message<'a>,
+    message: Raw<'a>,
     // tool_execution_*
     #[serde(borrow)]
     tool_call_id: Text<'a>,
@@ -95,7 +97,7 @@ pub(super) struct Events {
 
 struct Session {
     agent: Agent,
-    /// Whether the last run of the agent came to its end.
+    /// Whether the last run of the agent ended.
     has_ended: bool,
     /// The event of a compaction that has not ended.
     compacting: Option<usize>,
@@ -168,7 +170,7 @@ impl Events {
 
     fn header(&mut self, record: &Record<'_>, line: Line<'_>) {
         let id = record.id.owned().unwrap_or_else(|| hashed_id(line.bytes));
-        // The same session again: resumed, or the recording twice. Its messages are known by their times.
+        // The same session again: resumed, or the recording repeated. Copies of messages have equal times.
         let Some(session) = self.session(&id, line) else { return };
         session.has_ended = false;
         session.agent.builder.saw(record.timestamp.0);
@@ -182,7 +184,10 @@ impl Session {
     fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
         let builder = &mut self.agent.builder;
         match record.kind.as_str() {
-            "message_end" => self.agent.message(&record.message, None, line, damage),
+            "message_end" => match json::from_slice(record.message.0) {
+                Ok(message) => self.agent.message(&message, None, line, damage),
+                Err(_) => damage.note(Reason::NoUsage),
+            },
             "tool_execution_start" => {
                 let call = builder.call(record.tool_call_id.as_str(), record.tool_name.as_str(), line, None);
                 builder.arguments(call, record.args);

@@ -1,8 +1,8 @@
-//! pi's session files, versions 1 and 3, those of its fork oh-my-pi, and openclaw's, which are pi's with rows of its own.
+//! Session files of pi, versions 1 and 3, of its fork oh-my-pi, and of openclaw, which adds rows of its own.
 //!
-//! Entries are a tree; abandoned branches were billed as well, so all entries count (accounting B21). Forks and snapshots
-//! replay entries (B22): a response is known by its time and size, and the ledger keeps it once. A compaction may carry a
-//! usage of its own: it is a response ("Found by checking", 5).
+//! Entries are a tree. Abandoned branches were billed as well, so all entries count. Forks and snapshots repeat entries: a response is
+//! identified by its time and token counts, and the ledger counts it once (`docs/accounting.md#copies-resumes-and-forks`). A
+//! compaction with a usage of its own is a response.
 
 use serde::Deserialize;
 
@@ -11,7 +11,8 @@ use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
 use crate::adapters::common::builder::brief;
 use crate::json::lines::Line;
-use crate::json::wire::{Count, InOrder, Maybe, Members, Text, When, read_in_order, with_in_order};
+use crate::json::record::{Skip, record};
+use crate::json::wire::{Count, Maybe, Text, When};
 use crate::json::{self, Raw};
 use crate::model::health::Reason;
 use crate::model::session::{EventKind, Shows};
@@ -34,7 +35,7 @@ pub(super) const OPENCLAW: Adapter = Adapter {
     parse: fold::<Log>,
 };
 
-/// Whether a record is an entry of a session file. The header may be all there is.
+/// Whether a record is an entry of a session file, which may contain only the header.
 fn is_entry(probe: &Probe<'_>) -> bool {
     match probe.kind() {
         "session" => probe.has_all(&["id", "timestamp", "cwd"]) && !probe.has("payload"),
@@ -51,7 +52,7 @@ fn is_entry(probe: &Probe<'_>) -> bool {
     }
 }
 
-/// Stronger than a whole window of pi's claims.
+/// More than the sum of pi's claims over all records that are checked.
 const DECISIVE: u32 = 100;
 
 fn openclaw_claims(probe: &Probe<'_>) -> u32 {
@@ -65,54 +66,32 @@ fn openclaw_claims(probe: &Probe<'_>) -> u32 {
     if is_own { DECISIVE } else { 1 }
 }
 
-/// openclaw keeps sessions in `agents/NAME/sessions/ID.jsonl`: a file that lost its first records is known by its place.
+/// openclaw keeps sessions in `agents/NAME/sessions/ID.jsonl`: a file without its first records is recognised by its directory.
 fn is_in_its_folder(path: &str) -> bool {
     let mut folders = path.as_bytes().rsplit(|it| matches!(it, b'/' | b'\\')).skip(1);
     folders.next() == Some(b"sessions") && folders.nth(1) == Some(b"agents")
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Record<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    id: Text<'a>,
-    timestamp: When,
-    #[serde(borrow)]
-    message: Message<'a>,
-    // session
-    #[serde(borrow)]
-    cwd: Text<'a>,
-    #[serde(borrow)]
-    parent_session: Text<'a>,
-    #[serde(borrow)]
-    branched_from: Text<'a>,
-    #[serde(borrow)]
-    model_id: Text<'a>,
-    // thinking_level_change, and the header of version 1
-    #[serde(borrow)]
-    thinking_level: Text<'a>,
-    // compaction
-    tokens_before: Count,
-    #[serde(borrow)]
-    usage: Raw<'a>,
-    // custom
-    #[serde(borrow)]
-    custom_type: Text<'a>,
-    #[serde(borrow)]
-    data: Raw<'a>,
-}
-
-/// A message with the members that pi gives it, in its order.
-impl<'a> InOrder<'a> for Record<'a> {
-    fn in_order(&mut self, members: &mut Members<'a>) -> Option<()> {
-        self.id = members.text(r#"{"type":"message","id":"#)?;
-        members.skip(r#","parentId":"#)?;
-        self.timestamp = members.when(r#","timestamp":"#)?;
-        members.pass(r#","message":"#)?;
-        self.kind = Text(Some("message".into()));
-        members.object(&mut self.message)
+record! {
+    struct Record<'a> {
+        "type" => kind: Text<'a>,
+        "id" => id: Text<'a>,
+        "parentId" => _parent_id: Skip,
+        "timestamp" => timestamp: When,
+        "message" => message: Message<'a>,
+        // session
+        "cwd" => cwd: Text<'a>,
+        "parentSession" => parent_session: Text<'a>,
+        "branchedFrom" => branched_from: Text<'a>,
+        "modelId" => model_id: Text<'a>,
+        // thinking_level_change, and the header of version 1
+        "thinkingLevel" => thinking_level: Text<'a>,
+        // compaction
+        "tokensBefore" => tokens_before: Count,
+        "usage" => usage: Raw<'a>,
+        // custom
+        "customType" => custom_type: Text<'a>,
+        "data" => data: Raw<'a>,
     }
 }
 
@@ -136,12 +115,10 @@ impl Fold for Log {
         Self { context: *context, sessions: Sessions::new() }
     }
 
-    fn read(line: &[u8]) -> Result<Record<'_>, json::Error> {
-        read_in_order(line)
-    }
-
     fn line(&mut self, line: Line<'_>, damage: &mut Damage) -> Result<Seen, json::Error> {
-        with_in_order(line.bytes, |record| self.see(line, record, damage))
+        let mut record = Record::default();
+        json::read_into(line.bytes, &mut record)?;
+        Ok(self.see(line, &record, damage))
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
@@ -172,7 +149,7 @@ impl Log {
             return Seen::Unknown;
         }
         if self.sessions.is_empty() {
-            // A file that lost its header is known only by its name.
+            // Without its header the file is identified by its name.
             let id = self.context.file_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string());
             self.sessions.get(&id, line.number, || Agent::new(&self.context, id.clone(), line.number));
         }
@@ -238,51 +215,11 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::adapters::common::builder::Content;
     use crate::adapters::{Hints, parse};
-    use crate::json::wire::check_records_in_order;
     use crate::model::session::{SessionResult, Status};
 
-    /// What is read by the order of its members is what is read by their keys, whatever is changed in it.
-    #[test]
-    fn messages_are_read_in_order_as_by_their_keys() {
-        let response = r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-02T03:04:05.678Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"ls"}}],"api":"a","provider":"p","model":"m","usage":{"input":2,"output":7,"cacheRead":3,"cacheWrite":0,"totalTokens":12,"cost":{"input":0.01,"output":0.006900000000000001,"cacheRead":0,"cacheWrite":0,"total":0.02}},"stopReason":"stop","timestamp":1767323045678,"responseId":"r1","rawStopReason":"stop"}}"#;
-        let result = r#"{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-01-02T03:04:05.678Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"x\n\"y\""}],"details":{"diff":"+a","exitCode":1},"isError":false,"timestamp":1767323045678}}"#;
-        let names = [
-            "type",
-            "id",
-            "timestamp",
-            "message",
-            "role",
-            "content",
-            "provider",
-            "usage",
-            "details",
-            "isError",
-            "duration",
-            "errorMessage",
-            "stopReason",
-            "responseId",
-            "toolCallId",
-            "cwd",
-            "text",
-            "arguments",
-            "x",
-        ];
-        let plain = result.replace(r#""details":{"diff":"+a","exitCode":1},"#, "");
-        let thought = response.replace(
-            r#""content":["#,
-            r#""content":[{"type":"thinking","thinking":"a\"b","signature":""},{"type":"text","text":"c\nd"},"#,
-        );
-        let bare = response.replace(r#","responseId":"r1","rawStopReason":"stop""#, "");
-        for record in [response, result, &plain, &bare, &thought] {
-            let in_order = check_records_in_order::<Record<'_>>(record, &names);
-            assert!(in_order > 100, "{in_order} {record}");
-        }
-    }
-
-    /// A message that was requested in one second and logged in another one of the same minute.
+    /// A message, requested and logged in these seconds of a minute.
     fn message(requested: u32, logged: u32, message: &str) -> String {
         format!(
             r#"{{"type":"message","id":"a{logged}","parentId":null,"timestamp":"2026-01-02T03:04:{logged:02}Z","message":{{{message},"timestamp":{}}}}}"#,
@@ -323,7 +260,7 @@ mod tests {
         let durations: Vec<_> = session.turns.iter().map(|turn| turn.duration_ms.get()).collect();
         assert_eq!(durations, [Some(8000), Some(1000)]);
         assert_eq!(session.turns[0].occurred_at, call.occurred_at);
-        // A write does not show what it replaced.
+        // A write does not contain what it replaced.
         let change = &session.file_changes[0];
         assert_eq!((change.lines_added, change.lines_removed), (Some(2), None));
     }
@@ -339,7 +276,7 @@ mod tests {
         assert_eq!(read(&[aborted]).status, Status::Aborted);
     }
 
-    /// A recording of the session has no times of its calls: those of the session's own file count, whichever is read first.
+    /// A recording contains no times of its calls: those of the session's own file apply, whichever is read first.
     #[test]
     fn times_of_calls_are_those_of_the_session_s_own_file() {
         let header = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:00Z","cwd":"/a"}"#;

@@ -1,8 +1,8 @@
-//! Transcripts that the extension pi-subagents writes of the agents it runs: `RUN_AGENT_INDEX_transcript.jsonl`.
+//! Transcripts of the extension pi-subagents: `RUN_AGENT_INDEX_transcript.jsonl`.
 //!
-//! A record wraps pi's own message. The child's session file holds the same messages under an id that the transcript does
-//! not name (ccusage#1698): they are known by their time and size, and the session file keeps them. Without it the child is
-//! named as its files are. Its prompts come from the agent that started it.
+//! A record contains a message of pi. The child's session file contains the same messages, under an id that is not in the
+//! transcript (ccusage#1698): messages are identified by time and token counts, and belong to the session file. Without that file the
+//! child has the name of its transcript. Its prompts come from the agent that started it.
 
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
@@ -39,14 +39,14 @@ struct Record<'a> {
     ts: When,
     #[serde(borrow)]
     message: Message<'a>,
-    // tool_start, tool_end: versions before they had an id tell nothing that the messages do not.
+    // tool_start, tool_end: without an id, in older versions, they contain nothing that is not in the messages.
     #[serde(borrow)]
     tool_call_id: Text<'a>,
     is_error: Flag,
 }
 
 impl Record<'_> {
-    /// The name that the extension gives to the child's files.
+    /// The name of the child's files.
     fn child(&self) -> Option<String> {
         let is_kept = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '-');
         let agent: String = self.agent.as_str().chars().map(|it| if is_kept(it) { it } else { '_' }).collect();
@@ -62,7 +62,7 @@ struct Transcripts {
 
 struct Child {
     agent: Agent,
-    /// When each call began.
+    /// Start time of each call.
     started: HashMap<String, Time>,
 }
 

@@ -1,11 +1,12 @@
-//! The sessions of one log while it is read, by their ids.
+//! The sessions of one log, by id, while the log is read.
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use crate::base::rows::Rows;
 use crate::model::session::SessionResult;
 
-/// What of [`Fold`](super::Fold) is the same for each adapter that keeps its state in [`Sessions`]: `$finish` ends one of them.
+/// The methods of [`Fold`](super::Fold) that are the same for each adapter that keeps its state in [`Sessions`]. `$finish`
+/// ends one session.
 macro_rules! hand_on_sessions {
     ($finish:expr) => {
         fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<$crate::model::session::SessionResult> {
@@ -23,24 +24,24 @@ macro_rules! hand_on_sessions {
 }
 pub(super) use hand_on_sessions;
 
-/// What is known of each session. `S` is an adapter's state of one.
+/// The state of each session. `S` is an adapter's state of one session.
 #[derive(Debug)]
 pub(super) struct Sessions<S> {
     /// In the order of their first records.
     all: Rows<Session<S>>,
     by_id: HashMap<String, usize>,
-    /// The one of the last record.
+    /// Index of the session of the last record.
     current: usize,
 }
 
 #[derive(Debug)]
 struct Session<S> {
     id: String,
-    /// `None` if it was handed on.
+    /// `None` if the session was emitted.
     state: Option<S>,
-    /// Where its last record stands.
+    /// Line of its last record.
     last: i64,
-    /// Whether it went on after it was handed on.
+    /// Whether it has a record after it was emitted.
     is_late: bool,
 }
 
@@ -53,8 +54,8 @@ impl<S> Sessions<S> {
         self.all.is_empty()
     }
 
-    /// The session of that id, of which a record stands in `line`; `new` makes it if it is the first. `None` if it was handed
-    /// on already.
+    /// The session of a record in `line`, by its id. `new` creates the state at the first record. `None` if the session was
+    /// emitted before.
     pub(super) fn get(&mut self, id: &str, line: i64, new: impl FnOnce() -> S) -> Option<&mut S> {
         self.current = self.by_id.get(id).copied().unwrap_or_else(|| {
             let place = self.all.len();
@@ -65,7 +66,7 @@ impl<S> Sessions<S> {
         self.current(line)
     }
 
-    /// The session of the last record, which goes on in `line`.
+    /// The session of the last record, which has another record in `line`.
     pub(super) fn current(&mut self, line: i64) -> Option<&mut S> {
         let session = self.all.as_list().get_mut(self.current)?;
         session.last = line;
@@ -73,7 +74,7 @@ impl<S> Sessions<S> {
         session.state.as_mut()
     }
 
-    /// Hands on the sessions of which no record came since `line`, but for those that are known to go on.
+    /// Emits the sessions without a record after `line`, except those in `go_on`, which are known to have later records.
     pub(super) fn idle(
         &mut self,
         line: i64,
@@ -86,12 +87,12 @@ impl<S> Sessions<S> {
         idle.filter_map(|it| it.state.take()).map(finish).collect()
     }
 
-    /// The ids of those that were handed on and went on.
+    /// The ids of the sessions that have a record after they were emitted.
     pub(super) fn late(&self) -> HashSet<String> {
         self.all.iter().filter(|it| it.is_late).map(|it| it.id.clone()).collect()
     }
 
-    /// The sessions that are left.
+    /// Emits the remaining sessions.
     pub(super) fn finish(self, finish: impl Fn(S) -> SessionResult) -> Vec<SessionResult> {
         self.all.into_iter().filter_map(|it| it.state).map(finish).collect()
     }

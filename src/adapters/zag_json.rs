@@ -1,30 +1,30 @@
-//! zag's stdout: the one object of `zag exec -o json` and the bare events of `-o stream-json`.
+//! zag's stdout: the object of `zag exec -o json` (docs/formats.md#zag-json) and the events of `-o stream-json`
+//! (docs/formats.md#zag-stream-json).
 //!
-//! zag turns each line of Claude's own stdout into an event and drops the message's id. Claude writes a line per content
-//! block that repeats the whole usage of its response, so events of one agent whose prompts are equally large are one
-//! response: the prompt of the next one holds this answer as well. The output on those lines is a stub; only the usage of
-//! the whole object tells what was billed, and that leaves out subagents (accounting B3, B5).
+//! zag converts each line of Claude's stdout to an event and drops the message's id. Claude writes one line for each content
+//! block, and each line repeats the usage of the whole response. So consecutive events of one agent with prompts of the same
+//! size are one response: the prompt of the next response is larger, as it includes this one. The output on these lines is
+//! only a stub from the start of the stream. The billed tokens are in the usage of the object, which excludes subagents.
 
 use std::borrow::Cow;
 
-use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+use foldhash::HashSet;
 use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
+use self::session::Session;
 use super::claude::CallResult;
 use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
-use crate::adapters::common::builder::{Builder, brief, money};
-use crate::base::text::Word;
+use crate::adapters::common::builder::Builder;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text};
-use crate::model::health::Reason;
-use crate::model::session::{
-    CallStatus, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind, add,
-};
+use crate::model::session::{CallStatus, EventKind, SessionResult, Shows, Tokens};
 
-/// Only Claude's steps are told; of other providers zag knows the last text.
+mod session;
+
+/// What Claude's events can show. Of other providers zag writes only the last text.
 const SHOWS: Shows = Shows::TOOL_CALLS
     .and(Shows::FILE_CHANGES)
     .and(Shows::SUBAGENTS)
@@ -50,7 +50,7 @@ pub(super) const STREAM: Adapter = Adapter {
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
-    // zag's session log has events of the same names, others' events have ids and times; these have neither.
+    // The events of zag's session log and of other programs have the same types, but ids and times as well.
     if ["wrapper_session_id", "session_id", "sessionId", "sessionID", "timestamp", "id"].iter().any(|it| probe.has(it))
     {
         return 0;
@@ -182,7 +182,7 @@ impl Usage {
     }
 }
 
-/// What a tool gave back, in the session log as well.
+/// The result of a tool, here and in the session log.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ToolResult<'a> {
@@ -197,7 +197,7 @@ pub(super) struct ToolResult<'a> {
 }
 
 impl ToolResult<'_> {
-    /// Takes in the result of a call. zag's log may tell it twice: a refusal stands.
+    /// Sets the result of a call. zag's log may contain it twice: a refusal is kept.
     pub(super) fn apply(&self, builder: &mut Builder, call: usize, line: i64, time: Option<Time>) {
         let content = if self.output.is_empty() { self.error } else { self.output };
         let is_error = self.success.0.map_or(!self.error.is_empty(), |it| !it);
@@ -205,25 +205,25 @@ impl ToolResult<'_> {
     }
 }
 
-/// The refusals that zag names by tool only, after the calls' results.
+/// The refusals for which zag only logs the tool, after the results of the calls.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
-    /// The calls that have been named so far.
-    named: HashSet<usize>,
+    /// The calls that were assigned so far.
+    assigned: HashSet<usize>,
 }
 
 impl Refusals {
-    /// A call of `tool` was refused: one whose result already said so, else the latest that did not end well. The
-    /// description is left out, for it holds the arguments.
-    pub(super) fn name(&mut self, builder: &mut Builder, tool: &str, line: i64, time: Option<Time>) {
+    /// Assigns the refusal of a call of `tool`: to a call that was denied by its result, else to the last call that did not
+    /// succeed. The description is not kept, as it contains the arguments.
+    pub(super) fn assign(&mut self, builder: &mut Builder, tool: &str, line: i64, time: Option<Time>) {
         let calls = &builder.session.tool_calls;
-        let is_free = |index: usize| calls[index].tool == tool && !self.named.contains(&index);
+        let is_free = |index: usize| calls[index].tool == tool && !self.assigned.contains(&index);
         let call = (0..calls.len()).find(|it| is_free(*it) && calls[*it].status == CallStatus::Denied).or_else(|| {
             (0..calls.len())
                 .rfind(|it| is_free(*it) && matches!(calls[*it].status, CallStatus::Incomplete | CallStatus::Error))
         });
         if let Some(call) = call {
-            self.named.insert(call);
+            self.assigned.insert(call);
             builder.deny(call, line, time, None);
         } else {
             builder.event(EventKind::PermissionDenial, line, time).code = Some(tool.into());
@@ -231,12 +231,12 @@ impl Refusals {
     }
 }
 
-/// The words for a limit of the provider.
-pub(super) fn limit_words<'a>(raw: &'a Text<'_>, provider: &Text<'_>, scope: &Text<'_>) -> Cow<'a, str> {
+/// The message for a usage limit of the provider.
+pub(super) fn limit_text<'a>(raw: &'a Text<'_>, provider: &Text<'_>, scope: &Text<'_>) -> Cow<'a, str> {
     raw.some().map_or_else(|| format!("{} usage limit ({})", provider.as_str(), scope.as_str()).into(), Cow::Borrowed)
 }
 
-/// The objects of `-o json`: each the record of a process.
+/// The objects of `-o json`: each is the recording of one process.
 struct Outputs {
     context: Context,
     sessions: Vec<SessionResult>,
@@ -250,7 +250,7 @@ impl Fold for Outputs {
     }
 
     fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut Damage) -> Seen {
-        // `unknown` is zag's own word for none.
+        // zag writes `unknown` if there is no id.
         let provider_session = output.session_id.some().filter(|it| *it != "unknown");
         let id = provider_session.map_or_else(|| hashed_id(line.bytes), str::to_owned);
         let mut session = Session::new(&self.context, id, line.number);
@@ -275,12 +275,12 @@ impl Fold for Outputs {
     }
 }
 
-/// The events of `-o stream-json`. They name no session: what stands in one log is one.
+/// The events of `-o stream-json`. They contain no session id: all events of a log are one session.
 struct Stream {
     context: Context,
     session: Option<Session>,
     has_id: bool,
-    /// What repeats the recording's first events, one by one, while it may stand twice in the log.
+    /// Events that repeat the recording from its beginning, one after the other: the log may contain the recording twice.
     repeated: Vec<(i64, Vec<u8>)>,
 }
 
@@ -295,7 +295,7 @@ impl Fold for Stream {
         if !is_known(event.kind.as_str()) {
             return Seen::Unknown;
         }
-        // Two copies of a recording in one file, perhaps of different length, are one.
+        // Two copies of a recording in one file, perhaps of different lengths, count once.
         let known = self.session.as_ref().and_then(|it| it.recording.get(self.repeated.len()));
         if known == Some(&XxHash3_64::oneshot(line.bytes)) {
             self.repeated.push((line.number, line.bytes.to_vec()));
@@ -306,9 +306,9 @@ impl Fold for Stream {
     }
 
     fn finish(mut self) -> Vec<SessionResult> {
-        // Equal events have told of their damage.
+        // The damage of equal events is already counted.
         self.end_of_copy(&mut Damage::default());
-        // What was cut after `init` has no record that names a session.
+        // A recording that was cut after `init` has no event from which to make an id.
         self.session.filter(|_| self.has_id).into_iter().map(Session::finish_stream).collect()
     }
 }
@@ -318,7 +318,7 @@ impl Stream {
         let session =
             self.session.get_or_insert_with(|| Session::new(&self.context, hashed_id(line.bytes), line.number));
         session.recording.push(XxHash3_64::oneshot(line.bytes));
-        // An `init` is the same in all sessions of a project.
+        // The `init` is the same in all sessions of a project, so the id is a hash of the first other event.
         if !self.has_id && event.kind.as_str() != "init" {
             self.has_id = true;
             session.builder.session.session_id = hashed_id(line.bytes);
@@ -326,7 +326,8 @@ impl Stream {
         session.event(event, line.number, damage)
     }
 
-    /// What came before was a copy if it began anew, with `init`, or repeated all there was. Else it happened again.
+    /// Ends a repetition. It is a copy if it begins with `init`, or if it repeats all events before it. Else the events
+    /// occurred again, and are added.
     fn end_of_copy(&mut self, damage: &mut Damage) {
         let repeated = std::mem::take(&mut self.repeated);
         let is_whole = self.session.as_ref().is_none_or(|it| it.recording.len() == repeated.len());
@@ -356,309 +357,20 @@ fn is_known(kind: &str) -> bool {
     )
 }
 
-struct Session {
-    builder: Builder,
-    provider: Option<Word>,
-    /// The main agent's model.
-    model: Option<Word>,
-    /// A hash of each record.
-    recording: Vec<u64>,
-    /// The last response of each agent.
-    last: HashMap<Option<String>, Response>,
-    /// The type of agent that each call starts.
-    agents: HashMap<String, Word>,
-    /// The calls whose agents have not come back.
-    delegated: HashSet<String>,
-    refusals: Refusals,
-    duration_ms: Option<i64>,
-    turns: Option<i64>,
-    /// Whether anything between the start and the end is told.
-    has_steps: bool,
-}
-
-/// A response that may go on in the next event.
-struct Response {
-    turn: usize,
-    /// Input, cache read and cache write.
-    prompt: [Option<i64>; 3],
-}
-
-impl Session {
-    fn new(context: &Context, session_id: String, line: i64) -> Self {
-        Self {
-            builder: Builder::new(context, session_id, line),
-            provider: None,
-            model: None,
-            recording: Vec::new(),
-            last: HashMap::new(),
-            agents: HashMap::new(),
-            delegated: HashSet::new(),
-            refusals: Refusals::default(),
-            duration_ms: None,
-            turns: None,
-            has_steps: false,
-        }
-    }
-
-    fn event(&mut self, event: &Event<'_>, line: i64, damage: &mut Damage) -> Seen {
-        let kind = event.kind.as_str();
-        self.has_steps |= !matches!(kind, "result" | "error");
-        match kind {
-            "init" => {
-                let session = &mut self.builder.session;
-                self.model = event.model.owned().or_else(|| self.model.take());
-                session.model = session.model.take().or_else(|| event.model.owned());
-                session.cwd = session.cwd.take().or_else(|| event.working_directory.owned());
-                session.provider_session_id =
-                    session.provider_session_id.take().or_else(|| event.metadata.session_id.owned());
-            }
-            "user_message" => self.user(event),
-            "assistant_message" => self.assistant(event, line, damage),
-            "tool_execution" => self.execution(event, line),
-            "turn_complete" => {
-                // Its usage repeats that of the last message.
-                if let Some(Response { turn, .. }) = self.last.get(&None) {
-                    self.builder.session.turns[*turn].stop_reason = event.stop_reason.owned();
-                }
-                let session = &mut self.builder.session;
-                session.stop_reason = event.stop_reason.owned().or_else(|| session.stop_reason.take());
-            }
-            "permission_request" => {
-                if event.granted.0 == Some(false) {
-                    self.refusals.name(&mut self.builder, event.tool_name.as_str(), line, None);
-                }
-            }
-            "error" => {
-                self.builder.event(EventKind::Error, line, None).message = event.message.some().map(brief);
-            }
-            "usage_limit_detected" => {
-                let row = self.builder.event(EventKind::Error, line, None);
-                row.code = Some("usage_limit".into());
-                row.message = Some(brief(&limit_words(&event.raw, &event.provider, &event.scope)));
-            }
-            "result" => self.result(event, line),
-            _ => return Seen::Unknown,
-        }
-        Seen::Known
-    }
-
-    fn user(&mut self, event: &Event<'_>) {
-        self.last.clear();
-        let text = event.content.blocks.iter().find_map(|it| it.text.some()).or(event.content.text.as_deref());
-        // The prompt of a subagent is written like one that a human typed.
-        if text.is_some() && self.delegated.is_empty() {
-            self.builder.prompt(text);
-        }
-    }
-
-    fn assistant(&mut self, event: &Event<'_>, line: i64, damage: &mut Damage) {
-        let parent = event.parent_tool_use_id.some();
-        let agent = parent.and_then(|it| self.subagent(it, line));
-        let has_calls = event.content.blocks.iter().any(|it| it.kind.as_str() == "tool_use");
-        let mut tokens = Tokens::UNKNOWN;
-        let mut web_searches = None;
-        match &event.usage {
-            Maybe::Absent => {}
-            Maybe::Wrong => damage.note(Reason::NoUsage),
-            Maybe::Present(usage) => {
-                tokens = usage.tokens(damage);
-                web_searches = usage.web_search_requests.get();
-            }
-        }
-        if tokens.is_all_zero() {
-            // Claude writes its own messages (an error of the API, a limit) as those of a model that took no tokens.
-            if !has_calls {
-                return;
-            }
-            tokens = Tokens::UNKNOWN;
-        }
-        let turn = self.turn(parent, tokens, line);
-        let row = &mut self.builder.session.turns[turn];
-        row.tokens = row.tokens.get().max(tokens).into();
-        row.web_searches = row.web_searches.get().max(web_searches).into();
-        row.is_subagent = parent.is_some();
-        row.agent_id = parent.map(Word::new);
-        row.agent.clone_from(&agent);
-        row.provider.clone_from(&self.provider);
-        if parent.is_none() {
-            // A subagent's model is not told.
-            row.model.clone_from(&self.model);
-        }
-        for block in event.content.blocks.iter().filter(|it| it.kind.as_str() == "tool_use") {
-            let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, None);
-            let row = &mut self.builder.session.tool_calls[call];
-            (row.turn, row.is_subagent, row.agent) = (turn.into(), parent.is_some(), agent.clone());
-            if row.category == "subagent" {
-                self.delegated.insert(row.call_id.to_string());
-            }
-            self.arguments(call, block.input, line);
-        }
-        if parent.is_none() {
-            event.content.blocks.iter().filter_map(|it| it.text.some()).for_each(|it| self.builder.say(it));
-        }
-    }
-
-    /// The turn of a message: that of the last one of the same agent if their prompts are equal.
-    fn turn(&mut self, parent: Option<&str>, tokens: Tokens, line: i64) -> usize {
-        let prompt = [tokens.input, tokens.cache_read, tokens.cache_write];
-        let parent = parent.map(str::to_owned);
-        if let Some(last) = self.last.get(&parent)
-            && last.prompt == prompt
-        {
-            return last.turn;
-        }
-        let turn = self.builder.turn(Identity::Unique, line);
-        self.last.insert(parent, Response { turn, prompt });
-        turn
-    }
-
-    /// Notes the agent that a call started, and gives its type.
-    fn subagent(&mut self, call_id: &str, line: i64) -> Option<Word> {
-        let agent = self.agents.get(call_id).cloned();
-        if self.builder.session.subagents.insert(call_id.into()) {
-            let event = self.builder.event(EventKind::Subagent, line, None);
-            event.code = Some(call_id.into());
-            event.call_id = Some(call_id.into());
-            event.agent.clone_from(&agent);
-        }
-        agent
-    }
-
-    fn arguments(&mut self, call: usize, input: Raw<'_>, line: i64) {
-        let arguments = self.builder.arguments(call, input);
-        let row = &self.builder.session.tool_calls[call];
-        if let Some(agent) = arguments.agent() {
-            self.agents.insert(row.call_id.to_string(), agent);
-        }
-        if matches!(row.category.as_ref(), "edit" | "write")
-            && let Some(file) = arguments.file()
-        {
-            self.builder.change(call, file, None, None, line, None);
-        }
-    }
-
-    fn execution(&mut self, event: &Event<'_>, line: i64) {
-        let parent = event.parent_tool_use_id.some();
-        self.delegated.remove(event.tool_id.as_str());
-        // Without counts, only a result parts two responses.
-        self.last.retain(|agent, it| agent.as_deref() != parent || it.prompt.iter().flatten().any(|it| *it > 0));
-        let agent = parent.and_then(|it| self.subagent(it, line));
-        let call = self.builder.call_index(event.tool_id.as_str()).filter(|_| event.tool_id.some().is_some());
-        let call = call.unwrap_or_else(|| {
-            let number = self.builder.session.tool_calls.len() + 1;
-            let id = event.tool_id.owned().unwrap_or_else(|| format!("#{number}"));
-            let call = self.builder.call(&id, event.tool_name.as_str(), line, None);
-            let row = &mut self.builder.session.tool_calls[call];
-            (row.is_subagent, row.agent) = (parent.is_some(), agent);
-            call
-        });
-        if !event.input.is_empty() {
-            self.arguments(call, event.input, line);
-        }
-        event.result.apply(&mut self.builder, call, line, None);
-    }
-
-    fn result(&mut self, event: &Event<'_>, line: i64) {
-        self.last.clear();
-        let duration_ms = event.duration_ms.rounded();
-        let is_success = event.success.is_true();
-        // zag closes every stream with a success that says nothing, also behind a failure.
-        if is_success && !event.message.is_some() && duration_ms.is_none() && event.num_turns.get().is_none() {
-            return;
-        }
-        self.duration_ms = add(self.duration_ms, duration_ms);
-        self.turns = add(self.turns, event.num_turns.get());
-        let message = event.message.as_str();
-        if is_success {
-            self.builder.succeed();
-            self.builder.say(message);
-        } else {
-            self.builder.fail(None, message);
-            self.builder.event(EventKind::Error, line, None).message = event.message.some().map(brief);
-        }
-    }
-
-    /// What the whole object says besides its events.
-    fn output(&mut self, output: &Output<'_>, line: Line<'_>, damage: &mut Damage) {
-        if matches!(output.usage, Maybe::Wrong) {
-            damage.note(Reason::NoUsage);
-        }
-        let usage = output.usage.get();
-        let cost = money(output.total_cost_usd, damage);
-        let session = &mut self.builder.session;
-        let tokens = usage.map(|it| it.tokens(damage)).filter(|it| !it.is_all_zero());
-        let models = tokens.map(|tokens| ModelTotal {
-            model: session.model.clone(),
-            tokens,
-            web_searches: usage.and_then(|it| it.web_search_requests.get()),
-            cost,
-            ..ModelTotal::default()
-        });
-        let total = Total {
-            line: line.number,
-            key: hashed_id(line.bytes),
-            kind: TotalKind::Process,
-            duration_ms: self.duration_ms,
-            turns: self.turns,
-            cost,
-            models: models.into_iter().collect(),
-            covers_subagents: false,
-            ..Total::default()
-        };
-        if total.cost.is_some() || !total.models.is_empty() || total.duration_ms.is_some() || total.turns.is_some() {
-            session.totals.push(total);
-        }
-        session.exit_code = output.exit_code.whole();
-        match output.is_error.0 {
-            Some(true) => {
-                let is_told = self.builder.session.events.iter().any(|it| it.kind == EventKind::Error);
-                let message = output.error_message.some().or(output.result.some());
-                self.builder.fail(None, message.unwrap_or_default());
-                if !is_told {
-                    self.builder.event(EventKind::Error, line.number, None).message = message.map(brief);
-                }
-            }
-            Some(false) => {
-                self.builder.succeed();
-                self.builder.say(output.result.as_str());
-            }
-            None => {}
-        }
-    }
-
-    fn finish_stream(mut self) -> SessionResult {
-        let session = &mut self.builder.session;
-        (session.duration_ms, session.stated_turns) = (self.duration_ms, self.turns);
-        self.finish()
-    }
-
-    fn finish(self) -> SessionResult {
-        let mut session = self.builder.finish();
-        session.recording = Some(self.recording);
-        if !self.has_steps {
-            session.shows = Shows::NOTHING;
-        }
-        // The lines' output is a stub, which only a total makes whole, and not that of subagents.
-        let has_total = session.totals.iter().any(|it| !it.models.is_empty());
-        session.under_reports = session.turns.iter().any(|it| it.is_subagent || !has_total)
-            || (session.status == Status::Incomplete && !has_total);
-        session
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::adapters::common::builder::Content;
     use crate::adapters::{Parsed, parse};
+    use crate::model::session::Status;
 
     fn read(log: &str) -> Parsed {
         parse(log.as_bytes(), crate::adapters::Hints::default(), Content::Text)
     }
 
-    /// Proxies write no counts: then a result is what parts two responses.
+    /// With proxies there are no counts: then a result separates two responses.
     #[test]
-    fn responses_without_counts_are_parted_by_results() {
+    fn results_separate_responses_without_counts() {
         let say = r#"{"type":"assistant_message","content":[{"type":"text","text":"a"}],"usage":null}"#;
         let call = r#"{"type":"assistant_message","content":[{"type":"tool_use","id":"1","name":"Bash","input":{}}],"usage":{"input_tokens":0,"output_tokens":0}}"#;
         let done =
@@ -669,7 +381,7 @@ mod tests {
         assert!(turns.iter().all(|it| it.tokens.get() == Tokens::UNKNOWN));
     }
 
-    /// A stream that lost its `init` has no other sign of where a copy of it begins.
+    /// Without an `init`, only equal events show where a copy begins.
     #[test]
     fn a_stream_without_its_beginning_counts_once() {
         let answer = |text: &str, read: i64| {
@@ -683,9 +395,9 @@ mod tests {
             read(&lines.join("\n")).sessions[0].turns.len()
         };
         assert_eq!(turns(&[&a, &b, &a, &b]), 2);
-        // The copy had grown.
+        // The copy is longer.
         assert_eq!(turns(&[&a, &b, &a, &b, &c]), 3);
-        // Events that come again are no copy.
+        // Repeated events that are not a copy.
         assert_eq!(turns(&[&a, &b, &a, &c]), 4);
         assert_eq!(turns(&[&a, &b, &c, &a, &b]), 5);
     }
@@ -700,9 +412,9 @@ mod tests {
         assert_eq!(session.file_changes[0].path, "/work/shop/a");
     }
 
-    /// What zag writes behind every stream is no success.
+    /// The event that zag writes after every stream is not a success.
     #[test]
-    fn the_end_mark_is_no_result() {
+    fn the_end_mark_is_not_a_result() {
         let failed =
             r#"{"type":"result","success":false,"message":"429 too many requests","duration_ms":5,"num_turns":1}"#;
         let mark = r#"{"type":"result","success":true,"message":null,"duration_ms":null,"num_turns":null}"#;
@@ -710,7 +422,7 @@ mod tests {
         assert_eq!(read(mark).sessions[0].status, Status::Incomplete);
     }
 
-    /// The usage of the whole is the main agent's: what a subagent's lines show is a stub.
+    /// The usage of the object is that of the main agent; on a subagent's lines, the output is a stub.
     #[test]
     fn a_total_without_subagents_is_a_lower_bound() {
         let usage = r#""usage":{"input_tokens":3,"output_tokens":1}"#;

@@ -1,5 +1,7 @@
-//! zag's own session log, `~/.zag/projects/*/logs/sessions/ID.jsonl`: what the wrapper did and what it heard of the
-//! provider, through the provider's files and its stdout, so that one thing may be told several times (accounting B27).
+//! zag's own session log, `~/.zag/projects/*/logs/sessions/ID.jsonl` (docs/formats.md#zag-log).
+//!
+//! It contains what the wrapper did, and what it read in the provider's files and on the provider's stdout. So one event may
+//! be logged several times, from several sources.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +9,10 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
-use super::zag_json::{Refusals, ToolResult, limit_words};
+use super::zag_json::{Refusals, ToolResult, limit_text};
 use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, Content, brief, money};
+use crate::adapters::common::changes;
 use crate::base::rows::Rows;
 use crate::base::text::{Shared, Word};
 use crate::base::time::Time;
@@ -100,7 +103,7 @@ struct Record<'a> {
     raw: Text<'a>,
 }
 
-/// What the wrapper keeps of an event that has no type of its own here.
+/// The data of a `provider_status`, for provider events without a type of their own in this log.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct StatusData<'a> {
@@ -110,15 +113,15 @@ struct StatusData<'a> {
     stop_reason: Text<'a>,
 }
 
-/// Whom to believe of several that tell the same: the provider's own records before what was heard of it.
+/// Sources of the same event, the most reliable first: the provider's own files, then what was read on its stdout.
 const SOURCES: [&str; 5] = ["provider_file", "provider_log", "stdout", "backfill", "wrapper"];
 
 fn rank(source: &str) -> usize {
     SOURCES.iter().position(|it| *it == source).unwrap_or(SOURCES.len())
 }
 
-/// The wrapper knows what it was asked. The provider's file also holds what programs wrote in the user's name, and after
-/// a resume the earlier prompts once more.
+/// The rank of a source of prompts: the wrapper is the most reliable. The provider's file also contains texts that programs
+/// wrote as the user, and after a resume the earlier prompts again.
 fn prompt_rank(source: &str) -> usize {
     if source == "wrapper" { 0 } else { 1 + rank(source) }
 }
@@ -138,7 +141,7 @@ impl Fold for Log {
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
         let session = self.session(&record, line);
-        // Each record has its number and its time: an equal one is a copy.
+        // Each record has a number and a time: an equal record is a copy.
         if !session.hashes.insert(XxHash3_64::oneshot(line.bytes)) {
             return Seen::Known;
         }
@@ -189,21 +192,21 @@ struct Session {
     /// A hash of each record.
     hashes: HashSet<u64>,
     provider: String,
-    /// The model that the next usage is of.
+    /// The model of the next usage.
     model: Option<Word>,
-    /// Whether the events were imported: their times and their end are the import's.
+    /// Whether the events were imported: their times and their end are those of the import.
     is_backfilled: bool,
     has_answer: bool,
     has_calls: bool,
     has_result: bool,
-    /// What users typed, by the rank of who tells it.
+    /// What users typed, by the rank of the source.
     prompts: BTreeMap<usize, Prompts>,
     usages: Vec<Usage>,
-    /// How long the run took and how many turns, until its usage comes.
+    /// Duration and turns of the run, until its usage is logged.
     duration_ms: Option<i64>,
     turns: Option<i64>,
     refusals: Refusals,
-    /// The words of a limit that nothing has lifted yet.
+    /// The message of a usage limit that has not ended.
     limit: Option<Shared>,
 }
 
@@ -238,7 +241,7 @@ impl Session {
             provider.clone_into(&mut self.provider);
         }
         let session = &mut self.builder.session;
-        // It is guessed at the start and replaced once the provider's own is known.
+        // At the start the id is a guess. The provider's own id replaces it.
         session.provider_session_id = record.provider_session_id.owned().or_else(|| session.provider_session_id.take());
         match kind {
             "user_message" => self.user(record, line),
@@ -258,16 +261,16 @@ impl Session {
             "tool_result" => self.call_result(record, line, time),
             "permission" => {
                 if record.granted.0 == Some(false) {
-                    self.refusals.name(&mut self.builder, record.tool_name.as_str(), line.number, time);
+                    self.refusals.assign(&mut self.builder, record.tool_name.as_str(), line.number, time);
                 }
             }
             "provider_status" => self.status(record),
             "usage" => self.usage(record, line, time, damage),
             "usage_limit_hit" => {
-                let words = limit_words(&record.raw, &record.provider, &record.scope);
+                let text = limit_text(&record.raw, &record.provider, &record.scope);
                 let event = self.builder.event(EventKind::Error, line.number, time);
                 event.code = Some("usage_limit".into());
-                event.message = Some(brief(&words));
+                event.message = Some(brief(&text));
                 self.limit.clone_from(&event.message);
             }
             "usage_limit_resumed" => self.limit = None,
@@ -284,7 +287,7 @@ impl Session {
         Seen::Known
     }
 
-    /// A run begins, perhaps one of several: what ended the one before is over.
+    /// A run begins, perhaps one of several: it clears the end of the run before it.
     fn start(&mut self, record: &Record<'_>) {
         self.is_backfilled = record.backfilled.is_true();
         self.has_result = false;
@@ -315,26 +318,22 @@ impl Session {
 
     fn call(&mut self, record: &Record<'_>, Line { bytes, number: line }: Line<'_>, time: Option<Time>) -> usize {
         self.has_calls = true;
-        // Of codex only the call is heard, without its id; the number of the event stands in its place.
-        let number = || record.seq.get().map_or_else(|| hashed_id(bytes), |it| format!("#{it}"));
-        let call =
-            self.builder.call(&record.tool_id.owned().unwrap_or_else(number), record.tool_name.as_str(), line, time);
+        // Calls of Codex have no id: the number of the event is used instead.
+        let number = || record.seq.get().map_or_else(|| hashed_id(bytes), |number| format!("#{number}"));
+        let call_id = record.tool_id.owned().unwrap_or_else(number);
+        let call = self.builder.call(&call_id, record.tool_name.as_str(), line, time);
         let row = &mut self.builder.session.tool_calls[call];
         if row.category == "other" {
             row.category = category(record.tool_kind.as_str()).into();
         }
         let arguments = self.builder.arguments(call, record.input);
-        if matches!(self.builder.session.tool_calls[call].category.as_ref(), "edit" | "write")
-            && let Some(file) = arguments.file()
-        {
-            self.builder.change(call, file, None, None, line, time);
-        }
+        changes::add_named_file(&mut self.builder, call, &arguments, record.input, None, line, time);
         call
     }
 
     fn call_result(&mut self, record: &Record<'_>, line: Line<'_>, time: Option<Time>) {
         let known = self.builder.call_index(record.tool_id.as_str());
-        // The provider's file names no tool in its results; the wrapper does.
+        // Results from the provider's file do not contain the tool; those of the wrapper do.
         let call = match known {
             Some(call) => call,
             None if record.tool_id.some().is_some() && record.tool_name.some().is_some() => {
@@ -347,13 +346,14 @@ impl Session {
         result.apply(&mut self.builder, call, line.number, time);
     }
 
-    /// The wrapper writes the start, the turns and the result of a run as a status. Others' statuses are their own.
+    /// Reads the start, the turns and the result of a run, which the wrapper writes as a status. Statuses from other sources
+    /// are not used.
     fn status(&mut self, record: &Record<'_>) {
         if record.source_kind.as_str() != "wrapper" {
             return;
         }
         if let Some(model) = record.message.as_str().strip_prefix("Initialized ").filter(|it| !it.is_empty()) {
-            // The start may have named an alias, such as `opus`.
+            // The model at the start may be an alias, such as `opus`.
             self.model = Some(model.into());
             self.builder.session.model = Some(model.into());
         }
@@ -374,7 +374,7 @@ impl Session {
         let [input, output, cache_read, cache_write] = counts.map(Count::get);
         let mut tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };
         if tokens.is_all_zero() {
-            // So zag writes a cost without counts.
+            // zag writes 0 if it only knows the cost.
             tokens = Tokens::UNKNOWN;
         }
         self.usages.push(Usage {
@@ -401,7 +401,7 @@ impl Session {
             self.builder.fail(None, "");
         }
         if self.is_backfilled {
-            // Every import ends with a success.
+            // Every import ends with a success, whatever the status of the session.
             self.builder.session.status = Status::Unknown;
         }
     }
@@ -424,12 +424,12 @@ impl Session {
         }
         let totals = totals(self.usages);
         let mut session = self.builder.finish();
-        // The usage is written at the end of a run, and Claude's leaves out its subagents.
+        // The usage is written at the end of a run, and Claude's usage excludes subagents.
         session.under_reports =
             session.status == Status::Incomplete || (!totals.is_empty() && !session.subagents.is_empty());
         session.totals = totals;
         (session.duration_ms, session.stated_turns) = (self.duration_ms, self.turns);
-        // Of other providers zag hears no results, and of a captured run nothing but its end.
+        // zag reads no results of other providers, and of a captured run only its end.
         session.shows = match self.provider.as_str() {
             "claude" | "copilot" if self.has_answer || self.has_calls => session.shows,
             _ if self.has_calls => Shows::USER_TURNS.and(Shows::TOOL_CALLS),
@@ -439,12 +439,12 @@ impl Session {
     }
 }
 
-/// The usage of all runs, of the most trustworthy source alone.
+/// The usage of all runs, from the most reliable source.
 ///
-/// zag's only writer of these events is `record_agent_output`, once for each process of the provider that it ran, with
-/// the sum over that process (Claude's `result.usage`). So an event is no response but the whole of many: a row of grain
-/// `session`, without the price of one huge request. A resumed session and one that waited for its limit to pass have
-/// several, which add. Each leaves its key, by which a shorter copy of the log is known, and the last holds the sum.
+/// Only `record_agent_output` in zag's source writes these events: one for each process of the provider, with the sum over
+/// that process (Claude's `result.usage`). So an event is a sum of many responses: a row of grain `session`, whose price does
+/// not depend on the size of one request. A session that was resumed, or that waited for the end of a limit, has several
+/// events, which add up. Each event keeps its key, which identifies a shorter copy of the log; the last contains the sum.
 fn totals(usages: Vec<Usage>) -> Vec<Total> {
     let Some(best) = usages.iter().map(|it| it.rank).min() else { return Vec::new() };
     let mut totals = Vec::new();
@@ -469,7 +469,7 @@ fn totals(usages: Vec<Usage>) -> Vec<Total> {
     totals
 }
 
-/// The word for zag's own classes of tools.
+/// The category of zag's own classes of tools.
 fn category(tool_kind: &str) -> &'static str {
     match tool_kind {
         "shell" => "shell",
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn one_source_is_believed() {
+    fn one_source_counts() {
         let usage = r#""type":"usage","input_tokens":10,"output_tokens":2"#;
         let other = r#""type":"usage","input_tokens":7,"output_tokens":1"#;
         let prompt = r#""type":"user_message","content":"a","message_id":"1""#;
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn an_import_knows_neither_times_nor_an_end() {
+    fn an_import_has_no_times_and_no_end() {
         let session = read(&[
             ("backfill", r#""type":"session_started","command":"backfill","backfilled":true"#),
             ("backfill", r#""type":"assistant_message","content":"a""#),
@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_without_words_is_that_of_the_limit() {
+    fn an_end_without_a_message_is_that_of_the_limit() {
         let end = ("wrapper", r#""type":"session_ended","success":false,"error":null"#);
         let hit = ("wrapper", r#""type":"usage_limit_hit","scope":"weekly","raw":null"#);
         assert_eq!(read(&[hit, end]).error_kind, Some(ErrorKind::RateLimit));

@@ -18,7 +18,7 @@ use crate::ledger::costs;
 use crate::model::source::{SEPARATOR, Source, SourceStatus, path_text};
 use crate::prices;
 use crate::store::frames;
-use crate::store::parquet::Batched;
+use crate::store::parquet::RowGroupWriter;
 
 /// The measurements of the files of one format, or of all files.
 #[derive(Debug, Clone, Copy, Default)]
@@ -110,10 +110,10 @@ pub fn run(roots: &[PathBuf]) -> Run {
     timed(&mut run.frames, || {
         for table in frames::TABLES {
             // Cannot fail: all types are known, and nothing is written.
-            let Ok(file) = Batched::new(std::io::sink(), &frames::schema_of(table)) else { continue };
+            let Ok(file) = RowGroupWriter::new(std::io::sink(), &frames::schema_of(table)) else { continue };
             let mut groups = Vec::new();
             let _ = frames::row_sets(&tables, table, usize::MAX, |rows| {
-                groups.push(file.pack(rows)?);
+                groups.push(file.encode(rows)?);
                 Ok(())
             });
             files.push((file, groups));

@@ -1,14 +1,14 @@
-//! Numbers of rows that may be unknown. There are millions of them: one takes no more memory than a number that is known.
+//! An `Option` of a number, in the memory of the number. Rows contain millions of them.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A number of which one value stands for none.
+/// A number with one value that means `None`.
 pub trait Number: Copy + Eq {
-    /// That value. A log that tells it means nothing by it: it is no count and no exit code of any system.
+    /// That value. It is not a count, size, duration or exit status.
     const NONE: Self;
-    /// What is kept in its place if one does.
+    /// The value that replaces it if a log contains it.
     const NEAREST: Self;
 }
 
@@ -22,12 +22,12 @@ impl Number for usize {
     const NEAREST: Self = Self::MAX - 1;
 }
 
-/// What is known of a number: an `Option` of it, half as large.
+/// An `Option` of a number, half as large.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Known<T>(T);
 
 impl<T: Number> Known<T> {
-    /// Nothing.
+    /// `None`.
     pub const NOTHING: Self = Self(T::NONE);
 
     /// The number; `None` if it is unknown.
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_but_one_is_kept() {
+    fn all_numbers_but_one_are_kept() {
         for number in [0, 1, -1, i64::MAX, i64::MIN + 1] {
             assert_eq!(Known::from(number).get(), Some(number));
         }

@@ -1,8 +1,7 @@
-//! Types that know nothing of logs.
+//! Types without knowledge of logs.
 
 pub(crate) mod hash;
 pub mod known;
 pub mod rows;
-pub mod simd;
 pub mod text;
 pub mod time;

@@ -1,12 +1,12 @@
-//! Rows that name each other by their place.
+//! Rows that refer to each other by index.
 
 use std::fmt;
 use std::ops::{Index, IndexMut, RangeFrom};
 
 use serde::{Deserialize, Serialize};
 
-/// A list whose places are names: whoever adds a row keeps its place, and nothing from outside is one. So a place that no
-/// row has is an error of this program and of no log, and this is the one type that ends it there.
+/// A list that may be indexed: indexes come from the list itself, never from a log. An index out of bounds is therefore an error
+/// of this program, and panics here only.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Rows<T>(Vec<T>);
@@ -14,31 +14,31 @@ pub struct Rows<T>(Vec<T>);
 impl<T> Index<usize> for Rows<T> {
     type Output = T;
 
-    #[expect(clippy::indexing_slicing, reason = "places come from this list: see Rows")]
-    fn index(&self, place: usize) -> &T {
-        &self.0[place]
+    #[expect(clippy::indexing_slicing, reason = "indexes come from this list: see Rows")]
+    fn index(&self, index: usize) -> &T {
+        &self.0[index]
     }
 }
 
 impl<T> IndexMut<usize> for Rows<T> {
-    #[expect(clippy::indexing_slicing, reason = "places come from this list: see Rows")]
-    fn index_mut(&mut self, place: usize) -> &mut T {
-        &mut self.0[place]
+    #[expect(clippy::indexing_slicing, reason = "indexes come from this list: see Rows")]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        &mut self.0[index]
     }
 }
 
 impl<T> Index<RangeFrom<usize>> for Rows<T> {
     type Output = [T];
 
-    /// Those from a place on.
-    fn index(&self, places: RangeFrom<usize>) -> &[T] {
-        self.0.get(places).unwrap_or_default()
+    /// The rows from an index on.
+    fn index(&self, indexes: RangeFrom<usize>) -> &[T] {
+        self.0.get(indexes).unwrap_or_default()
     }
 }
 
 impl<T> IndexMut<RangeFrom<usize>> for Rows<T> {
-    fn index_mut(&mut self, places: RangeFrom<usize>) -> &mut [T] {
-        self.0.get_mut(places).unwrap_or_default()
+    fn index_mut(&mut self, indexes: RangeFrom<usize>) -> &mut [T] {
+        self.0.get_mut(indexes).unwrap_or_default()
     }
 }
 
@@ -54,69 +54,69 @@ impl<T: fmt::Debug> fmt::Debug for Rows<T> {
     }
 }
 
-// What a list offers, except what makes a list of it again: `rows[place]` would be a slice's.
+// No `Deref` to a slice: `rows[index]` would be that of the slice.
 impl<T> Rows<T> {
-    /// How many there are.
+    /// The number of rows.
     pub const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds one at the end.
+    /// Adds a row at the end.
     pub fn push(&mut self, row: T) {
         self.0.push(row);
     }
 
-    /// Gives back the memory of rows that are gone.
+    /// Releases unused capacity.
     pub fn shrink_to_fit(&mut self) {
         self.0.shrink_to_fit();
     }
 
-    /// All, in their order.
+    /// All rows, in order.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.0.iter()
     }
 
-    /// All, in their order, to be changed.
+    /// All rows, in order, mutable.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.0.iter_mut()
     }
 
-    /// All as a slice.
+    /// All rows as a slice.
     pub fn as_slice(&self) -> &[T] {
         &self.0
     }
 
-    /// All as a list, to be changed.
+    /// All rows as a list, mutable.
     pub const fn as_list(&mut self) -> &mut Vec<T> {
         &mut self.0
     }
 
-    /// The first.
+    /// The first row.
     pub fn first(&self) -> Option<&T> {
         self.0.first()
     }
 
-    /// The last.
+    /// The last row.
     pub fn last(&self) -> Option<&T> {
         self.0.last()
     }
 
-    /// The last, to be changed.
+    /// The last row, mutable.
     pub fn last_mut(&mut self) -> Option<&mut T> {
         self.0.last_mut()
     }
 
-    /// Keeps some. Places that are known from before mean others then.
+    /// Keeps some rows. Earlier indexes become invalid.
     pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
         self.0.retain(keep);
     }
 
-    /// As [`Self::retain`], and changes them.
+    /// As [`Self::retain`], with mutable rows.
     pub fn retain_mut(&mut self, keep: impl FnMut(&mut T) -> bool) {
         self.0.retain_mut(keep);
     }

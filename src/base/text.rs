@@ -1,4 +1,4 @@
-//! Texts of rows. There are millions of them: one is as large as a pointer, and copying it copies none of its bytes.
+//! Texts of rows. There are millions of them: each has the size of a pointer, and copies share its bytes.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -10,35 +10,35 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use foldhash::HashSet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A text of a row, which its copies share: an id, a path, a message.
+/// A text whose copies share its bytes: an id, a path, a message.
 pub type Shared = arcstr::ArcStr;
 
-/// A text that many rows say again, as a model, a tool or a reason: one of each stands in memory, however many rows say it.
+/// An interned text, such as the name of a model or a tool: all rows with the same text share its bytes.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Word(Shared);
 
-/// What is longer is hardly said twice.
+/// Longer texts are not interned: they are rarely repeated.
 pub const LONGEST: usize = 64;
 
-/// How many words are kept until the program ends. A log can invent others, as names of subagents are: those last as long as
-/// their rows.
-const MOST: usize = 1 << 14;
+/// The number of texts that are interned, until the program ends. It bounds the memory for texts of which a log contains many,
+/// such as names of subagents: further ones last as long as their rows.
+const CAPACITY: usize = 1 << 14;
 
-/// How many words a thread finds without asking the others, as bits of a number.
+/// The base-2 logarithm of the number of texts that a thread finds without a lock.
 const NEAR: u32 = 9;
 
-/// The first and the last bytes of a word: of most, all of it.
+/// The first and the last bytes of a text: for most texts, all bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ends(u64, u64);
 
 impl Ends {
-    /// Words of the same length, and no longer than that, are the same if their ends are.
+    /// Texts of equal length up to this one are equal if their ends are.
     pub const ALL: usize = 16;
 
-    /// Those of nothing.
+    /// The ends of the empty text.
     pub const NONE: Self = Self(0, 0);
 
-    /// Those of a word.
+    /// The ends of a text.
     #[inline]
     pub fn of(word: &[u8]) -> Self {
         if let (Some(head), Some(tail)) = (word.first_chunk::<8>(), word.last_chunk::<8>()) {
@@ -51,14 +51,14 @@ impl Ends {
         }
     }
 
-    /// A hash of which the highest bits are the best.
+    /// A hash, to be used by its highest bits.
     #[inline]
     pub const fn hash(self) -> u64 {
         (self.0 ^ self.1.rotate_left(29)).wrapping_mul(0x9E37_79B1_85EB_CA87)
     }
 }
 
-/// A word that a thread finds without asking the others.
+/// A text that a thread finds without a lock.
 #[derive(Clone)]
 struct Near {
     ends: Ends,
@@ -73,10 +73,10 @@ thread_local! {
 }
 
 impl Word {
-    /// How the type is called where words are serialized.
+    /// The name of the type in serialization.
     pub const NAME: &str = "Word";
 
-    /// The word of that text.
+    /// The interned text.
     pub fn new(text: &str) -> Self {
         if text.is_empty() || text.len() > LONGEST {
             return Self(text.into());
@@ -106,14 +106,14 @@ impl Word {
     }
 }
 
-/// The one of `words`, which all threads share, while there is room for it.
+/// The text in `words`, which all threads share. It is added while capacity remains.
 fn kept(words: &mut HashSet<Shared>, text: &str) -> Shared {
     if let Some(known) = words.get(text) {
         return known.clone();
     }
     let word = Shared::from(text);
-    if words.len() < MOST {
-        // It is never freed, so that nobody has to count who holds it.
+    if words.len() < CAPACITY {
+        // It is never freed, so that copies need no reference count.
         word.leak();
         words.insert(word.clone());
     }
@@ -194,7 +194,7 @@ impl From<Cow<'_, str>> for Word {
     }
 }
 
-/// Named, so that what packs facts knows that it will be said again.
+/// Serialized with its name, so that the encoder of archives can store repeated texts once.
 impl Serialize for Word {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -234,10 +234,10 @@ mod tests {
     }
 
     #[test]
-    fn words_are_what_they_were_made_of() {
-        // Many of them fall on one place; some are too long to be kept.
+    fn words_have_the_text_that_they_were_made_of() {
+        // Many have the same place in the cache of a thread; some are too long to be interned.
         let numbers = (0..2_usize << NEAR).map(|it| format!("{it:0$}", 1 + it % (LONGEST + 2)));
-        // These differ neither in their ends nor in their lengths.
+        // These have equal ends and lengths.
         let alike = (0..100).map(|it| format!("claude-x-{it:03}-20260101"));
         let texts: Vec<String> = numbers.chain(alike).collect();
         for _ in 0..2 {
@@ -250,8 +250,8 @@ mod tests {
     #[test]
     fn no_log_fills_the_memory_with_words() {
         let mut words = HashSet::default();
-        let all: Vec<Shared> = (0..=MOST).map(|it| kept(&mut words, &it.to_string())).collect();
-        assert_eq!((words.len(), all.iter().filter(|it| Shared::is_static(it)).count()), (MOST, MOST));
-        assert_eq!(kept(&mut words, &MOST.to_string()), all[MOST]);
+        let all: Vec<Shared> = (0..=CAPACITY).map(|it| kept(&mut words, &it.to_string())).collect();
+        assert_eq!((words.len(), all.iter().filter(|it| Shared::is_static(it)).count()), (CAPACITY, CAPACITY));
+        assert_eq!(kept(&mut words, &CAPACITY.to_string()), all[CAPACITY]);
     }
 }

@@ -1,4 +1,4 @@
-//! Instants and their calendar days, in UTC. Local time begins in `reports`.
+//! Points in time and their calendar days, in UTC. Only reports use local time.
 
 use std::fmt;
 use std::num::NonZero;
@@ -7,7 +7,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Microseconds since 1970-01-01T00:00:00Z. An `Option` of it takes no more memory: there is one for each row.
+/// Microseconds since 1970-01-01T00:00:00Z. An `Option` of it has the same size: there is one in each row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(NonZero<u64>);
 
@@ -17,7 +17,7 @@ impl fmt::Debug for Time {
     }
 }
 
-/// A number for programs, text for people.
+/// Serialized as a number, and in human-readable formats as text.
 impl Serialize for Time {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
@@ -38,15 +38,15 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
-/// Logs begin with the first agents; what claims to be older or far ahead is a broken clock or another number.
+/// Times outside of this range come from a wrong clock, or are other numbers.
 const EARLIEST: i64 = 946_684_800_000_000; // 2000-01-01
 const LATEST: i64 = 4_102_444_800_000_000; // 2100-01-01
 
-/// What makes of an `i64` an unsigned number in the same order.
+/// Maps an `i64` to an unsigned number, in the same order.
 const SIGN: u64 = 1 << 63;
 
 impl Time {
-    /// That many microseconds after 1970-01-01T00:00:00Z. Of the least number, the one after it.
+    /// So many microseconds after 1970-01-01T00:00:00Z. `i64::MIN` becomes the next number.
     pub const fn from_micros(micros: i64) -> Self {
         match NonZero::new(micros.cast_unsigned() ^ SIGN) {
             Some(it) => Self(it),
@@ -59,8 +59,8 @@ impl Time {
         (self.0.get() ^ SIGN).cast_signed()
     }
 
-    /// An instant from a number: seconds, milliseconds or microseconds, told apart by size. `None` if no unit gives a
-    /// year from 2000 to 2099.
+    /// A time from a number of seconds, milliseconds or microseconds, distinguished by size. `None` if no unit gives a year from
+    /// 2000 to 2099.
     pub fn from_number(number: f64) -> Option<Self> {
         [1.0, 1e3, 1e6].into_iter().map(|scale| number * scale).find_map(|micros| {
             #[expect(clippy::cast_possible_truncation, reason = "the range is checked first")]
@@ -68,8 +68,8 @@ impl Time {
         })
     }
 
-    /// An instant from text: RFC 3339 with any offset, a date and time without one (UTC), or digits. `None` if it
-    /// cannot be read: it must never become now.
+    /// A time from text: RFC 3339 with any offset, a date and time without an offset (UTC), or digits. `None` if it cannot be
+    /// parsed: the current time is never used in its place.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(time) = parse_utc(text.as_bytes()) {
             return Some(time);
@@ -98,7 +98,7 @@ impl Time {
         monday(self.day())
     }
 
-    /// Milliseconds from `earlier` to this instant.
+    /// Milliseconds from `earlier` to this time.
     pub const fn since(self, earlier: Self) -> i64 {
         (self.micros() - earlier.micros()) / 1000
     }
@@ -109,7 +109,7 @@ pub const fn monday(day: i32) -> i32 {
     day - (day + 3).rem_euclid(7)
 }
 
-/// `2026-10-05T10:00:00.123Z`, which nearly every log writes, without a general parser.
+/// Parses `2026-10-05T10:00:00.123Z`, the form in nearly all logs, without the general parser.
 fn parse_utc(text: &[u8]) -> Option<Time> {
     let (date, rest) = text.split_first_chunk()?;
     let (time, rest) = rest.split_first_chunk()?;
@@ -132,7 +132,7 @@ fn parse_utc(text: &[u8]) -> Option<Time> {
     Some(Time::from_micros((((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000_000 + micros))
 }
 
-/// What stands behind the seconds.
+/// The microseconds after the seconds.
 fn micros_of(fraction: &[u8]) -> Option<i64> {
     const EACH: [i64; 7] = [1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
     match fraction {
@@ -146,12 +146,12 @@ fn micros_of(fraction: &[u8]) -> Option<i64> {
     }
 }
 
-/// The values of the digits of a text that has them where a pattern has zeros, and else is the same.
+/// The values of the digits of a text that has digits where the pattern has zeros, and is equal elsewhere.
 #[inline]
 fn digits_of(text: [u8; 8], pattern: [u8; 8]) -> Option<[u8; 8]> {
     let values = u64::from_le_bytes(text) ^ u64::from_le_bytes(pattern);
     let most = u64::from_le_bytes(pattern.map(|it| if it == b'0' { 9 } else { 0 }));
-    // A byte that is more than it may be gets a high bit, as it is or by what is added. A carry only comes from such a byte.
+    // A byte beyond its range has a high bit, before or after the addition. Only such a byte causes a carry.
     let is_more = (values | values.wrapping_add(u64::from_le_bytes([0x7F; 8]) - most)) & u64::from_le_bytes([0x80; 8]);
     (is_more == 0).then(|| values.to_le_bytes())
 }
@@ -174,7 +174,7 @@ pub fn days(date: Date) -> i32 {
     date.since(Date::constant(1970, 1, 1)).map_or(0, |it| it.get_days())
 }
 
-/// RFC 3339 in UTC, with as many digits of a second as are needed.
+/// RFC 3339 in UTC, with as many digits of the second as necessary.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_microsecond(self.micros()) {
@@ -204,7 +204,7 @@ impl fmt::Display for Day {
 
 impl<'de> Deserialize<'de> for Day {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// TOML has dates of its own.
+        /// TOML has a type for dates.
         #[derive(Deserialize)]
         #[serde(untagged)]
         enum Written {
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(Time::from_number(1_791_194_400.0), Some(Time::from_micros(1_791_194_400_000_000)));
     }
 
-    /// Every day that the way without a parser knows, and some that there are not.
+    /// Every day that the fast path accepts, and some invalid ones.
     #[test]
     fn days_are_those_of_the_calendar() {
         for year in 1999..=2100 {
@@ -273,7 +273,7 @@ mod tests {
         }
     }
 
-    /// With any byte of it changed, a time is read as the general parser reads it, and by it if it has another form.
+    /// With any byte changed, a time is parsed as by the general parser.
     #[test]
     fn a_time_is_read_without_a_parser_only_in_its_form() {
         const USUAL: &str = "2026-10-05T10:00:00.123Z";
@@ -290,7 +290,7 @@ mod tests {
                 let usual = USUAL.as_bytes()[place];
                 let has_form =
                     byte == usual || byte.is_ascii_digit() && usual.is_ascii_digit() && text.starts_with("20");
-                // A leap second is left to the parser.
+                // Only the general parser accepts a leap second.
                 assert_eq!(read.is_some(), has_form && known.is_some() && &text[17..19] != "60", "{text}");
             }
         }

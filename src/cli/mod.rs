@@ -1,6 +1,6 @@
 //! The command line: its arguments and its commands.
 
-#[cfg(unix)]
-pub mod allocator;
 pub mod args;
 pub mod commands;
+#[cfg(unix)]
+pub mod memory;

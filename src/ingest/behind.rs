@@ -1,7 +1,6 @@
 //! What happens behind the reader of a file: its content is hashed, and the memory of what was read is given back.
 
 use crate::base::hash::Hash;
-use crate::base::simd::Level;
 use crate::input::log;
 
 /// So much of a file is in memory before some of it is given back.
@@ -32,7 +31,7 @@ pub struct Hashes {
 impl<'a> Behind<'a> {
     /// At the beginning. `mark` is a length at which the hash is asked for as well.
     pub fn new(content: &'a [u8], log: Option<&'a log::Content<'a>>, mark: Option<usize>) -> Self {
-        Self { content, log, hash: Hash::new(Level::best()), hashed: 0, given_back: 0, mark, at_mark: None }
+        Self { content, log, hash: Hash::new(), hashed: 0, given_back: 0, mark, at_mark: None }
     }
 
     /// All before `part` of the content was read.

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use crate::adapters::common::builder::Content;
 use crate::adapters::{self, ADAPTERS, Adapter, Hints, Listener};
 use crate::base::hash::Hash;
-use crate::base::simd::Level;
 use crate::base::time::Time;
 use crate::ingest::behind::{Behind, WINDOW};
 use crate::ingest::privacy;
@@ -27,7 +26,7 @@ use crate::model::session::SessionResult;
 use crate::model::source::{Aside, SEPARATOR, STDIN, Source, SourceStatus, path_text};
 
 /// To be raised when the same bytes are read as something else, so that archives take in files again.
-const PARSER: u32 = 9;
+const PARSER: u32 = 10;
 
 /// What to read, and how.
 #[derive(Debug, Clone, Default)]
@@ -685,7 +684,7 @@ impl<S: Sink> Listener for Follower<'_, S> {
 fn beginnings(content: &[u8], logs: &[(String, Stamp)]) -> Vec<String> {
     let mut logs: Vec<_> = logs.iter().filter_map(|(path, stamp)| Some((known_length(stamp)?, stamp, path))).collect();
     logs.sort_by_key(|it| it.0);
-    let mut hash = Hash::new(Level::best());
+    let mut hash = Hash::new();
     let mut paths = Vec::new();
     for (length, stamp, path) in logs {
         let Some(beginning) = content.get(..length) else { break };

@@ -1,4 +1,4 @@
-//! Why bytes are not a JSON value that can be read.
+//! Why bytes cannot be parsed as a JSON value.
 
 use std::fmt;
 
@@ -7,23 +7,23 @@ use serde::de;
 /// Nesting beyond this is rejected as [`Error::TooDeep`]. Real records stay under 40.
 pub const MAX_DEPTH: usize = 1024;
 
-/// Why a piece of input is not a JSON value that can be read.
+/// Why bytes cannot be parsed as a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The input ends inside a value.
     #[error("the value is cut short")]
     CutShort,
-    /// Something that JSON does not allow stands at this byte.
+    /// JSON does not allow the byte at this position.
     #[error("not JSON at byte {0}")]
     NotJson(usize),
     /// Brackets are nested deeper than [`MAX_DEPTH`].
     #[error("nested deeper than {MAX_DEPTH}")]
     TooDeep,
-    /// A type refused a value; the types of this crate do not.
+    /// A type rejected a value; the types of this crate never do.
     #[error("a field could not be read")]
     Refused,
-    /// A key stands twice in an object; [`from_slice`](crate::json::from_slice) takes the first.
-    #[error("a key stands twice")]
+    /// An object contains a key twice; [`from_slice`](crate::json::from_slice) uses the first.
+    #[error("a repeated key")]
     Repeated,
 }
 

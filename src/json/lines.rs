@@ -1,7 +1,7 @@
-//! Bytes to numbered records: one JSON value a line, or a document that holds them.
+//! Bytes to numbered records: one JSON value a line, or a document that contains them.
 //!
 //! A recorded stdout is JSON Lines with noise; `--output-format json` is one object or one array, often pretty-printed.
-//! What follows sees records and the lines where they begin, whichever it was.
+//! Callers get records and the lines where they begin in both cases.
 
 #![cfg_attr(
     not(test),
@@ -13,7 +13,7 @@
 
 use crate::json;
 
-/// A piece of a log that should be one record.
+/// A part of a log that should be one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
     /// The physical line where it begins, from 1.
@@ -22,7 +22,7 @@ pub struct Line<'a> {
     pub bytes: &'a [u8],
 }
 
-/// The records of a log, in order. Blank lines and runs of NUL are none.
+/// The records of a log, in order. Blank lines and runs of NUL are skipped.
 #[derive(Debug, Clone)]
 pub struct Lines<'a> {
     bytes: &'a [u8],
@@ -48,7 +48,7 @@ impl<'a> Lines<'a> {
         Self { bytes, at, number: 1, framing: framing(&bytes[at..]), array_end: 0 }
     }
 
-    /// [`count`] of all the bytes, of which only those that were not yet read are looked at.
+    /// [`count`] of all bytes. Only those after the current position are read.
     pub fn count_all(&self) -> i64 {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let is_cut = self.bytes.last().is_some_and(|it| *it != b'\n');
@@ -90,11 +90,11 @@ impl<'a> Lines<'a> {
         while self.at < end {
             match self.bytes[self.at] {
                 b'\n' => self.number += 1,
-                // The brackets and commas of arrays stand between records.
+                // The brackets and commas of arrays are between records.
                 b' ' | b'\t' | b'\r' | b',' | b'[' | b']' | 0 | 0x1e => {}
                 _ => {
                     let start = self.at;
-                    // A value that does not end is the rest of the document: the reader says what is wrong with it.
+                    // A value without an end is the rest of the document: the caller finds the error in it.
                     self.at = json::value_end(self.bytes, start).unwrap_or(self.bytes.len());
                     let line = Line { number: self.number, bytes: trim(&self.bytes[start..self.at]) };
                     self.number += count_newlines(&self.bytes[start..self.at]);
@@ -118,12 +118,12 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Number of physical lines, a last one without its newline too.
+/// Number of physical lines, including a last one without a newline.
 pub fn count(bytes: &[u8]) -> i64 {
     count_beside(bytes, |_| ())
 }
 
-/// As [`count`]; `pass` is told of each part of the bytes before it is read.
+/// As [`count`]; calls `pass` with each part of the bytes before it is read.
 pub fn count_beside(bytes: &[u8], mut pass: impl FnMut(&[u8])) -> i64 {
     const PART: usize = 1 << 20;
     let newlines = bytes.chunks(PART).map(|part| {
@@ -137,7 +137,7 @@ fn count_newlines(bytes: &[u8]) -> i64 {
     i64::try_from(memchr::memchr_iter(b'\n', bytes).count()).unwrap_or(i64::MAX)
 }
 
-/// White space, NUL (what a power cut leaves) and RS (JSON text sequences) stand around records, not in them.
+/// White space, NUL (left by a power failure) and RS (JSON text sequences) are around records, not in them.
 const fn is_around(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0 | 0x1e)
 }
@@ -156,7 +156,7 @@ fn trim(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Where a document ends that begins in a line: an array of records, or a value over several lines or before noise. `rest`
+/// The end of a document that begins in a line: an array of records, or a value over several lines or before noise. `rest`
 /// begins at the line.
 fn document_end(rest: &[u8], line: &[u8]) -> Option<usize> {
     let begins = match line {
@@ -169,7 +169,7 @@ fn document_end(rest: &[u8], line: &[u8]) -> Option<usize> {
     if begins { json::value_end(rest, start).ok() } else { None }
 }
 
-/// A document is told from lines by its beginning: its first line is no complete value, yet goes on as one.
+/// A document differs from lines in its beginning: its first line is not a complete value, but begins one.
 fn framing(bytes: &[u8]) -> Framing {
     let Some(start) = bytes.iter().position(|it| !is_around(*it)) else { return Framing::Lines };
     let rest = &bytes[start..];
@@ -192,7 +192,7 @@ fn framing(bytes: &[u8]) -> Framing {
     }
     match json::value_end(rest, 0) {
         Ok(end) if matches!(trim(&rest[end..]).first(), None | Some(b'{' | b'[')) => Framing::Values,
-        // Cut short somewhere below: lines that are whole objects by themselves are JSON Lines behind a broken one.
+        // Cut somewhere below: if the next line is a whole object, these are JSON Lines after a damaged one.
         Err(json::Error::CutShort) => {
             let second = others.split(|it| *it == b'\n').map(trim).find(|it| !it.is_empty());
             if second.is_some_and(|it| it.starts_with(b"{\"") && is_whole(it)) {

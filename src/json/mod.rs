@@ -1,10 +1,27 @@
 //! JSON: from bytes to records.
+//!
+//! [`lines`] finds the records of a log. [`record`](mod@record) declares what they contain, with types of [`fields`], `raw` and
+//! `variants`. `deserializer` connects these declarations with `reader`, which finds tokens, and [`scan`], which skips text.
 
+mod deserializer;
 mod error;
+pub mod fields;
 pub mod lines;
+mod number;
+mod raw;
 mod reader;
+pub mod record;
 pub mod scan;
-pub mod wire;
+mod short;
+pub mod simd;
+mod string;
+mod variants;
+
+/// The former name of [`fields`].
+pub use fields as wire;
 
 pub use error::{Error, MAX_DEPTH};
-pub use reader::{Both, Number, Raw, from_slice, number_at, unescape, value_at, value_end};
+pub use raw::{Both, Raw};
+pub use reader::{from_slice, read_into, value_end};
+pub use short::{Inside, backslash};
+pub use string::unescape;

@@ -1,8 +1,8 @@
-//! Money for the ledger's rows: what logs report, what tokens are worth, and which of them stands. See the contract's
-//! "Cost" and docs/prices.md.
+//! The cost of each row of the ledger: as the log reports it, or computed from tokens and prices. See
+//! docs/accounting.md#cost and docs/prices.md.
 //!
-//! A pass of its own behind the ledger: it reads rows and changes nothing of them but [`Money`], so that new prices need
-//! no log to be read again.
+//! This is a separate pass after the reconciliation. It changes only the [`Money`] of rows, so new prices do not require
+//! logs to be read again.
 
 use std::collections::BTreeMap;
 
@@ -11,29 +11,29 @@ use crate::model::session::{CostParts, Tokens, Turn, add};
 use crate::model::tables::{CostSource, Grain, Money, SessionRow, Tables, TurnRow};
 use crate::prices::{Catalog, Pricer, Request};
 
-/// Fills in what every row of `turns` and `sessions` cost.
+/// Sets the cost of every row of `turns` and `sessions`.
 pub fn price(tables: &mut Tables, catalog: &Catalog) {
     tables.priced_with = Some(catalog.date);
     let mut pricer = Pricer::new(catalog);
-    let mut rows = &mut tables.turns[..];
+    let mut remaining = &mut tables.turns[..];
     let mut first = 0;
     for (index, session) in tables.sessions.iter_mut().enumerate() {
-        let count = rows.iter().take_while(|it| it.session == index).count();
-        let (own, others) = rows.split_at_mut(count);
-        rows = others;
+        let count = remaining.iter().take_while(|row| row.session == index).count();
+        let (rows, others) = remaining.split_at_mut(count);
+        remaining = others;
         let mut covered: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (place, row) in own.iter().enumerate() {
-            if let Some(holder) = row.covered_by.and_then(|it| it.checked_sub(first)) {
-                covered.entry(holder).or_default().push(place);
+        for (index, row) in rows.iter().enumerate() {
+            if let Some(total) = row.covered_by.and_then(|total| total.checked_sub(first)) {
+                covered.entry(total).or_default().push(index);
             }
         }
-        Costs { rows: own, covered, start: session.session.started_at }.settle(&mut pricer);
-        sum(session, own);
+        SessionCosts { rows, covered, start: session.session.started_at }.compute(&mut pricer);
+        add_up(session, rows);
         first += count;
     }
 }
 
-/// What a row is priced by: its own time and model, as far as it has them.
+/// The request that the price of a row is computed for. A row without a time has the time of `start`.
 pub fn request(row: &TurnRow, start: Option<Time>) -> Request<'_> {
     let turn = &row.turn;
     Request {
@@ -50,148 +50,195 @@ pub fn request(row: &TurnRow, start: Option<Time>) -> Request<'_> {
 }
 
 /// The rows of one session.
-struct Costs<'a> {
+struct SessionCosts<'a> {
     rows: &'a mut [TurnRow],
-    /// The rows that hold a total, with the rows that it covers.
+    /// The rows of totals, each with the rows that the total covers.
     covered: BTreeMap<usize, Vec<usize>>,
     /// When the session began.
     start: Option<Time>,
 }
 
-impl Costs<'_> {
-    fn settle(&mut self, pricer: &mut Pricer<'_>) {
-        let mut parts: Vec<Option<CostParts>> =
-            self.rows.iter().map(|it| Some(pricer.price(&request(it, self.start)).ok()?.parts)).collect();
-        // Rows that hold a total come behind the rows that it covers.
-        let holders: Vec<usize> = self.covered.keys().copied().collect();
-        for holder in &holders {
-            let rest = self.rest(*holder, &parts, pricer);
-            if let Some(place) = parts.get_mut(*holder) {
-                *place = rest;
+impl SessionCosts<'_> {
+    fn compute(&mut self, pricer: &mut Pricer<'_>) {
+        let mut price = |row: &TurnRow| Some(pricer.price(&request(row, self.start)).ok()?.parts);
+        let mut computed: Vec<Option<CostParts>> = self.rows.iter().map(&mut price).collect();
+        // The row of a total comes after the rows that it covers, so their costs are known here.
+        let totals: Vec<usize> = self.covered.keys().copied().collect();
+        for total in &totals {
+            let remainder = self.remainder(*total, &computed, pricer);
+            if let Some(parts) = computed.get_mut(*total) {
+                *parts = remainder;
             }
         }
-        for (row, parts) in self.rows.iter_mut().zip(&parts) {
-            row.money = own(&row.turn, row.turn.tokens.get(), *parts);
+        for (row, parts) in self.rows.iter_mut().zip(&computed) {
+            row.money = cost_of_row(&row.turn, *parts);
         }
-        for holder in holders {
-            self.share(holder, &parts);
+        for total in totals {
+            self.share(total, &computed);
         }
     }
 
-    /// The rows that the total of a row covers.
-    fn covered_by(&self, holder: usize) -> impl Iterator<Item = (usize, &TurnRow)> {
-        let places = self.covered.get(&holder).into_iter().flatten();
-        places.filter_map(|it| Some((*it, self.rows.get(*it)?)))
+    /// The rows that a total covers, with their indexes.
+    fn covered_by(&self, total: usize) -> impl Iterator<Item = (usize, &TurnRow)> {
+        let indexes = self.covered.get(&total).into_iter().flatten();
+        indexes.filter_map(|index| Some((*index, self.rows.get(*index)?)))
     }
 
-    fn whole(&self, holder: usize) -> Tokens {
-        let own = self.rows.get(holder).map_or(Tokens::UNKNOWN, |it| it.turn.tokens.get());
-        self.covered_by(holder).fold(own, |sum, (_, it)| sum.plus(it.turn.tokens.get()))
+    /// The tokens of a total's row and of the rows that it covers.
+    fn whole_tokens(&self, total: usize) -> Tokens {
+        let own = self.rows.get(total).map_or(Tokens::UNKNOWN, |row| row.turn.tokens.get());
+        self.covered_by(total).fold(own, |sum, (_, row)| sum.plus(row.turn.tokens.get()))
     }
 
-    /// What a total's row is worth: its model's whole less the turns.
-    fn rest(&self, holder: usize, parts: &[Option<CostParts>], pricer: &mut Pricer<'_>) -> Option<CostParts> {
-        let row = self.rows.get(holder)?;
+    /// The computed cost of a total's row: the price of the model's whole usage less that of the covered rows.
+    fn remainder(&self, total: usize, computed: &[Option<CostParts>], pricer: &mut Pricer<'_>) -> Option<CostParts> {
+        let row = self.rows.get(total)?;
         let own = request(row, self.start);
-        let turns = || self.covered_by(holder).map(|(_, it)| &it.turn);
-        let searches = turns().fold(row.turn.web_searches.get(), |sum, it| add(sum, it.web_searches.get()));
+        let turns = || self.covered_by(total).map(|(_, row)| &row.turn);
+        let searches = turns().fold(row.turn.web_searches.get(), |sum, turn| add(sum, turn.web_searches.get()));
         let whole = Request {
-            provider: own.provider.or_else(|| turns().find_map(|it| it.provider.as_deref())),
-            tokens: self.whole(holder),
+            provider: own.provider.or_else(|| turns().find_map(|turn| turn.provider.as_deref())),
+            tokens: self.whole_tokens(total),
             web_searches: searches,
-            service_tier: own.service_tier.or_else(|| common(turns().map(|it| it.service_tier.as_deref()))),
-            speed: own.speed.or_else(|| common(turns().map(|it| it.speed.as_deref()))),
-            inference_geo: own.inference_geo.or_else(|| common(turns().map(|it| it.inference_geo.as_deref()))),
+            service_tier: own.service_tier.or_else(|| common(turns().map(|turn| turn.service_tier.as_deref()))),
+            speed: own.speed.or_else(|| common(turns().map(|turn| turn.speed.as_deref()))),
+            inference_geo: own.inference_geo.or_else(|| common(turns().map(|turn| turn.inference_geo.as_deref()))),
             ..own
         };
         let whole = pricer.price(&whole).ok()?.parts;
-        let spent = self.covered_by(holder).filter_map(|(index, _)| *parts.get(index)?);
-        let spent = spent.fold(CostParts::default(), |sum, it| sum.zip(it, |a, b| a + b));
-        // The turns may have cost more, by a tier: then nothing is left, and no part is negative.
-        let left = (whole.total() - spent.total()).max(0.0);
-        whole.zip(spent, |whole, spent| (whole - spent).max(0.0)).scaled_to(left)
+        let spent = self.covered_by(total).filter_map(|(index, _)| *computed.get(index)?);
+        let spent = spent.fold(CostParts::default(), |sum, parts| sum.zip(parts, |a, b| a + b));
+        // The covered rows may cost more than the whole, because of a tier: then the remainder is 0, and so are its parts.
+        let remainder = (whole.total() - spent.total()).max(0.0);
+        whole.zip(spent, |whole, spent| (whole - spent).max(0.0)).scaled_to(remainder)
     }
 
-    /// A reported total is shared over the rows that it covers and its own, in proportion to what they are worth; without
-    /// a price it stands on its own row.
-    fn share(&mut self, holder: usize, parts: &[Option<CostParts>]) {
-        let Some(total) = self.rows.get(holder).and_then(|it| it.turn.cost.as_deref()).map(|it| it.total) else {
+    /// Divides the reported cost of a total between its own row and the rows that it covers, in proportion to their computed
+    /// costs. If no row has a price, the whole cost is in the total's row.
+    fn share(&mut self, total: usize, computed: &[Option<CostParts>]) {
+        let Some(cost) = self.rows.get(total).and_then(|row| row.turn.cost.as_deref()).map(|cost| cost.total) else {
             return;
         };
-        let whole = self.whole(holder);
-        if total <= 0.0 {
-            // A 0 beside the tokens of the whole model is no price, though none may be left for this row.
-            if let (Some(row), true) = (self.rows.get_mut(holder), whole.total().unwrap_or(0) > 0) {
-                row.money = computed(row.money.reported, parts.get(holder).copied().flatten());
+        let whole = self.whole_tokens(total);
+        if cost <= 0.0 {
+            // A 0 with tokens is not a price, even if this row has no tokens of its own.
+            if let (Some(row), true) = (self.rows.get_mut(total), whole.total().unwrap_or(0) > 0) {
+                row.money = computed_cost(row.money.reported, computed.get(total).copied().flatten());
             }
             return;
         }
-        let is_free = |it: &TurnRow| it.turn.cost.as_deref().is_none_or(|it| it.total <= 0.0);
-        let covered = self.covered_by(holder).filter(|(_, it)| is_free(it)).map(|(index, _)| index);
-        let rows: Vec<usize> = covered.chain([holder]).collect();
-        let worth = |index: usize| parts.get(index).copied().flatten();
-        let sum: f64 = rows.iter().filter_map(|it| worth(*it)).map(CostParts::total).sum();
-        for index in rows {
+        let has_no_cost = |row: &TurnRow| row.turn.cost.as_deref().is_none_or(|cost| cost.total <= 0.0);
+        let covered = self.covered_by(total).filter(|(_, row)| has_no_cost(row)).map(|(index, _)| index);
+        let indexes: Vec<usize> = covered.chain([total]).collect();
+        let parts_of = |index: usize| computed.get(index).copied().flatten();
+        let sum: f64 = indexes.iter().filter_map(|index| parts_of(*index)).map(CostParts::total).sum();
+        for index in indexes {
             let Some(row) = self.rows.get_mut(index) else { continue };
-            let cost = match worth(index) {
-                Some(own) if sum > 0.0 => Some(total * own.total() / sum),
+            let share = match parts_of(index) {
+                Some(own) if sum > 0.0 => Some(cost * own.total() / sum),
                 _ if sum > 0.0 => None,
-                _ => (index == holder).then_some(total),
+                _ => (index == total).then_some(cost),
             };
-            row.money.cost = cost;
+            row.money.cost = share;
             row.money.source = Some(CostSource::Reported);
-            row.money.parts = cost.and_then(|it| worth(index)?.scaled_to(it));
+            row.money.parts = share.and_then(|share| parts_of(index)?.scaled_to(share));
         }
     }
 }
 
-/// What a row costs by itself: as reported, unless that is a 0 beside tokens (a subscription, a proxy); else as computed.
-fn own(turn: &Turn, tokens: Tokens, worth: Option<CostParts>) -> Money {
+/// The cost of a row without its share of a total: as reported, unless that is a 0 with tokens (a subscription, a proxy);
+/// else as computed.
+fn cost_of_row(turn: &Turn, parts: Option<CostParts>) -> Money {
+    let has_no_tokens = turn.tokens.get().total().unwrap_or(0) == 0;
     match turn.cost.as_deref() {
-        Some(cost) if cost.total > 0.0 || tokens.total().unwrap_or(0) == 0 => Money {
+        Some(cost) if cost.total > 0.0 || has_no_tokens => Money {
             cost: Some(cost.total),
             source: Some(CostSource::Reported),
             reported: Some(cost.total),
-            computed: worth.map(CostParts::total),
-            parts: cost.parts.or(worth).and_then(|it| it.scaled_to(cost.total)),
+            computed: parts.map(CostParts::total),
+            parts: cost.parts.or(parts).and_then(|parts| parts.scaled_to(cost.total)),
         },
-        cost => computed(cost.map(|it| it.total), worth),
+        cost => computed_cost(cost.map(|cost| cost.total), parts),
     }
 }
 
-fn computed(reported: Option<f64>, worth: Option<CostParts>) -> Money {
-    let computed = worth.map(CostParts::total);
-    Money { cost: computed, source: computed.map(|_| CostSource::Computed), reported, computed, parts: worth }
+fn computed_cost(reported: Option<f64>, parts: Option<CostParts>) -> Money {
+    let cost = parts.map(CostParts::total);
+    Money { cost, source: cost.map(|_| CostSource::Computed), reported, computed: cost, parts }
 }
 
-/// The value that all have.
+/// The value that all have in common.
 fn common<'a>(mut values: impl Iterator<Item = Option<&'a str>>) -> Option<&'a str> {
     let first = values.next()??;
-    values.all(|it| it == Some(first)).then_some(first)
+    values.all(|value| value == Some(first)).then_some(first)
 }
 
-/// The sums over a session's rows.
-fn sum(session: &mut SessionRow, rows: &[TurnRow]) {
-    let sum = |of: fn(&Money) -> Option<f64>| rows.iter().filter_map(|it| of(&it.money)).reduce(|a, b| a + b);
-    let source = rows.iter().filter_map(|it| it.money.source).reduce(|a, b| if a == b { a } else { CostSource::Mixed });
-    // Parts are known for the session only where they are for every row that costs.
-    let with_cost = rows.iter().filter(|it| it.money.cost.is_some());
-    let parts = with_cost.map(|it| it.money.parts).collect::<Option<Vec<_>>>().filter(|it| !it.is_empty());
+/// Sets the cost of a session to the sum of its rows.
+fn add_up(session: &mut SessionRow, rows: &[TurnRow]) {
+    let sum = |amount: fn(&Money) -> Option<f64>| rows.iter().filter_map(|row| amount(&row.money)).reduce(|a, b| a + b);
+    let sources = rows.iter().filter_map(|row| row.money.source);
+    // The parts of the session are known only if those of every row with a cost are.
+    let with_cost = rows.iter().filter(|row| row.money.cost.is_some());
+    let parts = with_cost.map(|row| row.money.parts).collect::<Option<Vec<_>>>().filter(|parts| !parts.is_empty());
+    let add_parts = |sum: CostParts, parts: CostParts| sum.zip(parts, |a, b| a + b);
     session.money = Money {
-        cost: sum(|it| it.cost),
-        source,
-        reported: sum(|it| it.reported),
-        computed: sum(|it| it.computed),
-        parts: parts.map(|it| it.into_iter().fold(CostParts::default(), |sum, it| sum.zip(it, |a, b| a + b))),
+        cost: sum(|money| money.cost),
+        source: sources.reduce(|a, b| if a == b { a } else { CostSource::Mixed }),
+        reported: sum(|money| money.reported),
+        computed: sum(|money| money.computed),
+        parts: parts.map(|parts| parts.into_iter().fold(CostParts::default(), add_parts)),
     };
-    let unpriced = rows.iter().filter(|it| it.money.source.is_none());
-    session.unpriced_tokens = unpriced.filter_map(|it| it.turn.tokens.get().total()).sum();
+    let unpriced = rows.iter().filter(|row| row.money.source.is_none());
+    session.unpriced_tokens = unpriced.filter_map(|row| row.turn.tokens.get().total()).sum();
 }
 
-/// The tables of what files tell, with the built-in prices.
+/// The tables of files, with the built-in prices.
 #[cfg(test)]
 pub fn settled(sources: Vec<crate::model::source::Source>) -> Tables {
     let mut tables = crate::ledger::settle(sources);
     price(&mut tables, Catalog::built_in());
     tables
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::session::Cost;
+
+    fn row(input: i64, cost: Option<f64>, covered_by: Option<usize>, grain: Grain) -> TurnRow {
+        let tokens = Tokens { input: Some(input), output: Some(0), ..Tokens::UNKNOWN };
+        let turn = Turn {
+            tokens: tokens.into(),
+            model: Some("claude-sonnet-4-5".into()),
+            cost: cost.map(Cost::of),
+            ..Turn::default()
+        };
+        TurnRow { covered_by, ..TurnRow::new(0, 0, grain, Box::new(turn)) }
+    }
+
+    /// The costs of rows in cents.
+    fn costs(turns: Vec<TurnRow>) -> Vec<Option<f64>> {
+        let mut tables = Tables { sessions: vec![SessionRow::default()], turns, ..Tables::default() };
+        price(&mut tables, Catalog::built_in());
+        tables.turns.iter().map(|row| row.money.cost.map(|cost| (cost * 1e4).round() / 100.0)).collect()
+    }
+
+    /// A million input tokens of the model cost 3 dollars.
+    #[test]
+    fn a_cost_is_reported_computed_or_a_share_of_a_total() {
+        let turn = |input, cost| row(input, cost, None, Grain::Turn);
+        let covered = |input, cost| row(input, cost, Some(2), Grain::Turn);
+        let total = |input, cost| row(input, cost, None, Grain::Session);
+        assert_eq!(costs(vec![turn(10_000, None)]), [Some(3.0)]);
+        assert_eq!(costs(vec![turn(10_000, Some(0.05))]), [Some(5.0)]);
+        assert_eq!(costs(vec![turn(10_000, Some(0.0))]), [Some(3.0)]);
+        assert_eq!(costs(vec![turn(0, Some(0.0))]), [Some(0.0)]);
+        let rows = |cost| vec![covered(10_000, None), covered(20_000, None), total(10_000, cost)];
+        assert_eq!(costs(rows(None)), [Some(3.0), Some(6.0), Some(3.0)]);
+        assert_eq!(costs(rows(Some(0.24))), [Some(6.0), Some(12.0), Some(6.0)]);
+        assert_eq!(costs(rows(Some(0.0))), [Some(3.0), Some(6.0), Some(3.0)]);
+        // A row with its own cost keeps it; the total's row contains the remaining cost of the total.
+        let rows = vec![covered(10_000, Some(0.05)), covered(20_000, None), total(10_000, Some(0.18))];
+        assert_eq!(costs(rows), [Some(5.0), Some(12.0), Some(6.0)]);
+    }
 }

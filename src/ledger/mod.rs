@@ -1,6 +1,39 @@
-//! From the sessions of all files to tables, with costs.
+//! Reconciles the sessions of all files into tables, and computes costs. docs/accounting.md has the rules.
+//!
+//! ```text
+//! settle       the steps in their order
+//! links        ids by which files can share sessions or responses
+//! grouping     connected components of files that share links
+//! part         what one file contains of one session
+//! duplicates   copies of files and of recordings
+//! joins        sessions that appear under several ids or runtimes
+//! precedence   summaries of runs, programs that run another agent
+//! views        several views of one session: the most detailed one provides the rows
+//! threads      names of responses that forks repeat
+//! ownership    responses that several sessions contain
+//! merge        the parts of a session -> its rows
+//! totals       totals that logs state, against the responses
+//! parents      which session started which
+//! costs        prices for the rows
+//! ```
 
 pub mod costs;
+mod duplicates;
+mod event_id;
+mod grouping;
+mod joins;
+mod links;
+mod merge;
+mod ownership;
+mod parents;
+mod part;
+mod precedence;
+mod renumber;
 mod settle;
+mod threads;
+mod totals;
+mod views;
 
-pub use settle::{distinct, groups, links, links_of, settle, settle_into};
+pub use grouping::groups;
+pub use links::{distinct, links, links_of};
+pub use settle::{settle, settle_into};

@@ -1,4 +1,4 @@
-//! What kind of error a code or a message tells of. The order of the rules is the contract's.
+//! The kind of an error, from its code or message. The order of the rules matters: the first that applies decides.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +12,9 @@ pub enum ErrorKind {
     Billing,
     /// Too many requests, or a plan's limit.
     RateLimit,
-    /// The provider has too much to do.
+    /// The provider is overloaded.
     Overloaded,
-    /// No answer in time.
+    /// A timeout.
     Timeout,
     /// The prompt is larger than the model's window.
     ContextOverflow,
@@ -22,14 +22,14 @@ pub enum ErrorKind {
     MaxTurns,
     /// The limit on money that the caller set.
     Budget,
-    /// Stopped from outside.
+    /// Cancelled by the user or another program.
     Cancelled,
     /// Anything else.
     Other,
 }
 
 impl ErrorKind {
-    /// The contract's word.
+    /// The value in the tables.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auth => "auth",
@@ -46,7 +46,7 @@ impl ErrorKind {
     }
 }
 
-/// Each kind with the HTTP statuses and the words that tell of it, in lower case.
+/// Each kind with its HTTP statuses and the words of its messages, in lower case.
 const RULES: &[(ErrorKind, &[i64], &[&str])] = &[
     (
         ErrorKind::Auth,
@@ -114,12 +114,12 @@ const RULES: &[(ErrorKind, &[i64], &[&str])] = &[
         &["error_max_budget_usd", "max_budget", "maximum budget", "budget exceeded", "budget limit", "cost limit"],
     ),
     (ErrorKind::Cancelled, &[], &["cancelled", "canceled", "aborted", "interrupted", "sigint", "sigterm"]),
-    // Of a plan, where nothing says of what: "5-hour limit reached".
+    // The limit of a plan, as in "5-hour limit reached".
     (ErrorKind::RateLimit, &[], &["limit reached"]),
 ];
 
-/// The kind of an error: the first rule that fits its code, else the first that fits its words, where a status that
-/// stands in the words is a code; else [`ErrorKind::Other`].
+/// The kind of an error: the first rule that matches its code; otherwise the first that matches its message, or an HTTP status in
+/// the message; otherwise [`ErrorKind::Other`].
 pub fn classify(code: Option<i64>, words: &str) -> ErrorKind {
     let by_code = |code: i64| RULES.iter().find(|(_, codes, _)| codes.contains(&code)).map(|(kind, ..)| *kind);
     if let Some(kind) = code.and_then(by_code) {
@@ -135,8 +135,8 @@ pub fn classify(code: Option<i64>, words: &str) -> ErrorKind {
         .map_or(ErrorKind::Other, |(kind, ..)| *kind)
 }
 
-/// The numbers that words in lower case call a status: the first word, and what stands behind a word for one. Any other
-/// number counts something.
+/// The HTTP statuses in a message in lower case: its first word, and numbers after a word such as `status`. Other numbers are
+/// counts.
 fn spoken_statuses(words: &str) -> Vec<i64> {
     let mut before = None;
     let mut statuses = Vec::new();

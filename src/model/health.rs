@@ -1,32 +1,32 @@
-//! What was lost, counted by name: nothing that could not be read is silent.
+//! Losses, counted by reason: nothing is dropped silently.
 
 use serde::{Deserialize, Serialize};
 
-/// Longest example of a rejected line, in characters.
+/// Maximum length of the example of a rejected line, in characters.
 const EXAMPLE: usize = 120;
 
-/// Why something of a log could not be used.
+/// Why a part of a log could not be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The line is no JSON: noise of the terminal, a broken writer.
+    /// The line is not JSON: noise of a terminal, or damage.
     NotJson,
     /// The line ends inside its JSON.
     CutShort,
-    /// It is JSON, but no object.
+    /// It is JSON, but not an object.
     NotAnObject,
     /// Its brackets are nested too deep to be a record.
     TooDeep,
     /// It is too long to be a record.
     TooLong,
-    /// A number in it can count nothing: negative, infinite, beyond a trillion.
+    /// It contains an impossible count: negative, infinite, or beyond a trillion.
     BadNumber,
-    /// Its usage is there and cannot be read.
+    /// It contains usage that cannot be parsed.
     NoUsage,
 }
 
 impl Reason {
-    /// The contract's word.
+    /// The value in the tables.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotJson => "not_json",
@@ -43,27 +43,27 @@ impl Reason {
 /// One kind of loss in a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reject {
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// Lines lost for it, or in part.
+    /// Number of lines that were rejected whole or in part.
     pub lines: i64,
-    /// The first of them, from 1.
+    /// The first of these lines, from 1.
     pub first_line: i64,
     /// The beginning of that line, without control characters.
     pub example: String,
 }
 
-/// What a reader took in of a log and what it lost.
+/// The number of records that were read from a log, and losses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Health {
-    /// Physical lines, a last one without its newline too.
+    /// Physical lines, including a last one without a newline.
     pub lines: i64,
     /// Records that were read.
     pub records: i64,
-    /// Records among them whose type the adapter does not know.
+    /// Records of a type that the adapter does not know.
     pub unknown_records: i64,
-    /// What was lost, by reason.
+    /// Losses by reason.
     pub rejects: Vec<Reject>,
 }
 
@@ -100,7 +100,7 @@ impl Health {
 
 /// The beginning of a line, fit for a terminal.
 fn example(bytes: &[u8]) -> String {
-    // Four bytes a character at most, and some for control characters that are dropped.
+    // At most four bytes a character, and some for control characters, which are dropped.
     let head = bytes.get(..EXAMPLE * 8).unwrap_or(bytes);
     String::from_utf8_lossy(head).chars().filter(|it| !it.is_control()).take(EXAMPLE).collect()
 }

@@ -1,9 +1,17 @@
 //! The data that all layers above share: sessions, sources, tables.
 
+mod call;
+mod capabilities;
+mod cost;
 pub mod errors;
+mod event;
 pub mod health;
+mod identity;
 pub mod name;
 pub mod session;
 pub mod source;
 pub mod sqlite_schema;
 pub mod tables;
+mod tokens;
+mod total;
+mod turn;

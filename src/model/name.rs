@@ -1,4 +1,4 @@
-//! Names of responses and prompts. Nobody reads them: they only tell what is the same, so their hashes stand for them.
+//! Identity hashes of responses and prompts. They are only compared for equality.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,20 +10,20 @@ use twox_hash::XxHash3_64;
 use crate::base::hash;
 use crate::base::text::Shared;
 
-/// A name, as 128 bits of its hash: two that differ have the same once in 2⁶⁴ names.
+/// The 128-bit hash of a name. Collisions are expected once in 2⁶⁴ names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
     link: u64,
     rest: u64,
 }
 
-/// For the half of a name that is no link.
+/// The seed of the half that is not the link.
 const SEED: u64 = 0x6e61_6d65;
-/// Bytes of a name that is kept.
+/// Size of a stored name in bytes.
 const BYTES: usize = 16;
 
 impl Name {
-    /// The name of that text.
+    /// The hash of a text.
     pub fn new(text: &str) -> Self {
         of_kind("response", text, Self::hashed)
     }
@@ -32,12 +32,12 @@ impl Name {
         Self { link: XxHash3_64::oneshot(bytes), rest: XxHash3_64::oneshot_with_seed(SEED, bytes) }
     }
 
-    /// What says that a file may tell of the same as another: see [`crate::ledger::links`].
+    /// The half that files have in common if they may contain the same response.
     pub const fn link(self) -> u64 {
         self.link
     }
 
-    /// The name of what has this name within what has the other one.
+    /// The hash of a name that is unique within `outer` only.
     #[must_use]
     pub fn within(self, outer: Self) -> Self {
         let mut bytes = [0; 2 * BYTES];
@@ -47,29 +47,29 @@ impl Name {
         Self::hashed(&bytes)
     }
 
-    /// As it is kept.
+    /// The stored form.
     fn bytes(self) -> [u8; BYTES] {
         (u128::from(self.link) << 64 | u128::from(self.rest)).to_be_bytes()
     }
 
-    /// The name that was kept in these bytes.
+    /// The name with this stored form.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (link, rest) = bytes.split_first_chunk()?;
         Some(Self { link: u64::from_be_bytes(*link), rest: u64::from_be_bytes(rest.try_into().ok()?) })
     }
 }
 
-/// The hash of a name of a kind. Archives hold links that were made so.
+/// The hash of a name of a kind. Archives contain such links.
 pub fn link(kind: &str, name: &str) -> u64 {
     of_kind(kind, name, XxHash3_64::oneshot)
 }
 
-/// A name behind its kind; short ones need no memory.
+/// Hashes a kind and a name. Short ones need no allocation.
 fn of_kind<T>(kind: &str, name: &str, hash: impl FnOnce(&[u8]) -> T) -> T {
-    let mut room = [0; 256];
-    let mut rest = &mut room[..];
-    let written = [kind, " ", name].into_iter().try_for_each(|it| rest.write_all(it.as_bytes()));
-    match room.get(..kind.len() + 1 + name.len()) {
+    let mut buffer = [0; 256];
+    let mut rest = &mut buffer[..];
+    let written = [kind, " ", name].into_iter().try_for_each(|part| rest.write_all(part.as_bytes()));
+    match buffer.get(..kind.len() + 1 + name.len()) {
         Some(bytes) if written.is_ok() => hash(bytes),
         _ => hash([kind, " ", name].concat().as_bytes()),
     }
@@ -111,7 +111,7 @@ impl From<Shared> for Name {
     }
 }
 
-/// Hexadecimal where people read it.
+/// Hexadecimal in human-readable formats.
 impl Serialize for Name {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -122,7 +122,7 @@ impl Serialize for Name {
     }
 }
 
-/// Also from the text, which earlier versions kept.
+/// Also accepts a text, from which the hash is computed.
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
@@ -143,8 +143,8 @@ impl<'de> Deserialize<'de> for Name {
         }
         if deserializer.is_human_readable() {
             let text = String::deserialize(deserializer)?;
-            let number = hash::of_hexadecimal(&text).ok_or_else(|| de::Error::custom("no name"))?;
-            return Self::of_bytes(&number.to_be_bytes()).ok_or_else(|| de::Error::custom("no name"));
+            let number = hash::of_hexadecimal(&text).ok_or_else(|| de::Error::custom("not a name"))?;
+            return Self::of_bytes(&number.to_be_bytes()).ok_or_else(|| de::Error::custom("not a name"));
         }
         deserializer.deserialize_any(Visitor)
     }
@@ -163,13 +163,13 @@ mod tests {
         distinct.dedup();
         assert_eq!(distinct.len(), 2 * names.len());
         assert!(names.iter().enumerate().all(|(length, it)| *it == Name::from(text[..length].to_owned())));
-        // As links always were.
+        // Archives contain such links.
         let link = |it: usize| XxHash3_64::oneshot(format!("response {}", &text[..it]).as_bytes());
         assert!(names.iter().enumerate().all(|(length, it)| it.link() == link(length)));
     }
 
     #[test]
-    fn names_that_people_read_are_read_again() {
+    fn names_in_human_readable_formats_are_parsed_again() {
         for name in ["", "a", "msg_1"].map(Name::from) {
             assert_eq!(serde_json::from_str::<Name>(&serde_json::to_string(&name).unwrap()).unwrap(), name);
         }

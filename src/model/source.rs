@@ -1,4 +1,4 @@
-//! What is known of one file after it was looked at: the facts that the ledger works on and the archive keeps.
+//! The facts about one file, which the ledger reconciles and the archive stores.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,14 +15,14 @@ pub const STDIN: &str = "-";
 /// What separates the path of an archive from the name of its member.
 pub const SEPARATOR: &str = "!/";
 
-/// One file, and what it tells of sessions.
+/// One file and its sessions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Source {
-    /// Its real path, as [`path_text`] writes it. What was known of a file before it was overwritten stands at a path of
-    /// its own: [`Source::set_aside`].
+    /// Its real path, as [`path_text`] returns it. Earlier facts of an overwritten file have a path of their own:
+    /// [`Source::set_aside`].
     pub path: String,
-    /// The machine where it was read.
+    /// The machine on which it was read.
     pub host: Option<String>,
     /// The runtime that wrote it.
     pub runtime: Option<String>,
@@ -32,63 +32,63 @@ pub struct Source {
     pub compression: Option<String>,
     /// Its size on disk.
     pub bytes: i64,
-    /// When it was last written.
+    /// Time of its last modification.
     pub modified_at: Option<Time>,
     /// Hash of its decompressed bytes.
     pub content_hash: Option<String>,
-    /// What became of it.
+    /// Its status.
     pub status: SourceStatus,
-    /// The file that holds the same.
+    /// The file with the same content.
     pub duplicate_of: Option<String>,
-    /// Why it could not be read, or not to its end.
+    /// Why it could not be read completely.
     pub message: Option<String>,
-    /// When it was looked at.
+    /// When it was read.
     pub ingested_at: Option<Time>,
-    /// The options that it was read with: other options read it again.
+    /// The options with which it was read: with others it is read again.
     pub options: String,
-    /// Whether it begins with all that was known of it before: it grew.
+    /// Whether it grew: it begins with the content that was known before.
     #[serde(skip)]
     pub grew: bool,
-    /// Paths of other sources that it replaces: it begins with all that is known of them.
+    /// Paths of other sources that it replaces: it begins with their content.
     #[serde(skip)]
     pub replaces: Vec<String>,
-    /// Whether it is a database, of which the runtime deletes sessions: those that it no longer tells of are known still.
+    /// Whether it is a database. The runtime deletes sessions from it, which stay in the archive.
     pub forgets: bool,
-    /// What was taken in and what was lost.
+    /// Records and losses.
     pub health: Health,
-    /// What it tells.
+    /// Its sessions.
     pub sessions: Vec<SessionResult>,
-    /// What else it tells, where that was put aside while it was read.
+    /// Further sessions, which were spilled while it was read.
     #[serde(skip)]
     pub aside: Vec<Aside>,
-    /// How many sessions it tells of, where these have moved into the tables.
+    /// The number of its sessions, after they have moved into the tables.
     #[serde(skip)]
     pub session_count: usize,
 }
 
-/// A session of a large file that was put aside while the rest of it was read, so that it need not be in memory.
+/// A session of a large file that was spilled while the rest was read, to save memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aside {
-    /// Where it stands in the file of whoever keeps it.
+    /// Its offset in the caller's file.
     pub offset: u64,
-    /// How long it is there.
+    /// Its length in that file, in bytes.
     pub length: u64,
     /// Its id.
     pub session_id: String,
-    /// See [`crate::ledger::links_of`].
+    /// Hashes that related sessions have in common.
     pub links: Box<[u64]>,
 }
 
 impl Source {
-    /// Whether it tells of a session.
+    /// Whether it contains a session.
     pub fn tells_of(&self, session_id: &str) -> bool {
         let aside = self.aside.iter().map(|it| &it.session_id);
         self.sessions.iter().map(|it| &it.session_id).chain(aside).any(|it| it == session_id)
     }
 
-    /// What a later look at the file leaves of what this one told, set aside. It replaces all of it if the file grew, or
-    /// still tells of one of its sessions; of a database it replaces what it still tells of. A truncated file replaces nothing
-    /// that it does not begin with, and neither does another log from standard input: the ledger removes the copies.
+    /// The sessions of this source that a later observation of the file does not replace, set aside. It replaces all if the file grew,
+    /// or still contains one of the sessions; of a database it replaces the sessions that it still contains. A truncated file only
+    /// replaces content with which it begins, and so does another log from standard input: the ledger removes the copies.
     pub fn left_by(&self, later: &Self) -> Option<Self> {
         let still_tells = |it: &SessionResult| later.tells_of(&it.session_id);
         let is_same = later.grew || self.content_hash == later.content_hash;
@@ -104,16 +104,16 @@ impl Source {
         has_deleted.then(|| Self { sessions, ..self.clone() }.set_aside())
     }
 
-    /// Whether it was read from standard input, or is a member of an archive that was. `archive merge` puts the name of
-    /// another machine before the path.
+    /// Whether it was read from standard input, or is a member of such an archive. `archive merge` prefixes the path with the name
+    /// of the machine.
     fn is_stdin(&self) -> bool {
         let host = self.host.as_deref().unwrap_or_default();
         let path = self.path.strip_prefix(host).and_then(|path| path.strip_prefix(':')).unwrap_or(&self.path);
         path.strip_prefix(STDIN).is_some_and(|rest| rest.is_empty() || rest.starts_with(SEPARATOR))
     }
 
-    /// The same facts at a path that no later look at the file replaces. It depends on the content only, so that setting
-    /// the same aside again changes nothing.
+    /// The same facts at a path that no later observation of the file replaces. The path depends on the content only, so that
+    /// repeating this changes nothing.
     #[must_use]
     pub fn set_aside(self) -> Self {
         let hash = self.content_hash.as_deref().unwrap_or_default();
@@ -121,8 +121,8 @@ impl Source {
     }
 }
 
-/// A path as text, another one for every other path: bytes that are no UTF-8 become `%FF`. So that nothing else reads like
-/// them, a `%` that stands before such digits becomes `%25`.
+/// A path as text, different for different paths: bytes that are not UTF-8 become `%FF`, and a `%` before such digits becomes
+/// `%25`.
 pub fn path_text(path: &Path) -> String {
     name_text(path.as_os_str().as_encoded_bytes())
 }
@@ -150,29 +150,29 @@ pub fn name_text(name: &[u8]) -> String {
     out
 }
 
-/// What became of a file.
+/// The status of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceStatus {
     /// Its sessions are in the tables.
     Parsed,
-    /// All it holds stands in another file.
+    /// Another file has the same content.
     Duplicate,
-    /// It belongs to a log and is none: a sidecar, an index, a tar or zip archive of logs.
+    /// It belongs to a log: a sidecar, an index, a tar or zip archive of logs.
     Auxiliary,
-    /// It is compressed, or an archive, and cut; what came before the cut was read.
+    /// It is compressed, or an archive, and cut; the part before the cut was read.
     Truncated,
-    /// No format claims it.
+    /// No format matches it.
     #[default]
     Unrecognised,
     /// It could not be read.
     Unreadable,
-    /// Nothing stands in it.
+    /// It is empty.
     Empty,
 }
 
 impl SourceStatus {
-    /// The contract's word.
+    /// The value in the tables.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Parsed => "parsed",

@@ -1,4 +1,4 @@
-//! The tables of the contract as rows, after the ledger: what `frames` makes columns of.
+//! The rows of all tables, after reconciliation; `store::frames` makes columns of them.
 
 use crate::base::text::{Shared, Word};
 use crate::base::time::Day;
@@ -16,16 +16,16 @@ pub struct Tables {
     pub tool_calls: Vec<CallRow>,
     /// One row per path and call.
     pub file_changes: Vec<ChangeRow>,
-    /// What else happened.
+    /// Other events.
     pub events: Vec<EventRow>,
-    /// One row per file that was looked at; what it told has moved into the other tables.
+    /// One row per file; its sessions have moved into the other tables.
     pub sources: Vec<Source>,
-    /// The day of the prices that costs are computed with.
+    /// The day of the prices with which costs are computed.
     pub priced_with: Option<Day>,
 }
 
 impl Tables {
-    /// Drops all rows, and keeps the room that they had.
+    /// Removes all rows, but not their capacity.
     pub fn clear(&mut self) {
         let Self { sessions, turns, tool_calls, file_changes, events, sources, priced_with } = self;
         sessions.clear();
@@ -38,22 +38,22 @@ impl Tables {
     }
 }
 
-/// How far a session's usage can be trusted.
+/// How complete the usage of a session is (`docs/accounting.md#how-far-to-trust-a-session`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Usage {
-    /// As billed, as far as the log can know.
+    /// As billed, as far as the log contains it.
     Exact,
-    /// The log holds less than was billed.
+    /// The log contains less than was billed.
     LowerBound,
-    /// The log holds no count.
+    /// The log contains no counts.
     #[default]
     Unknown,
-    /// The log's own numbers disagree.
+    /// Numbers in the log contradict each other.
     Conflict,
 }
 
 impl Usage {
-    /// The contract's word.
+    /// The value in the tables.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -64,7 +64,7 @@ impl Usage {
     }
 }
 
-/// Where a cost comes from.
+/// The source of a cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CostSource {
     /// The log.
@@ -76,7 +76,7 @@ pub enum CostSource {
 }
 
 impl CostSource {
-    /// The contract's word.
+    /// The value in the tables.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Reported => "reported",
@@ -86,14 +86,14 @@ impl CostSource {
     }
 }
 
-/// A cost in US dollars with where it comes from.
+/// A cost in US dollars, with its source (`docs/accounting.md#cost`).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Money {
-    /// What stands: see the contract.
+    /// The cost that applies.
     pub cost: Option<f64>,
-    /// Where that comes from.
+    /// Its source.
     pub source: Option<CostSource>,
-    /// As the log says.
+    /// As logged.
     pub reported: Option<f64>,
     /// From tokens and prices.
     pub computed: Option<f64>,
@@ -104,7 +104,7 @@ pub struct Money {
 /// A row of `sessions`.
 #[derive(Debug, Default)]
 pub struct SessionRow {
-    /// What its logs say, joined; its lists have moved into the other tables.
+    /// The joined contents of its logs; its lists have moved into the other tables.
     pub session: SessionResult,
     /// Index of the source where it was first read.
     pub source: usize,
@@ -114,9 +114,9 @@ pub struct SessionRow {
     pub models: Vec<Word>,
     /// Working directory without worktree suffixes.
     pub project: Option<String>,
-    /// In milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: Option<i64>,
-    /// The part of it that was spent waiting for the provider.
+    /// The time of that spent waiting for the provider, in milliseconds.
     pub api_duration_ms: Option<i64>,
     /// Prompts of a human.
     pub user_turns: Option<i64>,
@@ -128,15 +128,15 @@ pub struct SessionRow {
     pub tool_errors: Option<i64>,
     /// Changed files.
     pub file_changes: Option<i64>,
-    /// Lines added, where any change shows them.
+    /// Lines added, if any change contains them.
     pub lines_added: Option<i64>,
-    /// Lines removed, where any change shows them.
+    /// Lines removed, if any change contains them.
     pub lines_removed: Option<i64>,
-    /// Distinct agents besides the main one.
+    /// Number of subagents.
     pub subagents: Option<i64>,
     /// Compactions.
     pub compactions: Option<i64>,
-    /// Requests made again.
+    /// Repeated requests.
     pub retries: Option<i64>,
     /// Refused calls.
     pub permission_denials: Option<i64>,
@@ -144,26 +144,26 @@ pub struct SessionRow {
     pub web_searches: Option<i64>,
     /// Sum over the ledger's rows.
     pub tokens: Tokens,
-    /// How far that can be trusted.
+    /// How complete that is.
     pub usage: Usage,
-    /// Sum over the ledger's rows: see [`crate::ledger::costs`].
+    /// Sum over the ledger's rows.
     pub money: Money,
-    /// Tokens of rows that no cost covers.
+    /// Tokens of rows without a cost.
     pub unpriced_tokens: i64,
 }
 
-/// What a row of the ledger stands for.
+/// What a row of the ledger is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Grain {
     /// One response.
     #[default]
     Turn,
-    /// What a log only gives in sum.
+    /// The remainder of a total, which the log contains only as a sum.
     Session,
 }
 
 impl Grain {
-    /// The contract's word.
+    /// The value in the tables.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Turn => "turn",
@@ -181,20 +181,20 @@ pub struct TurnRow {
     pub source: usize,
     /// Its number in the session, from 1.
     pub number: Option<i64>,
-    /// What it stands for.
+    /// What the row is.
     pub grain: Grain,
-    /// What the log says.
+    /// The contents of the log.
     pub turn: Box<Turn>,
-    /// Its calls, where the format shows calls.
+    /// Number of its calls, if the format contains calls.
     pub tool_calls: Option<i64>,
-    /// Index in the ledger of the row with the rest of a total that holds this response.
+    /// Index in the ledger of the row with the remainder of the total that contains this response.
     pub covered_by: Option<usize>,
-    /// What it cost: see [`crate::ledger::costs`].
+    /// Its cost.
     pub money: Money,
 }
 
 impl TurnRow {
-    /// A row that has no number and costs nothing yet.
+    /// A row without a number and a cost.
     pub fn new(session: usize, source: usize, grain: Grain, turn: Box<Turn>) -> Self {
         let money = Money::default();
         Self { session, source, number: None, grain, turn, tool_calls: None, covered_by: None, money }
@@ -210,12 +210,12 @@ pub struct CallRow {
     pub source: usize,
     /// Number of its turn.
     pub turn: Option<i64>,
-    /// What the log says.
+    /// The contents of the log.
     pub call: Box<ToolCall>,
 }
 
 impl CallRow {
-    /// As logged, else the time of the result minus that of the call.
+    /// As logged, or the time of the result minus that of the call.
     pub fn duration_ms(&self) -> Option<i64> {
         let between = || Some(self.call.ended_at?.since(self.call.occurred_at?)).filter(|it| *it >= 0);
         self.call.duration_ms.get().or_else(between)
@@ -233,7 +233,7 @@ pub struct ChangeRow {
     pub turn: Option<i64>,
     /// The call that made it.
     pub call_id: Option<Shared>,
-    /// What the log says.
+    /// The contents of the log.
     pub change: FileChange,
 }
 
@@ -246,6 +246,6 @@ pub struct EventRow {
     pub source: usize,
     /// Number of its turn.
     pub turn: Option<i64>,
-    /// What the log says.
+    /// The contents of the log.
     pub event: Event,
 }

@@ -1,22 +1,37 @@
-//! What a response cost: a price for its model, at its time, times its tokens. See docs/prices.md.
+//! The price of a response: the rates of its model, at its time, multiplied by its tokens. See docs/prices.md.
 //!
 //! ```text
-//! catalog   models, names, prices since when; the built-in table and a user's own over it
-//! names     a logged provider and model -> a model of the catalog, and by which rules
-//! spelling  how names are compared, and the names of providers
-//! pricing   tokens of a model -> what they cost
-//! import    a user's table: LiteLLM's, genai-prices' or an own TOML -> entries of the catalog
+//! catalog       all models by name: the built-in table and a user's own
+//! entry         one model at one provider
+//! rates, clock  prices by kind of token, day, hour, size and tier
+//! spelling      how names are compared, and the names of providers
+//! model_name    removes the parts of a logged name that do not belong to the model
+//! lookup        a logged provider and model -> the models of the catalog, and by which rules
+//! pricing       tokens of a model -> US dollars
+//! import        a user's table -> entries: litellm, genai_prices, an own TOML; validate checks them
 //! ```
 //!
-//! Pricing does no I/O and never guesses: a name that no rule leads to a model has no price.
+//! Pricing performs no I/O and never guesses: a name that no rule leads to a model has no price.
 
 mod catalog;
+mod clock;
+mod entry;
+mod genai_prices;
 mod import;
-mod names;
+mod litellm;
+mod lookup;
+mod model_name;
 mod pricing;
+mod rates;
+mod rule;
 mod spelling;
+mod validate;
 
-pub use catalog::{Catalog, Clock, Entry, LongContext, Period, Rates, Share};
+pub use catalog::Catalog;
+pub use clock::Clock;
+pub use entry::Entry;
 pub use import::{ImportError, Table, TableKind};
-pub use names::{Found, Rule};
+pub use lookup::Found;
 pub use pricing::{Priced, Pricer, Request, Terms, Unpriced};
+pub use rates::{LongContext, Period, Rates, Share};
+pub use rule::Rule;

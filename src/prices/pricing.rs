@@ -1,42 +1,45 @@
-//! The price of a row: the rates of its model at its time, times its tokens.
+//! The price of a request: the rates of its model at its time, multiplied by its tokens. See
+//! docs/prices.md#how-a-row-is-priced.
 
 use foldhash::{HashMap, HashMapExt as _};
 
 use crate::base::time::Time;
 use crate::model::session::{Cost, CostParts, Tokens};
 
-use super::catalog::{Catalog, Entry, LongContext, Period, Rates, Share};
-use super::names::Found;
+use super::catalog::Catalog;
+use super::entry::Entry;
+use super::lookup::Found;
+use super::rates::{LongContext, Period, Rates, Share};
 
-/// What is to be priced: one row of the ledger.
+/// A request to price: one row of the ledger.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Request<'a> {
     /// As logged.
     pub provider: Option<&'a str>,
     /// As logged.
     pub model: Option<&'a str>,
-    /// When; the newest price if not known.
+    /// The time of the request. If it is unknown, the prices of the catalog's day apply.
     pub at: Option<Time>,
-    /// How much.
+    /// The tokens that were billed.
     pub tokens: Tokens,
-    /// Searches that the provider ran.
+    /// The number of searches that the provider ran.
     pub web_searches: Option<i64>,
     /// As logged.
     pub service_tier: Option<&'a str>,
     /// As logged.
     pub speed: Option<&'a str>,
-    /// Where it was computed, as logged.
+    /// The region of the inference, as logged.
     pub inference_geo: Option<&'a str>,
-    /// Whether it is the sum of several requests: those have no size of a prompt, so the lowest prices hold.
+    /// Whether it is the sum of several requests. A sum has no prompt size, so the prices of ordinary requests apply.
     pub is_sum: bool,
 }
 
-/// A price, and how it came about.
+/// A price with its terms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Priced<'c> {
-    /// US dollars by kind.
+    /// US dollars by kind of token.
     pub parts: CostParts,
-    /// What was multiplied.
+    /// The rates and shares that were multiplied.
     pub terms: Terms<'c>,
 }
 
@@ -47,15 +50,15 @@ pub struct Terms<'c> {
     pub entry: &'c Entry,
     /// Its prices at the time.
     pub period: &'c Period,
-    /// The step for long requests, where the request was one.
+    /// The step for long requests, if the request was one.
     pub long_context: Option<&'c LongContext>,
     /// The service tier or speed other than standard, and its share of the standard price.
     pub tier: Option<(&'c str, Share)>,
-    /// Whether the log names a tier for which the table has no price, so that the standard one was taken.
+    /// Whether the log contains a tier without a price, so that the standard price was used.
     pub is_tier_unknown: bool,
-    /// The region with a price of its own, and its share.
+    /// The region, if it has its own price, and its share.
     pub region: Option<(&'c str, f64)>,
-    /// All of that together, in US dollars per million tokens.
+    /// The resulting rates, in US dollars per million tokens.
     pub rates: Rates,
     /// US dollars per thousand searches.
     pub web_search: Option<f64>,
@@ -67,29 +70,29 @@ impl Priced<'_> {
         self.parts.total()
     }
 
-    /// As the ledger keeps it.
+    /// The price as a cost of the ledger.
     pub fn cost(&self) -> Cost {
         Cost { total: self.total(), parts: Some(self.parts) }
     }
 }
 
-/// Why something has no price.
+/// The reason why a request has no price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unpriced {
-    /// The log names no model.
+    /// The log contains no model.
     NoModel,
     /// No model of the catalog has this name.
     UnknownModel,
-    /// Input or output is not known.
+    /// The number of input or output tokens is unknown.
     UnknownTokens,
     /// The model is known, but no price at that time.
     NotAtThatTime,
-    /// It ran at a speed for which no price is known.
+    /// It ran at a speed without a known price.
     UnknownSpeed,
 }
 
 impl Unpriced {
-    /// In words.
+    /// The reason as a message.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NoModel => "the log names no model",
@@ -102,11 +105,11 @@ impl Unpriced {
 }
 
 impl<'c> Found<'c> {
-    /// What a request to this model cost.
+    /// The price of a request to this model.
     ///
     /// # Errors
     ///
-    /// Why it has no price.
+    /// The reason why the request has no price.
     pub fn price(&self, request: &Request<'_>) -> Result<Priced<'c>, Unpriced> {
         let Tokens { input: Some(input), output: Some(output), .. } = request.tokens else {
             return Err(Unpriced::UnknownTokens);
@@ -120,44 +123,58 @@ impl<'c> Found<'c> {
         let prompt = if request.is_sum { 0 } else { request.tokens.context().unwrap_or(0) };
         let long_context = period.long_context(prompt);
         let mut rates = long_context.map_or_else(|| period.rates(), LongContext::rates);
-
-        let mut tier = None;
-        let mut is_tier_unknown = false;
-        let is_fast = self.is_fast || request.speed.is_some_and(|it| it.eq_ignore_ascii_case("fast"));
-        if is_fast {
-            // OpenAI sells speed as its priority tier.
-            tier = Some(share(entry, &["fast", "priority"]).ok_or(Unpriced::UnknownSpeed)?);
-        } else if let Some(word) = request.service_tier.filter(|it| !is_standard(it)) {
-            let word = word.to_ascii_lowercase();
-            tier = if word == "fast" { share(entry, &["fast", "priority"]) } else { share(entry, &[word]) };
-            is_tier_unknown = tier.is_none();
-        }
+        let (tier, is_tier_unknown) = self.tier(entry, request)?;
         if let Some((_, share)) = tier {
             rates = rates.times(if long_context.is_some() { share.of_long_context() } else { share });
         }
-
-        let region = [self.region.as_deref(), request.inference_geo].into_iter().flatten().find_map(|it| {
-            let (name, share) = entry.regions.get_key_value(it.to_ascii_lowercase().as_str())?;
-            Some((name.as_str(), *share))
-        });
+        let region = self.region(entry, request);
         if let Some((_, share)) = region {
             rates = rates.times(Share::all(share));
         }
+        let web_search = period.web_search;
+        let terms = Terms { entry, period, long_context, tier, is_tier_unknown, region, rates, web_search };
+        Ok(Priced { parts: terms.parts(input, output, request), terms })
+    }
 
+    /// The service tier or speed of a request with its share; `None` for the standard one. Also returns whether the log
+    /// contains a tier without a price.
+    fn tier(&self, entry: &'c Entry, request: &Request<'_>) -> Result<(Option<(&'c str, Share)>, bool), Unpriced> {
+        // OpenAI sells speed as its priority tier.
+        const FAST: [&str; 2] = ["fast", "priority"];
+        if self.is_fast || request.speed.is_some_and(|speed| speed.eq_ignore_ascii_case("fast")) {
+            let tier = share(entry, &FAST).ok_or(Unpriced::UnknownSpeed)?;
+            return Ok((Some(tier), false));
+        }
+        let Some(word) = request.service_tier.filter(|tier| !is_standard(tier)) else { return Ok((None, false)) };
+        let word = word.to_ascii_lowercase();
+        let tier = if word == "fast" { share(entry, &FAST) } else { share(entry, &[word]) };
+        Ok((tier, tier.is_none()))
+    }
+
+    /// The region of a request with its share, if the region has its own price.
+    fn region(&self, entry: &'c Entry, request: &Request<'_>) -> Option<(&'c str, f64)> {
+        [self.region.as_deref(), request.inference_geo].into_iter().flatten().find_map(|region| {
+            let (name, share) = entry.regions.get_key_value(region.to_ascii_lowercase().as_str())?;
+            Some((name.as_str(), *share))
+        })
+    }
+}
+
+impl Terms<'_> {
+    /// The price of a request with these terms.
+    fn parts(&self, input: i64, output: i64, request: &Request<'_>) -> CostParts {
+        let rates = self.rates;
         let cache_read = request.tokens.cache_read.unwrap_or(0);
         let cache_write = request.tokens.cache_write.unwrap_or(0);
         let cache_write_1h = request.tokens.cache_write_1h.unwrap_or(0).clamp(0, cache_write.max(0));
-        let parts = CostParts {
+        CostParts {
             input: dollars(input, rates.input),
             output: dollars(output, rates.output),
             cache_read: dollars(cache_read, rates.cache_read),
             cache_write: dollars(cache_write - cache_write_1h, rates.cache_write)
                 + dollars(cache_write_1h, rates.cache_write_1h),
-            web_search: request.web_searches.unwrap_or(0) as f64 * period.web_search.unwrap_or(0.0) / 1e3,
-        };
-        let web_search = period.web_search;
-        let terms = Terms { entry, period, long_context, tier, is_tier_unknown, region, rates, web_search };
-        Ok(Priced { parts, terms })
+            web_search: request.web_searches.unwrap_or(0) as f64 * self.web_search.unwrap_or(0.0) / 1e3,
+        }
     }
 }
 
@@ -165,30 +182,32 @@ fn dollars(tokens: i64, rate: f64) -> f64 {
     tokens as f64 * rate / 1e6
 }
 
+/// The first of `words` that is a tier of the entry, with its share.
 fn share<'c>(entry: &'c Entry, words: &[impl AsRef<str>]) -> Option<(&'c str, Share)> {
-    words.iter().find_map(|it| entry.tiers.get_key_value(it.as_ref())).map(|(word, share)| (word.as_str(), *share))
+    let tiers = words.iter().filter_map(|word| entry.tiers.get_key_value(word.as_ref()));
+    tiers.map(|(word, share)| (word.as_str(), *share)).next()
 }
 
-/// Words for what one gets without asking: Anthropic's, OpenAI's, Groq's.
+/// Whether a tier is the standard one, in the words of Anthropic, OpenAI and Groq.
 fn is_standard(tier: &str) -> bool {
     ["standard", "default", "auto", "on_demand", ""].iter().any(|it| tier.eq_ignore_ascii_case(it))
 }
 
-/// Prices rows, and looks up each name once.
+/// Computes prices, and finds each name in the catalog once.
 #[derive(Debug)]
 pub struct Pricer<'c> {
     catalog: &'c Catalog,
-    /// By provider, then by model, as logged.
+    /// The models found so far, by the logged provider, then by the logged model.
     known: HashMap<String, HashMap<String, Option<Found<'c>>>>,
 }
 
 impl<'c> Pricer<'c> {
-    /// With the prices of `catalog`.
+    /// A pricer with the prices of `catalog`.
     pub fn new(catalog: &'c Catalog) -> Self {
         Self { catalog, known: HashMap::new() }
     }
 
-    /// The model that is meant by a logged name.
+    /// The model that a logged name means.
     pub fn find(&mut self, provider: Option<&str>, model: &str) -> Option<&Found<'c>> {
         let key = provider.unwrap_or_default();
         if !self.known.get(key).is_some_and(|it| it.contains_key(model)) {
@@ -198,11 +217,11 @@ impl<'c> Pricer<'c> {
         self.known.get(key)?.get(model)?.as_ref()
     }
 
-    /// What `request` cost.
+    /// The price of a request.
     ///
     /// # Errors
     ///
-    /// Why it has no price.
+    /// The reason why the request has no price.
     pub fn price(&mut self, request: &Request<'_>) -> Result<Priced<'c>, Unpriced> {
         let model = request.model.filter(|it| !it.trim().is_empty()).ok_or(Unpriced::NoModel)?;
         self.find(request.provider, model).ok_or(Unpriced::UnknownModel)?.price(request)

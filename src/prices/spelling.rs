@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The spelling under which names are compared.
+/// The spelling in which names are compared: lower case, with dashes for dots and spaces.
 pub(super) fn fold(name: &str) -> Cow<'_, str> {
     let is_folded = |it: u8| !it.is_ascii_uppercase() && it != b'.' && it != b' ';
     let name = name.trim();
@@ -12,14 +12,14 @@ pub(super) fn fold(name: &str) -> Cow<'_, str> {
     Cow::Owned(name.chars().map(|it| if matches!(it, '.' | ' ') { '-' } else { it.to_ascii_lowercase() }).collect())
 }
 
-/// A provider as the catalog calls it, what else logs call it, and whether it serves others' models: then its prices
-/// hold only for what is logged under its name.
+/// A provider. The prices of a host, which serves models of other makers, apply only to requests that are logged with its
+/// name.
 pub(super) struct Provider {
-    /// As the catalog calls it.
+    /// Its name in the catalog.
     pub id: &'static str,
-    /// What else logs call it.
+    /// Its other names in logs.
     names: &'static [&'static str],
-    /// Whether it serves others' models.
+    /// Whether it serves models of other makers.
     pub is_host: bool,
 }
 
@@ -67,7 +67,7 @@ static PROVIDERS: &[Provider] = &[
     host("openrouter", &[]),
     host("together", &["together-ai", "togetherai"]),
     host("vercel", &["vercel-ai-gateway", "ai-gateway"]),
-    // These have no prices of their own here.
+    // The catalog contains no prices of these.
     host("vertex", &["vertex-ai", "vertexai", "google-vertex", "google-vertex-anthropic", "vertex-anthropic"]),
     host("litellm", &["litellm-proxy"]),
     host("cloudflare", &["cloudflare-ai-gateway"]),
@@ -75,18 +75,18 @@ static PROVIDERS: &[Provider] = &[
     host("portkey", &[]),
 ];
 
-/// The provider that a word of a log means.
+/// The provider with this name in a log.
 pub(super) fn provider(word: &str) -> Option<&'static Provider> {
     let word = fold(word).replace('_', "-");
     PROVIDERS.iter().find(|it| it.id == word || it.names.contains(&word.as_str()))
 }
 
-/// The catalog's word for a provider, or the word as it is.
+/// The name of a provider in the catalog; the folded `word` if it is unknown.
 pub(super) fn provider_id(word: &str) -> Cow<'_, str> {
     provider(word).map_or_else(|| fold(word), |it| Cow::Borrowed(it.id))
 }
 
-/// Whether the provider of this id serves others' models.
+/// Whether the provider with this id serves models of other makers.
 pub(super) fn is_host(id: &str) -> bool {
     PROVIDERS.iter().any(|it| it.id == id && it.is_host)
 }

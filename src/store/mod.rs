@@ -2,6 +2,5 @@
 
 pub mod archive;
 pub mod frames;
-pub mod pages;
 pub mod parquet;
 pub mod query;

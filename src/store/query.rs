@@ -1,4 +1,4 @@
-//! SQL over the tables, and nothing else: what it reads is the archive, what it writes is the answer.
+//! SQL over the tables. A query reads these tables only, and changes nothing.
 
 use std::ops::ControlFlow;
 
@@ -12,27 +12,27 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::store::frames::{TABLES, schema};
 
-/// Why a query has no answer.
+/// Why a query failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is no SQL.
+    /// The SQL cannot be parsed.
     #[error("{0}")]
     Syntax(String),
-    /// It asks for what SQL here must not do.
+    /// The query would do more than read the tables.
     #[error("{0}")]
     Refused(String),
-    /// It names what is not there, or asks what cannot be answered.
+    /// The query names a column or table that does not exist, or cannot be computed.
     #[error("{0}")]
     Wrong(String),
 }
 
-/// The answer to one SQL query over the tables.
+/// Runs one SQL query over the tables.
 ///
 /// # Errors
-/// When the SQL cannot be read, asks for what is not there, or would read or write anything but the tables.
+/// When the SQL cannot be parsed, names a table or column that does not exist, or would read or write anything but the tables.
 pub fn query(tables: Vec<(&'static str, LazyFrame)>, sql: &str) -> Result<DataFrame, Error> {
     let sql = sql.trim().trim_end_matches(';');
-    // Parser, plan and optimizer go down a tree by recursion, in frames of some kilobytes.
+    // Parser, planner and optimizer recurse, with stack frames of some kilobytes.
     let answer = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || {
             harmless(sql)?;
@@ -51,18 +51,18 @@ pub fn query(tables: Vec<(&'static str, LazyFrame)>, sql: &str) -> Result<DataFr
     }
 }
 
-/// Memory that is only used as far as a query needs it.
+/// Stack of the thread of a query, in bytes. The system provides only the pages that are used.
 const STACK: usize = 256 << 20;
 
-/// A chain of operators is a tree as deep as it is long, which the parser builds without a limit and polars, in threads
-/// with little stack, walks down by recursion: 20,000 of them end the program.
+/// A chain of operators is a tree as deep as the chain is long. The parser builds it without a limit, and polars recurses into it in
+/// threads with small stacks: 20,000 operators end the program.
 const MAX_OPERATORS: usize = 200;
 
-/// Refuses what reads files (`read_parquet('…')`), and statements that are no question.
+/// Refuses functions that read files (`read_parquet('…')`), and statements other than queries.
 fn harmless(sql: &str) -> Result<(), Error> {
     let syntax = |text: String| Error::Syntax(text.strip_prefix("sql parser error: ").unwrap_or(&text).to_owned());
     let tokens = Tokenizer::new(&GenericDialect, sql).tokenize().map_err(|it| syntax(it.to_string()))?;
-    let is_operator = |it: &&Token| match it {
+    let is_operator = |token: &&Token| match token {
         Token::Word(word) => OPERATORS.contains(&word.keyword),
         Token::Whitespace(_) | Token::Number(..) | Token::Comma | Token::Period | Token::LParen | Token::RParen => {
             false
@@ -82,9 +82,7 @@ fn harmless(sql: &str) -> Result<(), Error> {
     let is_question =
         matches!(statement, Statement::Query(_) | Statement::ShowTables { .. } | Statement::Explain { .. });
     if !is_question {
-        return Err(Error::Refused(
-            "SQL here can ask, and change nothing: SELECT, WITH, SHOW TABLES, EXPLAIN".to_owned(),
-        ));
+        return Err(Error::Refused("SQL can only read here: SELECT, WITH, SHOW TABLES, EXPLAIN".to_owned()));
     }
     match statement.visit(&mut Harm) {
         ControlFlow::Continue(()) => Ok(()),
@@ -92,17 +90,17 @@ fn harmless(sql: &str) -> Result<(), Error> {
     }
 }
 
-/// A text that is padded to more is for no table, and a length may be a mistake of some gigabytes in every row.
+/// Maximum length of padded texts: no table needs more, and a wrong length could take gigabytes in every row.
 const MAX_PADDING: u64 = 10_000;
 
-/// Functions whose second argument, a length, decides how much memory each row takes.
+/// Functions whose second argument, a length, determines how much memory each row takes.
 const PADDING: [&str; 2] = ["lpad", "rpad"];
 
 fn no_table(what: impl std::fmt::Display) -> ControlFlow<String> {
-    ControlFlow::Break(format!("{what} is refused: SQL here reads the tables {} only", TABLES.join(", ")))
+    ControlFlow::Break(format!("{what} is refused: SQL can only read the tables {} here", TABLES.join(", ")))
 }
 
-/// Words that join two expressions or queries to one.
+/// Keywords that join two expressions or queries.
 const OPERATORS: &[Keyword] = &[
     Keyword::AND,
     Keyword::OR,
@@ -125,7 +123,7 @@ const OPERATORS: &[Keyword] = &[
     Keyword::JOIN,
 ];
 
-/// Looks for tables that are none of the archive's, and for functions that take any amount of memory.
+/// Finds tables that do not belong to the archive, and functions that could take any amount of memory.
 struct Harm;
 
 impl Visitor for Harm {
@@ -134,7 +132,7 @@ impl Visitor for Harm {
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<String> {
         match factor {
             TableFactor::Table { name, args, .. } => {
-                // A file's name instead of a table's: 'turns.parquet'.
+                // The name of a file in place of a table: 'turns.parquet'.
                 let is_file = name.0.iter().any(|it| it.as_ident().is_some_and(|it| it.quote_style == Some('\'')));
                 if args.is_some() || is_file { no_table(name) } else { ControlFlow::Continue(()) }
             }
@@ -165,7 +163,7 @@ impl Visitor for Harm {
     }
 }
 
-/// What polars says, without its plans, and with the name that was nearly meant.
+/// The error message of polars without the query plan, with the most similar name if a name does not exist.
 fn explained(error: &PolarsError) -> String {
     let text = error.to_string();
     let mut text = text.split("\\n\\nResolved plan").next().unwrap_or_default();
@@ -177,7 +175,7 @@ fn explained(error: &PolarsError) -> String {
     if let Some(name) =
         quoted(text, "unable to find column \"", '"').or_else(|| quoted(text, "no column named '", '\''))
     {
-        // Of the columns that polars lists; of all, where it lists none.
+        // Of the columns that polars lists, or of all if it lists none.
         let listed: Vec<&str> = text
             .split_once("valid columns: [")
             .map_or_else(Vec::new, |(_, rest)| rest.split(['"', ',', ']', ' ']).filter(|it| !it.is_empty()).collect());
@@ -194,7 +192,7 @@ fn explained(error: &PolarsError) -> String {
     text.to_owned()
 }
 
-/// `; did you mean …?`, or all there is.
+/// `; did you mean …?`, or a list of all names.
 fn nearest(name: &str, mut names: Vec<&str>) -> String {
     names.sort_unstable();
     names.dedup();
@@ -204,7 +202,7 @@ fn nearest(name: &str, mut names: Vec<&str>) -> String {
     }
 }
 
-/// The name among these that was nearly meant.
+/// The most similar of these names, if one is similar.
 pub fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     names
         .map(|it| (strsim::jaro_winkler(&name.to_lowercase(), it), it))
@@ -224,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_were_nearly_meant() {
+    fn similar_names_are_suggested() {
         assert_eq!(asked("SELECT modle FROM turns"), "no column \"modle\"; did you mean \"model\"?");
         assert_eq!(
             asked("SELECT t.inputtokens FROM turns t"),
@@ -234,7 +232,7 @@ mod tests {
         assert_eq!(asked("SELECT zzz FROM turns"), "no column \"zzz\"; there are: input_tokens, model");
     }
 
-    /// `LPAD` of some gigabytes would end the program.
+    /// `LPAD` to some gigabytes would end the program.
     #[test]
     fn texts_are_padded_to_a_length_that_fits_into_memory() {
         let refused = |name: &str| format!("the length of {name} has to be a number of 10000 at most");

@@ -1,5 +1,8 @@
 //! What several adapters share.
 
 pub mod builder;
-pub(super) mod shell;
+pub(super) mod changes;
+mod shell;
+pub(super) mod subagents;
 pub mod tools;
+pub(super) mod usage;

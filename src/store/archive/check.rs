@@ -1,68 +1,55 @@
-//! Whether an archive is as it was written, and adds up.
+//! Checks whether an archive is intact: the hashes of its files, the facts of its sources, and the sums of its tables.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
 use polars::prelude::*;
 
-use super::facts::Pieces;
-use super::{Archive, Error, INDEX, State, parts};
+use super::error::{CHANGED, Error, Problem};
+use super::generations::Snapshot;
+use super::hashed_file::{self, Checksum};
+use super::layout::{INDEX, file_of};
+use super::open::Archive;
+use super::state::State;
 use crate::store::query;
 
-/// What is wrong with an archive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The file, or the archive's folder.
-    pub path: PathBuf,
-    /// What is wrong with it.
-    pub what: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.path.display(), self.what)
-    }
-}
-
-/// What was verified.
+/// What was checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Parts.
     pub parts: usize,
-    /// Files.
+    /// Files of the parts.
     pub files: usize,
     /// Their bytes.
     pub bytes: u64,
     /// Sources.
     pub sources: usize,
-    /// What is wrong.
+    /// Damage.
     pub problems: Vec<Problem>,
-    /// What is not as a writer leaves it, and harms nothing.
+    /// What a writer leaves otherwise, and does no harm.
     pub notes: Vec<Problem>,
 }
 
-/// Sessions whose columns are not the sum of their rows in the ledger.
-const SUMS: &str = "
-SELECT s.runtime AS runtime, s.session_id AS session_id
-FROM sessions s LEFT JOIN (
-    SELECT runtime, session_id, SUM(total_tokens) AS total_tokens, SUM(cost_usd) AS cost_usd
-    FROM turns GROUP BY runtime, session_id
-) t ON s.runtime = t.runtime AND s.session_id = t.session_id
-WHERE COALESCE(s.total_tokens, 0) <> COALESCE(t.total_tokens, 0)
-    OR ABS(COALESCE(s.cost_usd, 0) - COALESCE(t.cost_usd, 0)) > 0.000001 * (1 + COALESCE(s.cost_usd, 0))
-ORDER BY runtime, session_id
-";
-
-/// Sessions that stand twice, and rows of no session.
-const KEYS: &[(&str, &str)] = &[
+/// What is wrong with a session, and a query for the sessions of which it is true.
+const QUESTIONS: &[(&str, &str)] = &[
     (
-        "stands more than once in sessions",
+        "is not the sum of its rows in turns",
+        "SELECT s.runtime AS runtime, s.session_id AS session_id
+         FROM sessions s LEFT JOIN (
+             SELECT runtime, session_id, SUM(total_tokens) AS total_tokens, SUM(cost_usd) AS cost_usd
+             FROM turns GROUP BY runtime, session_id
+         ) t ON s.runtime = t.runtime AND s.session_id = t.session_id
+         WHERE COALESCE(s.total_tokens, 0) <> COALESCE(t.total_tokens, 0)
+             OR ABS(COALESCE(s.cost_usd, 0) - COALESCE(t.cost_usd, 0)) > 0.000001 * (1 + COALESCE(s.cost_usd, 0))
+         ORDER BY runtime, session_id",
+    ),
+    (
+        "is in sessions more than once",
         "SELECT runtime, session_id FROM sessions GROUP BY runtime, session_id HAVING COUNT(*) > 1 ORDER BY session_id",
     ),
     (
-        "has rows in turns and none in sessions",
+        "has rows in turns, but none in sessions",
         "SELECT t.runtime AS runtime, t.session_id AS session_id FROM turns t
          LEFT JOIN sessions s ON s.runtime = t.runtime AND s.session_id = t.session_id
          WHERE s.format IS NULL ORDER BY session_id",
@@ -70,76 +57,100 @@ const KEYS: &[(&str, &str)] = &[
 ];
 
 impl Archive {
-    /// Verifies checksums and rows of every file, the facts of every source, and that the ledger adds up to the sessions.
+    /// Checks the hash of every file and the facts of every source, and that the rows of each session add up to it.
     ///
     /// # Errors
-    /// When there is no archive, or what leads to its files is damaged: `agentlogs.json`, `current`, or the manifest.
+    /// When there is no archive, or `agentlogs.json`, `current` or the manifest is damaged: the files cannot be found then.
     pub fn check(&self) -> Result<Checked, Error> {
         let snapshot = self.snapshot()?;
-        let (folder, manifest) = (&snapshot.folder, &snapshot.manifest);
         let mut checked = Checked { notes: snapshot.problem.clone().into_iter().collect(), ..Checked::default() };
-        let problem = |path: PathBuf, what: String| Problem { path, what };
         if let Err(Error::Damaged { path, error }) = self.own_prices() {
-            checked.problems.push(problem(path, error));
+            checked.add(path, error);
         }
-        let index = folder.join(INDEX);
-        match parts::checksum(&index) {
-            Ok((_, hash)) if hash == manifest.index => {}
-            Ok(_) => checked.problems.push(problem(index, "it is not what was written".to_owned())),
-            Err(error) => checked.problems.push(problem(index, error.to_string())),
-        }
-        for part in &manifest.parts {
-            checked.parts += 1;
-            for (kind, expected) in &part.files {
-                let path = folder.join(parts::file_of(part, kind));
-                match parts::checksum(&path) {
-                    Ok(found) => {
-                        checked.files += 1;
-                        checked.bytes += found.0;
-                        if !expected.is(&found) {
-                            checked.problems.push(problem(path, "it is not what was written".to_owned()));
-                        }
-                    }
-                    Err(error) => checked.problems.push(problem(path, error.to_string())),
-                }
-            }
-        }
+        checked.check_files(&snapshot);
         if !checked.problems.is_empty() {
             return Ok(checked);
         }
-        // Their facts were verified with the other files.
-        let verified = Mutex::new((0..manifest.parts.len()).collect());
         let sources = snapshot.sources()?;
-        // They are verified when they are opened: once for all questions.
+        // The files are verified once for all questions.
         let tables = snapshot.tables()?;
-        let state = State { snapshot: Some(snapshot), sources, verified };
-        for (path, known) in &state.sources {
-            checked.sources += 1;
-            let mut problems = Vec::new();
-            match state.read(known, Pieces::check) {
-                Ok(source) if source.path == *path => {}
-                Ok(_) => problems.push("its facts are another source's".to_owned()),
-                Err(error) => problems.push(error.to_string()),
-            }
-            checked.problems.extend(problems.into_iter().map(|it| problem(PathBuf::from(path), it)));
+        let verified = Mutex::new((0..snapshot.manifest.parts.len()).collect());
+        checked.check_facts(&State { snapshot: Some(snapshot), sources, verified });
+        checked.check_rows(self, &tables);
+        Ok(checked)
+    }
+}
+
+impl Checked {
+    fn add(&mut self, path: PathBuf, what: impl Into<String>) {
+        self.problems.push(Problem { path, what: what.into() });
+    }
+
+    /// Compares each file with its hash.
+    fn check_files(&mut self, snapshot: &Snapshot) {
+        let Snapshot { folder, manifest, .. } = snapshot;
+        let index = folder.join(INDEX);
+        match hashed_file::checksum(&index) {
+            Ok((_, hash)) if hash == manifest.index => {}
+            Ok(_) => self.add(index, CHANGED),
+            Err(error) => self.add(index, error.to_string()),
         }
-        let mut rows = BTreeSet::new();
-        let asked = [("is not the sum of its rows in turns", SUMS)];
-        for (what, sql) in asked.iter().chain(KEYS) {
-            let frame = match query::query(tables.clone(), sql) {
+        self.parts = manifest.parts.len();
+        for part in &manifest.parts {
+            for (kind, expected) in &part.files {
+                self.check_file(folder.join(file_of(&part.name, kind)), expected);
+            }
+        }
+    }
+
+    fn check_file(&mut self, path: PathBuf, expected: &Checksum) {
+        match hashed_file::checksum(&path) {
+            Ok(found) => {
+                self.files += 1;
+                self.bytes += found.0;
+                if !expected.is(&found) {
+                    self.add(path, CHANGED);
+                }
+            }
+            Err(error) => self.add(path, error.to_string()),
+        }
+    }
+
+    /// Decodes the facts of each source. Their files were verified before.
+    fn check_facts(&mut self, state: &State) {
+        for (path, entry) in &state.sources {
+            self.sources += 1;
+            let source = state
+                .open(entry.facts)
+                .and_then(|(facts, mut file, chunks)| chunks.check(&mut file).map_err(Error::file(facts)));
+            match source {
+                Ok(source) if source.path == *path => {}
+                Ok(_) => self.add(path.into(), "its facts are those of another source"),
+                Err(error) => self.add(path.into(), error.to_string()),
+            }
+        }
+    }
+
+    /// Asks for sessions that the tables contradict.
+    fn check_rows(&mut self, archive: &Archive, tables: &[(&'static str, LazyFrame)]) {
+        let mut found = BTreeSet::new();
+        for (what, sql) in QUESTIONS {
+            let frame = match query::query(tables.to_vec(), sql) {
                 Ok(frame) => frame,
                 Err(error) => {
-                    checked.problems.push(problem(self.folder.clone(), error.to_string()));
+                    self.add(archive.folder().to_owned(), error.to_string());
                     continue;
                 }
             };
             let [runtimes, sessions] = frame.columns() else { continue };
             for row in 0..frame.height() {
-                let text = |it: &Column| it.get(row).map(|it| it.str_value().into_owned()).unwrap_or_default();
-                rows.insert(format!("{} session {} {what}", text(runtimes), text(sessions)));
+                let text =
+                    |column: &Column| column.get(row).map(|value| value.str_value().into_owned()).unwrap_or_default();
+                found.insert(format!("{} session {} {what}", text(runtimes), text(sessions)));
             }
         }
-        checked.problems.extend(rows.into_iter().map(|what| problem(self.folder.clone(), what)));
-        Ok(checked)
+        for what in found {
+            self.add(archive.folder().to_owned(), what);
+        }
     }
 }

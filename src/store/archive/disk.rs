@@ -1,5 +1,5 @@
-//! All that the archive does to files and folders: each step is one function here, so that a test can tell what a power cut
-//! between two of them would leave.
+//! All changes that the archive makes to files and directories. Each step is one function, so that a test (`cut`) can compute what a
+//! power cut between two steps would leave.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -12,14 +12,14 @@ mod cut;
 #[cfg(test)]
 use cut::note;
 
-/// Options for files that only their owner reads.
+/// Sets the permissions of new files: only their owner reads them.
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
 }
 
-/// Makes a file that must not be there.
+/// Creates a file that must not exist.
 pub fn create(path: &Path) -> io::Result<File> {
     let file = private(File::options().read(true).write(true).create_new(true)).open(path)?;
     #[cfg(test)]
@@ -27,7 +27,7 @@ pub fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes a file, or empties the one that is there.
+/// Creates a file, or empties an existing one.
 pub fn create_or_empty(path: &Path) -> io::Result<File> {
     let file = private(File::options().write(true).create(true).truncate(true)).open(path)?;
     #[cfg(test)]
@@ -35,12 +35,12 @@ pub fn create_or_empty(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a file that means nothing by its content.
+/// Opens a file that is only locked, or creates it.
 pub fn open_lock(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().write(true).create(true).truncate(false)).open(path)
 }
 
-/// Whether an open file is the one at a path, not one that was removed from there.
+/// Whether an open file is still the one at this path: it may have been removed or replaced.
 pub fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -56,7 +56,7 @@ pub fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// What was written to a file reaches the disk.
+/// Syncs the content of a file to the disk.
 pub fn sync(file: &File, path: &Path) -> io::Result<()> {
     file.sync_data()?;
     let _ = path;
@@ -65,24 +65,24 @@ pub fn sync(file: &File, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What was written to a file begins to reach the disk, so that less of it is waited for by [`sync`], which may not be left out.
-/// Where the system has no such call, nothing happens.
+/// Begins to write the content of a file to the disk, so that a later [`sync`] waits for less. It does not replace [`sync`], and does
+/// nothing where the system has no such call.
 pub fn begin_sync(file: &File) {
     #[cfg(target_os = "linux")]
-    #[expect(unsafe_code, reason = "the system's call is")]
-    // SAFETY: The file is open. What the call answers means nothing: a failure to write is told by `sync` as well.
+    #[expect(unsafe_code, reason = "a system call")]
+    // SAFETY: The file is open. The result is ignored: `sync` returns an error of writing too.
     unsafe {
         libc::sync_file_range(std::os::fd::AsRawFd::as_raw_fd(file), 0, 0, libc::SYNC_FILE_RANGE_WRITE);
     }
     let _ = file;
 }
 
-/// [`sync`] of a file that was closed.
+/// [`sync`] for a file that was closed.
 fn sync_closed(path: &Path) -> io::Result<()> {
     sync(&File::options().write(true).open(path)?, path)
 }
 
-/// Names in a folder reach the disk as the content of files does.
+/// Syncs the names in a directory to the disk.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     File::open(path)?.sync_all()?;
@@ -92,25 +92,25 @@ pub fn sync_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What is waited for until it is on the disk: a file that was closed, or the names in a folder.
+/// What [`sync_all`] syncs: a file that was closed, or the names in a directory.
 #[derive(Debug)]
 pub enum Waited {
     File(PathBuf),
     Folder(PathBuf),
 }
 
-/// All that `work` hands on reaches the disk. Each file and folder waits for the disk, so several are waited for at once, and while
-/// the work goes on.
+/// Runs `work`, and syncs the files and directories that it passes to its argument, several at once and while it runs: each sync
+/// waits for the disk.
 pub fn sync_all<T>(work: impl FnOnce(&dyn Fn(Waited)) -> io::Result<T>) -> io::Result<T> {
-    /// What is waited for at once.
+    /// How many are synced at once.
     const SYNCS: usize = 8;
     let (sender, receiver) = mpsc::channel();
     let receiver = Mutex::new(receiver);
     let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
     let wait = || {
         let mut result = Ok(());
-        while let Some(it) = next() {
-            let synced = match it {
+        while let Some(waited) = next() {
+            let synced = match waited {
                 Waited::File(path) => sync_closed(&path),
                 Waited::Folder(path) => sync_folder(&path),
             };
@@ -120,18 +120,18 @@ pub fn sync_all<T>(work: impl FnOnce(&dyn Fn(Waited)) -> io::Result<T>) -> io::R
     };
     std::thread::scope(|scope| {
         let threads = [(); SYNCS].map(|()| std::thread::Builder::new().spawn_scoped(scope, wait));
-        // Without a thread that receives it, it is told by what the thread says.
+        // If no thread receives it, that thread's own error is returned.
         let done = work(&|it| drop(sender.send(it)));
         drop(sender);
         let panicked = |_| Err(io::Error::other("a thread panicked"));
-        // This thread waits as well: perhaps no other could be started.
+        // This thread syncs too: perhaps no other could be started.
         let own = wait();
-        let synced = threads.into_iter().flatten().map(|it| it.join().unwrap_or_else(panicked));
+        let synced = threads.into_iter().flatten().map(|thread| thread.join().unwrap_or_else(panicked));
         synced.fold(own, Result::and).and(done)
     })
 }
 
-/// A folder that only its owner enters, with those above it, if it is made.
+/// Creates a directory that only its owner enters, with its parents, if it does not exist.
 pub fn create_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -143,7 +143,7 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a file or folder another name in its folder.
+/// Renames a file or directory within its directory.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
     #[cfg(test)]
@@ -151,7 +151,7 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a file a second name. Not every file system has links.
+/// Creates a hard link, or a copy on file systems without links.
 pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     if fs::hard_link(from, to).is_ok() {
         #[cfg(test)]
@@ -162,7 +162,7 @@ pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     sync(&File::open(to)?, to)
 }
 
-/// A name for `target`, which stands beside it.
+/// Creates a symbolic link to `target` in the same directory; on Windows a file that contains the name.
 pub fn point(path: &Path, target: &str) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::symlink(target, path)?;
@@ -181,7 +181,7 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a folder in which nothing is left.
+/// Removes an empty directory.
 pub fn remove_empty_folder(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)?;
     #[cfg(test)]
@@ -189,7 +189,7 @@ pub fn remove_empty_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a folder with all that is in it, if it is there.
+/// Removes a directory with its content, if it exists.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -7,26 +7,32 @@ use std::sync::Mutex;
 
 use polars::prelude::*;
 
-use super::facts::{self, FACTS, Pieces};
-use super::generations::{self, Snapshot};
-use super::parts::{self, Checksum, Part, Sums};
-use super::{
-    Archive, Error, Known, MANIFEST, Manifest, PRICES, Problem, Sources, State, VERSION, Writer, disk, whole_file,
-};
+use super::disk;
+use super::error::{Error, Problem};
+use super::facts;
+use super::generations::Snapshot;
+use super::hashed_file::{self, Checksum};
+use super::index::{IndexEntry, Sources};
+use super::layout::{self, FACTS, MANIFEST, PRICES, file_of};
+use super::manifest::{Manifest, Part, Sums};
+use super::open::Archive;
+use super::state::State;
+use super::tables;
+use super::writer::Writer;
 use crate::ingest::Stamp;
 use crate::model::source::Source;
 
 /// Where damaged prices are moved.
 const DAMAGED_PRICES: &str = "prices.damaged";
 
-/// A damaged archive on its way to a new generation. Nothing of it changes before [`Writer::commit`].
+/// A repair that has begun. Nothing of the archive changes before [`Writer::commit`], except that damaged prices are renamed.
 #[derive(Debug)]
 pub struct Repair {
-    /// Writes the next generation of all that is intact.
+    /// Writes the next generation, with all that is intact.
     pub writer: Writer,
-    /// What was found damaged, and what becomes of it.
+    /// The damage that was found, and what is done about it.
     pub problems: Vec<Problem>,
-    /// Sources whose facts are damaged: they are in the next generation if they are added to the writer.
+    /// Sources whose facts are damaged. The next generation contains those that are added to the writer again.
     pub lost: Vec<Lost>,
     /// Whether sources are missing whose paths are not known.
     pub is_incomplete: bool,
@@ -37,17 +43,18 @@ pub struct Repair {
 pub struct Lost {
     /// Its path, as in the table `sources`.
     pub path: String,
+    /// `None` if the index is damaged too.
     stamp: Option<Stamp>,
 }
 
 impl Lost {
-    /// Whether the file that was read now has the content that the damaged facts were of. Not known where the index is damaged.
+    /// Whether the file that was read now has the same content as before; `None` if the index is damaged too.
     pub fn is_same(&self, source: &Source) -> Option<bool> {
         let before = self.stamp.as_ref()?.content_hash?;
         Some(Stamp::of(source).content_hash == Some(before))
     }
 
-    /// By what [`crate::ingest::read`] finds out whether the file only grew. It reads the file in any case.
+    /// The stamp for [`crate::ingest::read`], which reads the file in any case and finds out whether it only grew.
     pub fn stamp(&self) -> Option<Stamp> {
         self.stamp.clone().map(|stamp| Stamp { options: 0, ..stamp })
     }
@@ -59,61 +66,48 @@ impl Lost {
 }
 
 impl Archive {
-    /// Begins to recover a damaged archive. An archive that is intact is settled again, as by [`Writer::settle_all`].
+    /// Begins to recover a damaged archive. An intact archive is reconciled again, as by [`Writer::settle_all`].
     ///
     /// # Errors
-    /// When there is no archive, a newer program wrote it, or no generation has a readable manifest.
+    /// When there is no archive, another version of this program wrote it, or no generation can be read.
     pub fn repair(&self) -> Result<Repair, Error> {
         if self.generations().is_empty() {
-            return Err(Error::Missing(self.folder.clone()));
+            return Err(Error::Missing(self.folder().to_owned()));
         }
         let lock = self.lock_folder()?;
         let mut problems = Vec::new();
         match self.check_version() {
-            Err(error @ Error::Version { found, .. }) if found > VERSION => return Err(error),
-            Err(error) => problems.push(problem(error, "it is written again")),
-            Ok(_) => {}
+            Err(error @ Error::Version { .. }) => return Err(error),
+            Err(error) => problems.push(Problem::of(error, "it is written again")),
+            Ok(()) => {}
         }
         let mut damaged = Vec::new();
         let snapshot = self.readable_generation(&mut problems, &mut damaged)?;
-        let mut intact = Vec::new();
-        for (index, part) in snapshot.manifest.parts.iter().enumerate() {
-            for kind in part.files.keys() {
-                match whole_file(&snapshot.folder, part, kind) {
-                    Ok(_) if kind == FACTS => intact.push(index),
-                    Ok(_) => {}
-                    Err(error) if kind == FACTS => {
-                        problems.push(problem(error, "the sources it reaches are read again"));
-                    }
-                    Err(error) => problems.push(problem(error, "it is written again")),
-                }
-            }
-        }
-        let intact: BTreeSet<usize> = intact.into_iter().collect();
+        let intact = parts_with_intact_facts(&snapshot, &mut problems);
         let mut found = match snapshot.sources() {
             Ok(sources) => Found::of_index(&snapshot, sources, &intact),
             Err(error) => {
-                problems.push(problem(error, "it is written again"));
+                problems.push(Problem::of(error, "it is written again"));
                 Found::without_index(&snapshot, &intact, &mut problems)
             }
         };
         if let Err(error) = self.own_prices() {
-            let (from, to) = (self.folder.join(PRICES), unused(&self.folder.join(DAMAGED_PRICES)));
+            let (from, to) = (self.folder().join(PRICES), layout::unused(&self.folder().join(DAMAGED_PRICES)));
             disk::rename(&from, &to).map_err(Error::file(&from))?;
             let name = to.file_name().unwrap_or_default().display();
-            problems.push(problem(error, &format!("it is now {name}; import your prices again")));
+            problems.push(Problem::of(error, &format!("the file is renamed to {name}; import your prices again")));
         }
         let sources = std::mem::take(&mut found.known);
         let state = State { snapshot: Some(snapshot), sources, verified: Mutex::new(intact) };
-        let mut writer = Writer::of(self.clone(), lock, state)?;
+        let mut writer = Writer::with_state(self.clone(), lock, state)?;
         writer.settle_all();
         let is_incomplete = found.is_incomplete || !damaged.is_empty();
-        writer.set_aside_on_commit(damaged);
+        writer.rename_on_commit(damaged);
         found.read.into_iter().for_each(|source| writer.replace(source));
         Ok(Repair { writer, problems, lost: found.lost, is_incomplete })
     }
 
-    /// The current generation if its manifest can be read or made again from its facts, else the newest one of which this is
+    /// The current generation if its manifest can be read or restored from its facts, else the newest generation of which this is
     /// true. The later ones are added to `damaged`.
     fn readable_generation(&self, problems: &mut Vec<Problem>, damaged: &mut Vec<PathBuf>) -> Result<Snapshot, Error> {
         let mut folders: Vec<PathBuf> = self.generations().into_iter().map(|(_, folder)| folder).collect();
@@ -125,70 +119,83 @@ impl Archive {
                     current.folder
                 }));
             }
-            Err(error) => problems.push(problem(error, "the newest generation that can be read is used")),
+            Err(error) => problems.push(Problem::of(error, "the newest generation that can be read is used")),
         }
         while let Some(folder) = folders.pop() {
             let path = folder.join(MANIFEST);
             match Manifest::read_damaged(&path) {
-                Ok((manifest, is_whole)) => {
-                    if !is_whole {
-                        // All that it states is compared with the files, or computed again.
-                        problems.push(problem(Error::changed(path.clone()), "it is written again"));
+                Ok((manifest, is_intact)) => {
+                    if !is_intact {
+                        // All that it contains is compared with the files, or computed again.
+                        problems.push(Problem::of(Error::changed(path.clone()), "it is written again"));
                     }
                     return Snapshot::of(folder, manifest, MANIFEST);
                 }
+                Err(error @ Error::Version { .. }) => return Err(error),
                 Err(error) => {
                     folders.retain(|other| *other != folder);
                     if let Some(manifest) = manifest_of_facts(&folder) {
-                        problems
-                            .push(problem(error, "it is made again from the facts of all sources, which are intact"));
+                        let then = "it is restored from the facts of all sources, which are intact";
+                        problems.push(Problem::of(error, then));
                         return Snapshot::of(folder, manifest, FACTS);
                     }
                     let kept = folder.with_extension("damaged");
                     let then = format!(
                         "its facts cannot be read either: an earlier generation is used, without what was ingested after it; \
-                         ingest the newest logs again. The damaged one is kept as {}",
+                         ingest the newest logs again. The damaged generation is renamed to {}",
                         kept.file_name().unwrap_or_default().display()
                     );
-                    problems.push(problem(error, &then));
+                    problems.push(Problem::of(error, &then));
                     if folder.is_dir() {
                         damaged.push(folder);
                     }
                 }
             }
         }
-        Err(Error::Unrepairable(self.folder.clone()))
+        Err(Error::Unrepairable(self.folder().to_owned()))
     }
 }
 
-/// A manifest of a generation whose own is damaged: its parts are its files of facts. Their tables and the index are to be written
-/// again. `None` if not all facts can be read.
+/// Verifies all files of the parts, and returns the positions of the parts whose facts are intact.
+fn parts_with_intact_facts(snapshot: &Snapshot, problems: &mut Vec<Problem>) -> BTreeSet<usize> {
+    let mut intact = BTreeSet::new();
+    for (index, part) in snapshot.manifest.parts.iter().enumerate() {
+        for kind in part.files.keys() {
+            match part.verified_file(&snapshot.folder, kind) {
+                Ok(_) if kind == FACTS => drop(intact.insert(index)),
+                Ok(_) => {}
+                Err(error) if kind == FACTS => {
+                    problems.push(Problem::of(error, "the damaged sources are read again from their logs"));
+                }
+                Err(error) => problems.push(Problem::of(error, "it is written again")),
+            }
+        }
+    }
+    intact
+}
+
+/// Restores the manifest of a generation: its parts are its files of facts. Their tables and the index have to be written again. `None`
+/// if not all facts can be read.
 fn manifest_of_facts(folder: &Path) -> Option<Manifest> {
     let mut parts = Vec::new();
     for entry in fs::read_dir(folder.join(FACTS)).ok()? {
         let entry = entry.ok()?;
         let path = entry.path();
         let rows = facts::scan(&mut File::open(&path).ok()?).ok()?.len();
-        let (bytes, hash) = parts::checksum(&path).ok()?;
+        let (bytes, hash) = hashed_file::checksum(&path).ok()?;
         let files = [(FACTS.to_owned(), Checksum { bytes, hash, rows })].into();
         parts.push(Part { name: entry.file_name().into_string().ok()?, files, sums: Sums::default() });
     }
-    let generation = generations::number_of(folder.file_name()?.to_str()?).unwrap_or_default();
+    let generation = layout::number_of(folder.file_name()?.to_str()?).unwrap_or_default();
     (!parts.is_empty()).then(|| Manifest { generation, parts, ..Manifest::default() })
 }
 
-/// The path itself, or with a number after it if it is in use.
-pub(super) fn unused(path: &Path) -> PathBuf {
-    let numbered = (2..).map(|number: u32| PathBuf::from(format!("{}.{number}", path.display())));
-    std::iter::once(path.to_owned()).chain(numbered).find(|path| !path.exists()).unwrap_or_else(|| path.to_owned())
-}
-
-/// What is found of the sources of a damaged archive.
+/// The sources of a damaged archive.
 #[derive(Default)]
 struct Found {
-    /// Sources of which the index and the facts are intact.
+    /// Sources whose entries and facts are intact.
     known: Sources,
-    /// Sources whose facts are intact, beside damage.
+    /// Sources whose facts are intact, and are read because their entry or other facts in the file are damaged.
     read: Vec<Source>,
     lost: Vec<Lost>,
     /// Whether sources are lost whose paths are not known.
@@ -196,27 +203,27 @@ struct Found {
 }
 
 impl Found {
-    /// By the index. In a damaged file of facts the checksum of each source decides.
+    /// Finds them by the index. In a damaged file of facts the checksum of each source decides.
     fn of_index(snapshot: &Snapshot, sources: Sources, intact: &BTreeSet<usize>) -> Self {
         let mut found = Self::default();
-        for (path, known) in sources {
-            if intact.contains(&known.part) {
-                found.known.insert(path, known);
+        for (path, entry) in sources {
+            if intact.contains(&entry.facts.part) {
+                found.known.insert(path, entry);
                 continue;
             }
-            match read_beside_damage(snapshot, &path, &known) {
+            match read_from_damaged_file(snapshot, &path, &entry) {
                 Some(source) => found.read.push(source),
-                None => found.lost.push(Lost { path, stamp: Some(known.stamp) }),
+                None => found.lost.push(Lost { path, stamp: Some(entry.stamp) }),
             }
         }
         found
     }
 
-    /// By the facts of the parts, and of parts whose facts are damaged as well, by the names in the table of sources.
+    /// Finds them by the facts of the parts; of parts whose facts are damaged too, by the paths in the table of sources.
     fn without_index(snapshot: &Snapshot, intact: &BTreeSet<usize>, problems: &mut Vec<Problem>) -> Self {
         let mut found = Self::default();
         for (index, part) in snapshot.manifest.parts.iter().enumerate() {
-            let path = snapshot.folder.join(parts::file_of(part, FACTS));
+            let path = snapshot.folder.join(file_of(&part.name, FACTS));
             let sources = File::open(&path).and_then(|mut file| facts::scan(&mut file));
             match sources {
                 Ok(sources) if intact.contains(&index) => found.read.extend(sources),
@@ -224,7 +231,7 @@ impl Found {
                     Ok(paths) => found.lost.extend(paths.into_iter().map(|path| Lost { path, stamp: None })),
                     Err(error) => {
                         found.is_incomplete = true;
-                        let what = format!("the sources in it are lost, and their names: {error}");
+                        let what = format!("the sources in it and their paths are lost: {error}");
                         problems.push(Problem { path, what });
                     }
                 },
@@ -234,35 +241,25 @@ impl Found {
     }
 }
 
-/// A source of a damaged file, if its own facts are intact.
-fn read_beside_damage(snapshot: &Snapshot, path: &str, known: &Known) -> Option<Source> {
-    let part = snapshot.manifest.parts.get(known.part)?;
-    let mut file = File::open(snapshot.folder.join(parts::file_of(part, FACTS))).ok()?;
-    let bytes = facts::read_at(&mut file, known.offset, known.length).ok()?;
-    if known.checksum != Some(facts::checksum(&bytes)) {
+/// A source in a damaged file of facts, if its own facts are intact.
+fn read_from_damaged_file(snapshot: &Snapshot, path: &str, entry: &IndexEntry) -> Option<Source> {
+    let place = entry.facts;
+    let part = snapshot.manifest.parts.get(place.part)?;
+    let mut file = File::open(snapshot.folder.join(file_of(&part.name, FACTS))).ok()?;
+    let bytes = facts::read_at(&mut file, place.offset, place.length).ok()?;
+    if place.checksum != facts::checksum(&bytes) {
         return None;
     }
-    let source = facts::read(&mut file, known.offset, known.length, Pieces::load).ok()?;
+    let chunks = facts::Chunks::read(&mut file, place.offset, place.length).ok()?;
+    let source = chunks.load(&mut file).ok()?;
     (source.path == path).then_some(source)
 }
 
-/// The paths of the sources of a part.
+/// The paths of the sources of a part, from its table of sources.
 fn paths_of(folder: &Path, part: &Part) -> Result<Vec<String>, Error> {
-    let path = whole_file(folder, part, "sources")?;
+    let path = part.verified_file(folder, "sources")?;
     let path = PlRefPath::try_from_path(&path)?;
-    let options = ScanArgsParquet { glob: false, ..ScanArgsParquet::default() };
-    let sources = LazyFrame::scan_parquet(path, options)?.select([col("source_path")]).collect()?;
+    let sources = LazyFrame::scan_parquet(path, tables::options())?.select([col("source_path")]).collect()?;
     let paths = sources.column("source_path")?.str()?;
     Ok(paths.iter().flatten().map(str::to_owned).collect())
-}
-
-/// What is wrong, and what becomes of it.
-fn problem(error: Error, then: &str) -> Problem {
-    match error {
-        Error::Damaged { path, error } => Problem { path, what: format!("{error}; {then}") },
-        Error::Prices { path, error } => Problem { path, what: format!("{error}; {then}") },
-        Error::File { path, error } => Problem { path, what: format!("{error}; {then}") },
-        Error::Version { path, found } => Problem { path, what: format!("it contains version {found}; {then}") },
-        other => Problem { path: PathBuf::new(), what: format!("{other}; {then}") },
-    }
 }

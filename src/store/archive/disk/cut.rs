@@ -1,9 +1,9 @@
-//! What a power cut leaves of an archive, tried after every step of an ingest.
+//! A model of power cuts, and a test that cuts the power after every step of an ingest.
 //!
-//! The model is what POSIX promises and no more: the content of a file is on the disk once the file was synced, a name once
-//! its folder was. Of what was not synced, a cut leaves all, nothing, or any part: names each for themselves, renames as a
-//! whole. A file whose content was not synced is empty, cut or zeros. Not modelled: disks that lie about what they synced,
-//! writes that tear a synced file, and file systems that lose more than that.
+//! The model is what POSIX guarantees: the content of a file is on the disk once the file was synced, a name once its directory was.
+//! Of other changes, a cut leaves all, none, or any part: each name separately, renames as a whole. A file whose content was not synced
+//! is empty or contains zeros. Not modelled: disks that report a sync that they did not do, writes that damage a synced file, and file
+//! systems that lose more than that.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::adapters::{self, Hints};
 use crate::model::source::{Source, SourceStatus};
 use crate::store::archive::{Archive, Error, Sums};
 
-/// One thing that was done to the disk.
+/// A change of the disk.
 #[derive(Debug, Clone)]
 pub enum Step {
     Create(PathBuf),
@@ -28,14 +28,14 @@ pub enum Step {
     SyncFolder(PathBuf),
 }
 
-/// What was done to the archives whose folders begin so, in its order.
+/// The directory that is recorded, and the changes of files in it, in order.
 static JOURNAL: Mutex<Option<(PathBuf, Vec<Step>)>> = Mutex::new(None);
 
 fn journal() -> MutexGuard<'static, Option<(PathBuf, Vec<Step>)>> {
     JOURNAL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes a step of the archive that is watched.
+/// Records a step, if it is in the directory that is recorded.
 pub fn note(step: &Step) {
     let path = match step {
         Step::Create(it) | Step::CreateFolder(it) | Step::Link(_, it) | Step::Point(it, _) => it,
@@ -90,21 +90,21 @@ fn sources(formats: usize) -> Vec<Source> {
     sources
 }
 
-/// A file, a folder or a pointer as the disk knows it.
+/// A file, a directory or a symbolic link on the disk.
 #[derive(Debug, Clone)]
 enum Node {
-    /// What of its content was synced.
+    /// Its content, if it was synced.
     File(Option<Vec<u8>>),
     Pointer(String),
     Folder {
-        /// Names that are on the disk.
+        /// Names that were synced.
         synced: BTreeMap<String, usize>,
-        /// What was done to names since: each a list of names that change together.
+        /// Later changes of names: each is a list of names that change together.
         pending: Vec<Vec<(String, Option<usize>)>>,
     },
 }
 
-/// A disk. The first node is the archive's folder.
+/// A disk. The first node is the directory of the archive.
 #[derive(Debug, Clone)]
 struct Disk {
     root: PathBuf,
@@ -116,7 +116,7 @@ fn name_of(path: &Path) -> String {
 }
 
 impl Disk {
-    /// A folder as it is, all of it synced.
+    /// An existing directory, all of it synced.
     fn of(root: &Path) -> Self {
         let mut disk = Self { root: root.to_owned(), nodes: Vec::new() };
         disk.read(root);
@@ -138,7 +138,7 @@ impl Disk {
         place
     }
 
-    /// The names in a folder as a program sees them.
+    /// The names in a directory as a program sees them.
     fn names(&self, folder: usize) -> BTreeMap<String, usize> {
         let Node::Folder { synced, pending } = &self.nodes[folder] else { panic!("{folder} is no folder") };
         let mut names = synced.clone();
@@ -163,7 +163,7 @@ impl Disk {
         self.change(path.parent().unwrap(), vec![(name_of(path), Some(place))]);
     }
 
-    /// Names in folders that are removed go one by one.
+    /// The names in a directory that is removed are removed one by one.
     fn remove(&mut self, path: &Path) {
         let place = self.find(path).unwrap();
         if let Node::Folder { .. } = self.nodes[place] {
@@ -205,7 +205,7 @@ impl Disk {
         }
     }
 
-    /// Writes what a cut leaves of a folder. `survives` says what becomes of each change that was not synced.
+    /// Writes what a cut leaves of a node. `survives` decides about each change that was not synced.
     fn write(&self, place: usize, to: &Path, survives: &mut impl FnMut() -> bool) {
         match &self.nodes[place] {
             Node::File(Some(content)) => fs::write(to, content).unwrap(),
@@ -236,7 +236,7 @@ fn apply(names: &mut BTreeMap<String, usize>, (name, place): &(String, Option<us
     };
 }
 
-/// What the archive holds, if there is one; it must be whole.
+/// The sums of the archive, if there is one. It must be intact.
 fn held(folder: &Path) -> Option<Sums> {
     match Archive::at(folder).check() {
         Ok(checked) => {
@@ -248,12 +248,12 @@ fn held(folder: &Path) -> Option<Sums> {
     }
 }
 
-/// After the steps of a first ingest and of one that adds, the power is cut in several ways: the archive is as before or as
-/// after, and the next ingest ends as if nothing had been.
+/// After each step of a first ingest and of one that adds, the power is cut in several ways: the archive is as before or as after the
+/// ingest, and the next ingest has the same result as without the cut.
 #[test]
-#[expect(clippy::print_stderr, reason = "how many were tried is for the docs")]
+#[expect(clippy::print_stderr, reason = "shows how many cuts were tried")]
 fn a_power_cut_leaves_the_archive_before_or_after() {
-    // The ways in turn, after steps that reach the disk; `FAULTS=10` tries ten after every step.
+    // The ways in turn, after steps that sync, rename or remove; `FAULTS=10` tries ten ways after every step.
     let ways: Option<u64> = std::env::var("FAULTS").ok().and_then(|it| it.parse().ok());
     let (few, all) = (sources(1), sources(2));
     let home = tempfile::tempdir().unwrap();
@@ -271,7 +271,7 @@ fn a_power_cut_leaves_the_archive_before_or_after() {
                 continue;
             }
             for way in ways.map_or(index as u64 % 4..index as u64 % 4 + 1, |it| 0..it) {
-                // Nothing, all, or some of what was not synced.
+                // None, all, or some of the changes that were not synced.
                 let mut random = oorandom::Rand32::new(((index as u64) << 16) | way);
                 let mut survives = || match way {
                     0 => false,
@@ -288,7 +288,7 @@ fn a_power_cut_leaves_the_archive_before_or_after() {
                 if now == before { kept += 1 } else { done += 1 }
             }
         }
-        // An ingest that ended is on the disk.
+        // All of a finished ingest is on the disk.
         let left = home.path().join("ended");
         disk.write(0, &left, &mut || false);
         assert_eq!(held(&left), Some(after));

@@ -1,0 +1,15 @@
+//! The files that Codex keeps, `~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl`: records `{timestamp, type, payload}`.
+//!
+//! A file begins with the session's own `session_meta`; a resume appends it again. A fork, and an agent that another one
+//! started, may repeat the records of the other session at the beginning of their own (`docs/accounting.md`). Repeated responses are
+//! identified by the thread that they come from, the totals that they reached and the calls that they made, so that the ledger
+//! counts them once.
+
+mod calls;
+mod log;
+mod records;
+mod shell_output;
+mod thread;
+mod usage;
+
+pub(super) use log::ADAPTER;

@@ -1,0 +1,248 @@
+//! Shell calls: the command in their arguments, and the header before its output.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use crate::adapters::common::tools;
+use crate::json::{self, Raw};
+
+/// How a patch begins.
+pub(super) const PATCH: &str = "*** Begin Patch";
+
+/// The command in arguments that begin with it, as most do. `None` if the arguments must be parsed for it, or contain a patch.
+///
+/// The arguments are an object in a string, and the command is a string in the object: its closing quote is escaped once, any
+/// other quote in it twice. Finding the command without parsing the arguments saves 6 % of all instructions on Codex logs.
+pub(super) fn command_of(arguments: Raw<'_>) -> Option<Cow<'_, str>> {
+    /// Longer commands are parsed.
+    const MAX_LENGTH: usize = 512;
+    static BEGINS_PATCH: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(PATCH));
+    static MAY_NAME_OTHER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("command"));
+    let text = arguments.0.strip_prefix(br#""{\"cmd\":\""#)?.strip_suffix(br#"}""#)?;
+    let head = text.get(..MAX_LENGTH).unwrap_or(text);
+    let mut end = 0;
+    let mut has_escapes = false;
+    loop {
+        end += json::backslash(head.get(end..)?)?;
+        match head.get(end + 1)? {
+            b'"' => break,
+            // An escape in the command is escaped again in the arguments.
+            b'\\' => end += if head.get(end + 2) == Some(&b'\\') { 4 } else { 3 },
+            _ => return None,
+        }
+        has_escapes = true;
+    }
+    let (command, rest) = text.split_at_checked(end)?;
+    let is_all = matches!(rest.get(2), None | Some(b','));
+    if !is_all || MAY_NAME_OTHER.find(rest).is_some() || BEGINS_PATCH.find(text).is_some() {
+        return None;
+    }
+    if has_escapes {
+        json::unescape(command).and_then(|it| json::unescape(it.as_bytes())).map(Cow::Owned)
+    } else {
+        std::str::from_utf8(command).ok().map(Cow::Borrowed)
+    }
+}
+
+/// How a command ended, from the result of a shell call.
+pub(super) enum ShellEnd {
+    Exited(i64),
+    /// It is running in the shell of this number.
+    Runs(String),
+}
+
+/// The header that a client puts before a command's output has at most this many lines, and fewer bytes.
+const HEAD: usize = 8;
+const HEAD_BYTES: usize = 256;
+
+/// The header of a command's output, or all of a text that may contain the same anywhere.
+pub(super) fn head_of_output(output: Raw<'_>) -> Cow<'_, str> {
+    let head = whole_head(output, MAX_REFUSAL).map(|it| it.0).filter(|it| it.len() >= MAX_REFUSAL);
+    head.unwrap_or_else(|| output.text())
+}
+
+/// The header that a client puts before a command's output.
+#[derive(Default)]
+pub(super) struct ShellHead {
+    pub(super) end: Option<ShellEnd>,
+    /// The time until the command ended, or until the client stopped waiting for it.
+    pub(super) wall_seconds: Option<f64>,
+}
+
+impl ShellHead {
+    /// The header in these lines, and whether it is complete: the last line of a cut text may not be.
+    pub(super) fn of_lines<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (Self, bool) {
+        let mut head = Self::default();
+        for (number, line) in lines.enumerate() {
+            if number == HEAD || line.starts_with(b"Output:") {
+                return (head, true);
+            }
+            head.end = head.end.or_else(|| end_in_line(line));
+            head.wall_seconds = head.wall_seconds.or_else(|| wall_time_in_line(line));
+        }
+        (head, false)
+    }
+}
+
+/// The header of a result, if it can be found without parsing the whole result.
+pub(super) fn head_of_shell(output: Raw<'_>) -> ShellHead {
+    let (head, is_whole) = ShellHead::of_lines(plain_lines(output.0));
+    if is_whole { head } else { whole_head(output, HEAD_BYTES).map(|it| it.1).unwrap_or_default() }
+}
+
+/// The first lines of a text with its escapes, as many as a header has, up to the first one that is not ASCII or contains an
+/// escape.
+fn plain_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let text = text.strip_prefix(b"\"").filter(|it| !it.starts_with(b"{")).unwrap_or_default();
+    let mut rest = text.get(..HEAD_BYTES).unwrap_or(text);
+    let next = move || {
+        let (line, after) = rest.split_at_checked(json::backslash(rest)?)?;
+        rest = after.strip_prefix(b"\\n")?;
+        line.is_ascii().then_some(line)
+    };
+    std::iter::from_fn(next).take(HEAD)
+}
+
+/// The first `length` bytes of an output or more, and its header, if that is complete.
+fn whole_head(output: Raw<'_>, length: usize) -> Option<(Cow<'_, str>, ShellHead)> {
+    let text = output.head(length);
+    let (head, is_whole) = ShellHead::of_lines(tools::lines(&text).map(str::as_bytes));
+    (is_whole && !text.starts_with('{')).then_some((text, head))
+}
+
+fn end_in_line(line: &[u8]) -> Option<ShellEnd> {
+    let text = |it| std::str::from_utf8(it).ok().map(str::trim);
+    if let Some(code) = line.strip_prefix(b"Process exited with code ").or_else(|| line.strip_prefix(b"Exit code: ")) {
+        return text(code)?.parse().ok().map(ShellEnd::Exited);
+    }
+    text(line.strip_prefix(b"Process running with session ID ")?).map(|it| ShellEnd::Runs(it.to_owned()))
+}
+
+fn wall_time_in_line(line: &[u8]) -> Option<f64> {
+    let seconds = line.strip_prefix(b"Wall time: ")?.strip_suffix(b" seconds")?;
+    std::str::from_utf8(seconds).ok()?.parse().ok()
+}
+
+/// A longer text may quote a refusal, but is not one.
+const MAX_REFUSAL: usize = 1000;
+
+pub(super) fn is_refusal(text: &str) -> bool {
+    text.len() < MAX_REFUSAL
+        && ["rejected by user", "denied by user", "blocked by policy"].iter().any(|it| text.contains(it))
+}
+
+/// Whether the client answered in place of a tool that could not run.
+pub(super) fn is_failure(text: &str) -> bool {
+    const BEGINNINGS: [&str; 9] = [
+        "apply_patch verification failed",
+        "exec_command failed",
+        "execution error",
+        "failed to parse",
+        "unsupported call",
+        "unable to",
+        "err: ",
+        "aborted",
+        "write_stdin failed",
+    ];
+    BEGINNINGS.iter().any(|it| text.starts_with(it))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::codex_rollout::records::Arguments;
+
+    /// A command that is found without parsing the arguments is the one that they contain.
+    #[test]
+    fn commands_are_found_as_arguments_name_them() {
+        let found = |arguments: &str| {
+            let raw = serde_json::to_string(arguments).unwrap();
+            let found = command_of(Raw(raw.as_bytes())).map(Cow::into_owned);
+            let own: Arguments<'_> = Raw(arguments.as_bytes()).read();
+            assert!(found.as_deref().is_none_or(|it| it == own.cmd.as_str()), "{arguments}");
+            found
+        };
+        let commands = [
+            "ls",
+            "",
+            "rg \"a\\\\b\" 'x\ty'\nls",
+            "\\",
+            "\\\\",
+            "\\\"",
+            "\"",
+            "\"\"",
+            "grün \u{1f600}",
+            "echo \u{7}",
+            "a/b",
+        ];
+        for command in commands {
+            let quoted = serde_json::to_string(command).unwrap();
+            for rest in ["", ",\"workdir\":\"/a\"", ",\"a\":[{\"b\":\"\\\"}\"}]"] {
+                assert_eq!(found(&format!("{{\"cmd\":{quoted}{rest}}}")).as_deref(), Some(command), "{command}");
+            }
+            for other in [
+                format!("{{\"cmd\": {quoted}}}"),
+                format!("{{\"cmd\":{quoted},\"command\":\"ls\"}}"),
+                format!("{{\"cmd\":{quoted},\"command\" :\"ls\"}}"),
+                format!("{{\"cmd\":{quoted},\"n\":\"*** Begin Patch\"}}"),
+                format!("{{\"cmd\":{quoted}"),
+                format!("{{\"cmd\":{quoted}7}}"),
+                format!("{{\"cmd\":[{quoted}]}}"),
+                format!("{{\"command\":{quoted}}}"),
+                format!("{{\"cmd\":{quoted}{}}}", "x".repeat(7)),
+            ] {
+                assert_eq!(found(&other), None, "{other}");
+            }
+        }
+        assert_eq!(found(&format!("{{\"cmd\":\"{}\"}}", "x".repeat(600))), None);
+        // Damage after the command does not matter.
+        let glued = serde_json::to_string(r#"{"cmd":"ls","workdir":"/a"}{"cmd":"pwd"}"#).unwrap();
+        assert_eq!(command_of(Raw(glued.as_bytes())).as_deref(), Some("ls"));
+        for raw in [
+            r#""{\"cmd\":\"\u006cs\"}""#,
+            r#""{\"cmd\":\"a\nb\"}""#,
+            r#""{\"cmd\":\"a"#,
+            r#""{\"cmd\":\"}""#,
+            r#""{\"cmd\":\"\\"}""#,
+        ] {
+            assert_eq!(command_of(Raw(raw.as_bytes())), None, "{raw}");
+        }
+    }
+
+    /// A header is the same with and without its escapes; other values have no header.
+    #[test]
+    fn heads_of_outputs_are_read_with_and_without_their_escapes() {
+        let printed = |end: Option<ShellEnd>| match end {
+            Some(ShellEnd::Exited(code)) => format!("exited {code}"),
+            Some(ShellEnd::Runs(shell)) => format!("runs {shell}"),
+            None => String::new(),
+        };
+        let plain = |it: &[u8]| {
+            let (head, is_whole) = ShellHead::of_lines(plain_lines(it));
+            is_whole.then(|| printed(head.end))
+        };
+        for (output, expected) in [
+            (r#""Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nx\"y""#, Some("exited 2")),
+            (r#""Exit code: 0\nWall time: 0.1 seconds\nOutput:\n""#, Some("exited 0")),
+            (r#""Process running with session ID 7\nOutput:\n""#, Some("runs 7")),
+            (r#""Output:\nProcess exited with code 1\n""#, Some("")),
+            (r#""Exit code: 0\r\nOutput:\n""#, None),
+            (r#""Exit \"code\"\nOutput:\n""#, None),
+            (r#""{\"output\":\"\"}""#, None),
+            (r#""Exit code: 0""#, None),
+            (r#""1\n2\n3\n4\n5\n6\n7\n8\nOutput:\n""#, None),
+            ("\"Exit \u{fffd}\\nOutput:\\n\"", None),
+            (r"[]", None),
+            ("\"", None),
+        ] {
+            assert_eq!(plain(output.as_bytes()).as_deref(), expected, "{output}");
+            if let Some(expected) = expected {
+                let whole = whole_head(Raw(output.as_bytes()), HEAD_BYTES).and_then(|it| it.1.end);
+                assert_eq!(printed(whole), expected, "{output}");
+            }
+        }
+        assert_eq!(plain(b"\"Process running with session ID 7\xFF\\nOutput:\\n\""), None);
+    }
+}

@@ -1,0 +1,257 @@
+//! A thread: its state, its messages and tasks.
+
+use foldhash::{HashMap, HashSet};
+use twox_hash::XxHash3_64;
+
+use super::records::{Block, Message, Meta, Payload, TurnContext};
+use super::shell_output::command_of;
+use super::usage::Recorded;
+use crate::adapters::codex::Next;
+use crate::adapters::common::builder::{Builder, brief};
+use crate::adapters::{Context, Damage, Seen};
+use crate::base::text::{Shared, Word};
+use crate::base::time::Time;
+use crate::json::fields::Content;
+use crate::json::lines::Line;
+use crate::model::errors::{self, ErrorKind};
+use crate::model::session::{EventKind, Identity, SessionResult, Status};
+
+/// The tool that writes to a running command.
+pub(super) const WRITE_STDIN: &str = "write_stdin";
+
+/// A thread while its records are read.
+pub(super) struct Thread {
+    pub(super) builder: Builder,
+    /// Hash of the first record. If that is repeated, the whole recording is.
+    pub(super) first: u64,
+    /// The thread that the first records come from: this one, or the one from which it was forked.
+    pub(super) root: Shared,
+    pub(super) state: State,
+    /// Prompts, for versions without events.
+    pub(super) typed: Vec<(Identity, String)>,
+    pub(super) has_events: bool,
+    pub(super) has_ends: bool,
+}
+
+/// What earlier records mean for the next ones.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) next: Next,
+    /// Calls whose changes an event contains, besides the patch.
+    pub(super) stated_changes: Vec<usize>,
+    /// The call that started each shell, by the number of the shell.
+    pub(super) shells: HashMap<String, usize>,
+    /// The shell that a call writes to.
+    pub(super) inputs: HashMap<usize, String>,
+    /// A search is logged twice, under two names: searches with an event minus searches with an item.
+    pub(super) searches: i64,
+    /// Whether the current task met an error.
+    pub(super) is_failed: bool,
+    /// A compaction that the next record may repeat.
+    pub(super) compacted_at: Option<Time>,
+    /// Responses with an own record that are not in a total yet.
+    pub(super) recorded: Vec<Recorded>,
+    /// Responses that made a compaction and have no own record yet.
+    pub(super) compacting: HashSet<Shared>,
+    pub(super) prompts: usize,
+}
+
+impl Thread {
+    pub(super) fn new(context: &Context, id: String, line: Line<'_>) -> Self {
+        Self {
+            first: XxHash3_64::oneshot(line.bytes),
+            root: id.as_str().into(),
+            builder: Builder::new(context, id, line.number),
+            state: State::default(),
+            typed: Vec::new(),
+            has_events: false,
+            has_ends: false,
+        }
+    }
+
+    pub(super) fn meta(&mut self, meta: &Meta<'_>) {
+        let session = &mut self.builder.session;
+        if meta.id.some().is_some_and(|it| it != session.session_id) {
+            // The next records come from this thread. The last one named is the oldest.
+            self.root = meta.id.as_str().into();
+            session.parent_session_id = session.parent_session_id.take().or_else(|| meta.id.owned());
+            return;
+        }
+        let parent = meta.forked_from_id.some().or(meta.source.subagent.thread_spawn.parent_thread_id.some());
+        if let Some(parent) = parent.filter(|it| *it != session.session_id) {
+            session.parent_session_id = Some(parent.to_owned());
+            self.root = parent.into();
+        }
+        session.cwd = meta.cwd.owned().or_else(|| session.cwd.take());
+        session.git_branch = meta.git.branch.owned().or_else(|| session.git_branch.take());
+        session.runtime_version = meta.cli_version.owned().or_else(|| session.runtime_version.take());
+        session.entrypoint = meta.originator.owned().or_else(|| session.entrypoint.take());
+        self.state.next.provider = meta.model_provider.owned().or_else(|| self.state.next.provider.take());
+    }
+
+    pub(super) fn turn_context(&mut self, context: &TurnContext<'_>) {
+        self.state.next.model = context.model.owned().or_else(|| self.state.next.model.take());
+        self.state.next.effort = context.effort.owned();
+        let session = &mut self.builder.session;
+        session.cwd = session.cwd.take().or_else(|| context.cwd.owned());
+        session.model.clone_from(&self.state.next.model);
+    }
+
+    pub(super) fn event(
+        &mut self,
+        event: Payload<'_>,
+        line: Line<'_>,
+        time: Option<Time>,
+        damage: &mut Damage,
+    ) -> Seen {
+        self.has_events = true;
+        match event {
+            Payload::TokenCount(it) => self.token_count(&it.info, line, time, damage),
+            Payload::UserMessage(it) => {
+                let identity = self.prompt_identity(it.message.as_str());
+                self.builder.prompt_as(identity, it.message.some());
+            }
+            Payload::AgentMessage(it) => {
+                if self.builder.keeps_text() {
+                    self.builder.say(it.message.as_str());
+                }
+            }
+            Payload::TaskStarted(it) => {
+                self.has_ends = true;
+                self.state.is_failed = false;
+                self.builder.session.status = Status::Incomplete;
+                self.state.next.context_window = it.model_context_window.get().or(self.state.next.context_window);
+            }
+            Payload::TaskComplete(it) => {
+                self.has_ends = true;
+                // A task ends after an error as well, without an answer.
+                if !self.state.is_failed || it.last_agent_message.is_some() {
+                    self.builder.succeed();
+                }
+                if self.builder.keeps_text() {
+                    self.builder.say(it.last_agent_message.as_str());
+                }
+            }
+            Payload::TurnAborted(it) => {
+                self.has_ends = true;
+                self.state.next.interrupt();
+                self.builder.abort(it.reason.as_str());
+                self.builder.event(EventKind::Abort, line.number, time).message = it.reason.owned();
+            }
+            Payload::Error(it) => {
+                (self.has_ends, self.state.is_failed) = (true, true);
+                let code = it.codex_error_info.text();
+                match code.as_ref() {
+                    "usage_limit_exceeded" => self.builder.fail_as(ErrorKind::RateLimit, it.message.as_str()),
+                    _ => self.builder.fail_as(errors::classify(None, it.message.as_str()), it.message.as_str()),
+                }
+                let row = self.builder.event(EventKind::Error, line.number, time);
+                row.message = it.message.some().map(brief);
+                row.code = it.codex_error_info.len().map(|_| Word::new(&brief(&code)));
+            }
+            Payload::StreamError(it) => {
+                self.builder.event(EventKind::Retry, line.number, time).message = it.message.some().map(brief);
+            }
+            // The event contains all settings: without a tier the standard one applies.
+            Payload::ThreadSettings(it) => self.state.next.service_tier = it.thread_settings.service_tier.owned(),
+            Payload::ContextCompacted => self.compacted(line, time),
+            Payload::PatchEnd(it) => self.patch_end(&it, line, time),
+            Payload::ExecEnd(it) => self.exec_end(&it),
+            Payload::McpEnd(it) => self.mcp_end(&it, line, time),
+            Payload::WebSearchEnd(it) => {
+                self.state.searches += 1;
+                if self.state.searches > 0 {
+                    self.search(it.call_id.as_str(), it.query, line, time);
+                }
+            }
+            Payload::UnreadEvent => {}
+            _ => return Seen::Unknown,
+        }
+        Seen::Known
+    }
+
+    pub(super) fn item(&mut self, item: Payload<'_>, line: Line<'_>, time: Option<Time>) -> Seen {
+        match item {
+            Payload::Message(it) => self.message(&it),
+            Payload::FunctionCall(it) => {
+                let call = self.call(&it, it.name.as_str(), line, time);
+                let tool = &self.builder.session.tool_calls[call];
+                let is_command = tool.category == "shell" && tool.tool != WRITE_STDIN;
+                match if is_command { command_of(it.arguments) } else { None } {
+                    Some(command) => self.builder.command(call, it.arguments, &command),
+                    None => self.arguments(call, it.arguments, &it.arguments.text(), line, time),
+                }
+            }
+            Payload::CustomToolCall(it) => {
+                let call = self.call(&it, it.name.as_str(), line, time);
+                let input = it.input.text();
+                self.builder.arguments(call, it.input);
+                self.builder.patch(call, &input, line.number, time);
+            }
+            Payload::LocalShellCall(it) => {
+                let call = self.call(&it, "local_shell", line, time);
+                self.builder.arguments(call, it.action);
+            }
+            Payload::ToolSearchCall(it) => {
+                let call = self.call(&it, "tool_search", line, time);
+                self.builder.arguments(call, it.arguments);
+            }
+            Payload::WebSearchCall(it) => {
+                self.state.searches -= 1;
+                if self.state.searches < 0 {
+                    // The id does not contain the line, which noise before it would change.
+                    let calls = self.builder.session.tool_calls.len();
+                    let id = it.id.owned().unwrap_or_else(|| format!("web_search_{}", calls + 1));
+                    self.search(&id, it.action, line, time);
+                }
+            }
+            Payload::CallOutput(it) => self.output(&it, line, time),
+            Payload::UnreadItem => {}
+            _ => return Seen::Unknown,
+        }
+        Seen::Known
+    }
+
+    pub(super) fn message(&mut self, item: &Message<'_>) {
+        let is_read = match item.role.as_str() {
+            "assistant" => self.builder.keeps_text(),
+            "user" => !self.has_events,
+            _ => false,
+        };
+        if !is_read {
+            return;
+        }
+        let content: Content<'_, Block<'_>> = item.content.read();
+        let text = || content.blocks.iter().find_map(|it| it.text.some()).unwrap_or_default();
+        match item.role.as_str() {
+            "assistant" => self.builder.say(text()),
+            // Instructions and descriptions of the environment also have the user's role.
+            "user" if !text().trim_start().starts_with(['<', '#']) => {
+                let identity = self.prompt_identity(text());
+                self.typed.push((identity, text().to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    /// The identity of a prompt, equal in all copies of it.
+    pub(super) fn prompt_identity(&mut self, text: &str) -> Identity {
+        self.state.prompts += 1;
+        let name = format!("user {} {:x}", self.state.prompts, XxHash3_64::oneshot(text.as_bytes()));
+        Identity::Thread(self.root.clone(), name.into())
+    }
+
+    pub(super) fn finish(mut self) -> SessionResult {
+        for (identity, text) in self.typed {
+            if !self.has_events {
+                self.builder.prompt_as(identity, Some(&text));
+            }
+        }
+        if !self.has_ends {
+            self.builder.session.status = Status::Unknown;
+        }
+        let session = &mut self.builder.session;
+        session.continues = (*self.root != *session.session_id).then(|| self.root.to_string());
+        self.builder.finish()
+    }
+}

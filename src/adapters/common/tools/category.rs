@@ -1,0 +1,180 @@
+//! The category of a tool: one word for what it does, the same for all runtimes.
+
+use std::sync::LazyLock;
+
+use foldhash::HashMap;
+
+/// The names of tools without `_` and `-`, in small letters, by the word for their job.
+const CATEGORIES: [(&str, &[&str]); 10] = [
+    (
+        "shell",
+        &[
+            "bash",
+            "exec",
+            "execcommand",
+            "shell",
+            "localshell",
+            "localshellcall",
+            "shellcommand",
+            "container.exec",
+            "commandexecution",
+            "runshellcommand",
+            "powershell",
+            "bashcommand",
+            "executebash",
+            "execute",
+            "executecommand",
+            "runcommand",
+            "runterminalcmd",
+            "runterminalcommand",
+        ],
+    ),
+    // A command that runs on is written to, read from and stopped by tools of its own.
+    ("shell", &["writestdin", "bashoutput", "killshell", "killbash", "process"]),
+    ("read", &["read", "readfile", "view", "readmanyfiles", "fileread", "notebookread", "viewimage", "readmediafile"]),
+    (
+        "edit",
+        &[
+            "edit",
+            "editfile",
+            "multiedit",
+            "notebookedit",
+            "applypatch",
+            "applydiff",
+            "filechange",
+            "replace",
+            "replaceinfile",
+            "patch",
+            "strreplace",
+            "strreplacefile",
+            "searchreplace",
+            "fileedit",
+            "insertcontent",
+            "searchandreplace",
+        ],
+    ),
+    ("write", &["write", "writefile", "writetofile", "filewrite", "createfile", "create"]),
+    (
+        "search",
+        &[
+            "grep",
+            "glob",
+            "find",
+            "ls",
+            "list",
+            "listdirectory",
+            "listdir",
+            "listfiles",
+            "search",
+            "searchfiles",
+            "searchfilecontent",
+            "grepsearch",
+            "grepfiles",
+            "filesearch",
+            "codesearch",
+            "codebasesearch",
+            "toolsearch",
+            "listcodedefinitionnames",
+            "finder",
+        ],
+    ),
+    (
+        "web",
+        &[
+            "webfetch",
+            "websearch",
+            "websearchcall",
+            "googlewebsearch",
+            "searxngsearch",
+            "searchweb",
+            "fetch",
+            "fetchurl",
+            "readwebpage",
+        ],
+    ),
+    ("mcp", &["mcptoolcall", "usemcptool", "accessmcpresource"]),
+    (
+        "subagent",
+        &[
+            "task",
+            "agent",
+            "subagent",
+            "spawnagent",
+            "invokeagent",
+            "delegatetoagent",
+            "sessionsspawn",
+            "collabtoolcall",
+            "newtask",
+            "usesubagents",
+            "oracle",
+        ],
+    ),
+    (
+        "plan",
+        &[
+            "todowrite",
+            "todoread",
+            "updateplan",
+            "writetodos",
+            "updatetodos",
+            "todolist",
+            "settodolist",
+            "updatetodolist",
+            "taskcreate",
+            "taskupdate",
+            "tasklist",
+            "taskget",
+            "enterplanmode",
+            "exitplanmode",
+        ],
+    ),
+];
+
+/// The word for a tool's job, the same in every runtime: `web_search`, `webSearch` and `WebSearch` are one name.
+pub fn category(tool: &str) -> &'static str {
+    static WORDS: LazyLock<HashMap<&str, &str>> =
+        LazyLock::new(|| CATEGORIES.iter().flat_map(|(word, names)| names.iter().map(|it| (*it, *word))).collect());
+    if mcp_server(tool).is_some() {
+        return "mcp";
+    }
+    if let Some(word) = WORDS.get(tool) {
+        return word;
+    }
+    let mut name = tool.to_owned();
+    name.make_ascii_lowercase();
+    name.retain(|it| !matches!(it, '_' | '-'));
+    WORDS.get(name.as_str()).copied().unwrap_or("other")
+}
+
+/// The server in a name of the form `mcp__SERVER__TOOL`.
+pub fn mcp_server(tool: &str) -> Option<&str> {
+    let (server, _) = tool.strip_prefix("mcp__")?.split_once("__")?;
+    (!server.is_empty()).then_some(server)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_word_for_one_job() {
+        for (tool, expected) in [
+            ("Bash", "shell"),
+            ("bash_command", "shell"),
+            ("process", "shell"),
+            ("web_search", "web"),
+            ("WebSearch", "web"),
+            ("webSearch", "web"),
+            ("TaskUpdate", "plan"),
+            ("Task", "subagent"),
+            ("sessions_spawn", "subagent"),
+            ("TaskOutput", "other"),
+            ("mcp__docs__search", "mcp"),
+            ("mcp__x", "other"),
+            ("Frobnicate", "other"),
+        ] {
+            assert_eq!(category(tool), expected, "{tool}");
+        }
+        assert_eq!(mcp_server("mcp__docs__search"), Some("docs"));
+    }
+}

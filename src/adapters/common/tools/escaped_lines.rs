@@ -1,0 +1,97 @@
+//! Lines of texts that are still escaped as in the log, counted without unescaping them first.
+
+use super::{diff_lines, line_count, lines};
+use crate::json;
+use crate::json::wire::LateText;
+
+/// [`diff_lines`] of a string in a log, whose escapes are not undone for that.
+pub fn diff_lines_in(diff: &LateText<'_>) -> (i64, i64) {
+    let text = diff.escaped();
+    let (mut added, mut removed) = (0, 0);
+    let is_plain = each_line(text, |line| match line {
+        [b'+', b'+', b'+', b' ', ..] | [b'-', b'-', b'-', b' ', ..] => true,
+        // What decides may stand there by its number. Nobody writes it so.
+        [b'\\', b'u', ..] | [b'+' | b'-', b'\\', b'u', ..] => false,
+        [b'+', b'+', b'\\', b'u', ..] | [b'-', b'-', b'\\', b'u', ..] => false,
+        [b'+', b'+', b'+', b'\\', b'u', ..] | [b'-', b'-', b'-', b'\\', b'u', ..] => false,
+        [b'+', ..] => {
+            added += 1;
+            true
+        }
+        [b'-', ..] => {
+            removed += 1;
+            true
+        }
+        _ => true,
+    });
+    if is_plain { (added, removed) } else { diff_lines(lines(diff.as_str())) }
+}
+
+/// [`line_count`] of a string in a log, whose escapes are not undone for that.
+pub fn line_count_in(text: &LateText<'_>) -> i64 {
+    let mut count = 0;
+    let is_plain = each_line(text.escaped(), |_| {
+        count += 1;
+        true
+    });
+    if is_plain { count } else { line_count(text.as_str()) }
+}
+
+/// Tells of each line of a text with its escapes how the rest of the text begins with it. Stops and is `false` where that is
+/// refused, and if a line ends without an escape, which JSON does not know.
+fn each_line(text: &[u8], mut see: impl FnMut(&[u8]) -> bool) -> bool {
+    if memchr::memchr(b'\n', text).is_some() {
+        return false;
+    }
+    let mut rest = text;
+    while !rest.is_empty() {
+        if !see(rest) {
+            return false;
+        }
+        rest = behind_newline(rest);
+    }
+    true
+}
+
+/// What stands behind the first newline.
+fn behind_newline(mut text: &[u8]) -> &[u8] {
+    while let Some(at) = json::backslash(text) {
+        let escape = text.get(at + 1..).unwrap_or_default();
+        match escape {
+            [b'n', rest @ ..] | [b'u', b'0', b'0', b'0', b'a' | b'A', rest @ ..] => return rest,
+            _ => text = escape.get(1..).unwrap_or_default(),
+        }
+    }
+    &[]
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of all texts of up to five of these.
+    #[test]
+    fn lines_with_escapes_are_those_without() {
+        let letters =
+            ["\\n", "+", "-", " ", "\\\"", "\\\\", "\\u000a", "\\u000A", "\\u002b", "\\u002D", "\\u0020", "\\r", "n"];
+        let count = letters.len();
+        for length in 0..=5 {
+            for number in 0..count.pow(length) {
+                let letter = |it: u32| letters[number / count.pow(it) % count];
+                let string = format!("\"{}\"", (0..length).map(letter).collect::<String>());
+                let text: LateText<'_> = json::from_slice(string.as_bytes()).unwrap();
+                let plain: String = serde_json::from_str(&string).unwrap();
+                assert_eq!(diff_lines_in(&text), diff_lines(lines(&plain)), "{string}");
+                assert_eq!(line_count_in(&text), line_count(&plain), "{string}");
+            }
+        }
+        for (string, expected) in [
+            ("\"+++\\u0020a\\n+\"", (1, 0)),
+            ("\"---\\t\\n--- a\\n-\\n\"", (0, 2)),
+            ("\"+\n-\\n-\"", (1, 2)),
+            ("\"\"", (0, 0)),
+        ] {
+            let text: LateText<'_> = json::from_slice(string.as_bytes()).unwrap();
+            assert_eq!(diff_lines_in(&text), expected, "{string}");
+        }
+    }
+}

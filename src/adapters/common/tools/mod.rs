@@ -1,0 +1,12 @@
+//! The common vocabulary of tool calls: the category of a tool, the target of a call, the lines that an edit changes.
+
+mod arguments;
+mod category;
+mod edits;
+mod escaped_lines;
+
+pub use super::shell::{program, program_of_words};
+pub use arguments::{Arguments, Given};
+pub use category::{category, mcp_server};
+pub use edits::{PatchedFile, diff_lines, line_count, lines, lines_in_arguments, patched_files};
+pub use escaped_lines::{diff_lines_in, line_count_in};

@@ -1,0 +1,133 @@
+//! Copies of files and of recordings: see docs/accounting.md#equal-files, docs/accounting.md#copies-of-a-growing-log and
+//! docs/accounting.md#files-without-rows-of-their-own.
+
+use foldhash::{HashMap, HashMapExt as _};
+
+use super::part::SessionPart;
+use crate::base::rows::Rows;
+use crate::model::source::{Source, SourceStatus};
+
+/// Marks files of equal content as duplicates of the first one by path.
+pub(super) fn mark_equal_files(sources: &mut [Source]) {
+    let mut first_paths: HashMap<String, String> = HashMap::new();
+    for source in sources {
+        let (SourceStatus::Parsed | SourceStatus::Duplicate, Some(hash)) = (source.status, &source.content_hash) else {
+            continue;
+        };
+        match first_paths.get(hash) {
+            None => {
+                first_paths.insert(hash.clone(), source.path.clone());
+                source.status = SourceStatus::Parsed;
+                source.duplicate_of = None;
+            }
+            Some(path) => {
+                source.status = SourceStatus::Duplicate;
+                source.duplicate_of = Some(path.clone());
+            }
+        }
+    }
+}
+
+/// Removes each recording that begins another one: it is a copy of that, or that while it grew.
+pub(super) fn drop_copied_recordings(parts: &mut Vec<SessionPart>) {
+    let recordings: Vec<Option<&Vec<u64>>> = parts.iter().map(|part| part.session.recording.as_ref()).collect();
+    let is_copied = copied_recordings(&recordings);
+    let mut is_copied = is_copied.into_iter();
+    parts.retain(|_| !is_copied.next().unwrap_or(false));
+}
+
+/// Whether each recording begins another one. Of equal recordings the first is the original.
+fn copied_recordings(recordings: &[Option<&Vec<u64>>]) -> Vec<bool> {
+    let is_copy_of = |index: usize, own: &[u64], other_index: usize, other: &[u64]| {
+        other_index != index && other.starts_with(own) && (other.len() > own.len() || other_index < index)
+    };
+    let is_copied = |(index, own): (usize, Option<&Vec<u64>>)| {
+        let mut others = recordings.iter().enumerate().filter_map(|(other, records)| Some((other, (*records)?)));
+        own.is_some_and(|own| others.any(|(other, records)| is_copy_of(index, own, other, records)))
+    };
+    recordings.iter().copied().enumerate().map(is_copied).collect()
+}
+
+/// How many rows of the tables come from one file.
+#[derive(Debug, Default)]
+pub(super) struct RowOrigin {
+    /// Rows that the file contains.
+    pub rows: usize,
+    /// Rows that no file before it contains.
+    pub own: usize,
+    /// A file that contains the others.
+    pub other: Option<usize>,
+}
+
+/// Marks files of which every row is in another file as duplicates of that.
+pub(super) fn mark_files_without_rows(sources: &mut [Source], origins: &Rows<RowOrigin>) {
+    for (index, origin) in origins.iter().enumerate() {
+        let RowOrigin { rows: 1.., own: 0, other: Some(other) } = origin else { continue };
+        let other = sources.get(*other).map(|source| source.path.clone());
+        if let Some(source) = sources.get_mut(index)
+            && source.status == SourceStatus::Parsed
+        {
+            (source.status, source.duplicate_of) = (SourceStatus::Duplicate, other);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_equal_files_is_the_original() {
+        let source = |path: &str, hash: Option<&str>, status| Source {
+            path: path.to_owned(),
+            content_hash: hash.map(str::to_owned),
+            status,
+            ..Source::default()
+        };
+        let mut sources = [
+            source("a", Some("1"), SourceStatus::Duplicate),
+            source("b", Some("2"), SourceStatus::Parsed),
+            source("c", Some("1"), SourceStatus::Parsed),
+            source("d", Some("1"), SourceStatus::Unreadable),
+            source("e", None, SourceStatus::Parsed),
+        ];
+        mark_equal_files(&mut sources);
+        assert_eq!(
+            sources.map(|source| (source.status, source.duplicate_of)),
+            [
+                (SourceStatus::Parsed, None),
+                (SourceStatus::Parsed, None),
+                (SourceStatus::Duplicate, Some("a".to_owned())),
+                (SourceStatus::Unreadable, None),
+                (SourceStatus::Parsed, None),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_recording_that_begins_another_one_is_a_copy() {
+        let check = |recordings: &[Option<&[u64]>], expected: &[bool]| {
+            let recordings: Vec<Option<Vec<u64>>> =
+                recordings.iter().map(|records| records.map(<[u64]>::to_vec)).collect();
+            let borrowed: Vec<Option<&Vec<u64>>> = recordings.iter().map(Option::as_ref).collect();
+            assert_eq!(copied_recordings(&borrowed), expected, "{recordings:?}");
+        };
+        check(&[Some(&[1, 2]), None], &[false, false]);
+        check(&[Some(&[1, 2]), Some(&[1, 3])], &[false, false]);
+        check(&[Some(&[1]), Some(&[1, 2])], &[true, false]);
+        check(&[Some(&[1, 2]), Some(&[1, 2])], &[false, true]);
+        check(&[Some(&[]), Some(&[1])], &[true, false]);
+    }
+
+    #[test]
+    fn a_file_without_rows_of_its_own_is_a_duplicate() {
+        let origin = |rows, own, other| RowOrigin { rows, own, other };
+        let source = |path: &str| Source { path: path.to_owned(), status: SourceStatus::Parsed, ..Source::default() };
+        let mut sources = ["a", "b", "c", "d"].map(source);
+        let origins =
+            vec![origin(5, 5, None), origin(3, 0, Some(0)), origin(3, 1, Some(0)), origin(0, 0, Some(0))].into();
+        mark_files_without_rows(&mut sources, &origins);
+        let originals = sources.map(|source| source.duplicate_of);
+        assert_eq!(originals, [None, Some("a".to_owned()), None, None]);
+    }
+}

@@ -1,0 +1,126 @@
+//! Finds the session that a trajectory was converted from, if the conversion has another session id or runtime.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use foldhash::{HashMap, HashSet};
+
+use super::signature::{Beginning, Spent, beginning, first_calls, global_calls, is_global, spending};
+use crate::ledger::part::{SessionKey, SessionPart, Sessions};
+use crate::ledger::views::{View, view};
+use crate::model::session::SessionResult;
+
+/// Whether all parts of a session are conversions.
+pub(super) fn are_conversions(parts: &[SessionPart]) -> bool {
+    parts.iter().all(|part| view(part) == View::Conversion)
+}
+
+/// Conversions whose session id, or runtime, is not that of their session: each with the session that it was converted from,
+/// if that is present.
+pub(super) fn conversions_with_other_names(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)> {
+    let (conversions, others): (Vec<_>, Vec<_>) = sessions.iter().partition(|(_, parts)| are_conversions(parts));
+    if conversions.is_empty() || others.is_empty() {
+        return Vec::new();
+    }
+    let mut logs = Logs::default();
+    for (key, parts) in others {
+        for part in parts.iter().filter(|part| view(part) != View::Conversion) {
+            logs.add(key, &part.session);
+        }
+    }
+    let find = |(key, parts): (&SessionKey, &Vec<SessionPart>)| {
+        let conversions = || parts.iter().map(|part| &part.session);
+        let found = conversions()
+            .find_map(|conversion| logs.of_same_id(conversion))
+            .or_else(|| conversions().find_map(|conversion| logs.of_same_calls(conversion, sessions)))
+            .or_else(|| conversions().find_map(|conversion| logs.of_same_tokens(conversion)));
+        Some((key.clone(), found?.clone()))
+    };
+    conversions.into_iter().filter_map(find).collect()
+}
+
+/// The logs that conversions may be made from. They are found by the same keys as their [links](super::signature::links),
+/// so a conversion finds the same log whichever files are reconciled together.
+#[derive(Default)]
+struct Logs<'a> {
+    logs: Vec<(&'a SessionKey, &'a SessionResult, Vec<Spent>)>,
+    by_id: HashMap<&'a str, Vec<usize>>,
+    by_call: HashMap<&'a str, Vec<usize>>,
+    by_beginning: HashMap<Beginning, Vec<usize>>,
+}
+
+impl<'a> Logs<'a> {
+    fn add(&mut self, key: &'a SessionKey, session: &'a SessionResult) {
+        let index = self.logs.len();
+        let spent = spending(session);
+        self.by_id.entry(&key.1).or_default().push(index);
+        for call in first_calls(session) {
+            self.by_call.entry(call).or_default().push(index);
+        }
+        if let Some(beginning) = beginning(&spent) {
+            self.by_beginning.entry(beginning).or_default().push(index);
+        }
+        self.logs.push((key, session, spent));
+    }
+
+    fn at(
+        &self,
+        indexes: Option<&Vec<usize>>,
+    ) -> impl Iterator<Item = &(&'a SessionKey, &'a SessionResult, Vec<Spent>)> {
+        indexes.into_iter().flatten().filter_map(|index| self.logs.get(*index))
+    }
+
+    /// A session with the same id at the same time, in any runtime. Short ids may be counters, so they are not compared.
+    fn of_same_id(&self, conversion: &SessionResult) -> Option<&'a SessionKey> {
+        const SHORTEST: usize = 16;
+        let spent = spending(conversion);
+        let is_it = |session: &SessionResult, other: &[Spent]| {
+            let has_times = session.started_at.is_some() && conversion.started_at.is_some();
+            let same_tokens = !spent.is_empty() && spent.iter().zip(other).all(|(a, b)| a == b);
+            !are_apart(session, conversion) && (has_times || same_tokens)
+        };
+        let id = conversion.session_id.as_str();
+        let mut logs = self.at(self.by_id.get(id).filter(|_| id.len() >= SHORTEST));
+        logs.find(|(_, session, other)| is_it(session, other)).map(|(key, ..)| *key)
+    }
+
+    /// The session with the most calls of the conversion's main agent, and at least four fifths of them. A fork repeats
+    /// calls of an earlier session, and the session around a subagent contains the subagent's calls, but both have others too.
+    fn of_same_calls(&self, conversion: &SessionResult, sessions: &Sessions) -> Option<&'a SessionKey> {
+        let logs = global_calls(conversion).flat_map(|call| self.at(self.by_call.get(call)));
+        let logs = logs.filter(|(_, session, _)| !are_apart(session, conversion));
+        let candidates: BTreeSet<&SessionKey> = logs.map(|(key, ..)| *key).collect();
+        let count_common = |key: &SessionKey| {
+            let sessions = || sessions.get(key).into_iter().flatten().map(|part| &part.session);
+            let known: HashSet<&str> = sessions().flat_map(global_calls).collect();
+            let cut_at = sessions().filter_map(|session| session.ended_at).max();
+            let cut_at = cut_at.filter(|_| !sessions().any(|session| session.status.is_end()));
+            let calls = conversion.tool_calls.iter().filter(|call| !call.is_subagent && is_global(&call.call_id));
+            let calls = calls.filter(|call| cut_at.is_none() || call.occurred_at <= cut_at);
+            let (common, others): (Vec<_>, Vec<_>) = calls.partition(|call| known.contains(&*call.call_id));
+            (common.len() > 4 * others.len()).then_some(common.len())
+        };
+        let counts = candidates.into_iter().filter_map(|key| Some((count_common(key)?, Reverse(key))));
+        counts.max().map(|(_, Reverse(key))| key)
+    }
+
+    /// A session whose responses have the same sizes in the same order. The conversion must not continue after its end.
+    fn of_same_tokens(&self, conversion: &SessionResult) -> Option<&'a SessionKey> {
+        let spent = spending(conversion);
+        let is_it = |session: &SessionResult, other: &[Spent]| {
+            let may_be_cut = !session.status.is_end() && session.ended_at.is_some();
+            !are_apart(session, conversion)
+                && (spent.len() <= other.len() || may_be_cut)
+                && spent.iter().zip(other).all(|(a, b)| a == b)
+        };
+        let mut logs = self.at(self.by_beginning.get(&beginning(&spent)?));
+        logs.find(|(_, session, other)| is_it(session, other)).map(|(key, ..)| *key)
+    }
+}
+
+/// Whether one session ended before the other began.
+fn are_apart(one: &SessionResult, other: &SessionResult) -> bool {
+    let is_before =
+        |a: &SessionResult, b: &SessionResult| a.ended_at.zip(b.started_at).is_some_and(|(end, start)| end < start);
+    is_before(one, other) || is_before(other, one)
+}

@@ -1,0 +1,10 @@
+//! Sessions that appear under several ids or runtimes: the beginning of a log that was recognised as the format of another
+//! runtime, and trajectories whose converter gave them an id or a runtime's name of its own. See
+//! docs/accounting.md#several-views-of-one-session.
+
+mod conversions;
+mod sessions;
+mod signature;
+
+pub(super) use sessions::join_sessions;
+pub(super) use signature::links;

@@ -1,0 +1,69 @@
+//! Links: hashed ids by which one file can concern the same sessions or responses as another file.
+
+use super::joins;
+use crate::model::name::link;
+use crate::model::session::{EventKind, Identity, SessionResult};
+use crate::model::source::Source;
+
+/// The links of a file: its session ids, response ids, prompts and content. Files that share no link, not even through other
+/// files, can be reconciled separately with the same result: see [`groups`](super::groups).
+pub fn links(source: &Source) -> Box<[u64]> {
+    links_of(&source.sessions, source.content_hash.as_deref())
+}
+
+/// The [`links`] of sessions and of the content hash of their file.
+pub fn links_of(sessions: &[SessionResult], content_hash: Option<&str>) -> Box<[u64]> {
+    let mut links: Vec<u64> = content_hash.into_iter().map(|hash| link("content", hash)).collect();
+    for session in sessions {
+        let other_sessions = [&session.parent_session_id, &session.provider_session_id, &session.continues];
+        let ids = other_sessions.into_iter().flatten().chain([&session.session_id]);
+        links.extend(ids.map(|id| link("id", id)));
+        let children = session.events.iter().filter(|event| event.kind == EventKind::Subagent);
+        links.extend(children.filter_map(|event| event.code.as_deref()).map(|id| link("id", id)));
+        let prompts = session.prompts.iter().chain(session.asked.values());
+        let identities = session.turns.iter().map(|turn| &turn.identity).chain(prompts);
+        links.extend(identities.filter_map(link_of));
+        links.extend(joins::links(session));
+    }
+    distinct(links)
+}
+
+fn link_of(identity: &Identity) -> Option<u64> {
+    match identity {
+        Identity::Global(name) => Some(name.link()),
+        // Its final name is not known yet, but it is the name of a response in one of the thread's sessions.
+        Identity::Thread(thread, _) => Some(link("id", thread)),
+        Identity::Unique | Identity::Session(_) => None,
+    }
+}
+
+/// Sorted links, each once.
+pub fn distinct(mut links: Vec<u64>) -> Box<[u64]> {
+    links.sort_unstable();
+    links.dedup();
+    links.into_boxed_slice()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_can_concern_the_same_session_share_a_link() {
+        let named = |id: &str| SessionResult { session_id: id.to_owned(), ..SessionResult::default() };
+        let parent = Some("s1".to_owned());
+        let cases = [
+            ("the same id", named("s1"), true),
+            ("another id", named("s2"), false),
+            ("a child", SessionResult { parent_session_id: parent.clone(), ..named("s2") }, true),
+            ("a wrapper", SessionResult { provider_session_id: parent.clone(), ..named("s2") }, true),
+            ("a fork", SessionResult { continues: parent, ..named("s2") }, true),
+        ];
+        let first = links_of(&[named("s1")], Some("hash of a"));
+        for (name, session, expected) in cases {
+            let links = links_of(&[session], Some("hash of b"));
+            assert_eq!(links.iter().any(|link| first.contains(link)), expected, "{name}");
+        }
+        assert!(links_of(&[named("s2")], Some("hash of a")).iter().any(|link| first.contains(link)));
+    }
+}

@@ -1,0 +1,140 @@
+//! Which rows of a session are copies of rows that an earlier part contained.
+
+use foldhash::{HashMap, HashSet, HashSetExt as _};
+
+use crate::base::rows::Rows;
+use crate::base::text::{Shared, Word};
+use crate::base::time::Time;
+use crate::ledger::event_id::EventId;
+use crate::model::session::{Event, Identity, Tokens, ToolCall, Turn};
+
+/// The rows of a session so far, by their identities.
+#[derive(Default)]
+pub(super) struct KnownRows {
+    turns: HashMap<Identity, usize>,
+    unnamed_turns: HashMap<UnnamedTurn, usize>,
+    occurrences: HashMap<(usize, UnnamedTurn), usize>,
+    calls: HashMap<CallId, usize>,
+    /// Calls with the files that they changed.
+    changes: HashSet<(usize, Shared)>,
+    events: HashSet<EventId>,
+}
+
+impl KnownRows {
+    /// The index of a turn, which is `next` if the turn is new. Copied recordings were removed as a whole, so a turn of a
+    /// recording without an identity is always new.
+    pub fn turn(&mut self, source: usize, turn: &Turn, is_recording: bool, next: usize) -> usize {
+        match &turn.identity {
+            Identity::Unique if is_recording => next,
+            Identity::Unique => {
+                let name = self.name_unnamed(source, turn);
+                *self.unnamed_turns.entry(name).or_insert(next)
+            }
+            named => *self.turns.entry(named.clone()).or_insert(next),
+        }
+    }
+
+    fn name_unnamed(&mut self, source: usize, turn: &Turn) -> UnnamedTurn {
+        let mut name = UnnamedTurn {
+            occurred_at: turn.occurred_at,
+            model: turn.model.clone(),
+            agent_id: turn.agent_id.clone(),
+            tokens: turn.tokens.get(),
+            occurrence: 0,
+        };
+        let count = self.occurrences.entry((source, name.clone())).or_default();
+        *count += 1;
+        name.occurrence = *count;
+        name
+    }
+
+    /// The index of a call, which is `next` if the call is new.
+    pub fn call(&mut self, id: CallId, next: usize) -> usize {
+        *self.calls.entry(id).or_insert(next)
+    }
+
+    /// Whether no earlier part contained the change. A change without a call is never a copy.
+    pub fn is_new_change(&mut self, call: Option<usize>, path: &Shared) -> bool {
+        call.is_none_or(|call| self.changes.insert((call, path.clone())))
+    }
+
+    /// Whether no earlier part contained the event.
+    pub fn is_new_event(&mut self, event: &Event) -> bool {
+        EventId::of(event).is_none_or(|id| self.events.insert(id))
+    }
+}
+
+/// What identifies a response without an identity: equal ones in two files are copies, while equal ones in the same file
+/// are different responses. See docs/accounting.md#responses-without-an-id.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct UnnamedTurn {
+    occurred_at: Option<Time>,
+    model: Option<Word>,
+    agent_id: Option<Word>,
+    tokens: Tokens,
+    /// The ordinal of the response among equal ones of its file.
+    occurrence: usize,
+}
+
+/// What identifies a call: its id, with its message if it names one, and its ordinal among the calls of this id in its part,
+/// because masked ids repeat.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct CallId {
+    id: Shared,
+    occurrence: usize,
+}
+
+/// Assigns identities to the calls of one part.
+#[derive(Default)]
+pub(super) struct CallIds(HashMap<Shared, usize>);
+
+impl CallIds {
+    pub fn id(&mut self, call: &ToolCall) -> CallId {
+        let id = match &call.message_id {
+            Some(message) => [message, " ", &call.call_id].concat().into(),
+            None => call.call_id.clone(),
+        };
+        let occurrence = self.0.entry(id.clone()).or_insert(0);
+        *occurrence += 1;
+        CallId { id, occurrence: *occurrence }
+    }
+}
+
+/// Whether no two turns of one file are copies of each other. Turns without an identity are never copies within one file.
+pub(super) fn are_distinct(turns: &Rows<Box<Turn>>) -> bool {
+    let mut identities = HashSet::with_capacity(turns.len());
+    let mut named = turns.iter().map(|turn| &turn.identity).filter(|identity| **identity != Identity::Unique);
+    named.all(|identity| identities.insert(identity))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_responses_without_an_id_are_copies_in_other_files_only() {
+        let turn = |time| Turn { occurred_at: Some(Time::from_micros(time)), ..Turn::default() };
+        let mut known = KnownRows::default();
+        let mut indexes = Vec::new();
+        let mut next = 0;
+        for (source, time) in [(0, 1), (0, 1), (0, 2), (1, 1), (1, 1), (1, 1), (1, 2)] {
+            let index = known.turn(source, &turn(time), false, next);
+            next += usize::from(index == next);
+            indexes.push(index);
+        }
+        assert_eq!(indexes, [0, 1, 2, 0, 1, 3, 2]);
+        assert_eq!(known.turn(2, &turn(1), true, next), next);
+    }
+
+    #[test]
+    fn masked_call_ids_are_distinguished_by_their_order() {
+        let call = |id: &str| ToolCall { call_id: id.into(), ..ToolCall::default() };
+        let mut known = KnownRows::default();
+        let mut indexes = |ids: &[&str]| -> Vec<usize> {
+            let mut call_ids = CallIds::default();
+            ids.iter().enumerate().map(|(next, id)| known.call(call_ids.id(&call(id)), 10 + next)).collect()
+        };
+        assert_eq!(indexes(&["x", "x", "y"]), [10, 11, 12]);
+        assert_eq!(indexes(&["x", "y", "x", "x"]), [10, 12, 11, 13]);
+    }
+}

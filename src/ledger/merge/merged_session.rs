@@ -1,0 +1,199 @@
+//! One session with the rows of all its parts, each row once.
+
+use std::mem;
+
+use foldhash::{HashSet, HashSetExt as _};
+
+use super::copies::{CallIds, KnownRows, are_distinct};
+use super::session_facts::{Ending, SessionFacts};
+use crate::base::rows::Rows;
+use crate::ledger::duplicates::RowOrigin;
+use crate::ledger::part::SessionPart;
+use crate::model::session::{CallStatus, Event, FileChange, ToolCall, Total, Turn};
+
+/// One session with the rows of all its parts. Each row has the index of the first file that contains it.
+pub(in crate::ledger) struct MergedSession {
+    /// The first file.
+    pub(super) source: usize,
+    pub(super) facts: SessionFacts,
+    pub(super) turns: Rows<(usize, Box<Turn>)>,
+    pub(super) calls: Rows<(usize, Box<ToolCall>)>,
+    pub(super) changes: Vec<(usize, FileChange)>,
+    pub(super) events: Vec<(usize, Event)>,
+    /// By part.
+    pub(super) totals: Vec<(usize, Vec<Total>)>,
+    total_keys: HashSet<String>,
+}
+
+impl MergedSession {
+    /// Merges the parts of a session, and counts in `origins` from which files its rows come.
+    pub(in crate::ledger) fn of_parts(parts: Vec<SessionPart>, origins: &mut Rows<RowOrigin>) -> Self {
+        let mut merged = Self {
+            source: parts.first().map_or(0, |part| part.source),
+            facts: SessionFacts::default(),
+            turns: Rows::default(),
+            calls: Rows::default(),
+            changes: Vec::new(),
+            events: Vec::new(),
+            totals: Vec::new(),
+            total_keys: HashSet::new(),
+        };
+        let mut known = KnownRows::default();
+        let is_only = parts.len() == 1;
+        for part in parts {
+            let (source, rows, known_rows) = (part.source, part.row_count(), merged.row_count());
+            let origin = &mut origins[source];
+            origin.rows += rows + usize::from(part.transferred_to.is_some());
+            let other = part.transferred_to.or((merged.source != source).then_some(merged.source));
+            origin.other = origin.other.or(other);
+            merged.add_part(part, &mut known, is_only);
+            origin.own += merged.row_count() - known_rows;
+        }
+        merged
+    }
+
+    fn row_count(&self) -> usize {
+        let rows = self.turns.len() + self.calls.len() + self.events.len();
+        rows + self.facts.session.prompts.len() + self.total_keys.len()
+    }
+
+    /// Adds the rows and facts of a part. `is_only`: the session has no other part.
+    fn add_part(&mut self, part: SessionPart, known: &mut KnownRows, is_only: bool) {
+        let SessionPart { source, mut session, is_supplement, .. } = part;
+        let is_recording = session.recording.is_some();
+        let ending = Ending::of(&session);
+        let has_copies = !is_only || !are_distinct(&session.turns);
+        let turns = mem::take(&mut session.turns).into_iter();
+        let turn_indexes: Vec<usize> = if has_copies {
+            turns.map(|turn| self.add_turn(source, turn, is_recording, known)).collect()
+        } else {
+            self.turns = turns.map(|turn| (source, turn)).collect();
+            (0..self.turns.len()).collect()
+        };
+        let new_turn = |turn: Option<usize>| turn_indexes.get(turn?).copied();
+
+        let mut call_ids = CallIds::default();
+        let mut call_indexes = Vec::new();
+        for mut call in mem::take(&mut session.tool_calls) {
+            call.turn = new_turn(call.turn.get()).into();
+            let next = self.calls.len();
+            // Copied recordings were removed as a whole: the calls of the others are different ones, even with equal ids.
+            let is_distinct = is_only || is_recording;
+            let index = if is_distinct { next } else { known.call(call_ids.id(&call), next) };
+            if index == next {
+                self.calls.push((source, call));
+            } else {
+                merge_call(&mut self.calls[index].1, call);
+            }
+            call_indexes.push(index);
+        }
+        for mut change in mem::take(&mut session.file_changes) {
+            change.call = change.call.and_then(|call| call_indexes.get(call).copied());
+            if known.is_new_change(change.call, &change.path) {
+                self.changes.push((source, change));
+            }
+        }
+        for mut event in mem::take(&mut session.events) {
+            event.turn = new_turn(event.turn);
+            if known.is_new_event(&event) {
+                self.events.push((source, event));
+            }
+        }
+        self.total_keys.extend(session.totals.iter().map(|total| total.key.clone()));
+        self.totals.push((source, mem::take(&mut session.totals)));
+        if is_supplement && !self.facts.is_empty() {
+            self.facts.fill_unknown(session);
+        } else {
+            self.facts.join(session, ending);
+        }
+    }
+
+    /// Adds a turn, or merges it into its copy. Returns its index.
+    fn add_turn(&mut self, source: usize, turn: Box<Turn>, is_recording: bool, known: &mut KnownRows) -> usize {
+        let next = self.turns.len();
+        let index = known.turn(source, &turn, is_recording, next);
+        if index == next {
+            self.turns.push((source, turn));
+        } else {
+            merge_turn(&mut self.turns[index].1, *turn);
+        }
+        index
+    }
+}
+
+/// Merges a copy of a response: the largest of each count, and what is unknown so far. See
+/// docs/accounting.md#the-largest-count.
+fn merge_turn(known: &mut Turn, copy: Turn) {
+    known.tokens = known.tokens.get().max(copy.tokens.get()).into();
+    known.web_searches = known.web_searches.get().max(copy.web_searches.get()).into();
+    known.duration_ms = known.duration_ms.get().or(copy.duration_ms.get()).into();
+    known.occurred_at = known.occurred_at.or(copy.occurred_at);
+    known.stop_reason = known.stop_reason.take().or(copy.stop_reason);
+    known.model = known.model.take().or(copy.model);
+    known.cost = known.cost.take().or(copy.cost);
+    known.provider = known.provider.take().or(copy.provider);
+    known.effort = known.effort.take().or(copy.effort);
+    known.service_tier = known.service_tier.take().or(copy.service_tier);
+    known.speed = known.speed.take().or(copy.speed);
+    known.inference_geo = known.inference_geo.take().or(copy.inference_geo);
+    known.is_of_killed |= copy.is_of_killed;
+    if known.is_subagent && !copy.is_subagent {
+        // A side question replays the main agent's response: it stays the main agent's.
+        (known.is_subagent, known.agent_id, known.agent) = (false, None, None);
+    }
+}
+
+/// Merges a copy of a call: the copy with an end replaces the one without.
+fn merge_call(known: &mut Box<ToolCall>, copy: Box<ToolCall>) {
+    if known.status == CallStatus::Incomplete && copy.status != CallStatus::Incomplete {
+        let (line, turn) = (known.line, known.turn);
+        *known = copy;
+        (known.line, known.turn) = (line, turn.get().or(known.turn.get()).into());
+    } else if known.duration_ms.is_none() && known.ended_at.is_none() {
+        // A recording may have no times of calls, where the runtime's own file has them.
+        known.duration_ms = copy.duration_ms;
+        known.ended_at = copy.ended_at;
+        known.occurred_at = copy.ended_at.and(copy.occurred_at).or(known.occurred_at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::time::Time;
+    use crate::model::session::Tokens;
+
+    #[test]
+    fn copies_of_a_response_have_the_largest_counts() {
+        let turn = |output, model: Option<&str>, is_subagent: bool| Turn {
+            tokens: Tokens { input: Some(10), output, ..Tokens::UNKNOWN }.into(),
+            model: model.map(Into::into),
+            agent_id: is_subagent.then(|| "a1".into()),
+            is_subagent,
+            ..Turn::default()
+        };
+        let mut known = turn(Some(3), None, true);
+        merge_turn(&mut known, turn(Some(5), Some("m"), false));
+        merge_turn(&mut known, turn(None, Some("other"), true));
+        assert_eq!(known, turn(Some(5), Some("m"), false));
+    }
+
+    #[test]
+    fn copies_of_a_call_have_its_end() {
+        let call = |status, line, turn: Option<usize>, ended_at: Option<i64>| {
+            let ended_at = ended_at.map(Time::from_micros);
+            Box::new(ToolCall { status, line, turn: turn.into(), ended_at, ..ToolCall::default() })
+        };
+        let (ok, error, open) = (CallStatus::Ok, CallStatus::Error, CallStatus::Incomplete);
+        let cases = [
+            ("a result", call(open, 1, None, None), call(ok, 2, Some(4), Some(5)), call(ok, 1, Some(4), Some(5))),
+            ("no result", call(ok, 1, Some(4), Some(5)), call(open, 2, None, None), call(ok, 1, Some(4), Some(5))),
+            ("another result", call(ok, 1, None, Some(5)), call(error, 2, None, Some(6)), call(ok, 1, None, Some(5))),
+            ("times only", call(ok, 1, None, None), call(ok, 2, None, Some(6)), call(ok, 1, None, Some(6))),
+        ];
+        for (name, mut known, copy, expected) in cases {
+            merge_call(&mut known, copy);
+            assert_eq!(known, expected, "{name}");
+        }
+    }
+}

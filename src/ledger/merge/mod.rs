@@ -1,0 +1,10 @@
+//! Merges the parts of one session into its rows in the tables.
+
+mod copies;
+mod merged_session;
+mod resolve;
+mod rows;
+mod session_facts;
+mod session_row;
+
+pub(super) use merged_session::MergedSession;

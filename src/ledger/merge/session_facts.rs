@@ -1,0 +1,160 @@
+//! What the parts of a session report about the session as a whole.
+
+use crate::base::time::Time;
+use crate::model::session::{SessionResult, Shows, Status, add};
+
+/// The facts of a session, joined from its parts.
+#[derive(Default)]
+pub(super) struct SessionFacts {
+    pub session: SessionResult,
+    /// The end of the part that the last text comes from.
+    text_at: Option<Time>,
+    /// The end of the part that the status comes from.
+    ending: Ending,
+}
+
+impl SessionFacts {
+    /// Whether no part was added yet.
+    pub fn is_empty(&self) -> bool {
+        self.session.session_id.is_empty()
+    }
+
+    /// Adds what a less detailed view reports, where nothing else reports it.
+    pub fn fill_unknown(&mut self, view: SessionResult) {
+        let known = &mut self.session;
+        known.labels.extend(view.labels);
+        known.prompts.extend(view.prompts);
+        set_if_unknown(&mut known.text, view.text);
+        set_if_unknown(&mut known.prompt, view.prompt);
+        set_if_unknown(&mut known.runtime_version, view.runtime_version);
+        set_if_unknown(&mut known.parent_session_id, view.parent_session_id);
+        set_if_unknown(&mut known.agent, view.agent);
+        set_if_unknown(&mut known.entrypoint, view.entrypoint);
+        set_if_unknown(&mut known.cwd, view.cwd);
+        set_if_unknown(&mut known.git_branch, view.git_branch);
+        set_if_unknown(&mut known.model, view.model);
+        set_if_unknown(&mut known.user_turns, view.user_turns);
+        set_if_unknown(&mut known.started_at, view.started_at);
+        set_if_unknown(&mut known.ended_at, view.ended_at);
+    }
+
+    /// Adds the facts of another part.
+    pub fn join(&mut self, part: SessionResult, ending: Ending) {
+        // The last text counts, whichever part decides the status.
+        if part.text.is_some() && (self.session.text.is_none() || part.ended_at >= self.text_at) {
+            self.session.text.clone_from(&part.text);
+            self.text_at = part.ended_at;
+        }
+        if self.is_empty() {
+            self.session = part;
+            self.ending = ending;
+            return;
+        }
+        let known = &mut self.session;
+        // The file that the runtime keeps determines the format; a recording adds its total.
+        if part.shows.has(Shows::KEPT_BY_RUNTIME) && !known.shows.has(Shows::KEPT_BY_RUNTIME) {
+            known.format.clone_from(&part.format);
+        }
+        // Recordings contain successive runs of a session; other logs of one session repeat each other.
+        let are_recordings = part.recording.is_some() && known.recording.is_some();
+        if ending.outranks(self.ending) {
+            self.ending = ending;
+            known.status = part.status;
+            known.error_kind = part.error_kind;
+            known.error_message = part.error_message;
+            known.stop_reason = part.stop_reason.or(known.stop_reason.take());
+            known.exit_code = part.exit_code.or(known.exit_code);
+            if !are_recordings {
+                known.under_reports = part.under_reports;
+            }
+        }
+        known.under_reports |= are_recordings && part.under_reports;
+        known.started_at = known.started_at.into_iter().chain(part.started_at).min();
+        known.ended_at = known.ended_at.max(part.ended_at);
+        known.runtime_version = part.runtime_version.or(known.runtime_version.take());
+        known.shows = known.shows.and(part.shows);
+        known.subagents.extend(part.subagents);
+        known.labels.extend(part.labels);
+        known.prompts.extend(part.prompts);
+        let join = |a: Option<i64>, b| if are_recordings { add(a, b) } else { a.max(b) };
+        let join_lines = |a: Option<(i64, i64)>, b: Option<(i64, i64)>| match (a, b) {
+            (Some(a), Some(b)) if are_recordings => Some((a.0 + b.0, a.1 + b.1)),
+            _ => a.max(b),
+        };
+        known.user_turns = join(known.user_turns, part.user_turns);
+        known.duration_ms = join(known.duration_ms, part.duration_ms);
+        known.stated_turns = join(known.stated_turns, part.stated_turns);
+        known.stated_tool_calls = join(known.stated_tool_calls, part.stated_tool_calls);
+        known.stated_tool_errors = join(known.stated_tool_errors, part.stated_tool_errors);
+        known.stated_lines = join_lines(known.stated_lines, part.stated_lines);
+        set_if_unknown(&mut known.parent_session_id, part.parent_session_id);
+        set_if_unknown(&mut known.continues, part.continues);
+        set_if_unknown(&mut known.agent, part.agent);
+        set_if_unknown(&mut known.entrypoint, part.entrypoint);
+        set_if_unknown(&mut known.cwd, part.cwd);
+        set_if_unknown(&mut known.git_branch, part.git_branch);
+        set_if_unknown(&mut known.model, part.model);
+        set_if_unknown(&mut known.prompt, part.prompt);
+        set_if_unknown(&mut known.provider_session_id, part.provider_session_id);
+    }
+}
+
+fn set_if_unknown<T>(known: &mut Option<T>, value: Option<T>) {
+    *known = known.take().or(value);
+}
+
+/// What decides which part determines the status of a session: see docs/accounting.md#status.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Ending {
+    status: Status,
+    ended_at: Option<Time>,
+    /// Whether the part is a copy of the runtime's own file, with responses of the main agent.
+    is_main_file: bool,
+}
+
+impl Ending {
+    pub fn of(part: &SessionResult) -> Self {
+        let is_main_file = part.shows.has(Shows::KEPT_BY_RUNTIME) && part.turns.iter().any(|turn| !turn.is_subagent);
+        Self { status: part.status, ended_at: part.ended_at, is_main_file }
+    }
+
+    /// Of two copies of the runtime's own file, the one with the later last record decides. Of other parts, any end
+    /// outranks none, and a later success outranks an earlier error.
+    fn outranks(self, known: Self) -> bool {
+        let are_copies = self.is_main_file && known.is_main_file;
+        if are_copies && self.status != Status::Unknown && self.ended_at != known.ended_at {
+            return self.ended_at > known.ended_at;
+        }
+        let rank = |ending: Self| (ending.status.is_end(), ending.ended_at, ending.status == Status::Success);
+        rank(self) >= rank(known)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_part_that_decides_the_status() {
+        let ending = |status, ended_at, is_main_file| {
+            let ended_at = Some(Time::from_micros(ended_at));
+            Ending { status, ended_at, is_main_file }
+        };
+        let (error, success, open, unknown) = (Status::Error, Status::Success, Status::Incomplete, Status::Unknown);
+        let cases = [
+            ("an end outranks none", ending(success, 1, false), ending(open, 2, false), true),
+            ("even one in the runtime's file", ending(success, 1, false), ending(open, 2, true), true),
+            ("none does not outrank an end", ending(open, 2, false), ending(success, 1, false), false),
+            ("the later end", ending(success, 2, false), ending(error, 1, false), true),
+            ("the earlier end", ending(success, 1, false), ending(error, 2, false), false),
+            ("success at the same time", ending(success, 1, false), ending(error, 1, false), true),
+            ("error at the same time", ending(error, 1, false), ending(success, 1, false), false),
+            ("the longer copy", ending(open, 2, true), ending(success, 1, true), true),
+            ("the shorter copy", ending(success, 1, true), ending(open, 2, true), false),
+            ("a copy without a status", ending(unknown, 2, true), ending(success, 1, true), false),
+        ];
+        for (name, ending, known, expected) in cases {
+            assert_eq!(ending.outranks(known), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The row of a session: counters that are derived from its other rows.
+
+use std::collections::BTreeSet;
+use std::mem;
+
+use foldhash::{HashMap, HashMapExt as _};
+
+use super::merged_session::MergedSession;
+use crate::base::text::Word;
+use crate::ledger::totals::StatedTotals;
+use crate::model::session::{CallStatus, EventKind, FileChange, SessionResult, Shows, Status, Tokens};
+use crate::model::tables::{Grain, SessionRow, TurnRow, Usage};
+
+/// Makes the row of a session. `turns` are its rows in the ledger; `is_conflict`: the totals contradict them. A counter of
+/// what the format cannot show is NULL: see docs/accounting.md#invariants.
+pub(super) fn session_row(
+    merged: &mut MergedSession,
+    turns: &[TurnRow],
+    totals: &StatedTotals,
+    is_conflict: bool,
+) -> SessionRow {
+    let session = mem::take(&mut merged.facts.session);
+    let shows = session.shows;
+    let count_if_shown = |what: Shows, count: usize| {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        (count > 0 || shows.has(what)).then_some(count)
+    };
+    let zero_if_shown = |what: Shows| shows.has(what).then_some(0);
+    let calls = || merged.calls.iter().map(|(_, call)| call);
+    let changes = || merged.changes.iter().map(|(_, change)| change);
+    let event_count = |kind: EventKind| merged.events.iter().filter(|(_, event)| event.kind == kind).count();
+    let sum_lines = |lines: fn(&FileChange) -> Option<i64>| changes().filter_map(lines).reduce(|a, b| a + b);
+
+    let started_agents = calls().filter(|call| call.category == "subagent" && call.status == CallStatus::Ok).count();
+    let failed_calls = calls().filter(|call| call.status == CallStatus::Error).count();
+    let (stated_added, stated_removed) = session.stated_lines.unzip();
+    let tokens = turns.iter().fold(Tokens::UNKNOWN, |sum, row| sum.plus(row.turn.tokens.get()));
+    let responses = turns.iter().filter(|row| row.grain == Grain::Turn).count();
+    let responses = i64::try_from(responses).ok().filter(|count| *count > 0);
+    let prompts = i64::try_from(session.prompts.len()).ok().filter(|count| *count > 0);
+    let web_searches = turns.iter().filter_map(|row| row.turn.web_searches.get()).reduce(|a, b| a + b);
+    let models: BTreeSet<Word> = turns.iter().filter_map(|row| row.turn.model.clone()).collect();
+    let time_between = || Some(session.ended_at?.since(session.started_at?));
+    SessionRow {
+        source: merged.source,
+        model: main_model(turns).or_else(|| session.model.clone()),
+        models: models.into_iter().collect(),
+        project: session.cwd.as_deref().map(project),
+        duration_ms: totals.duration_ms.or(session.duration_ms).or_else(time_between),
+        api_duration_ms: totals.api_duration_ms,
+        user_turns: prompts.max(session.user_turns).or(zero_if_shown(Shows::USER_TURNS)),
+        turns: responses.or(totals.turns).or(session.stated_turns).or(zero_if_shown(Shows::TURNS)),
+        tool_calls: count_if_shown(Shows::TOOL_CALLS, merged.calls.len()).or(session.stated_tool_calls),
+        tool_errors: count_if_shown(Shows::TOOL_CALLS, failed_calls).or(session.stated_tool_errors),
+        file_changes: count_if_shown(Shows::FILE_CHANGES, merged.changes.len()),
+        lines_added: sum_lines(|change| change.lines_added).or(stated_added),
+        lines_removed: sum_lines(|change| change.lines_removed).or(stated_removed),
+        // Agents by name, or the calls that started them if the log names none.
+        subagents: count_if_shown(Shows::SUBAGENTS, session.subagents.len().max(started_agents)),
+        compactions: count_if_shown(Shows::COMPACTIONS, event_count(EventKind::Compaction)),
+        retries: count_if_shown(Shows::RETRIES, event_count(EventKind::Retry)),
+        permission_denials: count_if_shown(Shows::PERMISSION_DENIALS, event_count(EventKind::PermissionDenial)),
+        web_searches: web_searches.or(zero_if_shown(Shows::WEB_SEARCHES)),
+        tokens,
+        usage: usage(&session, turns, tokens, totals, is_conflict),
+        session,
+        ..SessionRow::default()
+    }
+}
+
+/// The main agent's model with the most responses, the later one on a tie. `None` if no response is of the main agent.
+fn main_model(turns: &[TurnRow]) -> Option<Word> {
+    let mut counts: HashMap<&Word, (usize, usize)> = HashMap::new();
+    for (index, row) in turns.iter().enumerate() {
+        if row.grain == Grain::Turn
+            && !row.turn.is_subagent
+            && let Some(model) = &row.turn.model
+        {
+            let (count, last) = counts.entry(model).or_default();
+            (*count, *last) = (*count + 1, index);
+        }
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(model, _)| model.clone())
+}
+
+/// The directory of a project: worktrees belong to the project.
+fn project(cwd: &str) -> String {
+    let worktrees = ["/.claude/worktrees/", "/.git/worktrees/"];
+    let project = worktrees.iter().find_map(|directory| cwd.split_once(directory)).map(|(project, _)| project);
+    project.unwrap_or(cwd).to_owned()
+}
+
+/// How complete the counts of a session are: see docs/accounting.md#completeness.
+fn usage(
+    session: &SessionResult,
+    turns: &[TurnRow],
+    tokens: Tokens,
+    totals: &StatedTotals,
+    is_conflict: bool,
+) -> Usage {
+    let has_no_counts = |row: &TurnRow| row.grain == Grain::Turn && row.turn.tokens.get().total().is_none();
+    let has_lost_predecessors = |row: &TurnRow| {
+        let is_predecessor = |other: &TurnRow| !other.turn.is_echo && other.turn.agent_id == row.turn.agent_id;
+        row.turn.has_predecessors && !turns.iter().any(is_predecessor)
+    };
+    let has_lost = || turns.iter().any(|row| has_no_counts(row) || has_lost_predecessors(row));
+    // A total contains what its responses leave out.
+    let is_lower_bound = !totals.cover_all(session, turns) && (session.under_reports || has_lost());
+    if tokens.total().is_none() {
+        Usage::Unknown
+    } else if is_conflict {
+        Usage::Conflict
+    } else if is_lower_bound || session.status == Status::Incomplete {
+        Usage::LowerBound
+    } else {
+        Usage::Exact
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::session::Turn;
+
+    #[test]
+    fn the_main_model_has_most_responses_of_the_main_agent() {
+        let row = |model: &str, is_subagent, grain| {
+            TurnRow::new(0, 0, grain, Box::new(Turn { model: Some(model.into()), is_subagent, ..Turn::default() }))
+        };
+        let main = |model| row(model, false, Grain::Turn);
+        let cases = [
+            (vec![], None),
+            (vec![main("a"), main("b"), main("a")], Some("a")),
+            (vec![main("a"), main("b")], Some("b")),
+            (vec![main("a"), row("b", true, Grain::Turn), row("b", true, Grain::Turn)], Some("a")),
+            (vec![row("a", false, Grain::Session)], None),
+        ];
+        for (turns, expected) in cases {
+            assert_eq!(main_model(&turns).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn worktrees_belong_to_their_project() {
+        for (cwd, expected) in [("/w/shop", "/w/shop"), ("/w/shop/.claude/worktrees/fix/src", "/w/shop")] {
+            assert_eq!(project(cwd), expected);
+        }
+    }
+}

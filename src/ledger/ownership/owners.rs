@@ -1,0 +1,166 @@
+//! Gives each shared response to the session that owns it.
+
+use std::mem;
+
+use foldhash::{HashMap, HashMapExt as _, HashSet};
+
+use super::election::{Candidate, Owner, elect_owner};
+use super::shared_responses::{PartNumbers, SharedResponses};
+use super::transfer::{ForeignRows, OwnerRows, transfer_rows};
+use crate::base::rows::Rows;
+use crate::base::text::Shared;
+use crate::ledger::event_id::EventId;
+use crate::ledger::part::{SessionKey, SessionPart, Sessions, facts_only};
+use crate::model::session::Shows;
+
+/// Gives each response that several sessions contain to one of them, with its prompts, calls, changes and events. Returns
+/// the sessions that show another session under an id of their own, each with the key of that session.
+pub(in crate::ledger) fn give_each_response_to_one_session(sessions: &mut Sessions) -> HashMap<SessionKey, SessionKey> {
+    match SharedResponses::index(sessions) {
+        Some(shared) => Owners::elect(shared, sessions).transfer(sessions),
+        None => HashMap::new(),
+    }
+}
+
+/// The owners of all shared responses.
+struct Owners {
+    numbers: Rows<Vec<PartNumbers>>,
+    /// By number.
+    owners: Rows<Option<Owner>>,
+}
+
+impl Owners {
+    /// Elects the owner of each shared response.
+    fn elect(shared: SharedResponses, sessions: &Sessions) -> Self {
+        let candidates: Rows<Candidate<'_>> =
+            sessions.iter().map(|(key, parts)| Candidate::of_session(key, parts)).collect();
+        let owners = shared.claims(sessions).iter().map(|claims| elect_owner(claims, &candidates)).collect();
+        Self { numbers: shared.numbers, owners }
+    }
+
+    fn owner(&self, number: Option<usize>) -> Option<Owner> {
+        self.owners[number?]
+    }
+
+    /// The owner of a response, if that is not `session`.
+    fn foreign_owner(&self, session: usize, number: Option<usize>) -> Option<Owner> {
+        self.owner(number).filter(|owner| owner.session != session)
+    }
+
+    /// Removes the rows that belong to other sessions, and sessions without any row of their own. Returns the sessions that
+    /// show another session under an id of their own, each with the key of that session.
+    fn transfer(&self, sessions: &mut Sessions) -> HashMap<SessionKey, SessionKey> {
+        let owner_rows = self.rows_of_owners(sessions);
+        let mut aliases = Vec::new();
+        for (session, (parts, numbers)) in sessions.values_mut().zip(&self.numbers).enumerate() {
+            if !numbers.iter().flat_map(PartNumbers::all).any(|number| self.owner(number).is_some()) {
+                continue;
+            }
+            let foreign_messages = self.foreign_messages(session, parts, numbers);
+            for (part, numbers) in parts.iter_mut().zip(numbers) {
+                if let Some(owner) = self.owner_of_whole(session, part, numbers) {
+                    part.session = facts_only(mem::take(&mut part.session));
+                    part.transferred_to = Some(owner.source);
+                    aliases.push((session, owner.session));
+                } else {
+                    transfer_rows(part, &self.foreign_rows(session, numbers, &foreign_messages, &owner_rows));
+                }
+            }
+        }
+        let keys: Rows<&SessionKey> = sessions.keys().collect();
+        let aliases = aliases.into_iter().map(|(alias, owner)| (keys[alias].clone(), keys[owner].clone())).collect();
+        sessions.retain(|_, parts| parts.iter().any(|part| part.transferred_to.is_none() || part.row_count() > 0));
+        aliases
+    }
+
+    /// The rows of the sessions that own shared responses, before any are removed.
+    fn rows_of_owners(&self, sessions: &Sessions) -> HashMap<usize, OwnerRows> {
+        let owners: HashSet<usize> = self.owners.iter().flatten().map(|owner| owner.session).collect();
+        let is_owner = |(session, _): &(usize, _)| owners.contains(session);
+        let rows = |parts: &[SessionPart]| {
+            let sessions = || parts.iter().map(|part| &part.session);
+            OwnerRows {
+                events: sessions().flat_map(|session| &session.events).filter_map(EventId::of).collect(),
+                calls: sessions().flat_map(|session| &session.tool_calls).map(|call| call.call_id.clone()).collect(),
+            }
+        };
+        let sessions = sessions.values().enumerate().filter(is_owner);
+        sessions.map(|(session, parts)| (session, rows(parts))).collect()
+    }
+
+    /// The messages of a session's foreign turns, each with the file that has the turn. Calls in other files of the session
+    /// name their message only.
+    fn foreign_messages(
+        &self,
+        session: usize,
+        parts: &[SessionPart],
+        numbers: &[PartNumbers],
+    ) -> HashMap<Shared, usize> {
+        let parts = parts.iter().zip(numbers);
+        let turns = parts.flat_map(|(part, numbers)| part.session.turns.iter().zip(&numbers.turns));
+        let foreign = turns.filter_map(|(turn, number)| {
+            Some((turn.message_id.clone()?, self.foreign_owner(session, *number)?.source))
+        });
+        foreign.collect()
+    }
+
+    /// The owner of a recording whose every response belongs to one other session: it shows that session under another id.
+    /// See docs/accounting.md#recordings-under-another-id.
+    fn owner_of_whole(&self, session: usize, part: &SessionPart, numbers: &PartNumbers) -> Option<Owner> {
+        let is_recording = !part.session.shows.has(Shows::KEPT_BY_RUNTIME) && part.session.totals.is_empty();
+        if !is_recording {
+            return None;
+        }
+        let owner = only_owner(numbers.turns.iter().map(|number| self.owner(*number)))?;
+        (owner.session != session).then_some(owner)
+    }
+
+    /// The rows of a part that belong to other sessions.
+    fn foreign_rows<'a>(
+        &self,
+        session: usize,
+        numbers: &PartNumbers,
+        messages: &'a HashMap<Shared, usize>,
+        owner_rows: &'a HashMap<usize, OwnerRows>,
+    ) -> ForeignRows<'a> {
+        let owners = |numbers: &Rows<Option<usize>>| -> Vec<Option<Owner>> {
+            numbers.iter().map(|number| self.foreign_owner(session, *number)).collect()
+        };
+        let (turns, prompts) = (owners(&numbers.turns), owners(&numbers.prompts));
+        let sources = |owners: &[Option<Owner>]| owners.iter().map(|owner| Some((*owner)?.source)).collect();
+        let sessions: HashSet<usize> = turns.iter().flatten().map(|owner| owner.session).collect();
+        ForeignRows {
+            turns: sources(&turns),
+            prompts: sources(&prompts),
+            messages,
+            owners: sessions.iter().filter_map(|session| owner_rows.get(session)).collect(),
+        }
+    }
+}
+
+/// The owner of responses that all belong to one session: that of the first response. `None` if there are no responses, or
+/// if one of them has no owner.
+fn only_owner(mut owners: impl Iterator<Item = Option<Owner>>) -> Option<Owner> {
+    let first = owners.next()??;
+    owners.all(|owner| owner.is_some_and(|owner| owner.session == first.session)).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn responses_of_one_session_have_one_owner() {
+        let owner = |session, source| Some(Owner { session, source });
+        let cases = [
+            (vec![], None),
+            (vec![None], None),
+            (vec![owner(1, 1), owner(1, 2)], owner(1, 1)),
+            (vec![owner(1, 1), owner(2, 2)], None),
+            (vec![owner(1, 1), None], None),
+        ];
+        for (owners, expected) in cases {
+            assert_eq!(only_owner(owners.iter().copied()), expected, "{owners:?}");
+        }
+    }
+}

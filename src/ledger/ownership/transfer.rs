@@ -1,0 +1,172 @@
+//! Removes the rows of a part that belong to other sessions.
+
+use foldhash::{HashMap, HashSet};
+
+use crate::base::text::Shared;
+use crate::ledger::event_id::EventId;
+use crate::ledger::part::SessionPart;
+use crate::ledger::renumber::NewIndexes;
+use crate::model::session::{Event, SessionResult, ToolCall};
+
+/// The rows of a part that belong to other sessions.
+pub(super) struct ForeignRows<'a> {
+    /// For each turn of the part a file of the session that owns it; `None` for the part's own turns.
+    pub turns: Vec<Option<usize>>,
+    /// The same for each prompt.
+    pub prompts: Vec<Option<usize>>,
+    /// The messages of foreign turns in all parts of the session, each with a file of the session that owns the turn.
+    pub messages: &'a HashMap<Shared, usize>,
+    /// The rows of the sessions that own the turns.
+    pub owners: Vec<&'a OwnerRows>,
+}
+
+/// The identities of the calls and events of a session that owns shared responses.
+pub(super) struct OwnerRows {
+    pub events: HashSet<EventId>,
+    pub calls: HashSet<Shared>,
+}
+
+impl ForeignRows<'_> {
+    /// A file that gets foreign rows of the session, if there are any.
+    fn target(&self, session: &SessionResult) -> Option<usize> {
+        let turn = self.turns.iter().flatten().next_back();
+        let prompt = || self.prompts.iter().flatten().min();
+        let call = || session.tool_calls.iter().find_map(|call| self.target_of_call(call));
+        turn.or_else(prompt).copied().or_else(call)
+    }
+
+    /// The file that gets a call whose turn is in another file.
+    fn target_of_call(&self, call: &ToolCall) -> Option<usize> {
+        let message = call.message_id.as_ref().filter(|_| call.turn.is_none())?;
+        self.messages.get(message).copied()
+    }
+
+    /// Whether a call without a turn belongs to another session. A copy that was cut may have a call whose response came
+    /// after the cut.
+    fn has_call(&self, call: &ToolCall) -> bool {
+        let is_owned = || self.owners.iter().any(|owner| owner.calls.contains(&call.call_id));
+        self.target_of_call(call).is_some() || call.turn.is_none() && is_owned()
+    }
+
+    fn has_event(&self, event: &Event) -> bool {
+        let id = EventId::of(event);
+        id.is_some_and(|id| self.owners.iter().any(|owner| owner.events.contains(&id)))
+    }
+}
+
+/// Removes foreign turns and prompts from a part, with the calls, changes and events that belong to them.
+pub(super) fn transfer_rows(part: &mut SessionPart, foreign: &ForeignRows<'_>) {
+    let session = &mut part.session;
+    if !foreign.owners.is_empty() {
+        session.events.retain(|event| !foreign.has_event(event));
+    }
+    let Some(target) = foreign.target(session) else { return };
+    part.transferred_to = Some(target);
+
+    let mut owners = foreign.turns.iter();
+    let turns = NewIndexes::after_removal(&mut session.turns, |_| owners.next().is_none_or(Option::is_none));
+    let mut owners = foreign.prompts.iter();
+    session.prompts.retain(|_| owners.next().is_none_or(Option::is_none));
+    let calls = NewIndexes::after_removal(&mut session.tool_calls, |call| {
+        let is_foreign = foreign.has_call(call);
+        let mut turn = call.turn.get();
+        let has_turn = turns.update(&mut turn);
+        call.turn = turn.into();
+        has_turn && !is_foreign
+    });
+    session.file_changes.retain_mut(|change| calls.update(&mut change.call));
+    session.events.retain_mut(|event| turns.update(&mut event.turn));
+    remove_events_before_first_turn(session);
+}
+
+/// Events have no identity of their own to match them by, so those before the session's first own response are history too,
+/// unless they belong to one of its calls. The session starts with its first own response.
+fn remove_events_before_first_turn(session: &mut SessionResult) {
+    let Some(first) = session.turns.iter().filter_map(|turn| turn.occurred_at).min() else { return };
+    let calls: HashSet<&str> = session.tool_calls.iter().map(|call| call.call_id.as_str()).collect();
+    session.events.retain(|event| {
+        let is_of_call = event.call_id.as_deref().is_some_and(|call_id| calls.contains(call_id));
+        let is_later = event.occurred_at.is_none_or(|time| time >= first);
+        is_of_call || event.turn.is_some() || is_later
+    });
+    session.started_at = Some(first);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::time::Time;
+    use crate::model::session::{EventKind, FileChange, Identity, Turn};
+
+    /// Turns at 1 and 2, of which the second makes a call that changes a file.
+    fn part() -> SessionPart {
+        let turn = |time: i64| Turn { occurred_at: Some(Time::from_micros(time)), ..Turn::default() };
+        let event = |time: i64, turn| Event {
+            kind: EventKind::Error,
+            occurred_at: Some(Time::from_micros(time)),
+            turn,
+            ..Event::default()
+        };
+        let session = SessionResult {
+            turns: vec![Box::new(turn(1)), Box::new(turn(2))].into(),
+            tool_calls: [Some(0), Some(1), None]
+                .map(|turn| {
+                    Box::new(ToolCall { turn: turn.into(), call_id: format!("{turn:?}").into(), ..ToolCall::default() })
+                })
+                .to_vec()
+                .into(),
+            file_changes: [0, 1].map(|call| FileChange { call: Some(call), ..FileChange::default() }).to_vec().into(),
+            events: vec![event(1, Some(0)), event(1, None), event(2, Some(1)), event(3, None)].into(),
+            prompts: [Identity::Session("p".into())].into(),
+            started_at: Some(Time::from_micros(0)),
+            ..SessionResult::default()
+        };
+        SessionPart { source: 0, session, transferred_to: None, is_supplement: false }
+    }
+
+    /// The turns of calls, the calls of changes, the turns of events.
+    fn references(part: &SessionPart) -> [Vec<Option<usize>>; 3] {
+        let session = &part.session;
+        [
+            session.tool_calls.iter().map(|call| call.turn.get()).collect(),
+            session.file_changes.iter().map(|change| change.call).collect(),
+            session.events.iter().map(|event| event.turn).collect(),
+        ]
+    }
+
+    fn foreign<'a>(
+        turns: [Option<usize>; 2],
+        messages: &'a HashMap<Shared, usize>,
+        owner: &'a OwnerRows,
+    ) -> ForeignRows<'a> {
+        ForeignRows { turns: turns.to_vec(), prompts: vec![None], messages, owners: vec![owner] }
+    }
+
+    #[test]
+    fn a_foreign_turn_goes_with_its_call_change_and_events() {
+        let messages = HashMap::default();
+        let owner = OwnerRows { events: HashSet::default(), calls: HashSet::default() };
+        let mut first_is_foreign = part();
+        transfer_rows(&mut first_is_foreign, &foreign([Some(7), None], &messages, &owner));
+        // The event without a turn at 1 is before the first own turn.
+        let expected = [vec![Some(0), None], vec![Some(0)], vec![Some(0), None]];
+        assert_eq!(references(&first_is_foreign), expected);
+        assert_eq!(first_is_foreign.session.turns.len(), 1);
+        assert_eq!(first_is_foreign.transferred_to, Some(7));
+        assert_eq!(first_is_foreign.session.started_at, Some(Time::from_micros(2)));
+
+        let mut none_is_foreign = part();
+        transfer_rows(&mut none_is_foreign, &foreign([None, None], &messages, &owner));
+        assert_eq!(references(&none_is_foreign), references(&part()));
+        assert_eq!(none_is_foreign.transferred_to, None);
+    }
+
+    #[test]
+    fn a_call_without_a_turn_goes_to_the_session_that_has_it() {
+        let messages = HashMap::default();
+        let owner = OwnerRows { events: HashSet::default(), calls: ["None".into()].into_iter().collect() };
+        let mut cut = part();
+        transfer_rows(&mut cut, &foreign([Some(7), None], &messages, &owner));
+        assert_eq!(references(&cut)[0], [Some(0)]);
+    }
+}

@@ -1,0 +1,10 @@
+//! Totals that logs state, against the responses: see docs/accounting.md#totals-against-turns.
+
+mod matching;
+mod model_name;
+mod processes;
+mod remainders;
+mod stated;
+mod thread_steps;
+
+pub(super) use stated::StatedTotals;

@@ -1,0 +1,175 @@
+//! The totals that the logs of one session state, each process, thread and run counted once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashMap, HashSet, HashSetExt as _};
+
+use super::matching::ModelName;
+use super::model_name::canonical;
+use super::processes::{Process, add_result, join_captures};
+use super::thread_steps::thread_steps;
+use crate::base::time::Time;
+use crate::model::session::{ModelTotal, Total, TotalKind, add, add_money};
+use crate::model::tables::TurnRow;
+
+/// The totals of one session.
+#[derive(Default)]
+pub(in crate::ledger) struct StatedTotals {
+    pub duration_ms: Option<i64>,
+    pub api_duration_ms: Option<i64>,
+    pub turns: Option<i64>,
+    /// Sums of processes, by the canonical name of the model.
+    pub(super) models: BTreeMap<ModelName, ModelSum>,
+    /// The canonical names of the models in the totals of each file.
+    pub(super) names_in_files: HashMap<usize, BTreeSet<ModelName>>,
+    /// Totals of threads, as differences, and of runs. Each has the index of its file.
+    pub(super) steps: Vec<(usize, Total)>,
+    /// Cost of totals beyond the cost of their models.
+    pub(super) unassigned_cost: Option<f64>,
+    pub(super) covers_subagents: bool,
+    pub(super) last: LastTotals,
+}
+
+/// The sum over processes for one model.
+pub(super) struct ModelSum {
+    pub source: usize,
+    pub line: i64,
+    pub occurred_at: Option<Time>,
+    pub total: ModelTotal,
+}
+
+/// The place of the last total. No total contains a response after it.
+#[derive(Default)]
+pub(super) struct LastTotals {
+    lines: HashMap<usize, i64>,
+    time: Option<Time>,
+}
+
+impl LastTotals {
+    fn add(&mut self, source: usize, total: &Total) {
+        let line = self.lines.entry(source).or_default();
+        *line = total.line.max(*line);
+        self.time = self.time.max(total.occurred_at);
+    }
+
+    /// Whether a total can contain the response.
+    pub fn cover(&self, row: &TurnRow) -> bool {
+        match self.lines.get(&row.source) {
+            _ if row.turn.is_of_killed => false,
+            Some(line) => row.turn.line <= *line,
+            // The response is in another log of the session: the time decides.
+            None => row.turn.occurred_at.is_none_or(|time| self.time.is_none_or(|last| time <= last)),
+        }
+    }
+}
+
+impl StatedTotals {
+    /// Adds up the totals of all files. Each list has the index of its file.
+    pub(in crate::ledger) fn of_files(files: Vec<(usize, Vec<Total>)>) -> Self {
+        let mut totals = Self { covers_subagents: true, ..Self::default() };
+        let mut keys = HashSet::new();
+        let mut processes: Vec<Process> = Vec::new();
+        let mut threads = Vec::new();
+        for (source, stated) in files {
+            let mut processes_of_file: Vec<Process> = Vec::new();
+            for total in stated {
+                match total.kind {
+                    TotalKind::Thread => threads.push((source, total)),
+                    TotalKind::Run => {
+                        if keys.insert(total.key.clone()) {
+                            totals.steps.push((source, total));
+                        }
+                    }
+                    TotalKind::Process => {
+                        let is_new = keys.insert(total.key.clone());
+                        totals.add_facts(source, &total, is_new);
+                        add_result(&mut processes_of_file, source, total);
+                    }
+                }
+            }
+            for process in processes_of_file {
+                join_captures(&mut processes, process);
+            }
+        }
+        for process in processes {
+            totals.add_process(process);
+        }
+        totals.steps.extend(thread_steps(threads));
+        totals
+    }
+
+    /// Adds what a total of a process reports besides tokens and cost. `is_new`: it is not a copy of another one.
+    fn add_facts(&mut self, source: usize, total: &Total, is_new: bool) {
+        self.last.add(source, total);
+        let names = total.models.iter().map(|model| model.model.as_deref().map(canonical));
+        self.names_in_files.entry(source).or_default().extend(names);
+        if is_new {
+            self.duration_ms = add(self.duration_ms, total.duration_ms);
+            self.api_duration_ms = add(self.api_duration_ms, total.api_duration_ms);
+        }
+    }
+
+    /// Adds the last total of a process.
+    fn add_process(&mut self, process: Process) {
+        let Process { source, mut last, .. } = process;
+        self.turns = add(self.turns, last.turns);
+        self.covers_subagents &= last.covers_subagents;
+        if last.models.is_empty() && last.cost.is_some() {
+            // A cost without usage still counts.
+            last.models.push(ModelTotal { cost: last.cost, ..ModelTotal::default() });
+        }
+        let assigned: f64 = last.models.iter().filter_map(|model| model.cost).sum();
+        if let Some(cost) = last.cost.map(|cost| cost - assigned).filter(|cost| *cost > 1e-9) {
+            *self.unassigned_cost.get_or_insert(0.0) += cost;
+        }
+        for total in last.models {
+            let sum = self.models.entry(total.model.as_deref().map(canonical)).or_insert_with(|| ModelSum {
+                source,
+                line: last.line,
+                occurred_at: last.occurred_at,
+                total: ModelTotal { model: total.model.clone(), ..ModelTotal::default() },
+            });
+            sum.total.tokens = sum.total.tokens.plus(total.tokens);
+            sum.total.web_searches = add(sum.total.web_searches, total.web_searches);
+            sum.total.context_window = sum.total.context_window.or(total.context_window);
+            sum.total.cost = add_money(sum.total.cost, total.cost);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::session::Tokens;
+
+    fn total(key: &str, kind: TotalKind, input: i64) -> Total {
+        let tokens = Tokens { input: Some(input), ..Tokens::UNKNOWN };
+        let models = vec![ModelTotal { model: Some("m".into()), tokens, ..ModelTotal::default() }];
+        Total { key: key.to_owned(), kind, models, duration_ms: Some(input), ..Total::default() }
+    }
+
+    #[test]
+    fn processes_and_runs_are_counted_once() {
+        let file = |source| {
+            let process = total("p", TotalKind::Process, 10);
+            let next = Total { is_of_new_process: true, ..total("q", TotalKind::Process, 20) };
+            (source, vec![process, next, total("r", TotalKind::Run, 5)])
+        };
+        for files in [vec![file(0)], vec![file(0), file(1)]] {
+            let totals = StatedTotals::of_files(files);
+            let sums: Vec<_> = totals.models.values().map(|sum| sum.total.tokens.input).collect();
+            assert_eq!((sums, totals.steps.len(), totals.duration_ms), (vec![Some(30)], 1, Some(30)));
+        }
+    }
+
+    #[test]
+    fn a_cost_beyond_that_of_the_models_is_kept() {
+        let model = |cost| ModelTotal { model: Some("m".into()), cost, ..ModelTotal::default() };
+        let cases = [(vec![model(Some(1.0))], Some(0.5)), (vec![model(None)], Some(1.5)), (vec![], None)];
+        for (models, expected) in cases {
+            let total = Total { key: "p".to_owned(), cost: Some(1.5), models, ..Total::default() };
+            let totals = StatedTotals::of_files(vec![(0, vec![total])]);
+            assert_eq!(totals.unassigned_cost, expected);
+        }
+    }
+}

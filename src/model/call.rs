@@ -1,0 +1,140 @@
+//! Tool calls and the files that they changed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::known::Known;
+use crate::base::text::{Shared, Word};
+use crate::base::time::Time;
+
+/// How a tool call ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    /// Without a result.
+    #[default]
+    Incomplete,
+    /// It failed.
+    Error,
+    /// The user or a rule refused it.
+    Denied,
+    /// It succeeded.
+    Ok,
+}
+
+impl CallStatus {
+    /// The value in the tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Incomplete => "incomplete",
+            Self::Error => "error",
+            Self::Denied => "denied",
+            Self::Ok => "ok",
+        }
+    }
+
+    /// `ok` or `error`.
+    pub const fn from_error(is_error: bool) -> Self {
+        if is_error { Self::Error } else { Self::Ok }
+    }
+}
+
+/// One tool call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolCall {
+    /// The line of its first record.
+    pub line: i64,
+    /// Index of its turn in [`SessionResult::turns`](crate::model::session::SessionResult::turns).
+    pub turn: Known<usize>,
+    /// The message that contains the call, if call ids are unique only within a message. Its turn may be in another file.
+    pub message_id: Option<Shared>,
+    /// The runtime's id of the call.
+    pub call_id: Shared,
+    /// Name or type of the agent that made the call.
+    pub agent: Option<Word>,
+    /// Whether that is not the main agent.
+    pub is_subagent: bool,
+    /// The runtime's name of the tool.
+    pub tool: Word,
+    /// The category of the tool, the same for all runtimes.
+    pub category: Word,
+    /// The MCP server that provides the tool.
+    pub mcp_server: Option<Word>,
+    /// Time of the call.
+    pub occurred_at: Option<Time>,
+    /// Time of its result.
+    pub ended_at: Option<Time>,
+    /// Duration as logged, in milliseconds.
+    pub duration_ms: Known<i64>,
+    /// How it ended.
+    pub status: CallStatus,
+    /// Exit status of a shell command.
+    pub exit_code: Known<i64>,
+    /// Length of its arguments in the log, in bytes.
+    pub args_bytes: Known<i64>,
+    /// Length of its result in the log, in bytes.
+    pub result_bytes: Known<i64>,
+    /// The file, command or query that it was about.
+    pub target: Option<Shared>,
+    /// Its arguments, if content is kept.
+    pub args: Option<Shared>,
+    /// Its result, if content is kept.
+    pub result: Option<Shared>,
+}
+
+/// The operation on a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// The file is new.
+    Create,
+    /// The content changed.
+    Update,
+    /// The file was deleted.
+    Delete,
+    /// The file was renamed.
+    Move,
+}
+
+impl Operation {
+    /// The value in the tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Move => "move",
+        }
+    }
+
+    /// The operation that a word of a log means.
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "add" | "added" | "create" | "created" => Some(Self::Create),
+            "update" | "updated" | "modify" | "modified" | "edit" => Some(Self::Update),
+            "delete" | "deleted" | "remove" | "removed" => Some(Self::Delete),
+            "move" | "moved" | "rename" | "renamed" => Some(Self::Move),
+            _ => None,
+        }
+    }
+}
+
+/// One changed file of one call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FileChange {
+    /// The line of its record.
+    pub line: i64,
+    /// Index of the call in [`SessionResult::tool_calls`](crate::model::session::SessionResult::tool_calls).
+    pub call: Option<usize>,
+    /// Time of the change.
+    pub occurred_at: Option<Time>,
+    /// Path of the file, as in the call.
+    pub path: Shared,
+    /// The operation, if the log distinguishes a new file from an existing one.
+    pub operation: Option<Operation>,
+    /// Lines added.
+    pub lines_added: Option<i64>,
+    /// Lines removed.
+    pub lines_removed: Option<i64>,
+}

@@ -1,0 +1,82 @@
+//! What a format can contain.
+
+use serde::{Deserialize, Serialize, Serializer};
+
+/// The set of facts that a format can contain.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Shows(u16);
+
+/// Serialized as a number, and in human-readable formats as a list of words.
+impl Serialize for Shows {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const WORDS: [(Shows, &str); 13] = [
+            (Shows::TURNS, "turns"),
+            (Shows::TOOL_CALLS, "tool_calls"),
+            (Shows::FILE_CHANGES, "file_changes"),
+            (Shows::SUBAGENTS, "subagents"),
+            (Shows::COMPACTIONS, "compactions"),
+            (Shows::RETRIES, "retries"),
+            (Shows::PERMISSION_DENIALS, "permission_denials"),
+            (Shows::WEB_SEARCHES, "web_searches"),
+            (Shows::USER_TURNS, "user_turns"),
+            (Shows::KEPT_BY_RUNTIME, "kept_by_runtime"),
+            (Shows::RUNS_ONLY, "runs_only"),
+            (Shows::RESULT_ONLY, "result_only"),
+            (Shows::CONVERTED, "converted"),
+        ];
+        if serializer.is_human_readable() {
+            serializer.collect_seq(WORDS.iter().filter(|(shown, _)| self.has(*shown)).map(|(_, word)| word))
+        } else {
+            serializer.serialize_u16(self.0)
+        }
+    }
+}
+
+impl Shows {
+    /// Only totals.
+    pub const NOTHING: Self = Self(0);
+    /// Tool calls and their results.
+    pub const TOOL_CALLS: Self = Self(1);
+    /// Changed files.
+    pub const FILE_CHANGES: Self = Self(2);
+    /// Agents besides the main one.
+    pub const SUBAGENTS: Self = Self(4);
+    /// Compactions of the context.
+    pub const COMPACTIONS: Self = Self(8);
+    /// Requests that were repeated.
+    pub const RETRIES: Self = Self(16);
+    /// Calls that the user or a rule refused.
+    pub const PERMISSION_DENIALS: Self = Self(32);
+    /// Searches that the provider ran.
+    pub const WEB_SEARCHES: Self = Self(64);
+    /// Prompts that a human typed.
+    pub const USER_TURNS: Self = Self(128);
+    /// The file is the runtime's own, with more details than a recording.
+    pub const KEPT_BY_RUNTIME: Self = Self(256);
+    /// Sums of runs, whose responses are in the runtime's own file.
+    pub const RUNS_ONLY: Self = Self(512);
+    /// The result of a run, without the responses.
+    pub const RESULT_ONLY: Self = Self(1024);
+    /// Another program converted the file from a log of the session, which contains all of it.
+    pub const CONVERTED: Self = Self(2048);
+    /// Each response of the model.
+    pub const TURNS: Self = Self(4096);
+
+    /// The union of both sets.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The difference of both sets.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether all of `other` is in this set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}

@@ -1,0 +1,120 @@
+//! Token counts, disjoint by kind.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::base::known::Known;
+
+/// Token counts, disjoint by kind (`docs/accounting.md#tokens`). `None` is unknown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tokens {
+    /// Prompt tokens that were neither read from a cache nor written to one.
+    pub input: Option<i64>,
+    /// Generated tokens, including reasoning.
+    pub output: Option<i64>,
+    /// Prompt tokens read from a cache.
+    pub cache_read: Option<i64>,
+    /// Prompt tokens written to a cache.
+    pub cache_write: Option<i64>,
+    /// The part of `cache_write` that is kept for an hour.
+    pub cache_write_1h: Option<i64>,
+    /// The part of `output` that was reasoning.
+    pub reasoning: Option<i64>,
+}
+
+impl Tokens {
+    /// No known count.
+    pub const UNKNOWN: Self =
+        Self { input: None, output: None, cache_read: None, cache_write: None, cache_write_1h: None, reasoning: None };
+
+    /// The four disjoint kinds.
+    pub const fn kinds(self) -> [Option<i64>; 4] {
+        [self.input, self.output, self.cache_read, self.cache_write]
+    }
+
+    /// Sum of the known kinds; `None` only if none is known.
+    pub const fn total(self) -> Option<i64> {
+        add(add(add(self.input, self.output), self.cache_read), self.cache_write)
+    }
+
+    /// Input, cache read and cache write: the size of the request.
+    pub const fn context(self) -> Option<i64> {
+        add(add(self.input, self.cache_read), self.cache_write)
+    }
+
+    /// Whether every known count is 0 and at least one is known.
+    pub fn is_all_zero(self) -> bool {
+        self.total() == Some(0)
+    }
+
+    /// Combines each count of both by `join`.
+    #[must_use]
+    pub fn zip(self, other: Self, join: impl Fn(Option<i64>, Option<i64>) -> Option<i64>) -> Self {
+        Self {
+            input: join(self.input, other.input),
+            output: join(self.output, other.output),
+            cache_read: join(self.cache_read, other.cache_read),
+            cache_write: join(self.cache_write, other.cache_write),
+            cache_write_1h: join(self.cache_write_1h, other.cache_write_1h),
+            reasoning: join(self.reasoning, other.reasoning),
+        }
+    }
+
+    /// The larger of each count: the counts of a response grow from copy to copy
+    /// (`docs/accounting.md#which-response-a-row-is`).
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        self.zip(other, Ord::max)
+    }
+
+    /// The sum of each count, unknown only if both are.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        self.zip(other, add)
+    }
+
+    /// The difference of each known count, negative if `other` is larger.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        self.zip(other, |a, b| a.map(|a| a - b.unwrap_or(0)))
+    }
+}
+
+/// [`Tokens`] of a row, in half the memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PackedTokens([Known<i64>; 6]);
+
+impl PackedTokens {
+    /// The counts.
+    pub fn get(self) -> Tokens {
+        let [input, output, cache_read, cache_write, cache_write_1h, reasoning] = self.0.map(Known::get);
+        Tokens { input, output, cache_read, cache_write, cache_write_1h, reasoning }
+    }
+}
+
+impl From<Tokens> for PackedTokens {
+    fn from(tokens: Tokens) -> Self {
+        let Tokens { input, output, cache_read, cache_write, cache_write_1h, reasoning } = tokens;
+        Self([input, output, cache_read, cache_write, cache_write_1h, reasoning].map(Known::from))
+    }
+}
+
+impl Serialize for PackedTokens {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.get().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PackedTokens {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Tokens::deserialize(deserializer).map(Self::from)
+    }
+}
+
+/// The sum of two counts, unknown only if both are.
+pub const fn add(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (one, None) | (None, one) => one,
+    }
+}

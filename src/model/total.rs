@@ -1,0 +1,65 @@
+//! Totals that a log states.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::text::Word;
+use crate::base::time::Time;
+use crate::model::tokens::Tokens;
+
+/// How the totals of one session relate to each other (`docs/accounting.md#totals-against-turns`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TotalKind {
+    /// Running totals of a process: within a recording the last applies until a count decreases, which begins another
+    /// process. Totals of processes add up.
+    #[default]
+    Process,
+    /// Running totals of a thread, over processes: a total with no smaller count contains the other one.
+    Thread,
+    /// Usage of one run. Runs add up, each key once. They are ignored if the runtime's own file contains the responses.
+    Run,
+}
+
+/// A total that the log states.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Total {
+    /// The line of its record.
+    pub line: i64,
+    /// Equal keys are copies of one record.
+    pub key: String,
+    /// How it relates to the other totals.
+    pub kind: TotalKind,
+    /// Time of the total.
+    pub occurred_at: Option<Time>,
+    /// Duration of the process or run that it ends, in milliseconds.
+    pub duration_ms: Option<i64>,
+    /// The time of that spent waiting for the provider, in milliseconds.
+    pub api_duration_ms: Option<i64>,
+    /// Number of turns as stated.
+    pub turns: Option<i64>,
+    /// The reported cost of all models, in US dollars.
+    pub cost: Option<f64>,
+    /// By model.
+    pub models: Vec<ModelTotal>,
+    /// Whether it contains the responses of subagents.
+    pub covers_subagents: bool,
+    /// Whether it begins another process, though no count decreases.
+    pub is_of_new_process: bool,
+}
+
+/// One model's part of a [`Total`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelTotal {
+    /// The model as the total names it.
+    pub model: Option<Word>,
+    /// Its tokens.
+    pub tokens: Tokens,
+    /// Its web searches.
+    pub web_searches: Option<i64>,
+    /// Its reported cost, in US dollars.
+    pub cost: Option<f64>,
+    /// Size of its context window.
+    pub context_window: Option<i64>,
+}

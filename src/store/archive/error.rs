@@ -1,0 +1,133 @@
+//! What can go wrong with an archive, and damage that does not stop the work.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use polars::error::PolarsError;
+
+use super::layout::VERSION;
+use crate::prices::ImportError;
+
+/// What can go wrong with an archive.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no archive in this directory.
+    #[error("{}: no archive here; make one with `agentlogs ingest PATH --archive {}`", .0.display(), .0.display())]
+    Missing(PathBuf),
+    /// The directory contains other files.
+    #[error("{}: contains other files and no archive; name an empty directory", .0.display())]
+    Foreign(PathBuf),
+    /// Another version of this program wrote the archive. It is neither read nor changed.
+    #[error(
+        "{}: the archive has layout version {found}, this program reads version {VERSION} only; {}",
+        .path.display(),
+        if *found > VERSION {
+            "use a newer agentlogs"
+        } else {
+            "ingest the logs into a new directory (`--archive DIR`), or remove this archive first"
+        }
+    )]
+    Version {
+        /// The file that contains the version.
+        path: PathBuf,
+        /// The version of the archive.
+        found: u32,
+    },
+    /// A file of the archive cannot be read or written.
+    #[error("{}: {error}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A file of the archive differs from what was written.
+    #[error(
+        "{}: the archive is damaged: {error}; `agentlogs archive check` lists all damage, `agentlogs archive repair` keeps what is intact",
+        .path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// No generation of the archive can be read.
+    #[error(
+        "{}: no generation of the archive can be read, so it cannot be repaired; \
+         move the directory away and ingest the logs into a new one",
+        .0.display()
+    )]
+    Unrepairable(PathBuf),
+    /// A table of prices cannot be used.
+    #[error("{}: {error}", .path.display())]
+    Prices {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: ImportError,
+    },
+    /// The tables cannot be read or written.
+    #[error(transparent)]
+    Polars(#[from] PolarsError),
+}
+
+impl Error {
+    /// For [`Result::map_err`]: an error of the file at `path`. Content that cannot be decoded is damage.
+    pub(super) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |error| match error.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                Self::Damaged { path, error: error.to_string() }
+            }
+            _ => Self::File { path, error },
+        }
+    }
+
+    /// As [`Self::file`], for a file that the manifest lists: the archive is damaged if it is missing.
+    pub(super) fn listed(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |error| if error.kind() == io::ErrorKind::NotFound { Self::missing(path) } else { Self::file(path)(error) }
+    }
+
+    pub(super) fn missing(path: PathBuf) -> Self {
+        Self::Damaged { path, error: "the file is missing".to_owned() }
+    }
+
+    /// A file whose hash differs from the one that was stored.
+    pub(super) fn changed(path: PathBuf) -> Self {
+        Self::Damaged { path, error: CHANGED.to_owned() }
+    }
+}
+
+/// What is wrong with a file whose hash differs from the one that was stored.
+pub(super) const CHANGED: &str = "the content differs from what was written";
+
+/// Damage that does not stop the work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The file, or the directory of the archive.
+    pub path: PathBuf,
+    /// What is wrong with it, and what is done about it.
+    pub what: String,
+}
+
+impl Problem {
+    /// The problem that `error` is, and what is done about it.
+    pub(super) fn of(error: Error, then: &str) -> Self {
+        match error {
+            Error::Damaged { path, error } => Self { path, what: format!("{error}; {then}") },
+            Error::Prices { path, error } => Self { path, what: format!("{error}; {then}") },
+            Error::File { path, error } => Self { path, what: format!("{error}; {then}") },
+            Error::Version { path, found } => Self { path, what: format!("it contains version {found}; {then}") },
+            other => Self { path: PathBuf::new(), what: format!("{other}; {then}") },
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.path.display(), self.what)
+    }
+}

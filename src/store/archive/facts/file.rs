@@ -1,0 +1,132 @@
+//! The file with the facts of a part: those of one source after those of another.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::hash::Hasher as _;
+use std::io::{self, Write};
+use std::path::Path;
+
+use twox_hash::XxHash3_64;
+
+use super::chunks::{Chunk, Chunks};
+use crate::model::source::Source;
+use crate::store::archive::hashed_file::{Checksum, HashedFile};
+use crate::store::archive::layout::FACTS;
+
+/// Where the facts of a source are in the file of their part.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Where they begin, in bytes.
+    pub offset: u64,
+    /// Their length, in bytes.
+    pub length: u64,
+    /// See [`checksum`].
+    pub checksum: u32,
+}
+
+/// The checksum of a source's facts as they are stored. It distinguishes damage of one source from damage of its neighbours.
+#[expect(clippy::cast_possible_truncation, reason = "half of a hash is enough to find damage")]
+pub fn checksum(bytes: &[u8]) -> u32 {
+    XxHash3_64::oneshot(bytes) as u32
+}
+
+/// A new file for the facts of a part.
+pub struct FactsFile {
+    file: HashedFile,
+    places: Vec<Place>,
+}
+
+impl FactsFile {
+    /// Creates the file of the part of this name in the directory of a generation.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be created.
+    pub fn create(generation: &Path, part: &str) -> io::Result<Self> {
+        Ok(Self { file: HashedFile::create(&generation.join(FACTS).join(part))?, places: Vec::new() })
+    }
+
+    /// Adds the facts of a source, which `read` returns chunk by chunk.
+    ///
+    /// # Errors
+    /// Those of `read`, and when the file cannot be written.
+    #[expect(clippy::cast_possible_truncation, reason = "as in `checksum`")]
+    pub fn add<'a>(
+        &mut self,
+        chunks: &Chunks,
+        mut read: impl FnMut(&Chunk) -> io::Result<Cow<'a, [u8]>>,
+    ) -> io::Result<()> {
+        let offset = self.file.written();
+        let mut hash = XxHash3_64::new();
+        let mut write = |bytes: &[u8]| {
+            hash.write(bytes);
+            self.file.write_all(bytes)
+        };
+        write(&chunks.header()?)?;
+        for chunk in chunks.iter() {
+            write(&read(chunk)?)?;
+        }
+        let length = self.file.written() - offset;
+        self.places.push(Place { offset, length, checksum: hash.finish() as u32 });
+        Ok(())
+    }
+
+    /// Adds the facts of a source that are one chunk.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn add_one(&mut self, encoded: &[u8]) -> io::Result<()> {
+        self.add(&Chunks::one(0, encoded.len() as u64), |_| Ok(Cow::Borrowed(encoded)))
+    }
+
+    /// Returns the checksum of the file, and the places of the sources in the order in which they were added.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(self) -> io::Result<(Checksum, Vec<Place>)> {
+        Ok((self.file.finish(self.places.len())?, self.places))
+    }
+}
+
+/// Reads all sources of a file of facts without the index, which was lost. The file itself must be intact.
+///
+/// # Errors
+/// When the file cannot be read, or does not consist of facts.
+pub fn scan(file: &mut File) -> io::Result<Vec<Source>> {
+    let end = file.metadata()?.len();
+    let mut sources = Vec::new();
+    let mut offset = 0;
+    while offset < end {
+        let chunks = Chunks::read_first(file, offset, end - offset)?;
+        sources.push(chunks.load(file)?);
+        offset = chunks.end();
+    }
+    Ok(sources)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::archive::facts::read_at;
+
+    /// The checksum in the index is that of the stored bytes.
+    #[test]
+    fn places_are_those_of_the_stored_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(FACTS)).unwrap();
+        let mut facts = FactsFile::create(folder.path(), "1-0").unwrap();
+        facts.add_one(b"one").unwrap();
+        facts.add_one(b"another").unwrap();
+        let (found, places) = facts.finish().unwrap();
+        let path = folder.path().join(FACTS).join("1-0");
+        assert!(found.is(&crate::store::archive::hashed_file::checksum(&path).unwrap()));
+        let mut file = File::open(&path).unwrap();
+        for (place, content) in places.iter().zip([&b"one"[..], b"another"]) {
+            let bytes = read_at(&mut file, place.offset, place.length).unwrap();
+            assert!(bytes.ends_with(content));
+            assert_eq!(checksum(&bytes), place.checksum);
+            let chunks = Chunks::read(&mut file, place.offset, place.length).unwrap();
+            let chunk = chunks.only().unwrap();
+            assert_eq!(read_at(&mut file, chunk.offset, chunk.length).unwrap(), content);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The manifest of a generation: its parts, with the checksums of their files and the sums of their rows.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::Error;
+use super::hashed_file::{self, Checksum, hash};
+use super::layout::{LAST_VERSION_WITHOUT_MENTION, VERSION, file_of};
+use crate::base::time::Day;
+use crate::model::tables::Tables;
+
+/// What a generation contains.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Manifest {
+    /// See [`VERSION`].
+    #[serde(default = "last_version_without_mention")]
+    pub version: u32,
+    /// The number of the generation.
+    pub generation: u64,
+    /// What its tables are computed with: the version of the program and the prices. If they differ, the tables are computed again.
+    pub settled_with: String,
+    /// The day of the built-in prices.
+    pub prices: Option<Day>,
+    /// Hash of the index.
+    pub index: String,
+    /// Its parts. The index refers to them by their positions.
+    pub parts: Vec<Part>,
+    /// Hash of the text of this manifest with [`NO_HASH`] in place of the hash.
+    pub hash: String,
+}
+
+/// Placeholder, as long as a hash.
+const NO_HASH: &str = "00000000000000000000000000000000";
+
+const fn last_version_without_mention() -> u32 {
+    LAST_VERSION_WITHOUT_MENTION
+}
+
+impl Manifest {
+    /// The sums of all parts.
+    pub fn sums(&self) -> Sums {
+        self.parts.iter().fold(Sums::default(), |sum, part| sum.plus(part.sums))
+    }
+
+    /// As JSON, with the version and with the hash of that text in it.
+    ///
+    /// # Errors
+    /// Those of `serde_json`.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        let text = serde_json::to_string_pretty(&Self { version: VERSION, hash: NO_HASH.to_owned(), ..self.clone() })?;
+        let hash = hash(text.as_bytes());
+        // The hash is the last field.
+        Ok(text.rsplit_once(NO_HASH).map_or_else(|| text.clone(), |(before, after)| format!("{before}{hash}{after}")))
+    }
+
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is damaged, or is of another version.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let (manifest, is_intact) = Self::read_damaged(path)?;
+        if is_intact { Ok(manifest) } else { Err(Error::changed(path.to_owned())) }
+    }
+
+    /// Reads a manifest that may be damaged, and reports whether it is intact.
+    ///
+    /// # Errors
+    /// When the file cannot be read or decoded, or is intact and of another version.
+    pub fn read_damaged(path: &Path) -> Result<(Self, bool), Error> {
+        let text = fs::read_to_string(path).map_err(Error::file(path))?;
+        let manifest: Self = serde_json::from_str(&text)
+            .map_err(|error| Error::Damaged { path: path.to_owned(), error: error.to_string() })?;
+        let found = &manifest.hash;
+        let expected = |(before, after): (&str, &str)| hash(format!("{before}{NO_HASH}{after}").as_bytes());
+        let is_intact = !found.is_empty() && text.rsplit_once(found.as_str()).map(expected).as_ref() == Some(found);
+        if is_intact && manifest.version != VERSION {
+            return Err(Error::Version { path: path.to_owned(), found: manifest.version });
+        }
+        Ok((manifest, is_intact))
+    }
+}
+
+/// Some groups of sources and their tables. Nothing in it depends on another part.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Part {
+    /// The name of its files.
+    pub name: String,
+    /// Its files, by directory: the tables and the facts.
+    pub files: BTreeMap<String, Checksum>,
+    /// The sums of its tables.
+    pub sums: Sums,
+}
+
+impl Part {
+    /// The path of one of its files in the directory of a generation, once the content is found to be what was written. polars
+    /// trusts the lengths that a file states: some damaged files make it allocate more memory than there is, which ends the process.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is damaged.
+    pub fn verified_file(&self, generation: &Path, kind: &str) -> Result<PathBuf, Error> {
+        let path = generation.join(file_of(&self.name, kind));
+        let found = hashed_file::checksum(&path).map_err(Error::listed(&path))?;
+        let is_intact = self.files.get(kind).is_some_and(|expected| expected.is(&found));
+        if is_intact { Ok(path) } else { Err(Error::changed(path)) }
+    }
+}
+
+/// Sums of the tables of a part or of all parts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sums {
+    /// Sessions.
+    pub sessions: usize,
+    /// Responses.
+    pub turns: usize,
+    /// Tool calls.
+    pub tool_calls: usize,
+    /// Tokens of all kinds.
+    pub tokens: i64,
+    /// The known costs, in US dollars; `None` if all are unknown.
+    pub cost_usd: Option<f64>,
+    /// Tokens without a known cost.
+    pub unpriced_tokens: i64,
+}
+
+impl Sums {
+    /// The sums of some tables.
+    pub fn of(tables: &Tables) -> Self {
+        let sessions = &tables.sessions;
+        Self {
+            sessions: sessions.len(),
+            turns: tables.turns.iter().filter(|row| row.number.is_some()).count(),
+            tool_calls: tables.tool_calls.len(),
+            tokens: sessions.iter().filter_map(|row| row.tokens.total()).sum(),
+            cost_usd: sessions.iter().filter_map(|row| row.money.cost).reduce(|sum, cost| sum + cost),
+            unpriced_tokens: sessions.iter().map(|row| row.unpriced_tokens).sum(),
+        }
+    }
+
+    /// The sums of both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            sessions: self.sessions + other.sessions,
+            turns: self.turns + other.turns,
+            tool_calls: self.tool_calls + other.tool_calls,
+            tokens: self.tokens + other.tokens,
+            cost_usd: crate::model::session::add_money(self.cost_usd, other.cost_usd),
+            unpriced_tokens: self.unpriced_tokens + other.unpriced_tokens,
+        }
+    }
+}
+
+/// Writes the manifest of a generation.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(path: &Path, manifest: &Manifest) -> io::Result<()> {
+    use std::io::Write as _;
+    let text = manifest.to_json()?;
+    hashed_file::write_file(path, 0, |file| file.write_all(text.as_bytes())).map(|_| ())
+}

@@ -1,0 +1,119 @@
+//! An archive in its directory: the check of its version, and the lock of its writers.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::disk;
+use super::error::Error;
+use super::layout::{LOCK, MARKER, Marker, NEXT, VERSION, is_next};
+
+/// A directory that contains an archive, or will contain one.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    folder: PathBuf,
+}
+
+/// Keeps other processes from writing the archive while it exists.
+#[derive(Debug)]
+pub(super) struct Lock {
+    #[expect(dead_code, reason = "the lock lasts as long as the file is open")]
+    file: File,
+    /// Files and directories that were created for the lock, the outermost directory first.
+    pub created: Vec<PathBuf>,
+}
+
+impl Archive {
+    /// The archive in `folder`, which need not exist.
+    pub fn at(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// Its directory.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Checks that the directory contains an archive of this version.
+    pub(super) fn check_version(&self) -> Result<(), Error> {
+        let path = self.folder.join(MARKER);
+        let missing = |path| {
+            // A directory with generations is an archive whose marker was lost.
+            if self.has_generations() { Error::missing(path) } else { Error::Missing(self.folder.clone()) }
+        };
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing(path)),
+            Err(error) => return Err(Error::File { path, error }),
+        };
+        let marker: Marker = match serde_json::from_slice(&bytes) {
+            Ok(marker) => marker,
+            // A power cut during a first ingest can leave zeros in place of the content.
+            Err(_) if bytes.iter().all(|byte| *byte == 0) => return Err(missing(path)),
+            Err(error) => return Err(Error::Damaged { path, error: error.to_string() }),
+        };
+        if marker.version == VERSION { Ok(()) } else { Err(Error::Version { path, found: marker.version }) }
+    }
+
+    fn has_generations(&self) -> bool {
+        !self.generations().is_empty()
+    }
+
+    /// Writes the marker again if it is damaged or missing.
+    pub(super) fn mark(&self) -> io::Result<()> {
+        if self.check_version().is_ok() { Ok(()) } else { self.replace(MARKER, &Marker::json()) }
+    }
+
+    /// Replaces a file by one atomic rename.
+    pub(super) fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let next = self.folder.join(format!("{name}.next"));
+        let mut file = disk::create_or_empty(&next)?;
+        file.write_all(bytes)?;
+        disk::sync(&file, &next)?;
+        disk::rename(&next, &self.folder.join(name))?;
+        disk::sync_folder(&self.folder)
+    }
+
+    /// Creates the directory if it is missing, and waits until no other process writes the archive.
+    pub(super) fn lock(&self) -> Result<Lock, Error> {
+        match self.check_version() {
+            Err(Error::Missing(_)) => {
+                let names: Vec<String> = fs::read_dir(&self.folder)
+                    .map(|entries| {
+                        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+                    })
+                    .unwrap_or_default();
+                // A first ingest that was interrupted leaves these.
+                let is_ours =
+                    |name: &str| matches!(name, LOCK | MARKER) || name == NEXT && is_next(&self.folder.join(NEXT));
+                if !names.iter().all(|name| is_ours(name)) {
+                    return Err(Error::Foreign(self.folder.clone()));
+                }
+            }
+            other => other?,
+        }
+        self.lock_folder()
+    }
+
+    /// As [`Self::lock`], for a directory that is known to belong to an archive.
+    pub(super) fn lock_folder(&self) -> Result<Lock, Error> {
+        let path = self.folder.join(LOCK);
+        let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let mut created: Vec<PathBuf> = self.folder.ancestors().take_while(is_new).map(Path::to_owned).collect();
+        created.reverse();
+        let locked = loop {
+            let is_new_lock = !path.exists();
+            let locked = disk::create_folder(&self.folder).and_then(|()| {
+                let file = disk::open_lock(&path)?;
+                file.lock()?;
+                Ok(file)
+            });
+            // If another process removed the file that it created meanwhile (a writer that committed nothing), try again.
+            if !matches!(&locked, Ok(file) if !disk::is_at(file, &path)) {
+                created.extend(Some(path.clone()).filter(|_| is_new_lock));
+                break locked;
+            }
+        };
+        locked.map(|file| Lock { file, created }).map_err(|error| Error::File { path, error })
+    }
+}

@@ -1,0 +1,113 @@
+//! Writes a part: the tables of some sources and their facts.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use super::error::Error;
+use super::facts::{FactsFile, Place, SettleBatch};
+use super::hashed_file::HashedFile;
+use super::layout::{FACTS, file_of};
+use super::manifest::{Part, Sums};
+use crate::ledger;
+use crate::ledger::costs;
+use crate::model::source::Source;
+use crate::model::tables::Tables;
+use crate::prices::Catalog;
+use crate::store::frames::{self, TABLES};
+use crate::store::parquet::{RowGroupWriter, RowSet};
+
+/// Rows of a row group.
+const ROW_GROUP: usize = 1 << 14;
+
+/// A part that was written.
+pub struct WrittenPart {
+    /// Its entry in the manifest.
+    pub part: Part,
+    /// Where the facts of each source are, in the order in which they were added.
+    pub places: Vec<Place>,
+    /// The sources with their status after the ledger.
+    pub settled: Vec<Source>,
+}
+
+/// Tables without rows, whose memory the next part uses again: it takes as long to get fresh memory from the system as to fill it.
+pub type TablesPool = Mutex<Vec<Tables>>;
+
+/// Reconciles sources batch by batch, and writes their tables as a part into the directory of a generation. `facts` are the facts of
+/// these sources.
+///
+/// # Errors
+/// Those of the batches, and when a file cannot be written.
+pub fn write(
+    generation: &Path,
+    name: String,
+    batches: impl Iterator<Item = Result<SettleBatch, Error>>,
+    facts: FactsFile,
+    catalog: &Catalog,
+    pool: &TablesPool,
+) -> Result<WrittenPart, Error> {
+    let writers = TABLES.into_iter().map(|table| TableWriter::create(generation, &name, table));
+    let mut writers = writers.collect::<io::Result<Vec<_>>>().map_err(Error::file(generation))?;
+    let mut sums = Sums::default();
+    let mut settled = Vec::new();
+    let mut sessions_before = 0;
+    for batch in batches {
+        let SettleBatch { sources, has_more } = batch?;
+        let used = pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut tables = ledger::settle_into(sources, used.unwrap_or_default());
+        costs::price(&mut tables, catalog);
+        sums = sums.plus(Sums::of(&tables));
+        // The row of a source that is in several batches counts the sessions of all of them.
+        for source in &mut tables.sources {
+            source.session_count += sessions_before;
+        }
+        sessions_before = if has_more { tables.sources.iter().map(|source| source.session_count).sum() } else { 0 };
+        for writer in &mut writers {
+            // The last batch has the final rows of the source.
+            if !(has_more && matches!(writer.table, "sources" | "rejects")) {
+                writer.write(&tables).map_err(Error::file(generation))?;
+            }
+            frames::drop_rows(&mut tables, writer.table);
+        }
+        if !has_more {
+            settled.append(&mut tables.sources);
+        }
+        let used = Tables { sessions: Vec::new(), sources: Vec::new(), ..tables };
+        pool.lock().unwrap_or_else(PoisonError::into_inner).push(used);
+    }
+    let finish = || -> io::Result<_> {
+        let mut files = BTreeMap::new();
+        for TableWriter { table, file, rows } in writers {
+            files.insert(table.to_owned(), file.finish()?.finish(rows)?);
+        }
+        let (checksum, places) = facts.finish()?;
+        files.insert(FACTS.to_owned(), checksum);
+        Ok((files, places))
+    };
+    let (files, places) = finish().map_err(Error::file(generation))?;
+    Ok(WrittenPart { part: Part { name, files, sums }, places, settled })
+}
+
+/// The file of a table.
+struct TableWriter {
+    table: &'static str,
+    file: RowGroupWriter<HashedFile>,
+    rows: usize,
+}
+
+impl TableWriter {
+    fn create(generation: &Path, part: &str, table: &'static str) -> io::Result<Self> {
+        let file = HashedFile::create(&generation.join(file_of(part, table)))?;
+        Ok(Self { table, file: RowGroupWriter::new(file, &frames::schema_of(table))?, rows: 0 })
+    }
+
+    fn write(&mut self, tables: &Tables) -> io::Result<()> {
+        let write = |rows: &dyn RowSet| {
+            let group = self.file.encode(rows)?;
+            self.rows += self.file.write(&group)?;
+            Ok(())
+        };
+        frames::row_sets(tables, self.table, ROW_GROUP, write).map_err(io::Error::other)
+    }
+}

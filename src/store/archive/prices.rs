@@ -1,0 +1,66 @@
+//! The user's own prices in an archive: lines of JSON, and a last line with their hash.
+
+use std::borrow::Cow;
+use std::fs;
+use std::io;
+
+use super::error::Error;
+use super::hashed_file::hash;
+use super::layout::PRICES;
+use super::open::Archive;
+use crate::prices::{Catalog, Entry, Table};
+
+/// How the last line of the file begins, which contains the hash of the lines before it.
+const HASH_LINE: &str = "{\"hash\":\"";
+const HASH_LINE_END: &str = "\"}\n";
+/// Hexadecimal digits of a hash.
+const HASH_DIGITS: usize = 32;
+
+impl Archive {
+    /// The prices that were imported into the archive; an empty list if there is no archive yet.
+    ///
+    /// # Errors
+    /// When they cannot be read, or are damaged.
+    pub fn own_prices(&self) -> Result<Vec<Entry>, Error> {
+        let path = self.folder().join(PRICES);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) if bytes.is_empty() => return Ok(Vec::new()),
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::File { path, error }),
+        };
+        let Some(entries) = without_hash(&bytes) else { return Err(Error::changed(path)) };
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        Table::parse(entries).map(|table| table.entries).map_err(|error| Error::Prices { path, error })
+    }
+
+    /// The built-in prices, with the archive's own in place of them where it has some.
+    ///
+    /// # Errors
+    /// When the archive's own prices cannot be read.
+    pub fn catalog(&self) -> Result<Cow<'static, Catalog>, Error> {
+        let own = self.own_prices()?;
+        let catalog = Catalog::built_in();
+        Ok(if own.is_empty() { Cow::Borrowed(catalog) } else { Cow::Owned(catalog.under(own)) })
+    }
+
+    /// Replaces the archive's own prices.
+    pub(super) fn write_prices(&self, entries: &Table) -> Result<(), Error> {
+        let written = self.replace(PRICES, with_hash(&entries.to_json_lines()).as_bytes());
+        written.map_err(Error::file(self.folder().join(PRICES)))
+    }
+}
+
+/// Lines of prices, and a last line with their hash.
+fn with_hash(lines: &str) -> String {
+    format!("{lines}{HASH_LINE}{}{HASH_LINE_END}", hash(lines.as_bytes()))
+}
+
+/// The lines of prices, if they are what was written.
+fn without_hash(bytes: &[u8]) -> Option<&[u8]> {
+    let start = bytes.len().checked_sub(HASH_LINE.len() + HASH_DIGITS + HASH_LINE_END.len())?;
+    let (lines, _) = bytes.split_at_checked(start)?;
+    (with_hash(std::str::from_utf8(lines).ok()?).as_bytes() == bytes).then_some(lines)
+}

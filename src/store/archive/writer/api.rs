@@ -1,0 +1,234 @@
+//! What callers do with a writer before it commits.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::spool::Spool;
+use super::stage::Staged;
+use crate::ingest::Stamp;
+use crate::model::source::{STDIN, Source, SourceStatus};
+use crate::prices::{Catalog, Table};
+use crate::store::archive::disk;
+use crate::store::archive::error::{Error, Problem};
+use crate::store::archive::index::{IndexEntry, Sources};
+use crate::store::archive::layout::{MARKER, Marker, NEXT};
+use crate::store::archive::manifest::Sums;
+use crate::store::archive::open::{Archive, Lock};
+use crate::store::archive::part::TablesPool;
+use crate::store::archive::state::State;
+
+/// Writes the next generation of an archive. Only one writer of an archive exists at a time.
+#[derive(Debug)]
+pub struct Writer {
+    pub(super) archive: Archive,
+    /// The current generation.
+    pub(super) state: State,
+    /// The directory of the next generation.
+    pub(super) next: PathBuf,
+    pub(super) staged: Mutex<Staged>,
+    pub(super) spool: Spool,
+    /// As many as parts were written at once.
+    pub(super) tables: TablesPool,
+    /// Whether all parts are reconciled again, unchanged ones too.
+    pub(super) settles_all: bool,
+    /// The number of the newest generation in the directory.
+    pub(super) newest: u64,
+    /// Damaged generations, which are renamed once the next one is current, so that no later writer removes them.
+    pub(super) damaged: Vec<PathBuf>,
+    /// What is removed again if the archive is new and nothing is committed, outermost first.
+    pub(super) created: Vec<PathBuf>,
+    _lock: Lock,
+}
+
+/// The archive after a run.
+#[derive(Debug)]
+pub struct Written {
+    /// The sums of its tables.
+    pub sums: Sums,
+    /// The damage that was found, and what was done about it.
+    pub problems: Vec<Problem>,
+    /// Whether some of it is still damaged.
+    pub is_damaged: bool,
+    pub(super) sources: Sources,
+}
+
+impl Written {
+    /// The entry of each source, by path.
+    pub fn sources(&self) -> impl Iterator<Item = (&str, &IndexEntry)> {
+        self.sources.iter().map(|(path, entry)| (path.as_str(), &**entry))
+    }
+}
+
+impl Archive {
+    /// Waits until no other process writes the archive, and opens it for writing.
+    ///
+    /// # Errors
+    /// When the directory contains something else or an archive of another version, or cannot be read or written.
+    pub fn write(&self) -> Result<Writer, Error> {
+        let lock = self.lock()?;
+        let state = self.state()?;
+        Writer::with_state(self.clone(), lock, state)
+    }
+}
+
+impl Writer {
+    /// A writer that begins with the sources in `state`.
+    pub(in crate::store::archive) fn with_state(archive: Archive, lock: Lock, state: State) -> Result<Self, Error> {
+        let mut created = Vec::new();
+        if state.snapshot.is_none() {
+            // It is synced to the disk before a generation becomes current: see `finish`.
+            let path = archive.folder().join(MARKER);
+            created.clone_from(&lock.created);
+            created.extend(Some(path.clone()).filter(|path| !path.exists()));
+            let written = disk::create_or_empty(&path).and_then(|mut file| file.write_all(&Marker::json()));
+            written.map_err(Error::file(&path))?;
+        }
+        // The end of a run waits for the prices; now the other threads are idle.
+        rayon::spawn(|| {
+            let _ = Catalog::built_in();
+        });
+        let next = archive.folder().join(NEXT);
+        // An interrupted process leaves such a directory.
+        disk::remove_folder(&next).map_err(Error::file(&next))?;
+        disk::create_folder(&next).map_err(Error::file(&next))?;
+        let spool = Spool::create(&next)?;
+        let newest = archive.generations().last().map_or(0, |generation| generation.0);
+        Ok(Self {
+            archive,
+            state,
+            next,
+            staged: Mutex::default(),
+            spool,
+            tables: TablesPool::default(),
+            settles_all: false,
+            newest,
+            damaged: Vec::new(),
+            created,
+            _lock: lock,
+        })
+    }
+
+    /// Whether the archive contains nothing yet.
+    pub fn is_new(&self) -> bool {
+        self.state.snapshot.is_none()
+    }
+
+    /// The stamp of a known source, which shows whether its file changed.
+    pub fn known(&self, path: &str) -> Option<&Stamp> {
+        self.state.sources.get(path).map(|entry| &entry.stamp)
+    }
+
+    /// The paths of all known sources.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.state.sources.keys().map(String::as_str)
+    }
+
+    /// The logs that were read from standard input before the last one, with their stamps.
+    pub fn earlier_stdin(&self) -> Vec<(String, Stamp)> {
+        let is_earlier = |path: &str| path.strip_prefix(STDIN).is_some_and(|rest| rest.starts_with('#'));
+        let sources = self.state.sources.iter().filter(|(path, _)| is_earlier(path));
+        sources.map(|(path, entry)| (path.clone(), entry.stamp.clone())).collect()
+    }
+
+    /// The facts of a source as it was last read; `None` if it is not known.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn facts(&self, path: &str) -> Result<Option<Source>, Error> {
+        self.state.sources.get(path).map(|entry| self.state.load(entry)).transpose()
+    }
+
+    /// Adds what a file contains now, in place of what it contained before. Earlier sessions that it does not contain any more are
+    /// kept at a path of their own ([`Source::left_by`]): the archive outlives the logs. [`Self::commit`] returns errors.
+    pub fn add(&self, mut source: Source) {
+        for path in std::mem::take(&mut source.replaces) {
+            self.remove(&path);
+        }
+        self.record_error(|| {
+            if let Some(known) = self.state.sources.get(&source.path).filter(|entry| entry.has_sessions) {
+                // A file that cannot be read replaces nothing.
+                if source.status == SourceStatus::Unreadable {
+                    return Ok(());
+                }
+                // A file that grew contains all that it contained before.
+                if source.grew {
+                    return self.stage(source);
+                }
+                if let Some(earlier) = self.state.load(known)?.left_by(&source) {
+                    self.stage(earlier)?;
+                }
+            }
+            self.stage(source)
+        });
+    }
+
+    /// Adds a source of another archive. The newer state of a file wins.
+    pub fn merge(&self, source: Source) {
+        self.record_error(|| {
+            let Some(known) = self.state.sources.get(&source.path) else { return self.stage(source) };
+            let age = |stamp: &Stamp| (stamp.modified_at, stamp.bytes, stamp.content_hash);
+            let stamp = Stamp::of(&source);
+            if age(&stamp) == age(&known.stamp) {
+                return Ok(());
+            }
+            let known_source = self.state.load(known)?;
+            let is_newer = age(&stamp) > age(&known.stamp);
+            let (older, newer) = if is_newer { (&known_source, &source) } else { (&source, &known_source) };
+            if let Some(earlier) = older.left_by(newer) {
+                self.stage(earlier)?;
+            }
+            if is_newer { self.stage(source) } else { Ok(()) }
+        });
+    }
+
+    /// Removes a source.
+    pub fn remove(&self, path: &str) {
+        self.staged().removed.insert(path.to_owned());
+    }
+
+    /// Replaces the facts of a source.
+    pub fn replace(&self, source: Source) {
+        self.record_error(|| self.stage(source));
+    }
+
+    /// Replaces the archive's own prices.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn write_own_prices(&self, entries: &Table) -> Result<(), Error> {
+        self.archive.write_prices(entries)
+    }
+
+    /// Reconciles all sources again, into as few parts as possible.
+    pub fn settle_all(&mut self) {
+        self.settles_all = true;
+    }
+
+    /// Renames damaged generations once the next one is current: `generation-N.damaged`.
+    pub(in crate::store::archive) fn rename_on_commit(&mut self, damaged: Vec<PathBuf>) {
+        self.damaged = damaged;
+    }
+
+    pub(super) fn staged(&self) -> MutexGuard<'_, Staged> {
+        // A panic ends the run before it commits anything.
+        self.staged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the first error for [`Self::commit`].
+    pub(super) fn record_error(&self, run: impl FnOnce() -> Result<(), Error>) {
+        if let Err(error) = run() {
+            self.staged().error.get_or_insert(error);
+        }
+    }
+}
+
+impl Drop for Writer {
+    /// Removes what was written and not committed, and what was created for a new archive.
+    fn drop(&mut self) {
+        let _ = disk::remove_folder(&self.next);
+        for path in self.created.iter().rev() {
+            let _ = if path.is_dir() { disk::remove_empty_folder(path) } else { disk::remove_file(path) };
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Writes the next generation.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::api::{Writer, Written};
+use super::batches::{Queue, bytes_in_memory, divide};
+use super::plan::{Item, Plan};
+use super::stage::FactsLocation;
+use crate::model::source::{Source, SourceStatus};
+use crate::prices::Catalog;
+use crate::store::archive::disk;
+use crate::store::archive::error::Error;
+use crate::store::archive::facts::{Chunk, Chunks, FactsFile, SettleBatch, codec, read_at};
+use crate::store::archive::generations::Snapshot;
+use crate::store::archive::index::{FactsPlace, Sources};
+use crate::store::archive::layout::{FACTS, file_of};
+use crate::store::archive::manifest::{Manifest, Part};
+use crate::store::archive::part::{self, WrittenPart};
+use crate::store::frames::TABLES;
+
+/// Raised when the same facts are reconciled to other tables, so that the next run computes them again.
+const LEDGER: u32 = 4;
+
+/// How many threads write parts at once: each has the rows of a part in memory, some 20 MB.
+const MAX_THREADS: usize = 4;
+
+impl Writer {
+    /// Writes the next generation, with the known sources and the added ones, and makes it the current one. Until then the archive
+    /// does not change, also when an error occurs.
+    ///
+    /// # Errors
+    /// The first error of the run.
+    pub fn commit(mut self) -> Result<Written, Error> {
+        let catalog = self.archive.catalog()?;
+        let settled_with = self.settled_with(&catalog)?;
+        let (staged, removed) = {
+            let mut staged = self.staged();
+            if let Some(error) = staged.error.take() {
+                return Err(error);
+            }
+            (std::mem::take(&mut staged.sources), std::mem::take(&mut staged.removed))
+        };
+        self.spool.flush()?;
+        let before = self.state.snapshot.as_ref();
+        let is_current =
+            !self.settles_all && before.is_some_and(|snapshot| snapshot.manifest.settled_with == settled_with);
+        if is_current && staged.is_empty() && removed.is_empty() {
+            let mut dirty = BTreeSet::new();
+            let (problems, is_damaged) = self.verify(&mut dirty)?;
+            let is_intact = |snapshot: &&Snapshot| dirty.is_empty() && snapshot.problem.is_none();
+            if let Some(sums) = before.filter(is_intact).map(|snapshot| snapshot.manifest.sums()) {
+                let sources = std::mem::take(&mut self.state.sources);
+                return Ok(Written { sums, problems, is_damaged, sources });
+            }
+        }
+        let (items, mut dirty) = self.plan(staged, &removed, is_current);
+        let (problems, is_damaged) = self.verify(&mut dirty)?;
+        let (mut manifest, sources) = self.write_parts(Plan::of(items, dirty), settled_with, &catalog)?;
+        self.finish(&mut manifest, &sources)?;
+        self.created.clear();
+        Ok(Written { sums: manifest.sums(), problems, is_damaged, sources })
+    }
+
+    /// The version of the program and the prices: see [`Manifest::settled_with`].
+    fn settled_with(&self, catalog: &Catalog) -> Result<String, Error> {
+        let own: String =
+            self.archive.own_prices()?.iter().filter_map(|entry| serde_json::to_string(entry).ok()).collect();
+        let own = twox_hash::XxHash3_64::oneshot(own.as_bytes());
+        Ok(format!("{} {LEDGER} {} {own:x}", env!("CARGO_PKG_VERSION"), catalog.date))
+    }
+
+    /// Links the parts that stay into the next generation, and writes the others.
+    fn write_parts(&self, plan: Plan, settled_with: String, catalog: &Catalog) -> Result<(Manifest, Sources), Error> {
+        let generation = self.next_number();
+        for folder in TABLES.iter().chain([&FACTS]) {
+            let path = self.next.join(folder);
+            disk::create_folder(&path).map_err(Error::file(&path))?;
+        }
+        let mut manifest = Manifest { generation, settled_with, prices: Some(catalog.date), ..Manifest::default() };
+        let mut sources = Sources::new();
+        let mut new_positions = BTreeMap::new();
+        for (position, part) in self.state.parts().iter().enumerate() {
+            if !plan.dirty.contains(&position) {
+                self.link(part)?;
+                new_positions.insert(position, manifest.parts.len());
+                manifest.parts.push(part.clone());
+            }
+        }
+        for mut item in plan.kept {
+            item.entry.facts.part = new_positions.get(&item.entry.facts.part).copied().unwrap_or_default();
+            sources.insert(item.path, item.entry);
+        }
+        let changed = plan.changed.into_iter().map(|item| (item.group, item)).collect();
+        for written in self.write_in_parallel(divide(changed, Item::weight), generation, catalog) {
+            let (part, items) = written?;
+            let position = manifest.parts.len();
+            manifest.parts.push(part);
+            sources.extend(items.into_iter().map(|mut item| {
+                item.entry.facts.part = position;
+                (item.path, item.entry)
+            }));
+        }
+        Ok((manifest, sources))
+    }
+
+    /// The number of the next generation.
+    fn next_number(&self) -> u64 {
+        let current = self.state.snapshot.as_ref().map(|snapshot| snapshot.manifest.generation);
+        // A damaged archive may contain newer generations than the one that was readable.
+        let last = if self.settles_all { current.max(Some(self.newest)) } else { current };
+        last.map_or(1, |last| last + 1)
+    }
+
+    /// Writes parts on several threads of rayon, which have read the sources and use the memory again that they freed. The other
+    /// threads, and one that waits, encode columns for them. They begin no other part meanwhile, as that is not a task of rayon's: so
+    /// no thread has two parts in memory.
+    fn write_in_parallel(
+        &self,
+        parts: Vec<Vec<Item>>,
+        generation: u64,
+        catalog: &Catalog,
+    ) -> Vec<Result<(Part, Vec<Item>), Error>> {
+        let threads = rayon::current_num_threads().min(parts.len()).min(MAX_THREADS);
+        let mut results: Vec<Option<_>> = parts.iter().map(|_| None).collect();
+        let work = parts.into_iter().zip(&mut results).enumerate();
+        let work = work.map(|(number, (items, result))| (bytes_in_memory(&items), (number, items, result)));
+        let queue = Mutex::new(Queue::new(work.collect(), threads));
+        let queue = || queue.lock().unwrap_or_else(PoisonError::into_inner);
+        rayon::broadcast(|thread| {
+            while thread.index() < MAX_THREADS {
+                let next = queue().next();
+                let Some((size, (number, items, result))) = next else { break };
+                *result = Some(self.write_part(format!("{generation}-{number}"), items, catalog));
+                queue().done(size);
+            }
+        });
+        results.into_iter().flatten().collect()
+    }
+
+    /// Reconciles sources and writes them as a part.
+    fn write_part(&self, name: String, mut items: Vec<Item>, catalog: &Catalog) -> Result<(Part, Vec<Item>), Error> {
+        let mut loader = Loader {
+            next: &self.next,
+            facts: FactsFile::create(&self.next, &name).map_err(Error::file(&self.next))?,
+            whole: Vec::with_capacity(items.len()),
+            in_batches: Vec::new(),
+        };
+        let (spool_path, mut spool) = self.spool.open()?;
+        for item in &mut items {
+            match std::mem::replace(&mut item.facts, FactsLocation::Part) {
+                FactsLocation::Memory { source, .. } => loader.add_from_memory(source)?,
+                FactsLocation::Spool(chunks) => {
+                    loader.add_from_file(spool_path, &mut spool, chunks, item.is_alone)?;
+                }
+                FactsLocation::Part => {
+                    let (path, mut file, chunks) = self.state.open(item.entry.facts)?;
+                    loader.add_from_file(&path, &mut file, chunks, item.is_alone)?;
+                }
+            }
+        }
+        let Loader { facts, whole, in_batches, .. } = loader;
+        let whole = (!whole.is_empty()).then_some(Ok(SettleBatch { sources: whole, has_more: false }));
+        let batches = whole.into_iter().chain(in_batches.into_iter().flatten());
+        let written = part::write(&self.next, name, batches, facts, catalog, &self.tables)?;
+        let WrittenPart { part, places, settled } = written;
+        let statuses: BTreeMap<&str, SourceStatus> =
+            settled.iter().map(|source| (source.path.as_str(), source.status)).collect();
+        for (item, place) in items.iter_mut().zip(places) {
+            item.entry.facts =
+                FactsPlace { part: 0, offset: place.offset, length: place.length, checksum: place.checksum };
+            item.entry.status = statuses.get(item.path.as_str()).copied().unwrap_or(item.entry.status);
+        }
+        Ok((part, items))
+    }
+
+    /// Links the files of a part into the next generation.
+    fn link(&self, part: &Part) -> Result<(), Error> {
+        let Some(Snapshot { folder, .. }) = &self.state.snapshot else { return Ok(()) };
+        for kind in part.files.keys() {
+            let name = file_of(&part.name, kind);
+            let (from, to) = (folder.join(&name), self.next.join(&name));
+            disk::link(&from, &to).map_err(Error::listed(&from))?;
+        }
+        Ok(())
+    }
+}
+
+/// Loads the sources of a part, and copies their facts into its file.
+struct Loader<'a> {
+    /// The directory of the next generation.
+    next: &'a Path,
+    facts: FactsFile,
+    /// Sources that are reconciled together.
+    whole: Vec<Source>,
+    /// Sources that are loaded and reconciled some chunks at a time.
+    in_batches: Vec<Box<dyn Iterator<Item = Result<SettleBatch, Error>>>>,
+}
+
+impl Loader<'_> {
+    fn add_from_memory(&mut self, source: Arc<Source>) -> Result<(), Error> {
+        let add = |facts: &mut FactsFile| facts.add_one(&codec::encode(&*source)?);
+        add(&mut self.facts).map_err(Error::file(self.next))?;
+        self.whole.push(Arc::unwrap_or_clone(source));
+        Ok(())
+    }
+
+    fn add_from_file(&mut self, path: &Path, file: &mut File, chunks: Chunks, is_alone: bool) -> Result<(), Error> {
+        if let Some(chunk) = chunks.only() {
+            let bytes = read_at(file, chunk.offset, chunk.length).map_err(Error::file(path))?;
+            self.facts.add_one(&bytes).map_err(Error::file(self.next))?;
+            self.whole.push(codec::decode_facts(&bytes).map_err(Error::file(path))?);
+            return Ok(());
+        }
+        let read = |chunk: &Chunk| read_at(file, chunk.offset, chunk.length).map(Cow::Owned);
+        self.facts.add(&chunks, read).map_err(Error::file(path))?;
+        if is_alone {
+            let batches = chunks.batches(file.try_clone().map_err(Error::file(path))?).map_err(Error::file(path))?;
+            let path = path.to_owned();
+            self.in_batches.push(Box::new(batches.map(move |batch| batch.map_err(Error::file(&path)))));
+        } else {
+            // Sources of the group may contain any of its sessions.
+            self.whole.push(chunks.load(file).map_err(Error::file(path))?);
+        }
+        Ok(())
+    }
+}

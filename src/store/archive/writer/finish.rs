@@ -1,0 +1,78 @@
+//! Makes the next generation the current one: index and manifest, sync, rename, removal of old generations.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+
+use super::api::Writer;
+use crate::store::archive::disk::{self, Waited};
+use crate::store::archive::error::Error;
+use crate::store::archive::generations;
+use crate::store::archive::index::{self, Sources};
+use crate::store::archive::layout::{self, FACTS, GENERATION, INDEX, MANIFEST, MARKER, SPOOL, file_of};
+use crate::store::archive::manifest::{self, Manifest};
+use crate::store::frames::TABLES;
+
+impl Writer {
+    /// Writes the index and the manifest, and makes the generation the current one once all of it is synced to the disk.
+    pub(super) fn finish(&self, manifest: &mut Manifest, sources: &Sources) -> Result<(), Error> {
+        self.publish(manifest, sources).map_err(Error::file(&self.next))?;
+        self.clean_up(manifest.generation);
+        Ok(())
+    }
+
+    fn publish(&self, manifest: &mut Manifest, sources: &Sources) -> io::Result<()> {
+        // The parts are synced while the index is written.
+        disk::sync_all(|wait_for| {
+            self.new_files(manifest).into_iter().for_each(|file| wait_for(Waited::File(file)));
+            manifest.index = index::write(&self.next.join(INDEX), sources)?.hash;
+            manifest::write(&self.next.join(MANIFEST), manifest)?;
+            disk::remove_file(&self.next.join(SPOOL))?;
+            for file in [INDEX, MANIFEST] {
+                wait_for(Waited::File(self.next.join(file)));
+            }
+            for folder in TABLES.iter().chain([&FACTS, &""]) {
+                wait_for(Waited::Folder(self.next.join(folder)));
+            }
+            if self.is_new() {
+                wait_for(Waited::File(self.archive.folder().join(MARKER)));
+            }
+            Ok(())
+        })?;
+        if self.is_new() {
+            // The marker has to be on the disk before the generation: a directory with a generation and no marker is refused.
+            disk::sync_folder(self.archive.folder())?;
+        }
+        self.archive.mark()?;
+        let name = format!("{GENERATION}{}", manifest.generation);
+        let folder = self.archive.folder().join(&name);
+        // A process that was interrupted between the two renames leaves such a directory.
+        disk::remove_folder(&folder)?;
+        disk::rename(&self.next, &folder)?;
+        disk::sync_folder(self.archive.folder())?;
+        self.archive.make_current(&name)
+    }
+
+    /// The files of the parts that were not in the generation before.
+    fn new_files(&self, manifest: &Manifest) -> Vec<PathBuf> {
+        let linked: BTreeSet<&str> = self.state.parts().iter().map(|part| part.name.as_str()).collect();
+        let new = manifest.parts.iter().filter(|part| !linked.contains(part.name.as_str()));
+        new.flat_map(|part| part.files.keys().map(|kind| self.next.join(file_of(&part.name, kind)))).collect()
+    }
+
+    /// Removes all generations but the current one, the one before it, and those that are being read.
+    fn clean_up(&self, current: u64) {
+        for folder in &self.damaged {
+            let name = layout::unused(&folder.with_extension("damaged"));
+            let _ = disk::rename(folder, &name);
+        }
+        for (number, folder) in self.archive.generations() {
+            if self.damaged.contains(&folder) {
+                continue;
+            }
+            if number != current && number + 1 != current {
+                generations::remove_unless_read(&folder);
+            }
+        }
+    }
+}

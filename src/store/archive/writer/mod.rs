@@ -1,0 +1,16 @@
+//! A run that changes an archive: what it adds, and the next generation that it writes.
+//!
+//! [`Writer`] stages sources (`stage`, with the `spool` on the disk). [`Writer::commit`] decides which parts change (`plan`, `verify`),
+//! divides their sources into parts of about the same size (`batches`), writes the parts (`commit`), and makes the generation the
+//! current one (`finish`).
+
+mod api;
+mod batches;
+mod commit;
+mod finish;
+mod plan;
+mod spool;
+mod stage;
+mod verify;
+
+pub use api::{Writer, Written};

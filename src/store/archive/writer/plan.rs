@@ -1,0 +1,113 @@
+//! Which sources the next generation contains, and which parts have to be written again.
+
+use std::collections::BTreeSet;
+
+use super::api::Writer;
+use super::stage::{FactsLocation, StagedSource};
+use crate::ledger;
+use crate::store::archive::facts::PART_BYTES;
+use crate::store::archive::index::IndexEntry;
+use crate::store::archive::layout::FACTS;
+
+/// More parts than this that are smaller than a quarter of [`PART_BYTES`] are joined.
+const MAX_SMALL_PARTS: usize = 8;
+
+/// A source of the next generation.
+pub struct Item {
+    pub path: String,
+    pub entry: Box<IndexEntry>,
+    pub facts: FactsLocation,
+    /// Sources that are linked, directly or by others, have the same group. They are in the same part.
+    pub group: usize,
+    /// Whether no other source is in the group.
+    pub is_alone: bool,
+}
+
+impl Item {
+    /// Whether this run added it.
+    fn is_new(&self) -> bool {
+        !matches!(self.facts, FactsLocation::Part)
+    }
+
+    /// How much it counts for the size of a part, in bytes: the length of its facts, and a part of its memory, because of tiny
+    /// sources a part would contain too many.
+    pub fn weight(&self) -> u64 {
+        const SOURCE: u64 = 600;
+        self.facts.length(self.entry.facts.length).saturating_add(SOURCE)
+    }
+}
+
+/// The sources of the next generation.
+pub struct Plan {
+    /// Sources of parts that stay as they are.
+    pub kept: Vec<Item>,
+    /// Sources whose parts are written again, group by group.
+    pub changed: Vec<Item>,
+    /// Positions of the parts of the current generation that are written again.
+    pub dirty: BTreeSet<usize>,
+}
+
+impl Writer {
+    /// All sources with their groups, and the parts that have to be written again. `is_current` reports whether the tables of the
+    /// current generation were computed with the present prices and version of the program.
+    pub(super) fn plan(
+        &mut self,
+        staged: impl IntoIterator<Item = (String, StagedSource)>,
+        removed: &BTreeSet<String>,
+        is_current: bool,
+    ) -> (Vec<Item>, BTreeSet<usize>) {
+        let new: Vec<Item> = staged
+            .into_iter()
+            .filter(|(path, _)| !removed.contains(path))
+            .map(|(path, StagedSource { entry, facts })| Item { path, entry, facts, group: 0, is_alone: false })
+            .collect();
+        let parts = self.state.parts();
+        let mut dirty: BTreeSet<usize> = if is_current { BTreeSet::new() } else { (0..parts.len()).collect() };
+        let small = small_parts(parts.iter().map(|part| part.files.get(FACTS).map(|file| file.bytes)));
+        let mut items = Vec::with_capacity(self.state.sources.len() + new.len());
+        let is_replaced = |path: &str| new.binary_search_by(|item| item.path.as_str().cmp(path)).is_ok();
+        for (path, entry) in std::mem::take(&mut self.state.sources) {
+            if removed.contains(&path) || is_replaced(&path) {
+                dirty.insert(entry.facts.part);
+            } else {
+                items.push(Item { path, entry, facts: FactsLocation::Part, group: 0, is_alone: false });
+            }
+        }
+        items.extend(new);
+        items.sort_by(|a, b| a.path.cmp(&b.path));
+        let groups = ledger::groups(items.iter().map(|item| &*item.entry.links));
+        for (item, group) in items.iter_mut().zip(groups) {
+            item.group = group;
+        }
+        // A new source changes the parts of all sources of its group.
+        let changed: BTreeSet<usize> = items.iter().filter(|item| item.is_new()).map(|item| item.group).collect();
+        let linked = items.iter().filter(|item| !item.is_new() && changed.contains(&item.group));
+        dirty.extend(linked.map(|item| item.entry.facts.part));
+        if small.len() > MAX_SMALL_PARTS {
+            dirty.extend(small);
+        }
+        (items, dirty)
+    }
+}
+
+/// The positions of parts with facts of less than a quarter of [`PART_BYTES`].
+fn small_parts(facts: impl Iterator<Item = Option<u64>>) -> Vec<usize> {
+    let is_small = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes < PART_BYTES / 4);
+    facts.enumerate().filter(|(_, bytes)| is_small(*bytes)).map(|(position, _)| position).collect()
+}
+
+impl Plan {
+    /// Separates the sources whose parts are written again.
+    pub fn of(items: Vec<Item>, dirty: BTreeSet<usize>) -> Self {
+        let is_changed = |item: &Item| item.is_new() || dirty.contains(&item.entry.facts.part);
+        let (mut changed, kept): (Vec<_>, Vec<_>) = items.into_iter().partition(is_changed);
+        // Groups stay together; both they and their members are in the order of paths.
+        changed.sort_by_key(|item| item.group);
+        for group in changed.chunk_by_mut(|a, b| a.group == b.group) {
+            if let [item] = group {
+                item.is_alone = true;
+            }
+        }
+        Self { kept, changed, dirty }
+    }
+}

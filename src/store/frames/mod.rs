@@ -1,0 +1,9 @@
+//! Tables as polars frames, and as columns of files.
+
+mod column;
+mod columns;
+mod rows;
+mod schema;
+
+pub use rows::{drop_rows, frames, row_sets};
+pub use schema::{Described, TABLES, schema, schema_of};

@@ -1,0 +1,139 @@
+//! The rows of the ledger's tables as frames, and as row groups of files.
+
+use polars::prelude::*;
+use polars_arrow::array::Array;
+use polars_parquet::write::ParquetType;
+
+use super::column::{Arrays, ColumnPages, Field};
+use super::columns::{In, Lost, Session, events, file_changes, rejects, sessions, sources, tool_calls, turns};
+use super::schema::{TABLES, schema_of};
+use crate::model::tables::Tables;
+use crate::store::parquet::{PageEncoder, Pages, RowSet};
+
+/// Some rows of a table, of any type.
+trait Batch: RowSet {
+    /// Their columns.
+    fn arrays(&self) -> Vec<Box<dyn Array>>;
+}
+
+/// Rows and the columns of their table.
+struct Chunk<'a, R> {
+    rows: &'a [R],
+    fields: &'a [Field<R>],
+}
+
+impl<R: Sync> RowSet for Chunk<'_, R> {
+    fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn pages(&self, column: usize, kind: &ParquetType, encoder: &mut PageEncoder) -> PolarsResult<Pages> {
+        let Some(field) = self.fields.get(column) else { return Ok(Pages::new()) };
+        field.get.column(self.rows, ColumnPages { kind, encoder })
+    }
+}
+
+impl<R: Sync> Batch for Chunk<'_, R> {
+    fn arrays(&self) -> Vec<Box<dyn Array>> {
+        self.fields.iter().map(|field| field.get.column(self.rows, Arrays)).collect()
+    }
+}
+
+/// All tables as frames with their names, in the order of [`TABLES`].
+///
+/// # Errors
+/// When polars refuses a column, which would be a bug.
+pub fn frames(tables: &Tables) -> PolarsResult<Vec<(&'static str, DataFrame)>> {
+    let whole = |table| {
+        let (mut rows, mut whole) = (0, Vec::new());
+        in_batches(tables, table, usize::MAX, |batch| {
+            (rows, whole) = (batch.count(), batch.arrays());
+            Ok(())
+        })?;
+        let names = schema_of(table).into_iter().map(|(name, _)| name);
+        let columns = names.zip(whole).map(|it| Ok(Series::try_from(it)?.into()));
+        Ok((table, DataFrame::new(rows, columns.collect::<PolarsResult<_>>()?)?))
+    };
+    TABLES.into_iter().map(whole).collect()
+}
+
+/// Passes the rows of one table to `take`, at most `max_rows` at a time.
+///
+/// # Errors
+/// Those of `take`.
+pub fn row_sets(
+    tables: &Tables,
+    table: &str,
+    max_rows: usize,
+    mut take: impl FnMut(&dyn RowSet) -> PolarsResult<()>,
+) -> PolarsResult<()> {
+    in_batches(tables, table, max_rows, |batch| take(batch))
+}
+
+/// As [`row_sets`]. If the table is empty, `take` is called once without rows.
+#[expect(clippy::indexing_slicing, reason = "the ledger sets the positions of session and source in each row")]
+fn in_batches(
+    tables: &Tables,
+    table: &str,
+    max_rows: usize,
+    take: impl FnMut(&dyn Batch) -> PolarsResult<()>,
+) -> PolarsResult<()> {
+    fn cut<'a, T, R: Sync>(
+        rows: &'a [T],
+        row: impl Fn(&'a T) -> R,
+        fields: &[Field<R>],
+        max_rows: usize,
+        mut take: impl FnMut(&dyn Batch) -> PolarsResult<()>,
+    ) -> PolarsResult<()> {
+        if rows.is_empty() {
+            return take(&Chunk { rows: &[], fields });
+        }
+        for rows in rows.chunks(max_rows) {
+            let rows: Vec<R> = rows.iter().map(&row).collect();
+            take(&Chunk { rows: &rows, fields })?;
+        }
+        Ok(())
+    }
+    macro_rules! placed {
+        () => {
+            |row| In { row, session: &tables.sessions[row.session], source: &tables.sources[row.source] }
+        };
+    }
+    match table {
+        "sessions" => {
+            let row = |row| -> Session<'_> { In { row, session: row, source: &tables.sources[row.source] } };
+            cut(&tables.sessions, row, &sessions(), max_rows, take)
+        }
+        "turns" => cut(&tables.turns, placed!(), &turns(), max_rows, take),
+        "tool_calls" => cut(&tables.tool_calls, placed!(), &tool_calls(), max_rows, take),
+        "file_changes" => cut(&tables.file_changes, placed!(), &file_changes(), max_rows, take),
+        "events" => cut(&tables.events, placed!(), &events(), max_rows, take),
+        "sources" => cut(&tables.sources, |source| source, &sources(), max_rows, take),
+        _ => {
+            let lost = tables.sources.iter();
+            let lost: Vec<Lost<'_>> = lost
+                .flat_map(|source| source.health.rejects.iter().map(move |reject| Lost { reject, source }))
+                .collect();
+            cut(&lost, |lost| *lost, &rejects(), max_rows, take)
+        }
+    }
+}
+
+/// Removes the rows of a table, unless rows of other tables refer to them. The memory is kept for the next rows.
+pub fn drop_rows(tables: &mut Tables, table: &str) {
+    /// Memory that is kept, in bytes; that of larger tables is released.
+    const MAX_KEPT: usize = 1 << 22;
+    fn empty<T>(rows: &mut Vec<T>) {
+        rows.clear();
+        if rows.capacity() * size_of::<T>() > MAX_KEPT {
+            *rows = Vec::new();
+        }
+    }
+    match table {
+        "turns" => empty(&mut tables.turns),
+        "tool_calls" => empty(&mut tables.tool_calls),
+        "file_changes" => empty(&mut tables.file_changes),
+        "events" => empty(&mut tables.events),
+        _ => {}
+    }
+}

@@ -1,0 +1,64 @@
+//! The schema of the tables.
+
+use polars::prelude::*;
+
+use super::column::Field;
+use super::columns::{events, file_changes, rejects, sessions, sources, tool_calls, turns};
+
+/// The names of the tables, in their order.
+pub const TABLES: [&str; 7] = ["sessions", "turns", "tool_calls", "file_changes", "events", "sources", "rejects"];
+
+/// The schema of a table.
+pub fn schema_of(table: &str) -> Schema {
+    let columns = schema().into_iter().filter(|column| column.table == table);
+    columns.map(|column| (column.column.into(), column.dtype)).collect()
+}
+
+/// A column, as `agentlogs schema` describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Described {
+    /// The table.
+    pub table: &'static str,
+    /// The column.
+    pub column: &'static str,
+    /// Its type in polars.
+    pub dtype: DataType,
+    /// What it means.
+    pub about: &'static str,
+}
+
+impl Described {
+    /// The name of the type in SQL.
+    pub fn type_name(&self) -> &'static str {
+        match self.dtype {
+            DataType::Int64 => "BIGINT",
+            DataType::Float64 => "DOUBLE",
+            DataType::Boolean => "BOOLEAN",
+            DataType::Date => "DATE",
+            DataType::Datetime(..) => "TIMESTAMP (UTC, microseconds)",
+            DataType::List(_) => "VARCHAR[]",
+            _ => "VARCHAR",
+        }
+    }
+}
+
+/// Every column of every table, in order.
+pub fn schema() -> Vec<Described> {
+    fn of<R>(table: &'static str, fields: Vec<Field<R>>) -> impl Iterator<Item = Described> {
+        fields.into_iter().map(move |field| Described {
+            table,
+            column: field.name,
+            dtype: field.get.dtype(),
+            about: field.about,
+        })
+    }
+    let [t0, t1, t2, t3, t4, t5, t6] = TABLES;
+    of(t0, sessions())
+        .chain(of(t1, turns()))
+        .chain(of(t2, tool_calls()))
+        .chain(of(t3, file_changes()))
+        .chain(of(t4, events()))
+        .chain(of(t5, sources()))
+        .chain(of(t6, rejects()))
+        .collect()
+}

@@ -1,0 +1,31 @@
+//! Writes a frame as a parquet file, for exports.
+
+use std::io::{self, Write};
+
+use polars::io::parquet::write::KeyValueMetadata;
+use polars::prelude::*;
+use polars_parquet::write::{KeyValue, ZstdLevel, schema_to_metadata_key};
+
+/// Writes a frame with key-value metadata, compressed by zstd.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(file: impl Write, frame: &mut DataFrame, metadata: Vec<(String, String)>) -> io::Result<()> {
+    let level = ZstdLevel::try_new(3).map_err(io::Error::other)?;
+    let schema = arrow_schema(frame.schema());
+    let schema = schema.value.map(|it| (schema.key, it));
+    let metadata = KeyValueMetadata::from_static(metadata.into_iter().chain(schema).collect());
+    let writer = ParquetWriter::new(file).with_compression(ParquetCompression::Zstd(Some(level)));
+    writer.with_key_value_metadata(Some(metadata)).finish(frame).map_err(io::Error::other)?;
+    Ok(())
+}
+
+/// The types of the columns for readers that use Arrow. polars' own would declare texts as views; pandas does not support lists of
+/// views.
+pub(super) fn arrow_schema(schema: &Schema) -> KeyValue {
+    let schema = schema.iter().map(|(name, dtype)| {
+        let field = dtype.to_arrow_field(name.clone(), CompatLevel::oldest());
+        (name.clone(), field)
+    });
+    schema_to_metadata_key(&schema.collect())
+}
