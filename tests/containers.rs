@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use agentlogs::adapters::common::builder::Content;
 use agentlogs::ingest::{self, Options, Progress, Stamp, Taken};
-use agentlogs::input::log::Limit;
+use agentlogs::input::open::Limit;
 use agentlogs::model::source::{Source, SourceStatus};
 use zip::write::SimpleFileOptions;
 

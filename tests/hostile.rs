@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use agentlogs::ingest::{self, Options, Progress, Taken};
-use agentlogs::input::log::Limit;
+use agentlogs::input::open::Limit;
 use agentlogs::model::health::Reason;
 use agentlogs::model::source::{Source, SourceStatus};
 

@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use agentlogs::adapters::common::builder::Content;
-use agentlogs::adapters::{self, Hints, Listener, Parsed, TABLES};
+use agentlogs::adapters::{self, Driver, Hints, Parsed, Step, TABLES};
 use agentlogs::base::time::Time;
 use agentlogs::input::containers::{self, Container};
 use agentlogs::input::database;
-use agentlogs::input::log::{self, Budget, Limit};
+use agentlogs::input::open::{self, Budget, Limit};
 use agentlogs::input::sidecar::Sidecar;
 use agentlogs::json::lines;
 use agentlogs::json::lines::Lines;
@@ -57,42 +57,34 @@ pub fn check(bytes: &[u8]) {
     a_line_of_noise_costs_itself(bytes);
 }
 
-/// Sessions that end before their log does.
-struct Early {
-    sessions: Vec<SessionResult>,
-    was_wrong: bool,
-    large: usize,
-}
-
-impl Listener for Early {
-    fn over(&mut self, sessions: Vec<SessionResult>) {
-        self.sessions.extend(sessions);
-    }
-
-    fn again(&mut self) {
-        self.sessions.clear();
-        self.was_wrong = true;
-    }
-
-    fn large(&self) -> usize {
-        self.large
-    }
-}
-
-/// Sessions of a large log are handed on before its end, and its records are read ahead: each is what it is where all stay
-/// until then. Says whether some were handed on, and whether some of them were not over.
+/// A large log is read in steps: its sessions are closed before its end, and its records are parsed ahead. The result is the same as
+/// that of a small log. Returns whether sessions were closed early, and whether one of them was closed too early.
 pub fn large_logs_are_read_as_small_ones(bytes: &[u8], whole: &Parsed, large: usize) -> (bool, bool) {
-    let mut early = Early { sessions: Vec::new(), was_wrong: false, large };
-    let rest = adapters::parse_with(bytes, Hints::default(), Content::Full, Some(&mut early));
-    let is_early = !early.sessions.is_empty();
+    let mut driver = Driver::new(bytes, Hints::default(), Content::Full).with_large(large);
+    let (mut early, mut was_wrong, mut read) = (Vec::new(), false, 0);
+    let rest = loop {
+        match driver.step() {
+            Step::Progress(end) => {
+                assert!(read <= end && end <= bytes.len());
+                read = end;
+            }
+            Step::Closed(sessions) => early.extend(sessions),
+            Step::Restart => {
+                early.clear();
+                (was_wrong, read) = (true, 0);
+            }
+            Step::Done(parsed) => break parsed,
+        }
+    };
+    let is_early = !early.is_empty();
     let in_order = |mut sessions: Vec<SessionResult>| {
         sessions.sort_by(|a, b| (a.line, &a.session_id).cmp(&(b.line, &b.session_id)));
         sessions
     };
-    let sessions = early.sessions.into_iter().chain(rest.sessions).collect();
+    let sessions = early.into_iter().chain(rest.sessions).collect();
     assert_eq!(in_order(sessions), in_order(whole.sessions.clone()), "{}", String::from_utf8_lossy(bytes));
     assert_eq!((rest.format, &rest.health), (whole.format, &whole.health));
-    (is_early, early.was_wrong)
+    (is_early, was_wrong)
 }
 
 /// Records do not overlap, and their line numbers grow.
@@ -233,7 +225,7 @@ pub fn check_file(bytes: &[u8]) {
     let _ = Sidecar::parse(bytes);
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
-    let Ok(content) = log::open(file.path(), Limit::Bytes(LIMIT)) else { return };
+    let Ok(content) = open::open(file.path(), Limit::Bytes(LIMIT)) else { return };
     assert!(content.compression.is_none() || content.len() as u64 <= LIMIT);
     if database::is_database(&content)
         && let Ok(rows) = database::read(None, &content, TABLES)
@@ -244,7 +236,7 @@ pub fn check_file(bytes: &[u8]) {
 }
 
 /// The members of an archive are no more than the limit, and each is found by its name.
-fn check_members(content: &log::Content<'_>, depth: usize, budget: &Budget) {
+fn check_members(content: &open::Content<'_>, depth: usize, budget: &Budget) {
     let Some(Ok(container)) = Container::open(content, 1000) else { return };
     for member in container.members() {
         assert!(container.find(&member.name).is_some_and(|it| std::ptr::eq(it, member)));

@@ -11,7 +11,7 @@ use crate::adapters::{self, Hints};
 use crate::input::containers::{self, Container};
 use crate::input::database;
 use crate::input::discover::{self, discover};
-use crate::input::log::{self, Budget, Limit};
+use crate::input::open::{self, Budget, Limit};
 use crate::json::lines::Lines;
 use crate::ledger;
 use crate::ledger::costs;
@@ -135,7 +135,7 @@ type MeasuredLog = (Option<&'static str>, Measured, Source);
 
 fn measure_file(path: &Path) -> Vec<MeasuredLog> {
     let mut measured = Measured { files: 1, ..Measured::default() };
-    let Ok(content) = timed(&mut measured.open, || log::open(path, Limit::default())) else { return Vec::new() };
+    let Ok(content) = timed(&mut measured.open, || open::open(path, Limit::default())) else { return Vec::new() };
     let budget = Budget::new(Limit::default(), content.stored);
     if containers::is_container(&content) {
         return measure_members(&path_text(path), &content, 0, &budget);
@@ -144,7 +144,7 @@ fn measure_file(path: &Path) -> Vec<MeasuredLog> {
 }
 
 /// Measures the members of an archive.
-fn measure_members(path: &str, content: &log::Content<'_>, depth: usize, budget: &Budget) -> Vec<MeasuredLog> {
+fn measure_members(path: &str, content: &open::Content<'_>, depth: usize, budget: &Budget) -> Vec<MeasuredLog> {
     let Some(Ok(container)) = Container::open(content, containers::MAX_MEMBERS) else { return Vec::new() };
     let members = container.members().par_iter().with_max_len(1);
     let measured_logs = members.flat_map(|member| {

@@ -1,7 +1,32 @@
 //! Reads all files in parallel, each through its adapter.
+//!
+//! ```text
+//! options         what to read, and how
+//! stamp           whether a file is unchanged, or grew
+//! pipeline        discovers files, and reads those that changed
+//! run             what is the same for all files of a run, and where their results go
+//! read_file       opens a file, and tries again if it changes meanwhile
+//! read_container  the members of a tar or zip archive
+//! read_content    a log or a database to its sessions: the loop around `adapters::Driver`
+//! place           what is beside a log: sidecars, journals
+//! sidecars        where sidecars of a log are
+//! content_hasher  hashes a file while it is read, and releases its memory
+//! privacy         removes secrets, and the words of rejected lines
+//! ```
 
-mod behind;
+mod content_hasher;
+mod options;
 mod pipeline;
+mod place;
 pub mod privacy;
+mod read_container;
+mod read_content;
+mod read_file;
+mod run;
+mod sidecars;
+mod stamp;
 
-pub use pipeline::{Claims, Options, Progress, Sink, Stamp, Taken, look, read, read_into};
+pub use options::Options;
+pub use pipeline::{PathSet, Progress, Taken, inspect, read, read_into};
+pub use run::Sink;
+pub use stamp::Stamp;

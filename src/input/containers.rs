@@ -13,7 +13,7 @@ use zip::read::{ZipFile, read_zipfile_from_stream};
 use zip::result::ZipError;
 
 use crate::base::time::Time;
-use crate::input::log::{self, Budget, Content};
+use crate::input::open::{self, Budget, Content};
 use crate::model::source::name_text;
 
 /// The most members of an archive. The list of so many takes some hundred MB of memory.
@@ -137,7 +137,7 @@ impl<'a> Container<'a> {
             Place::Number(number) => {
                 let mut zip = self.zip.clone().ok_or_else(|| Unreadable::finally("no directory"))?;
                 let member = zip.by_index(*number).map_err(|error| Unreadable::finally(reason(&error)))?;
-                log::open_member(member, budget).map_err(|error| Unreadable::now(&error))?
+                open::open_member(member, budget).map_err(|error| Unreadable::now(&error))?
             }
             Place::Header(offset) => {
                 let mut reader = Cursor::new(&**self.content);
@@ -145,11 +145,11 @@ impl<'a> Container<'a> {
                 let member =
                     read_zipfile_from_stream(&mut reader).map_err(|error| Unreadable::finally(reason(&error)))?;
                 let member = member.ok_or_else(|| Unreadable::finally("no header"))?;
-                log::open_member(member, budget).map_err(|error| Unreadable::now(&error))?
+                open::open_member(member, budget).map_err(|error| Unreadable::now(&error))?
             }
             Place::Unreadable(message) => return Err(Unreadable::finally(message)),
         };
-        log::decompressed(content, budget).map_err(|error| Unreadable::now(&error))
+        open::decompressed(content, budget).map_err(|error| Unreadable::now(&error))
     }
 
     fn range(&self, start: u64, length: u64) -> Content<'_> {
@@ -334,7 +334,7 @@ mod tests {
     use zip::write::SimpleFileOptions;
 
     use super::*;
-    use crate::input::log::Limit;
+    use crate::input::open::Limit;
 
     /// A tar archive. Names that a library would refuse to write are written as well.
     fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
@@ -370,7 +370,7 @@ mod tests {
         &[("a/b.jsonl", b"{}\n"), ("c", b"some text, some text, some text"), ("empty", b"")];
 
     fn opened(bytes: &[u8]) -> Content<'static> {
-        log::open_member(bytes, &Budget::new(Limit::Usual, 0)).unwrap()
+        open::open_member(bytes, &Budget::new(Limit::Usual, 0)).unwrap()
     }
 
     /// Names, and the contents or the reasons why there is none, and the damage.

@@ -15,7 +15,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OpenFlags, Statement};
 
-use crate::input::log;
+use crate::input::open;
 use crate::json;
 use crate::model::sqlite_schema::Table;
 
@@ -24,9 +24,6 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// More rows than this are no log.
 const MAX_TEXT: usize = 8 << 30;
-
-/// How often a database is read that changes meanwhile.
-const TRIES: usize = 3;
 
 /// What a database holds of the tables that were asked for.
 #[derive(Debug, Default)]
@@ -37,6 +34,8 @@ pub struct Rows {
     pub is_known: bool,
     /// What could not be read.
     pub lost: Option<String>,
+    /// Whether the database was written to while it was read, so that another attempt may return more rows.
+    pub has_changed: bool,
 }
 
 /// Whether bytes are those of a SQLite file.
@@ -68,7 +67,7 @@ pub fn database_of(name: &str) -> Option<&str> {
 
 fn head(path: &Path) -> Option<[u8; 16]> {
     let mut head = [0; 16];
-    std::io::Read::read_exact(&mut log::open_file(path).ok()?, &mut head).ok()?;
+    std::io::Read::read_exact(&mut open::open_file(path).ok()?, &mut head).ok()?;
     Some(head)
 }
 
@@ -84,15 +83,12 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 /// When nothing of it can be read. What is damaged only in part is no error: see [`Rows::lost`].
 pub fn read(path: Option<&Path>, bytes: &[u8], tables: &'static [Table]) -> Result<Rows, String> {
     let Some(path) = path else { return read_bytes(bytes, &[], tables) };
-    let mut rows = Rows::default();
-    for _ in 0..TRIES {
-        let before = stamp(path);
-        rows = read_once(path, tables)?;
-        if stamp(path) == before {
-            return Ok(rows);
-        }
+    let before = stamp(path);
+    let mut rows = read_file(path, tables)?;
+    if stamp(path) != before {
+        rows.has_changed = true;
+        note(&mut rows.lost, "it was written to while it was read");
     }
-    note(&mut rows.lost, "it was written to while it was read");
     Ok(rows)
 }
 
@@ -127,7 +123,7 @@ fn stamp(path: &Path) -> [Option<(u64, Option<SystemTime>)>; 3] {
     })
 }
 
-fn read_once(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
+fn read_file(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
     let holds_rows = |ending: &str| beside(path, ending).metadata().is_ok_and(|it| it.len() > 0);
     let (has_wal, has_journal) = (holds_rows(WAL), holds_rows(JOURNAL));
     let is_odd = |ending: &&str| beside(path, ending).metadata().is_ok_and(|it| !it.is_file());

@@ -50,7 +50,7 @@ impl Mapped {
     /// What stands from one place to another was read: its memory is given back, and what comes next is asked for if it is on
     /// the disk only. It may be read again.
     #[cfg(unix)]
-    pub fn give_back(&self, from: usize, to: usize) {
+    pub fn release(&self, from: usize, to: usize) {
         let page = unix::page();
         let (from, to) = (from / page * page, to.min(self.map.len()) / page * page);
         if from < to {
@@ -65,7 +65,7 @@ impl Mapped {
 
     /// Other systems take it by themselves.
     #[cfg(not(unix))]
-    pub fn give_back(&self, _: usize, _: usize) {}
+    pub fn release(&self, _: usize, _: usize) {}
 
     /// Whether a part of the file was gone when it was read: zeros stand in its place.
     pub fn is_damaged(&self) -> bool {

@@ -4,6 +4,6 @@ pub mod containers;
 pub mod database;
 pub mod discover;
 pub mod labels;
-pub mod log;
 pub mod mapped;
+pub mod open;
 pub mod sidecar;

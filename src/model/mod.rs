@@ -8,6 +8,7 @@ mod event;
 pub mod health;
 mod identity;
 pub mod name;
+pub mod retention;
 pub mod session;
 pub mod source;
 pub mod sqlite_schema;

@@ -7,14 +7,16 @@ use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use hashbrown::HashTable;
 
+use crate::adapters::api::{Context, Damage};
+use crate::adapters::common::ids::hashed_id;
 use crate::adapters::common::tools::{self, Arguments, Given};
-use crate::adapters::{Context, Damage, hashed_id};
 use crate::base::text::{Shared, Word};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::wire::Number;
 use crate::model::errors::{self, ErrorKind};
 use crate::model::health::Reason;
+pub use crate::model::retention::Content;
 use crate::model::session::{
     CallStatus, Event, EventKind, FileChange, Identity, Operation, SessionResult, Status, ToolCall, Turn,
 };
@@ -99,18 +101,6 @@ impl Tool {
         }
         tool
     }
-}
-
-/// How much of the conversation is kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Content {
-    /// Numbers only.
-    #[default]
-    None,
-    /// The first prompt and the last answer.
-    Text,
-    /// Arguments and results of tool calls as well.
-    Full,
 }
 
 impl Builder {

@@ -2,6 +2,7 @@
 
 pub mod builder;
 pub(super) mod changes;
+pub mod ids;
 mod shell;
 pub(super) mod subagents;
 pub mod tools;

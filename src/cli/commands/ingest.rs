@@ -1,22 +1,18 @@
 //! `agentlogs ingest`: reads logs into the archive, and prints what was read and what was rejected.
 
-use std::collections::HashSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use agentlogs::ingest::{self, Progress, Sink};
+use agentlogs::ingest::{self, Progress};
 use agentlogs::input::discover;
-use agentlogs::model::session::SessionResult;
-use agentlogs::model::source::{Aside, STDIN, Source};
-use agentlogs::store::archive::Writer;
+use agentlogs::model::source::STDIN;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::files::{Files, hash};
+use super::files::Files;
 use super::output::{complain, complain_of_path, say};
 use super::reading::options;
 use super::source::archive_at;
@@ -49,11 +45,10 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
     // Without the time to wait for other processes that write the archive.
     let start = Instant::now();
     let progress = Progress::default();
-    let sink = Noted { writer: &writer, read: Mutex::default() };
-    let mut run = watched(&progress, || ingest::read_into(&options, |it| writer.known(it), &progress, &sink));
+    let run = watched(&progress, || ingest::read_into(&options, |path| writer.known(path), &progress, &writer));
     run.errors.iter().for_each(complain_of_path);
-    let unchanged = std::mem::take(&mut run.unchanged).iter().map(|path| hash(path)).collect();
-    let files = Files { read: sink.read.into_inner().unwrap_or_else(PoisonError::into_inner), unchanged };
+    let files = Files { read: run.read, unchanged: run.unchanged.iter().map(String::as_str).collect() };
+    drop(run.unchanged);
     if files.read.is_empty() && files.unchanged.is_empty() {
         if !options.roots.is_empty() {
             say(&format!("no files in {}; {HINT}", names(&options.roots)));
@@ -115,24 +110,6 @@ fn path(name: &[u8]) -> PathBuf {
     #[cfg(not(unix))]
     let path = PathBuf::from(String::from_utf8_lossy(name).into_owned());
     if path.as_os_str() == STDIN { Path::new(".").join(path) } else { path.to_owned() }
-}
-
-/// Passes sources to the writer, and collects their paths.
-struct Noted<'a> {
-    writer: &'a Writer,
-    /// Hashes of paths.
-    read: Mutex<HashSet<u64>>,
-}
-
-impl Sink for Noted<'_> {
-    fn take(&self, source: Source) {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(hash(&source.path));
-        self.writer.take(source);
-    }
-
-    fn put_aside(&self, sessions: Vec<SessionResult>) -> Result<Vec<Aside>, Vec<SessionResult>> {
-        self.writer.put_aside(sessions)
-    }
 }
 
 /// Runs `work` while another thread shows a progress bar, on terminals only.

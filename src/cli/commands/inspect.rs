@@ -34,7 +34,7 @@ pub fn run(args: &Inspect) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Done;
     let mut all = Vec::new();
     for path in &args.files {
-        let (inspected, errors) = ingest::look(path, &options);
+        let (inspected, errors) = ingest::inspect(path, &options);
         for error in errors {
             complain_of_path(&error);
             if !error.is_left_out() {

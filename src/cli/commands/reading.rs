@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use agentlogs::adapters::common::builder::Content;
 use agentlogs::base::time::Time;
 use agentlogs::ingest::Options;
-use agentlogs::input::log::Limit;
+use agentlogs::input::open::Limit;
 use agentlogs::input::sidecar::Sidecar;
 
 use super::output::complain;

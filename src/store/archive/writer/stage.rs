@@ -206,7 +206,7 @@ impl Sink for Writer {
         self.add(source);
     }
 
-    fn put_aside(&self, sessions: Vec<SessionResult>) -> Result<Vec<Aside>, Vec<SessionResult>> {
+    fn spill(&self, sessions: Vec<SessionResult>) -> Result<Vec<Aside>, Vec<SessionResult>> {
         self.spill_sessions(&sessions).map_err(|error| {
             // The commit returns the error and changes nothing.
             self.staged().error.get_or_insert(error);

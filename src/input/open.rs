@@ -144,10 +144,10 @@ impl<'a> Content<'a> {
     }
 
     /// What stands from one place to another was read: its memory is given back. It may be read again.
-    pub fn give_back(&self, from: usize, to: usize) {
+    pub fn release(&self, from: usize, to: usize) {
         match &self.bytes {
-            Bytes::Mapped(map) => map.give_back(from, to),
-            Bytes::Part(whole, range) => whole.give_back(range.start + from, range.start + to),
+            Bytes::Mapped(map) => map.release(from, to),
+            Bytes::Part(whole, range) => whole.release(range.start + from, range.start + to),
             Bytes::Read(..) | Bytes::Owned(_) => {}
         }
     }

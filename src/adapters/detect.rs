@@ -1,0 +1,88 @@
+//! Which formats claim a log, by its first records. docs/formats.md#all-formats states the rule.
+
+use std::cmp::Reverse;
+
+use super::api::{Adapter, Hints};
+use super::probe::Probe;
+use super::registry::{ADAPTERS, AUXILIARY};
+use crate::json::lines::{Line, Lines};
+
+/// The formats that claim a log, the likeliest first, each with its weight: the sum of [`Adapter::claims`] over the records
+/// that vote.
+pub type Claims = Vec<(&'static Adapter, u32)>;
+
+/// At most so many records vote. The header of a pi log decides nothing, and a stream may begin with hooks.
+const MAX_VOTES: usize = 40;
+
+/// So many votes are enough where the records are long: records after these bytes do not vote.
+const LONG_VOTES: usize = 12;
+const LONG_BYTES: usize = 1 << 15;
+
+/// So many votes are enough if only one format has any weight, and at least this weight.
+const CLEAR_VOTES: usize = 8;
+const CLEAR_WEIGHT: u32 = 16;
+
+/// The weight from which another format claims the records that a log's format does not know: two records that are surely of it.
+const MIN_WEIGHT_OF_ANOTHER: u32 = 4;
+
+/// Returns the formats that claim a log. A runtime among the hints comes first, if one of its formats claims anything.
+pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Claims {
+    let mut votes = Votes::default();
+    for line in Lines::new(bytes) {
+        let offset = line.bytes.as_ptr().addr() - bytes.as_ptr().addr();
+        if votes.count == MAX_VOTES || (votes.count >= LONG_VOTES && offset >= LONG_BYTES) {
+            break;
+        }
+        let Some(probe) = Probe::new(line.bytes, hints.path) else { continue };
+        votes.add(&probe);
+        if votes.count == CLEAR_VOTES {
+            let claims = votes.claims(hints.runtime);
+            if matches!(claims[..], [(_, CLEAR_WEIGHT..)]) {
+                return claims;
+            }
+        }
+    }
+    votes.claims(hints.runtime)
+}
+
+/// Whether a file that no format claims belongs to logs without being one: an index, a pointer.
+pub fn is_auxiliary(bytes: &[u8]) -> bool {
+    let document = Lines::new(bytes).next().and_then(|line| Probe::new(line.bytes, ""));
+    document.is_some_and(|probe| AUXILIARY.iter().any(|is_auxiliary| is_auxiliary(&probe)))
+}
+
+/// Returns the format of the records that formats of `runtimes` do not know: two of the records must surely be of it.
+pub(super) fn detect_another(unknown: &[Line<'_>], runtimes: &[&str]) -> Option<&'static Adapter> {
+    let mut votes = Votes::default();
+    let probes = unknown.iter().filter_map(|line| Probe::new(line.bytes, ""));
+    probes.take(MAX_VOTES).for_each(|probe| votes.add(&probe));
+    let is_another =
+        |adapter: &Adapter, weight: u32| weight >= MIN_WEIGHT_OF_ANOTHER && !runtimes.contains(&adapter.runtime);
+    votes.claims(None).into_iter().find(|(adapter, weight)| is_another(adapter, *weight)).map(|(adapter, _)| adapter)
+}
+
+/// The weights of all formats, in sum over records.
+#[derive(Default)]
+struct Votes {
+    /// The number of records.
+    count: usize,
+    /// The weight of each format, in the order of [`ADAPTERS`].
+    weights: Vec<u32>,
+}
+
+impl Votes {
+    fn add(&mut self, probe: &Probe<'_>) {
+        self.count += 1;
+        self.weights.resize(ADAPTERS.len(), 0);
+        for (weight, adapter) in self.weights.iter_mut().zip(ADAPTERS) {
+            *weight += (adapter.claims)(probe);
+        }
+    }
+
+    fn claims(&self, runtime: Option<&str>) -> Claims {
+        let weighted = ADAPTERS.iter().zip(self.weights.iter().copied());
+        let mut claims: Claims = weighted.filter(|(_, weight)| *weight > 0).collect();
+        claims.sort_by_key(|(adapter, weight)| (runtime != Some(adapter.runtime), Reverse(*weight)));
+        claims
+    }
+}

@@ -1,0 +1,72 @@
+//! All formats. Only [`detect`](super::detect) and [`driver`](super::driver) use this list.
+
+use super::api::Adapter;
+use super::probe::Probe;
+use super::{
+    amp_thread, atif, claude_stream_json, claude_transcript, cline_task, codex_exec, codex_exec_legacy, codex_rollout,
+    copilot_events, cursor_stream_json, droid_session, drover_events, gemini_chat, gemini_json, goose, kimi_wire,
+    mini_swe_agent, openclaw_events, openclaw_trajectory, opencode_db, opencode_export, opencode_run, opencode_storage,
+    pi_json, pi_session, pi_subagent, qwen_chat, zag_json, zag_log,
+};
+use crate::model::sqlite_schema::Table;
+
+/// All formats. If two claim a log equally, the first wins.
+pub static ADAPTERS: &[Adapter] = &[
+    amp_thread::ADAPTER,
+    atif::ADAPTER,
+    claude_stream_json::JSON,
+    claude_stream_json::STREAM,
+    claude_transcript::ADAPTER,
+    cline_task::CLINE,
+    cline_task::ROO,
+    cline_task::KILO,
+    codex_exec::ADAPTER,
+    codex_exec_legacy::ADAPTER,
+    codex_rollout::ADAPTER,
+    copilot_events::ADAPTER,
+    cursor_stream_json::ADAPTER,
+    droid_session::ADAPTER,
+    drover_events::ADAPTER,
+    gemini_chat::ADAPTER,
+    gemini_json::JSON,
+    gemini_json::STREAM,
+    goose::DATABASE,
+    goose::SESSION,
+    kimi_wire::ADAPTER,
+    mini_swe_agent::ADAPTER,
+    openclaw_events::ADAPTER,
+    pi_session::OPENCLAW,
+    openclaw_trajectory::ADAPTER,
+    opencode_db::ADAPTER,
+    opencode_export::ADAPTER,
+    opencode_run::ADAPTER,
+    opencode_storage::ADAPTER,
+    pi_json::ADAPTER,
+    pi_session::PI,
+    pi_subagent::ADAPTER,
+    qwen_chat::ADAPTER,
+    gemini_chat::QWEN,
+    zag_json::JSON,
+    zag_json::STREAM,
+    zag_log::ADAPTER,
+];
+
+/// The tables that contain sessions, where the runtime writes a database.
+pub static TABLES: &[Table] = &[goose::SESSIONS, opencode_db::SESSION, opencode_db::SESSION_2];
+
+/// Recognise files that belong to logs without being logs.
+pub(super) static AUXILIARY: &[fn(&Probe<'_>) -> bool] = &[openclaw_trajectory::is_auxiliary];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order() {
+        for (index, adapter) in ADAPTERS.iter().enumerate() {
+            assert!(ADAPTERS[..index].iter().all(|it| it.id != adapter.id), "{} is there twice", adapter.id);
+            assert!(adapter.id.starts_with(adapter.runtime), "{}", adapter.id);
+            assert!(!adapter.about.is_empty() && !adapter.about.ends_with('.'), "{}", adapter.id);
+        }
+    }
+}

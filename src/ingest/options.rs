@@ -1,0 +1,54 @@
+//! What a run reads, and how.
+
+use std::path::PathBuf;
+
+use twox_hash::XxHash3_64;
+
+use super::stamp::Stamp;
+use crate::adapters::ADAPTERS;
+use crate::base::time::Time;
+use crate::input::labels::PathPattern;
+use crate::input::open::Limit;
+use crate::input::sidecar::Sidecar;
+use crate::model::retention::Content;
+
+/// Raised when the same bytes are parsed differently, so that archives read unchanged files again.
+const PARSER: u32 = 10;
+
+/// What to read, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Files and directories; `-` is standard input.
+    pub roots: Vec<PathBuf>,
+    /// A directory below them to skip: the archive.
+    pub except: Option<PathBuf>,
+    /// How much of the conversations is kept.
+    pub content: Content,
+    /// Whether what looks like a secret is removed from what is kept.
+    pub redact: bool,
+    /// The size up to which a compressed file is decompressed.
+    pub limit: Limit,
+    /// What is known of all logs of this run, where neither they nor their own sidecars state otherwise.
+    pub sidecar: Sidecar,
+    /// Where the paths of logs contain labels.
+    pub path_labels: Vec<PathPattern>,
+    /// The name of this machine, for `sources`.
+    pub host: Option<String>,
+    /// The time of this run.
+    pub now: Option<Time>,
+    /// Paths and stamps of logs that earlier runs read from standard input, except the last one, which is known by its path: a
+    /// log that begins with one of them replaces it.
+    pub earlier_stdin: Vec<(String, Stamp)>,
+}
+
+impl Options {
+    /// What decides, besides a file's bytes, how the file is parsed: the options, and the formats of this build.
+    pub fn fingerprint(&self) -> String {
+        let formats: Vec<&str> = ADAPTERS.iter().map(|adapter| adapter.id).collect();
+        let formats = XxHash3_64::oneshot(formats.join(" ").as_bytes());
+        let version = env!("CARGO_PKG_VERSION");
+        let patterns: Vec<&str> = self.path_labels.iter().map(PathPattern::as_str).collect();
+        let (content, redact, sidecar) = (self.content, self.redact, &self.sidecar);
+        format!("{PARSER} {version} {formats:x} {content:?} {redact} {sidecar:?} {patterns:?}")
+    }
+}

@@ -1,0 +1,103 @@
+//! Where a log is: a file in a directory, or a member of an archive. Its sidecars and journals are beside it.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::sidecars::{is_sidecar, read_sidecars, sidecar_paths};
+use crate::adapters::TABLES;
+use crate::input::containers::{Container, Member};
+use crate::input::database::{self, JOURNAL, Rows, WAL};
+use crate::input::discover::Found;
+use crate::input::open::{Budget, Content};
+use crate::input::sidecar::Sidecar;
+
+/// Where a log is.
+pub enum Place<'a> {
+    /// A file on disk.
+    File(&'a Found),
+    /// A member of an archive.
+    Member(&'a Members<'a>, &'a Member),
+}
+
+impl Place<'_> {
+    /// Whether the file is a sidecar itself.
+    pub fn is_sidecar(&self) -> bool {
+        match self {
+            Self::File(file) => is_sidecar(&file.path),
+            Self::Member(_, member) => is_sidecar(Path::new(&member.name)),
+        }
+    }
+
+    /// The content of the log's sidecars.
+    pub fn sidecar(&self) -> Sidecar {
+        match self {
+            _ if self.is_sidecar() => Sidecar::default(),
+            Self::File(file) if file.has_companions => read_sidecars(&file.path),
+            Self::File(_) => Sidecar::default(),
+            Self::Member(members, member) => members.sidecar(member),
+        }
+    }
+
+    /// The rows of a database, with those of its journal.
+    ///
+    /// # Errors
+    /// Why none of it can be read.
+    pub fn rows(&self, database: &Content<'_>) -> Result<Rows, String> {
+        match self {
+            Self::File(file) => {
+                let path = (!file.is_stream && database.compression.is_none()).then_some(&*file.path);
+                database::read(path, database, TABLES)
+            }
+            Self::Member(members, member) => members.rows(member, database),
+        }
+    }
+}
+
+/// The members of an archive, as the files beside each other that they were.
+pub struct Members<'a> {
+    /// The archive.
+    pub container: &'a Container<'a>,
+    /// How much may still be decompressed.
+    pub budget: &'a Budget,
+    /// The sidecars by their names. Each is read once, as many logs may share one.
+    sidecars: HashMap<&'a str, Sidecar>,
+}
+
+impl<'a> Members<'a> {
+    /// Reads the sidecars among the members.
+    pub fn new(container: &'a Container<'a>, budget: &'a Budget) -> Self {
+        let sidecars = container.members().iter().filter(|member| is_sidecar(Path::new(&member.name)));
+        let sidecars = sidecars.filter_map(|member| {
+            let content = container.read(member, budget).ok()?;
+            Some((member.name.as_str(), Sidecar::parse(&content)))
+        });
+        Self { container, budget, sidecars: sidecars.collect() }
+    }
+
+    /// Whether a member belongs to a database beside it.
+    pub fn is_companion(&self, member: &Member) -> bool {
+        let database = database::database_of(&member.name).and_then(|name| self.container.find(name));
+        let content = database.and_then(|database| self.container.read(database, self.budget).ok());
+        content.is_some_and(|content| database::is_database(&content))
+    }
+
+    fn sidecar(&self, member: &Member) -> Sidecar {
+        if self.sidecars.is_empty() {
+            return Sidecar::default();
+        }
+        let found = sidecar_paths(Path::new(&member.name)).filter_map(|path| self.sidecars.get(path.to_str()?));
+        found.fold(Sidecar::default(), |nearer, sidecar| nearer.or(sidecar.clone()))
+    }
+
+    fn rows(&self, member: &Member, database: &[u8]) -> Result<Rows, String> {
+        let mut journals = Vec::new();
+        for ending in [WAL, JOURNAL] {
+            if let Some(journal) = self.container.find(&format!("{}{ending}", member.name)) {
+                let content = self.container.read(journal, self.budget).map_err(|error| error.message)?;
+                journals.push((ending, content));
+            }
+        }
+        let journals: Vec<(&str, &[u8])> = journals.iter().map(|(ending, content)| (*ending, &**content)).collect();
+        database::read_bytes(database, &journals, TABLES)
+    }
+}

@@ -1,0 +1,215 @@
+//! Reads the content of one file: a log, or the rows of a database.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::content_hasher::ContentHasher;
+use super::place::Place;
+use super::privacy;
+use super::run::{FileRead, Run};
+use super::stamp::Stamp;
+use crate::adapters::{self, Claims, Driver, Hints, Parsed, Step};
+use crate::base::hash::Hash;
+use crate::input::database;
+use crate::input::open::Content;
+use crate::input::sidecar::Sidecar;
+use crate::model::retention;
+use crate::model::session::SessionResult;
+use crate::model::source::{Aside, STDIN, Source, SourceStatus};
+
+/// Why a file was not read.
+pub enum Failure {
+    /// It changed meanwhile, and may be read again.
+    Changed,
+    /// It cannot be read, for this reason.
+    Unreadable(String),
+}
+
+impl Run<'_> {
+    /// Reads the log or the database that is the content of a file.
+    ///
+    /// # Errors
+    /// When the file was cut short meanwhile, is a database that was written to meanwhile (unless this is the last attempt), or
+    /// cannot be read.
+    pub fn read_content(
+        &self,
+        mut source: Source,
+        content: &Content<'_>,
+        place: &Place<'_>,
+        is_last: bool,
+    ) -> Result<FileRead, Failure> {
+        source.compression = content.compression.map(|compression| compression.as_str().to_owned());
+        source.message.clone_from(&content.truncated);
+        if let Some(compression) = unsupported_compression(content) {
+            let message = format!("compressed with {compression}, which is not read; decompress it first");
+            return Err(Failure::Unreadable(message));
+        }
+        if database::is_database(content) {
+            let rows = place.rows(content).map_err(Failure::Unreadable)?;
+            if rows.has_changed && !is_last {
+                return Err(Failure::Changed);
+            }
+            source.forgets = true;
+            if rows.is_known {
+                source.message = source.message.or(rows.lost);
+                return Ok(FileJob { run: self, place, content: &rows.text, file: None, source }.read());
+            }
+        }
+        let mut read = FileJob { run: self, place, content, file: Some(content), source }.read();
+        if read.source.path == STDIN {
+            read.source.replaces = beginnings(content, &self.options.earlier_stdin);
+        }
+        if content.is_damaged() { Err(Failure::Changed) } else { Ok(read) }
+    }
+}
+
+/// One log that is being read.
+struct FileJob<'a> {
+    run: &'a Run<'a>,
+    place: &'a Place<'a>,
+    content: &'a [u8],
+    /// The file that the content is, unless the content was made from it.
+    file: Option<&'a Content<'a>>,
+    /// What is known of the file so far. A message states why a part of it is missing.
+    source: Source,
+}
+
+/// What the records of a log became.
+struct Records {
+    parsed: Parsed,
+    /// Sessions that were complete before the end of the log, and are stored.
+    spilled: Vec<Aside>,
+    /// Such sessions that could not be stored.
+    kept: Vec<SessionResult>,
+}
+
+impl FileJob<'_> {
+    fn read(mut self) -> FileRead {
+        let is_cut = self.source.message.is_some();
+        if self.content.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
+            self.source.status = if is_cut { SourceStatus::Truncated } else { SourceStatus::Empty };
+            return FileRead::without_claims(self.source);
+        }
+        let sidecar = self.sidecar();
+        let known = self.file.and_then(|_| (self.run.known)(&self.source.path));
+        let mut hasher = ContentHasher::new(self.content, self.file, known.as_ref().and_then(Stamp::length));
+        let mut claims = Claims::new();
+        // A defect in an adapter costs its file, not the run.
+        let records = catch_unwind(AssertUnwindSafe(|| self.read_records(&sidecar, &mut hasher, &mut claims)));
+        let hashes = hasher.finish();
+        self.source.content_hash = Some(format!("{:032x}", hashes.whole));
+        self.source.grew = known.is_some_and(|it| it.content_hash.is_some() && it.content_hash == hashes.at_mark);
+        match records {
+            Ok(records) => self.add_records(records, &sidecar, is_cut),
+            Err(_) => {
+                self.source.status = SourceStatus::Unreadable;
+                let message = "internal error while reading it; please report it with the file";
+                self.source.message = Some(message.to_owned());
+            }
+        }
+        FileRead { source: self.source, claims }
+    }
+
+    /// What is known of the log besides its records.
+    fn sidecar(&self) -> Sidecar {
+        let options = self.run.options;
+        let mut sidecar = self.place.sidecar().or(options.sidecar.clone());
+        sidecar.labels.extend(options.path_labels.iter().flat_map(|pattern| pattern.labels(&self.source.path)));
+        sidecar
+    }
+
+    /// Reads the records, hashes the bytes that were read, and stores the sessions that are complete.
+    fn read_records(&self, sidecar: &Sidecar, hasher: &mut ContentHasher<'_>, claims: &mut Claims) -> Records {
+        let hints = Hints { runtime: sidecar.runtime.as_deref(), path: &self.source.path };
+        let mut driver = Driver::new(self.content, hints, self.run.options.content);
+        claims.clone_from(driver.claims());
+        let (mut spilled, mut kept) = (Vec::new(), Vec::new());
+        loop {
+            match driver.step() {
+                Step::Progress(end) => hasher.advance(end),
+                Step::Closed(sessions) => match self.spill(sessions, sidecar) {
+                    Ok(more) => spilled.extend(more),
+                    Err(sessions) => kept.extend(sessions),
+                },
+                Step::Restart => {
+                    hasher.restart();
+                    spilled.clear();
+                    kept.clear();
+                }
+                Step::Done(parsed) => return Records { parsed, spilled, kept },
+            }
+        }
+    }
+
+    /// Stores sessions that are complete. Returns them if they cannot be stored.
+    fn spill(&self, mut sessions: Vec<SessionResult>, sidecar: &Sidecar) -> Result<Vec<Aside>, Vec<SessionResult>> {
+        for session in &mut sessions {
+            sidecar.fill(session);
+            if self.run.options.redact {
+                privacy::redact_session(session);
+            }
+        }
+        match self.run.spill {
+            Some(sink) => sink.spill(sessions),
+            None => Err(sessions),
+        }
+    }
+
+    /// Fills the source with what was read.
+    fn add_records(&mut self, records: Records, sidecar: &Sidecar, is_cut: bool) {
+        let Records { parsed, spilled, kept } = records;
+        let (options, source) = (self.run.options, &mut self.source);
+        source.status = match parsed.format {
+            _ if is_cut => SourceStatus::Truncated,
+            Some(_) => SourceStatus::Parsed,
+            None if self.place.is_sidecar() || adapters::is_auxiliary(self.content) => SourceStatus::Auxiliary,
+            None => SourceStatus::Unrecognised,
+        };
+        source.health = parsed.health;
+        source.runtime = parsed.runtime.map(str::to_owned);
+        source.format = parsed.format.map(str::to_owned);
+        source.sessions = parsed.sessions;
+        source.sessions.iter_mut().for_each(|session| sidecar.fill(session));
+        if parsed.format.is_none() {
+            // A file that no format claims has no records to lose.
+            source.health.rejects.clear();
+        }
+        if options.content == retention::Content::None {
+            // A line that cannot be parsed may contain a part of the conversation.
+            source.health.rejects.iter_mut().for_each(|reject| reject.example = privacy::shape(&reject.example));
+        }
+        if options.redact {
+            privacy::redact(source);
+        }
+        // These were filled and redacted when they were complete.
+        source.aside = spilled;
+        source.sessions.splice(..0, kept);
+    }
+}
+
+/// The compression of a content that this program does not support, by its first bytes.
+fn unsupported_compression(content: &[u8]) -> Option<&'static str> {
+    let is_bzip2 = |rest: &[u8]| rest.get(1..7) == Some(b"1AY&SY");
+    match content {
+        [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
+        [b'B', b'Z', b'h', rest @ ..] if is_bzip2(rest) => Some("bzip2"),
+        [b'7', b'z', 0xBC, 0xAF, 0x27, 0x1C, ..] => Some("7z"),
+        [b'R', b'a', b'r', b'!', 0x1A, 0x07, ..] => Some("rar"),
+        _ => None,
+    }
+}
+
+/// The paths of the logs with which a content begins.
+fn beginnings(content: &[u8], logs: &[(String, Stamp)]) -> Vec<String> {
+    let mut logs: Vec<_> = logs.iter().filter_map(|(path, stamp)| Some((stamp.length()?, stamp, path))).collect();
+    logs.sort_by_key(|(length, ..)| *length);
+    let mut hash = Hash::new();
+    let mut paths = Vec::new();
+    for (length, stamp, path) in logs {
+        let Some(beginning) = content.get(..length) else { break };
+        hash.advance(beginning);
+        if stamp.content_hash == Some(hash.clone().finish(beginning)) {
+            paths.push(path.clone());
+        }
+    }
+    paths
+}

@@ -1,0 +1,79 @@
+//! What is the same for all files of a run, and where their results go.
+
+use super::options::Options;
+use super::stamp::Stamp;
+use crate::adapters::Claims;
+use crate::base::time::Time;
+use crate::model::session::SessionResult;
+use crate::model::source::{Aside, Source, SourceStatus};
+
+/// Where files go that were read. A function that takes them is one.
+pub trait Sink: Sync {
+    /// Takes a file that was read.
+    fn take(&self, source: Source);
+
+    /// Stores sessions of a large file while the rest of it is read, so that they need no memory. The source that is taken
+    /// later contains what this returns; if it is never taken, the sessions are not part of any file.
+    ///
+    /// # Errors
+    /// The sessions, if they cannot be stored.
+    fn spill(&self, sessions: Vec<SessionResult>) -> Result<Vec<Aside>, Vec<SessionResult>> {
+        Err(sessions)
+    }
+}
+
+impl<F: Fn(Source) + Sync> Sink for F {
+    fn take(&self, source: Source) {
+        self(source);
+    }
+}
+
+/// A file that was read, and the formats that claim it.
+#[derive(Debug)]
+pub struct FileRead {
+    /// The file.
+    pub source: Source,
+    /// The formats that claim it, the likeliest first.
+    pub claims: Claims,
+}
+
+impl FileRead {
+    /// A file without records.
+    pub fn without_claims(source: Source) -> Self {
+        Self { source, claims: Claims::new() }
+    }
+
+    /// A file that cannot be read.
+    pub fn unreadable(source: Source, message: String) -> Self {
+        Self::without_claims(Source { status: SourceStatus::Unreadable, message: Some(message), ..source })
+    }
+}
+
+/// Reads the files of one run. Its methods are in `read_file`, `read_container` and `read_content`.
+pub struct Run<'a> {
+    /// What to read, and how.
+    pub options: &'a Options,
+    /// See [`Options::fingerprint`].
+    pub fingerprint: String,
+    /// The stamps of earlier runs, by path.
+    pub known: &'a (dyn Fn(&str) -> Option<Stamp> + Sync),
+    /// Takes each file that was read.
+    pub emit: &'a (dyn Fn(FileRead) + Sync),
+    /// Stores sessions of files that are still being read; `None` keeps them in memory.
+    pub spill: Option<&'a dyn Sink>,
+}
+
+impl Run<'_> {
+    /// A file that is about to be read.
+    pub fn source(&self, path: String, bytes: i64, modified_at: Option<Time>) -> Source {
+        Source {
+            path,
+            host: self.options.host.clone(),
+            bytes,
+            modified_at,
+            ingested_at: self.options.now,
+            options: self.fingerprint.clone(),
+            ..Source::default()
+        }
+    }
+}
