@@ -183,7 +183,8 @@ fn the_archive_writes_by_its_own_functions_only() {
     let folder = root().join("src/store/archive");
     let writes = [
         "OpenOptions",
-        "File::create",
+        " File::create",
+        "fs::File::create",
         "File::options",
         "DirBuilder",
         "fs::write",
@@ -234,7 +235,7 @@ fn examples_outside_the_error_pages_succeed() {
 const MAX_LINES: usize = 700;
 
 /// Files with more than [`MAX_LINES`]. The list may only become shorter.
-const KNOWN_LONG_FILES: &[&str] = &["src/adapters/mod.rs", "src/ingest/pipeline.rs"];
+const KNOWN_LONG_FILES: &[&str] = &[];
 
 /// The maximum median and 90th percentile of the lines per file.
 const MAX_MEDIAN: usize = 150;
