@@ -30,7 +30,7 @@ const TOOLS: [(&str, &str); 8] = [
     ("WebFetch", r#"{"url":"https://example.com/a"}"#),
 ];
 
-/// Numbers that look like chance and are the same each time.
+/// Pseudo-random numbers with a fixed seed.
 struct Numbers(oorandom::Rand32);
 
 impl Numbers {

@@ -1,4 +1,4 @@
--- How much of each model's prompts came from the cache, and what cached and uncached tokens cost
+-- Share of each model's prompts that came from the cache, and cost of cached and uncached tokens
 SELECT
     runtime,
     model,

@@ -1,4 +1,4 @@
--- Later turns of a session that read less than half of their prompt from the cache, and what they cost
+-- Later turns of a session that read less than half of their prompt from the cache, with their cost
 SELECT
     runtime,
     model,

@@ -1,4 +1,4 @@
--- How often contexts are compacted, what sets it off, and how much it leaves
+-- Compactions of contexts: frequency, trigger, and tokens before and after
 SELECT
     runtime,
     code AS set_off_by,

@@ -1,4 +1,4 @@
--- How fast prompts grow: tokens of context that each turn of the main agent adds, by runtime and model
+-- Growth of prompts: tokens of context that each turn of the main agent adds, by runtime and model
 WITH steps AS (
     SELECT
         runtime,

@@ -1,4 +1,4 @@
--- How much of the money went into sessions that succeeded, failed, were stopped or have no end
+-- Cost of sessions that succeeded, failed, were stopped or have no end
 WITH whole AS (SELECT SUM(cost_usd) AS cost_usd FROM sessions)
 SELECT
     s.status,

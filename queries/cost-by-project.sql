@@ -1,4 +1,4 @@
--- What each project cost, by runtime
+-- Cost of each project, by runtime
 SELECT
     project,
     runtime,

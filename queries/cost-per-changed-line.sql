@@ -1,4 +1,4 @@
--- What a changed line costs, by runtime and model; of sessions whose log shows the lines
+-- Cost of a changed line, by runtime and model, over sessions whose log contains the lines
 SELECT
     runtime,
     model,

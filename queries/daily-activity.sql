@@ -1,4 +1,4 @@
--- What happened each day, in UTC: sessions, responses, tokens, cost
+-- Sessions, responses, tokens and cost of each day, in UTC
 SELECT
     day,
     COUNT(DISTINCT session_id) AS sessions,

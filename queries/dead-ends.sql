@@ -1,4 +1,4 @@
--- Dead ends: sessions that cost money, did not succeed and changed no file
+-- Sessions that cost money, did not succeed and changed no file
 SELECT
     session_id,
     runtime,

@@ -1,4 +1,4 @@
--- What agents were not permitted to do: candidates for an allow list
+-- Calls that were not permitted: candidates for an allow list
 SELECT
     runtime,
     tool,

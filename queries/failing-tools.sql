@@ -1,4 +1,4 @@
--- Which tools fail most, in which runtime
+-- Tools with the most failures, by runtime
 SELECT
     runtime,
     tool,

@@ -1,4 +1,4 @@
--- Files that agents change most often, in how many sessions
+-- Files that agents change most often, with the number of sessions
 SELECT
     path,
     COUNT(DISTINCT session_id) AS sessions,

@@ -1,4 +1,4 @@
--- MCP servers: how much they are used, how often they fail, how long they take
+-- MCP servers: number of calls, failures, durations
 SELECT
     mcp_server,
     COUNT(DISTINCT tool) AS tools,

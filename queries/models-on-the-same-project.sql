@@ -1,4 +1,4 @@
--- Models side by side on projects where several worked: success, cost, turns and tool errors
+-- Success, cost, turns and tool errors of models on projects with several models
 WITH several AS (
     SELECT project
     FROM sessions

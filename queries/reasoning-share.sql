@@ -1,4 +1,4 @@
--- How much of the output was reasoning, by model and effort
+-- Share of reasoning in the output, by model and effort
 SELECT
     model,
     effort,

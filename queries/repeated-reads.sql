@@ -1,4 +1,4 @@
--- Files that one session read again and again
+-- Files that one session read several times
 SELECT
     runtime,
     session_id,

@@ -1,4 +1,4 @@
--- What retries cost: sessions in which requests were made again beside those of the same runtime without
+-- Cost of sessions with retries, compared to sessions of the same runtime without retries
 SELECT
     runtime,
     CASE WHEN retries > 0 THEN 'with retries' ELSE 'without' END AS cohort,

@@ -1,4 +1,4 @@
--- Sessions that ran away: the dearest, and how many times the median of their runtime they cost
+-- The most expensive sessions, and their cost as a multiple of the median of their runtime
 WITH medians AS (
     SELECT runtime, MEDIAN(cost_usd) AS median_cost_usd
     FROM sessions

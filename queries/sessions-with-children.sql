@@ -1,4 +1,4 @@
--- Sessions that started others, with what the others cost
+-- Sessions that started other sessions, with the cost of those
 WITH children AS (
     SELECT
         runtime,

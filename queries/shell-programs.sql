@@ -1,4 +1,4 @@
--- Which programs agents run in the shell, and which of them fail
+-- Programs that agents run in the shell, with their failures
 SELECT
     target AS program,
     COUNT(*) AS calls,

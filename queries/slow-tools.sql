@@ -1,4 +1,4 @@
--- Where the time of tools goes
+-- Tools by total duration
 SELECT
     runtime,
     tool,

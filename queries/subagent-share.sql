@@ -1,4 +1,4 @@
--- What subagents cost of the whole, by runtime
+-- Share of subagents in the cost, by runtime
 SELECT
     runtime,
     COUNT(*) AS turns,

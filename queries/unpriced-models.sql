@@ -1,4 +1,4 @@
--- Tokens that no cost covers, by the names that logs give their models
+-- Tokens without a cost, by the model names of the logs
 SELECT
     runtime,
     provider,

@@ -1,4 +1,4 @@
--- What each model cost, week by week
+-- Cost of each model, week by week
 SELECT
     week,
     model,

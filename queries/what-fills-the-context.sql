@@ -1,4 +1,4 @@
--- Which tools return the most into the context
+-- Tools that return the most bytes into the context
 SELECT
     runtime,
     category,

@@ -1,4 +1,4 @@
--- Why sessions do not succeed, by runtime, and what those sessions cost
+-- Reasons why sessions do not succeed, by runtime, with their cost
 SELECT
     runtime,
     status,

@@ -1,13 +1,13 @@
-//! agentlogs: what AI coding agents' logs tell of cost, tokens, tools and turns, right, fast and open.
+//! agentlogs: offline analytics of the session logs of AI coding agents: cost, tokens, tools, turns and outcomes.
 //!
-//! Each directory of `src/` is a layer, and a layer imports only layers below it (`tests/layers.rs`). `ARCHITECTURE.md` has
-//! the invariants, and where to add what:
+//! Each directory of `src/` is a layer, and a layer imports only layers to its left (`tests/layers.rs`). `ARCHITECTURE.md`
+//! describes the invariants, and where to add a runtime, a column, a report or a price:
 //!
 //! ```text
 //! base ← {json, model} ← {input, prices, adapters} ← {ledger, ingest} ← store ← analysis ← cli
 //! ```
 //!
-//! The layers and their modules, in the order of the data:
+//! The layers and their modules, in the order in which data flows:
 //!
 //! ```text
 //! input     paths -> bytes; all I/O on logs
@@ -16,7 +16,7 @@
 //!   containers  tar or zip archive -> the content of each member
 //!   database    SQLite file -> lines: the rows of the tables that formats know
 //!   labels      labels in the path of a log
-//!   sidecar     what the recording process wrote beside a log
+//!   sidecar     metadata in a file next to a log
 //! json      bytes -> records
 //!   lines       bytes -> numbered records
 //!   scan        ends of strings and of nested values, with SIMD
@@ -24,28 +24,34 @@
 //!   record      structs of records, read in the usual order of their members
 //! adapters  records -> SessionResult, one file per format
 //!   driver      a log -> its sessions, in steps that the caller takes
-//!   common      builder, tools, shell, ids: what several formats share
-//! model     the data: session, source, tables, name, health, errors, sqlite_schema
-//! prices    a model's name and a time -> what its tokens cost
-//! ledger    SessionResults of all files -> tables: copies removed, counters derived
-//!   costs       what the rows of the tables cost: reported, or tokens times prices
-//! ingest    all of the above but the ledger, over files in parallel; privacy (`--redact`)
+//!   common      builder, tools, shell, ids: shared by several formats
+//! model     the data types: session, source, tables, name, health, errors, sqlite_schema
+//! prices    model name, time and tokens -> US dollars
+//! ledger    SessionResults of all files -> tables: duplicates removed, counters derived
+//!   costs       the cost of each row: reported, or tokens times prices
+//! ingest    reads and parses files in parallel; privacy (`--redact`)
 //! base      hash, known, rows, text, time: types without knowledge of logs
-//! ---------- below here only with the feature `archive` (polars)
+//! ---------- the following only with the feature `archive` (polars)
 //! store     tables <-> files
-//!   frames      tables -> polars frames, and rows of files; the only place that spells column names
+//!   frames      tables -> polars frames, and rows of files; the only module with names of columns
 //!   archive     tables <-> the parquet archive
-//!   parquet     files that every engine reads; pages
+//!   parquet     parquet files; pages
 //!   query       SQL
-//! analysis  reports, compare, dashboard, export, render, chart, measure
+//! analysis
+//!   reports     rows grouped by dimensions; the only module with local times
+//!   compare     two cohorts of sessions, with confidence intervals
+//!   dashboard   one HTML file with charts and filters
+//!   export      tables as files, sessions as trajectories
+//!   measure     speed of reading logs, by format and stage
+//!   present     rows as table, JSON, CSV, Markdown or chart
 //! cli       the program: arguments and commands
 //! ```
 //!
-//! Rules besides the layers: adapters perform no I/O and use neither clock nor environment nor polars; the name of a format
+//! Further invariants: adapters perform no I/O and do not use the clock, the environment or polars; the name of a format
 //! occurs only in `adapters`; no local time below `analysis::reports`; the library never prints; `unsafe` occurs only in
 //! `input::mapped`, `json::scan`, `json::short`, `json::simd` and `store::archive::disk`, and in the program's `cli::memory`.
 
-// What input can reach must not end the program; tests may.
+// No input may cause a panic; tests may panic.
 #![cfg_attr(
     not(test),
     warn(

@@ -1,7 +1,7 @@
-//! The `agentlogs` program: the command line in, one command, an exit status out.
+//! The `agentlogs` program: parses the command line, runs one command, and returns an exit status.
 //!
-//! Rows go to stdout, all else to stderr. Exit status: 0 done; 1 it could not be done; 2 the command line is wrong; 3 with
-//! `--strict`, something was lost.
+//! Rows are printed to stdout, everything else to stderr. Exit status: 0 success; 1 failure; 2 wrong command line; 3 with
+//! `--strict`: lines were rejected, or files could not be read.
 
 mod cli;
 
@@ -20,17 +20,16 @@ use crate::cli::memory;
 #[global_allocator]
 static ALLOCATOR: memory::MiMalloc = memory::MiMalloc;
 
-/// What is said of a panic.
-const FAILED: &str =
-    "the program failed, see above; whether an archive that it read is damaged, `agentlogs archive check` tells";
+/// The message after a panic.
+const PANICKED: &str = "internal error, see above; `agentlogs archive check` reports whether the archive is damaged";
 
 fn main() -> ExitCode {
     #[cfg(unix)]
     memory::set_up();
     let cli = Cli::parse();
-    // Below the rows of a damaged table polars may panic, and so may we: the message stands on stderr already.
-    let done = panic::catch_unwind(AssertUnwindSafe(|| run(cli)));
-    let status = match done.unwrap_or_else(|_| Err(anyhow::anyhow!(FAILED))) {
+    // polars may panic on a damaged table. The panic has printed its message to stderr.
+    let result = panic::catch_unwind(AssertUnwindSafe(|| run(cli)));
+    let status = match result.unwrap_or_else(|_| Err(anyhow::anyhow!(PANICKED))) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NotAllDone) => ExitCode::from(1),
         Ok(Outcome::Lost) => ExitCode::from(3),
@@ -64,7 +63,8 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
     }
 }
 
-/// `agentlogs … | head` is no error.
+/// Whether the reader of stdout has closed it, as in `agentlogs … | head`, which is not an error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|it| it.downcast_ref::<io::Error>().is_some_and(|it| it.kind() == io::ErrorKind::BrokenPipe))
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }

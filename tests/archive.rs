@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use agentlogs::adapters::common::builder::Content;
-use agentlogs::analysis::render::{self, Format, Look};
+use agentlogs::analysis::present::{self, Format, TableStyle};
 use agentlogs::base::time::Time;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::ledger;
@@ -24,7 +24,7 @@ use crate::{facts, root, settled};
 
 fn shown(frame: &DataFrame) -> String {
     let mut out = Vec::new();
-    render::render(frame, Format::Markdown, Look::default(), &mut out).unwrap();
+    present::render(frame, Format::Markdown, TableStyle::default(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -571,7 +571,7 @@ fn a_trajectory_read_again_tells_the_same() {
     for content in [Content::None, Content::Full] {
         let tables = settled(facts(content));
         let frames = frames::frames(&tables).unwrap().into_iter().map(|(name, it)| (name, it.lazy())).collect();
-        for trajectory in Trajectories::of(&frames).unwrap().iter() {
+        for trajectory in Trajectories::new(&frames).unwrap().iter() {
             let file = fs::File::create(folder.path().join(&trajectory.file_name)).unwrap();
             trajectory.write(std::io::BufWriter::new(file)).unwrap();
         }

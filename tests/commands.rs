@@ -1,4 +1,4 @@
-//! The command line as it is typed: every console block of the README and of `tests/cmd`.
+//! The command line: every console block of the README and of `tests/cmd` is executed.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::root;
 
 #[test]
 fn what_the_documents_show_is_what_happens() {
-    // The archive of whoever works here stays as it is: the commands run in a folder of their own.
+    // The commands run in a temporary directory, so that an archive in the working directory does not change.
     let folder = tempfile::tempdir().unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink(root().join("sample-logs"), folder.path().join("sample-logs")).unwrap();
@@ -16,9 +16,9 @@ fn what_the_documents_show_is_what_happens() {
     cases.case(root().join("README.md")).case(root().join("tests/cmd/*.trycmd"));
 }
 
-/// `agentlogs ingest … 2>&1 | true` is no error.
+/// `agentlogs ingest … 2>&1 | true` is not an error.
 #[test]
-fn nobody_needs_to_listen() {
+fn closed_stderr_is_ignored() {
     use std::process::{Command, Stdio};
     let folder = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_agentlogs"))
@@ -31,7 +31,7 @@ fn nobody_needs_to_listen() {
     assert!(child.wait().unwrap().success());
 }
 
-/// `agentlogs query … | head` is no error, whichever the format.
+/// `agentlogs query … | head` is not an error, in any format.
 #[test]
 fn an_answer_may_be_read_in_part() {
     use std::process::{Command, Stdio};
@@ -46,6 +46,20 @@ fn an_answer_may_be_read_in_part() {
     }
 }
 
+/// An empty variable counts as unset.
+#[test]
+fn the_environment_names_the_archive() {
+    use std::process::Command;
+    let folder = tempfile::tempdir().unwrap();
+    let logs = root().join("sample-logs/drover-events");
+    for (variable, directory) in [("", "agentlogs-archive"), ("other", "other")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        command.arg("ingest").arg(&logs).env("AGENTLOGS_ARCHIVE", variable).current_dir(folder.path());
+        assert!(command.output().unwrap().status.success());
+        assert!(folder.path().join(directory).join("agentlogs.json").exists(), "{directory}");
+    }
+}
+
 /// More threads than a machine can use are not started.
 #[test]
 fn threads_have_an_upper_limit() {
@@ -54,11 +68,11 @@ fn threads_have_an_upper_limit() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
     command.arg("ingest").arg(root().join("sample-logs/drover-events")).args(["--jobs", "100000", "--archive"]);
     let output = command.arg(folder.path().join("archive")).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success() && said.contains("--jobs 100000 is more than this machine can use"), "{said}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && stderr.contains("--jobs 100000 is more than this machine can use"), "{stderr}");
 }
 
-/// What holds text of conversations is for its owner; numbers are for whoever the umask allows.
+/// Files with text of conversations are readable by their owner only, other files as the umask allows.
 #[cfg(unix)]
 #[test]
 fn files_with_text_are_for_their_owner() {

@@ -1,4 +1,4 @@
-//! The page of `agentlogs dashboard`: its data against the reports. `dashboard/test` looks at it in a browser.
+//! Compares the data of the page of `agentlogs dashboard` with the reports. `dashboard/test` checks the page in a browser.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -24,7 +24,7 @@ fn made(tables: &Frames, scope: &Scope, cost: Cost) -> Page {
     page(tables, scope, cost, About::default()).unwrap()
 }
 
-/// What stands in the page, unpacked.
+/// The data of the page, decoded.
 fn data(page: &Page) -> Value {
     let (_, rest) = page.html.split_once("id=\"data\">").unwrap();
     let (packed, _) = rest.split_once('<').unwrap();
@@ -50,7 +50,7 @@ fn scope(only: &[(&str, &str)], since: Option<&str>) -> Scope {
     }
 }
 
-/// What the page adds up is what the reports say, whatever the filters and the cost.
+/// The sums of the page are those of the reports, for all filters and costs.
 #[test]
 fn the_page_adds_up_to_the_reports() {
     let tables = tables();
@@ -78,7 +78,7 @@ fn the_page_adds_up_to_the_reports() {
                 assert_eq!(sum(&data, "turns", name), whole(&costs, name), "{name} {scope:?}");
                 parts += whole(&costs, name);
             }
-            // In these logs every total is the sum of its parts, for which -1 stands, or unknown.
+            // In these logs every total is unknown, or the sum of its parts, which is encoded as -1.
             assert!(numbers(&data, "turns", "total_tokens").all(|it| it == Some(-1)), "{scope:?}");
             assert_eq!(parts, whole(&costs, "total_tokens"), "{scope:?}");
             assert_eq!(sum(&data, "turns", "unpriced_tokens"), whole(&costs, "unpriced_tokens"), "{scope:?} {cost:?}");
@@ -98,7 +98,7 @@ fn the_page_adds_up_to_the_reports() {
     }
 }
 
-/// Nothing of a log stands in the page as it is: there is no markup to be.
+/// The page contains no text of a log literally, so that none can be markup.
 #[test]
 fn the_page_holds_no_text_of_a_log() {
     let tables = tables();
@@ -157,7 +157,7 @@ fn a_page_is_replaced_at_once() {
     assert_eq!(text, "the page before");
     let page = fs::read_to_string(&path).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
-    // To standard output too, and what is said goes elsewhere.
+    // The page can be written to standard output; messages are printed to stderr.
     let output = run("-".as_ref());
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.starts_with("<!doctype html>") && printed.trim_end().ends_with("</html>"));

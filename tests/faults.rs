@@ -1,4 +1,6 @@
-//! What SQLite promises of its file: whatever happens to an ingest, the archive is as it was before it, or as after it.
+//! Faults: killed processes, failing writes, truncated logs, damaged archives.
+//!
+//! As with a SQLite database, an archive is in the state before or after an ingest, whatever happens to the ingest.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +21,7 @@ fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_agentlogs"))
 }
 
-/// What the archive holds, once it was found whole.
+/// The contents of the archive, after it was checked; `None` if there is no archive.
 fn held(archive: &Path) -> Option<Sums> {
     let archive = Archive::at(archive);
     match archive.check() {
@@ -32,7 +34,7 @@ fn held(archive: &Path) -> Option<Sums> {
     }
 }
 
-/// An archive of some logs, and the logs with more beside them.
+/// An archive of some logs, and these logs with more logs in the same directory.
 struct Before {
     folder: tempfile::TempDir,
 }
@@ -51,8 +53,9 @@ impl Before {
         Self { folder }
     }
 
-    /// Runs an ingest that may fail in an archive of its own, from nothing or from the one before. Whatever became of it, the
-    /// archive is whole, and the next ingest ends as if nothing had been. Says whether the first one took effect.
+    /// Runs an ingest that may fail on a new archive, or on a copy of the earlier one. Checks that the archive is intact
+    /// afterwards, and that the next ingest has the same result as without the failure. Returns whether the first ingest took
+    /// effect.
     fn survives(&self, name: &str, is_first: bool, run: impl FnOnce(&Path, &Path)) -> bool {
         let logs = self.folder.path().join("logs");
         let (before, archive) = (self.folder.path().join("before"), self.folder.path().join(name));
@@ -65,7 +68,7 @@ impl Before {
         assert!(ingest(&mut program(), &logs, &archive).wait().unwrap().success());
         let whole = held(&archive);
         assert!(now == old || now == whole, "{now:?} is neither {old:?} nor {whole:?}");
-        // Nothing is left behind: a lock, the current generation, perhaps the one before it, no work of who died.
+        // Temporary files are removed: the lock, the current generation and perhaps the previous one remain.
         let names: BTreeSet<String> =
             fs::read_dir(&archive).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
         let is_own =
@@ -76,7 +79,7 @@ impl Before {
     }
 }
 
-/// How many points are tried; `FAULTS=500 cargo test faults` tries more.
+/// The number of points that are tested; `FAULTS=500 cargo test faults` tests more.
 fn points() -> u32 {
     std::env::var("FAULTS").ok().and_then(|it| it.parse().ok()).unwrap_or(24)
 }
@@ -120,7 +123,7 @@ fn a_write_that_fails_changes_nothing() {
             let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
             shell.arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_agentlogs"));
             let status = ingest(&mut shell, logs, archive).wait().unwrap();
-            // It says so, and does not die of it.
+            // The program reports the failure, and is not killed by the signal.
             assert!(matches!(status.code(), Some(0 | 1)), "{status}");
             failed += u32::from(!status.success());
         });
@@ -128,7 +131,7 @@ fn a_write_that_fails_changes_nothing() {
     assert!(failed > 0);
 }
 
-/// Two at once: one waits for the other, and both are in.
+/// Of concurrent ingests one waits for the other, and the archive contains both.
 #[test]
 fn writers_wait_for_each_other() {
     let folder = tempfile::tempdir().unwrap();
@@ -148,7 +151,7 @@ fn writers_wait_for_each_other() {
     assert_eq!(same(at_once), same(held(&one_by_one).unwrap()));
 }
 
-/// Readers need no lock: while an archive is written over and over, every report finds a whole one.
+/// Readers need no lock: while an archive is rewritten repeatedly, every report reads a consistent one.
 #[test]
 fn a_reader_never_sees_a_half() {
     let folder = tempfile::tempdir().unwrap();
@@ -174,4 +177,88 @@ fn a_reader_never_sees_a_half() {
             assert_eq!((value("sessions"), value("tokens")), (i64::try_from(known.sessions).ok(), Some(known.tokens)));
         }
     });
+}
+
+/// The exit status of a command, and what it printed to stderr.
+fn ended(folder: &Path, args: &[&str]) -> (Option<i32>, String) {
+    let output = program().args(args).current_dir(folder).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// A compressed log that is truncated in place is reported, and its earlier data stays in the archive.
+#[test]
+fn a_log_that_is_truncated_in_place_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let log = fs::read(root().join("sample-logs/drover-events/every-kind.jsonl")).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut gzip, &log).unwrap();
+    let whole = gzip.finish().unwrap();
+    let path = folder.join("log.jsonl.gz");
+    fs::write(&path, &whole).unwrap();
+    let ingest = ["ingest", "log.jsonl.gz", "--archive", "archive"];
+    assert_eq!(ended(folder, &ingest).0, Some(0));
+    let sums = held(&folder.join("archive")).unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_len(whole.len() as u64 / 2).unwrap();
+    let (status, stderr) = ended(folder, &ingest);
+    assert_eq!(status, Some(0), "{stderr}");
+    assert!(stderr.contains("1 truncated"), "{stderr}");
+    assert!(stderr.contains("`agentlogs report health --archive archive` lists the files and reasons"), "{stderr}");
+    assert_eq!(held(&folder.join("archive")).unwrap(), sums);
+    let mut report = program();
+    report.args(["report", "health", "--archive", "archive", "--format", "csv", "--wide"]).current_dir(folder);
+    let health = String::from_utf8(report.output().unwrap().stdout).unwrap();
+    assert!(health.lines().any(|line| line.starts_with("file,truncated,")), "{health}");
+    fs::remove_dir_all(folder.join("archive")).unwrap();
+    assert_eq!(ended(folder, &[&ingest[..], &["--strict"]].concat()).0, Some(3));
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(ended(folder, &ingest).0, Some(0));
+    assert_eq!(held(&folder.join("archive")).unwrap(), sums);
+}
+
+/// `archive repair` reads the logs of damaged data again, with the options of the command, and fails if a log is missing.
+#[cfg(unix)]
+#[test]
+fn a_damaged_archive_is_repaired_from_its_logs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let sample = root().join("sample-logs/drover-events/every-kind.jsonl");
+    fs::copy(&sample, folder.join("log.jsonl")).unwrap();
+    let archive = folder.join("archive");
+    assert_eq!(ended(folder, &["ingest", "log.jsonl", "--archive", "archive"]).0, Some(0));
+    let sums = held(&archive).unwrap();
+    let damage = || {
+        let is_facts = |entry: &walkdir::DirEntry| entry.path().to_string_lossy().contains("facts");
+        let files = walkdir::WalkDir::new(archive.join("current")).follow_links(true).into_iter().map(Result::unwrap);
+        let file = files.filter(|entry| entry.file_type().is_file()).find(is_facts).unwrap().into_path();
+        let mut bytes = fs::read(&file).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(file, bytes).unwrap();
+    };
+    damage();
+    let (status, stderr) = ended(folder, &["archive", "check", "--archive", "archive"]);
+    assert_eq!(status, Some(1), "{stderr}");
+    assert!(stderr.contains("`agentlogs archive repair` keeps the intact data"), "{stderr}");
+    let (status, stderr) = ended(folder, &["archive", "repair", "--archive", "archive"]);
+    assert_eq!(status, Some(0), "{stderr}");
+    assert!(stderr.contains("log.jsonl: read again\n"), "{stderr}");
+    assert_eq!(held(&archive).unwrap(), sums);
+    damage();
+    let (status, stderr) = ended(folder, &["archive", "repair", "--content", "full", "--archive", "archive"]);
+    assert_eq!(status, Some(0), "{stderr}");
+    assert!(stderr.contains("1 log was read with options that differ"), "{stderr}");
+    let facts = Archive::at(&archive).known_facts().unwrap();
+    assert!(
+        facts
+            .values()
+            .flat_map(|source| &source.sessions)
+            .any(|session| session.prompt.is_some() || session.text.is_some())
+    );
+    damage();
+    fs::remove_file(folder.join("log.jsonl")).unwrap();
+    let (status, stderr) = ended(folder, &["archive", "repair", "--archive", "archive"]);
+    assert_eq!(status, Some(1), "{stderr}");
+    assert!(stderr.contains("the file cannot be read again; its data is lost"), "{stderr}");
+    assert_eq!(held(&archive).unwrap().sessions, 0);
 }

@@ -1,5 +1,5 @@
-//! What the project promises, tested from outside. Every path is absolute: the test of the README moves to a folder of its
-//! own.
+//! Tests of the library and the program from outside. Every path is absolute, as the test of the README changes the working
+//! directory.
 
 mod adapters;
 #[cfg(feature = "archive")]
@@ -85,7 +85,7 @@ fn lines_of(path: &Path) -> Vec<u8> {
     if database::is_database(&bytes) { database::read(Some(path), &bytes, TABLES).unwrap().text } else { bytes }
 }
 
-/// The facts of the sample logs as an ingest reads them, with what differs from machine to machine left out.
+/// The sources of the sample logs as an ingest reads them, without values that depend on the machine.
 fn facts(content: Content) -> Vec<Source> {
     static READ: [OnceLock<Vec<Source>>; 3] = [const { OnceLock::new() }; 3];
     READ[content as usize].get_or_init(|| read_facts(content)).clone()
@@ -107,7 +107,7 @@ fn read_facts(content: Content) -> Vec<Source> {
     sources
 }
 
-/// The tables of what files tell, with the built-in prices.
+/// The reconciled tables of sources, with the built-in prices.
 fn settled(sources: Vec<Source>) -> Tables {
     let mut tables = ledger::settle(sources);
     costs::price(&mut tables, Catalog::built_in());

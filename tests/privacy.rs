@@ -206,13 +206,13 @@ fn nothing_that_was_said_is_exported_by_default() {
         let out = tempfile::NamedTempFile::new().unwrap();
         let mut text = Vec::new();
         for (name, frame) in &tables {
-            let kind = agentlogs::analysis::export::As::Jsonl;
-            let access = agentlogs::analysis::export::Access::Usual;
+            let kind = agentlogs::analysis::export::FileKind::Jsonl;
+            let access = agentlogs::analysis::export::Access::Umask;
             agentlogs::analysis::export::write(name, &mut frame.clone(), kind, access, out.path()).unwrap();
             text.extend(fs::read(out.path()).unwrap());
         }
         let tables = tables.into_iter().map(|(name, frame)| (name, polars::prelude::IntoLazy::lazy(frame))).collect();
-        let trajectories = agentlogs::analysis::export::Trajectories::of(&tables).unwrap();
+        let trajectories = agentlogs::analysis::export::Trajectories::new(&tables).unwrap();
         assert!(trajectories.iter().count() > 0);
         trajectories.iter().for_each(|it| it.write(&mut text).unwrap());
         count_of_marks(&text)

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use agentlogs::adapters::common::builder::Content;
-use agentlogs::analysis::chart::Chart;
-use agentlogs::analysis::render::{self, Format, Look, render};
+use agentlogs::analysis::present::chart::Chart;
+use agentlogs::analysis::present::{Format, ReportStyle, TableStyle, render};
 use agentlogs::analysis::reports::{self, Answer, DIMENSIONS, Error, Frames, Options, REPORTS, Report, Scope, Undated};
 use agentlogs::store::frames::frames;
 use agentlogs::store::query::query;
@@ -158,8 +158,8 @@ fn default_columns_fit_a_page() {
 fn each_row_is_a_line_on_a_narrow_terminal() {
     for report in REPORTS {
         let answer = run(report, &Options::default());
-        let shown = render::Report { dimensions: answer.dimensions, has_total: false, human: false, is_whole: false };
-        let look = Look { width: Some(80), report: Some(shown), ..Look::default() };
+        let shown = ReportStyle { dimensions: answer.dimensions, has_total: false, human: false, is_whole: false };
+        let look = TableStyle { width: Some(80), report: Some(shown), ..TableStyle::default() };
         let mut out = Vec::new();
         let hidden = render(&answer.rows, Format::Table, look, &mut out).unwrap();
         let table = String::from_utf8(out).unwrap();

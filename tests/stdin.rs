@@ -98,9 +98,48 @@ fn standard_input_without_a_log_is_an_error() {
     for input in [&b""[..], b"\n \n"] {
         let ended = ingest(folder.path(), &["-"], input);
         assert_eq!(ended.status, Some(1));
-        assert!(ended.stderr.starts_with("agentlogs: -: it is empty\n"), "{}", ended.stderr);
+        assert!(ended.stderr.starts_with("agentlogs: standard input: it is empty\n"), "{}", ended.stderr);
+        assert!(ended.stderr.ends_with("nothing was written\n"), "{}", ended.stderr);
     }
     assert!(!folder.path().join("archive").exists());
+}
+
+#[test]
+fn an_empty_list_of_paths_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("list"), "\n\n").unwrap();
+    for (list, name) in [("-", "standard input"), ("list", "list")] {
+        let ended = ingest(folder.path(), &["--files-from", list], b"");
+        let expected = format!("agentlogs: --files-from: {name} contains no paths\nnothing was written\n");
+        assert_eq!((ended.status, ended.stderr), (Some(1), expected));
+    }
+    assert!(!folder.path().join("archive").exists());
+    // An existing archive does not change.
+    assert_eq!(ingest(folder.path(), &["-"], &sample("drover-events/quota.jsonl")).status, Some(0));
+    let before = archive(folder.path()).sums().unwrap();
+    let ended = ingest(folder.path(), &["--files-from", "-"], b"");
+    assert_eq!((ended.status, archive(folder.path()).sums().unwrap()), (Some(0), before));
+    assert!(
+        ended.stderr.starts_with("agentlogs: --files-from: standard input contains no paths\n"),
+        "{}",
+        ended.stderr
+    );
+}
+
+/// A capture is also a source of reports and queries, without an archive.
+#[test]
+fn commands_read_logs_from_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    for args in [&["report", "sessions", "--format", "csv", "--logs", "-"][..], &["inspect", "-"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        command.args(args).current_dir(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(&sample("drover-events/quota.jsonl")).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && stdout.contains("drover"), "{args:?}: {stdout}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
@@ -154,7 +193,7 @@ fn what_is_forgotten_of_an_archive_is_read_again() {
     let mut forget = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
     forget.args(["archive", "forget", "*!/a.jsonl", "--archive", "archive"]).current_dir(folder.path());
     let output = forget.output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).starts_with("1 files are forgotten\n"));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("deleted 1 file\n"));
     assert_eq!(paths(folder.path()).len(), 0);
     ingest(folder.path(), &["logs.tar"], b"");
     assert_eq!(archive(folder.path()).sums().unwrap().sessions, 1);

@@ -1,4 +1,4 @@
-//! The house rules that a compiler does not know.
+//! House rules that the compiler does not check.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,27 +6,37 @@ use std::path::{Path, PathBuf};
 
 use agentlogs::adapters::{self, ADAPTERS};
 use agentlogs::model::session::Shows;
+use regex::Regex;
 
 use crate::{lines_of, root, samples};
 
-/// Each format has a good run and a troubled one, and no other format claims them more.
+/// Each format has at least two samples, and no other format claims them with a higher weight.
 #[test]
 fn every_format_has_samples_that_it_claims() {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for path in samples() {
-        // What is kept in a tree of small files has folders of its own below that of its format.
+        // A sample that is a tree of small files has directories below that of its format.
         let below = path.strip_prefix(root().join("sample-logs")).unwrap();
         let format = below.iter().next().unwrap().to_string_lossy().into_owned();
         let claims = adapters::detect(&lines_of(&path), adapters::Hints::default());
-        assert_eq!(claims.first().map(|(it, _)| it.id), Some(format.as_str()), "{}: {claims:?}", path.display());
+        assert_eq!(
+            claims.first().map(|(adapter, _)| adapter.id),
+            Some(format.as_str()),
+            "{}: {claims:?}",
+            path.display()
+        );
         *counts.entry(format).or_default() += 1;
     }
     for adapter in ADAPTERS {
-        assert!(counts.get(adapter.id).is_some_and(|it| *it >= 2), "{}: two samples at least", adapter.id);
+        assert!(
+            counts.get(adapter.id).is_some_and(|count| *count >= 2),
+            "{}: at least two samples are required",
+            adapter.id
+        );
     }
 }
 
-/// Each format has its section in docs/formats.md, and a row there of what it can show.
+/// Each format has a section in docs/formats.md, and a row in the table of capabilities.
 #[test]
 fn every_format_is_documented() {
     const COLUMNS: [Shows; 9] = [
@@ -43,14 +53,14 @@ fn every_format_is_documented() {
     let text = fs::read_to_string(root().join("docs/formats.md")).unwrap();
     for adapter in ADAPTERS {
         assert!(text.contains(&format!("\n### `{}`\n", adapter.id)), "{} has no section", adapter.id);
-        let marks = COLUMNS.map(|it| if adapter.shows.has(it) { " ✓ |" } else { "  |" }).concat();
+        let marks = COLUMNS.map(|capability| if adapter.shows.has(capability) { " ✓ |" } else { "  |" }).concat();
         let row = format!("\n| `{}` |{marks}\n", adapter.id);
         assert!(text.contains(&row), "{} has no row{row}", adapter.id);
     }
-    let is_known = |id: &str| ADAPTERS.iter().any(|it| it.id == id);
-    let sections = text.lines().filter_map(|it| it.strip_prefix("### `")?.strip_suffix('`'));
+    let is_known = |id: &str| ADAPTERS.iter().any(|adapter| adapter.id == id);
+    let sections = text.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`'));
     for id in sections {
-        assert!(is_known(id), "{id} is no format");
+        assert!(is_known(id), "{id} is not a format");
     }
 }
 
@@ -62,7 +72,7 @@ fn every_guard_exists() {
         samples().iter().map(|it| it.with_extension("").to_string_lossy().into_owned()).collect();
     for name in text.split('`').skip(1).step_by(2).filter(|it| !it.ends_with("/*")) {
         if ADAPTERS.iter().any(|it| name.split_once('/').is_some_and(|(format, _)| format == it.id)) {
-            assert!(samples.iter().any(|it| it.ends_with(name)), "{name} is no sample");
+            assert!(samples.iter().any(|it| it.ends_with(name)), "{name} is not a sample");
         }
     }
     let sources = walkdir::WalkDir::new(root().join("src")).into_iter();
@@ -73,7 +83,7 @@ fn every_guard_exists() {
     let names: Vec<_> = guards.flat_map(|it| it.split('`').skip(1).step_by(2)).filter(|it| !it.contains('/')).collect();
     assert!(names.len() > 20, "{names:?}");
     for name in names {
-        assert!(code.contains(&format!("fn {name}(")), "{name} is no test");
+        assert!(code.contains(&format!("fn {name}(")), "{name} is not a test");
     }
 }
 
@@ -124,7 +134,7 @@ fn headings_of(page: &str) -> BTreeSet<String> {
     headings.map(anchor).collect()
 }
 
-/// A format's name stands in its adapter only: what is common knows none.
+/// The name of a format occurs only in `src/adapters`.
 #[test]
 fn no_format_is_named_outside_of_its_adapter() {
     for entry in walkdir::WalkDir::new(root().join("src")).into_iter().filter_map(Result::ok) {
@@ -139,7 +149,7 @@ fn no_format_is_named_outside_of_its_adapter() {
     }
 }
 
-/// Adapters see bytes and nothing else. Their test modules may measure time.
+/// Adapters perform no I/O, and use neither the clock nor the environment. Their test modules may measure time.
 #[test]
 fn adapters_do_no_input_or_output() {
     for entry in walkdir::WalkDir::new(root().join("src/adapters")).into_iter().filter_map(Result::ok) {
@@ -155,7 +165,7 @@ fn adapters_do_no_input_or_output() {
     }
 }
 
-/// Every named query says what it answers, and gives its rows in one order.
+/// Every built-in query has a description, and a defined order of rows.
 #[test]
 fn every_query_has_its_help_and_an_order() {
     for entry in fs::read_dir(root().join("queries")).unwrap() {
@@ -167,13 +177,14 @@ fn every_query_has_its_help_and_an_order() {
     }
 }
 
-/// All changes that the archive makes to the disk are in one file, so that the model of power cuts records each of them.
+/// The archive writes only by the functions of `disk.rs`, so that the test of power failures covers every write.
 #[test]
 fn the_archive_writes_by_its_own_functions_only() {
     let folder = root().join("src/store/archive");
     let writes = [
         "OpenOptions",
-        "File::create",
+        " File::create",
+        "fs::File::create",
         "File::options",
         "DirBuilder",
         "fs::write",
@@ -202,7 +213,7 @@ fn the_archive_writes_by_its_own_functions_only() {
     }
 }
 
-/// A page of examples shows what works; what fails is shown on the pages of errors, where it is read as an error.
+/// Examples succeed, except on the pages whose name begins with `errors`.
 #[test]
 fn examples_outside_the_error_pages_succeed() {
     let pages = walkdir::WalkDir::new(root().join("tests/cmd")).into_iter().filter_map(Result::ok);
@@ -223,4 +234,145 @@ fn examples_outside_the_error_pages_succeed() {
             assert!(!is_error, "{}: {command}\n{line}", path.display());
         }
     }
+}
+
+/// The maximum number of lines of a source file.
+const MAX_LINES: usize = 700;
+
+/// Files with more than [`MAX_LINES`]. The list may only become shorter.
+const KNOWN_LONG_FILES: &[&str] = &[];
+
+/// The maximum median and 90th percentile of the lines per file.
+const MAX_MEDIAN: usize = 150;
+const MAX_PERCENTILE_90: usize = 400;
+
+/// Source files are short, so that a reader can survey one.
+#[test]
+fn source_files_are_short() {
+    let mut lines: Vec<(usize, String)> =
+        source_files("src").into_iter().map(|(name, text)| (text.lines().count(), name)).collect();
+    let long = lines.iter().filter(|(count, _)| *count > MAX_LINES);
+    let long: BTreeSet<&str> = long.map(|(_, name)| name.as_str()).collect();
+    let known: BTreeSet<&str> = KNOWN_LONG_FILES.iter().copied().collect();
+    let new: Vec<_> = long.difference(&known).collect();
+    assert!(new.is_empty(), "more than {MAX_LINES} lines, split by subject: {new:?}");
+    let shortened: Vec<_> = known.difference(&long).collect();
+    assert!(shortened.is_empty(), "no longer long, remove from `KNOWN_LONG_FILES`: {shortened:?}");
+    lines.sort_unstable();
+    let quantile = |percent: usize| lines[(lines.len() - 1) * percent / 100].0;
+    let (median, percentile_90) = (quantile(50), quantile(90));
+    assert!(median <= MAX_MEDIAN, "the median file has {median} lines");
+    assert!(percentile_90 <= MAX_PERCENTILE_90, "the 90th percentile of files is {percentile_90} lines");
+}
+
+/// The first line of each file is a description of the module.
+#[test]
+fn every_module_has_a_header() {
+    for (name, text) in source_files("src").into_iter().chain(source_files("tests")) {
+        assert!(text.starts_with("//! "), "{name} does not begin with a `//!` comment");
+    }
+}
+
+/// Words and phrases that plain technical English does not need, with the replacement.
+const WORDS: &[(&str, &str)] = &[
+    (r"stands?|standing|stood", "is, is stored, applies"),
+    (r"tells?|telling|told", "contains, reports"),
+    (r"says?|said|saying", "contains, states"),
+    (r"looks?|looked", "check, comparison, pass"),
+    (r"behind", "after"),
+    (r"is none", "is not a"),
+    (r"nobody|nowhere", "passive voice, never"),
+    (r"room", "capacity, space"),
+    (r"(?:set|put|puts|sets) aside|aside", "spilled, kept under another path"),
+    (r"pieces?", "chunk, part"),
+    (r"(?:takes?|taken|took|taking) in", "ingest, read"),
+    (r"(?:hands?|handed) on", "emit, pass"),
+    (r"(?:go|goes|gone|hop|hops|hopping) over", "skip, iterate"),
+    (r"dear|dearer|dearest", "expensive"),
+    (r"settles?|settled|settling", "reconcile"),
+    (r"how many-th", "ordinal"),
+];
+
+/// Comments and documents use plain technical English: see [`WORDS`].
+///
+/// `tests/words.txt` lists the files that still contain such words, with their number. The list may only become shorter. This
+/// command writes it again: `TIDY=overwrite cargo test --test main plain_english`.
+#[test]
+fn comments_and_documents_use_plain_english() {
+    let pattern = WORDS.iter().map(|(words, _)| *words).collect::<Vec<_>>().join("|");
+    let pattern = Regex::new(&format!(r"(?i-u:\b(?:{pattern})\b)")).unwrap();
+    // Exempt: one verb of programming, and inline code.
+    let exempt = Regex::new(r"(?i-u:\blook(?:s|ed|ing)?[- ]?up\b)|`[^`]*`").unwrap();
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, text) in source_files("").into_iter().map(|(name, text)| (name, comments(&text))).chain(documents()) {
+        for line in text.lines() {
+            let prose = exempt.replace_all(line, "");
+            let uses = pattern.find_iter(&prose).map(|word| format!("{}: {}", word.as_str(), line.trim()));
+            found.entry(name.clone()).or_default().extend(uses);
+        }
+    }
+    found.retain(|_, uses| !uses.is_empty());
+    let list = root().join("tests/words.txt");
+    if std::env::var("TIDY").is_ok_and(|mode| mode == "overwrite") {
+        let lines: Vec<String> = found.iter().map(|(name, uses)| format!("{} {name}", uses.len())).collect();
+        fs::write(&list, lines.join("\n") + "\n").unwrap();
+        return;
+    }
+    let known = fs::read_to_string(list).unwrap();
+    let known = known.lines().filter_map(|line| line.split_once(' '));
+    let mut known: BTreeMap<&str, usize> = known.map(|(count, name)| (name, count.parse().unwrap())).collect();
+    for (name, uses) in &found {
+        let allowed = known.remove(name.as_str()).unwrap_or_default();
+        let uses_text = uses.join("\n");
+        assert!(uses.len() <= allowed, "{name}: write plain English, see `WORDS` in tests/tidy.rs:\n{uses_text}");
+        assert!(uses.len() == allowed, "{name}: lower its number in tests/words.txt to {}", uses.len());
+    }
+    assert!(known.is_empty(), "no such words any more, remove from tests/words.txt: {known:?}");
+}
+
+/// All Rust files below a directory of the repository: their paths, with `/`, and their texts. `""` is all directories with
+/// Rust files.
+fn source_files(directory: &str) -> Vec<(String, String)> {
+    let directories = if directory.is_empty() {
+        vec!["src", "tests", "benches", "examples", "fuzz/fuzz_targets"]
+    } else {
+        vec![directory]
+    };
+    let mut files = Vec::new();
+    for directory in directories {
+        for entry in walkdir::WalkDir::new(root().join(directory)).sort_by_file_name() {
+            let path = entry.unwrap().into_path();
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push((name_of(&path), fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    assert!(!files.is_empty(), "{directory}");
+    files
+}
+
+/// The documents of the repository, without blocks of code.
+fn documents() -> Vec<(String, String)> {
+    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let paths = docs.chain(["README.md", "ARCHITECTURE.md"].map(|name| root().join(name)));
+    let documents = paths.map(|path| {
+        let text = fs::read_to_string(&path).unwrap();
+        let prose: Vec<&str> = text.split("```").step_by(2).collect();
+        (name_of(&path), prose.join("\n"))
+    });
+    documents.collect()
+}
+
+/// The path of a file in the repository, with `/`.
+fn name_of(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/")
+}
+
+/// The comments of a Rust file, a line per comment.
+fn comments(text: &str) -> String {
+    let comment = |line: &str| {
+        let start = if line.trim_start().starts_with("//") { line.find("//") } else { line.find(" // ") };
+        start.and_then(|start| line.get(start..)).map(str::to_owned)
+    };
+    text.lines().filter_map(comment).collect::<Vec<_>>().join("\n")
 }

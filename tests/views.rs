@@ -213,7 +213,7 @@ mod conversions {
             trajectory.write(&mut json).unwrap();
             serde_json::from_slice(&json).unwrap()
         };
-        Trajectories::of(&frames).unwrap().iter().map(|trajectory| document(&trajectory)).collect()
+        Trajectories::new(&frames).unwrap().iter().map(|trajectory| document(&trajectory)).collect()
     }
 
     /// The documents as files, each changed in some way.

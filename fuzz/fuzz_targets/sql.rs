@@ -13,7 +13,7 @@ static FRAMES: LazyLock<Vec<(&'static str, DataFrame)>> = LazyLock::new(|| {
     frames::frames(&rules::tables(logs)).unwrap()
 });
 
-/// What of it a database reads: no comments and no texts, in which anything may stand.
+/// The SQL without comments and string literals.
 fn code(sql: &str) -> String {
     let mut out = String::new();
     let mut rest = sql;

@@ -2,7 +2,7 @@
 //! prints, and the single `result` of `--output-format json`.
 //!
 //! One response is one `message.id`, written as a line for each content block that repeats the whole usage; the first lines
-//! contain only a part of the output tokens (`docs/accounting.md#which-response-a-row-is`). `result.modelUsage` contains everything
+//! contain only a part of the output tokens (`docs/accounting.md#identity-of-a-response`). `result.modelUsage` contains everything
 //! that a process was billed for, including what no line contains: it is the total, never added to the lines
 //! (`docs/accounting.md#totals-against-turns`).
 

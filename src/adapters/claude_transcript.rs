@@ -1,7 +1,7 @@
 //! Claude Code's transcripts, `~/.claude/projects/**/*.jsonl`, with those of subagents in their three places: files of
 //! their own, inline sidechains, and `agent_progress` records of the parent.
 //!
-//! A response is one `message.id` over all its lines and files (`docs/accounting.md#which-response-a-row-is`). A resumed session
+//! A response is one `message.id` over all its lines and files (`docs/accounting.md#identity-of-a-response`). A resumed session
 //! begins as a copy of the old one: the ledger counts each response once. `toolUseResult.usage` of a call that runs a subagent is the
 //! usage of the subagent's last response, which no progress record contains (`docs/accounting.md#subagents`).
 
@@ -456,7 +456,7 @@ impl Session {
             (call.agent, call.is_subagent) = (agent, is_subagent);
         }
         // Versions 2.0 to 2.1.42 never write the final output tokens of most responses
-        // (`docs/accounting.md#how-far-to-trust-a-session`).
+        // (`docs/accounting.md#completeness`).
         session.under_reports = self.stopped * 2 < self.responses;
         session
     }

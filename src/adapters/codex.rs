@@ -1,7 +1,7 @@
 //! Common parts of Codex's logs: usage, running totals, the outcome of an MCP call.
 //!
 //! `token_count` repeats the thread's running totals; it is a response only if they increase
-//! (`docs/accounting.md#which-response-a-row-is`).
+//! (`docs/accounting.md#identity-of-a-response`).
 
 use std::mem;
 

@@ -1,7 +1,7 @@
 //! pi's recorded event stream, `pi -p --mode json`, which openclaw's embedded agent emits as well.
 //!
 //! A message is in `message_start`, `message_update`, `message_end`, `turn_end` and `agent_end`; only `message_end` of the role
-//! `assistant` is a response (`docs/accounting.md#which-response-a-row-is`). Costs are per message and add up. There may be several
+//! `assistant` is a response (`docs/accounting.md#identity-of-a-response`). Costs are per message and add up. There may be several
 //! `agent_start` … `agent_end` in one stream: retries and follow-ups.
 
 use serde::Deserialize;

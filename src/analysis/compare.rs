@@ -1,40 +1,40 @@
-//! Two cohorts of sessions side by side, and whether they differ by more than chance.
+//! Compares two cohorts of sessions: the difference of each measure, with a bootstrap confidence interval of 95 %.
 //!
-//! A session is drawn as a whole: its turns depend on each other. Each cohort is drawn from anew, with replacement, many
-//! times; the middle 95 of 100 differences are the interval. The draws are those of a fixed seed over sessions in a fixed
-//! order, so that the answer is the same each time.
+//! Sessions are resampled as a whole, as the turns of a session depend on each other. The interval contains the middle 95 %
+//! of the differences between resampled cohorts. The seed and the order of sessions are fixed, so that the same question
+//! always has the same answer.
 
 use polars::prelude::*;
 
 use crate::analysis::reports::{self, Error, Frames, LeftOut, Scope};
 
-/// What a cohort needs at least for its interval to mean something.
-const FEWEST: usize = 10;
+/// The minimum number of sessions of a cohort for an interval.
+const MIN_SESSIONS: usize = 10;
 const SEED: u128 = 0x0061_6765_6e74_6c6f_6773;
-/// How often cohorts are drawn from: seldom enough that large ones take seconds at most.
-const DRAWS: usize = 2000;
-const FEWEST_DRAWS: usize = 400;
-const SESSIONS_DRAWN: usize = 200_000_000;
+/// The number of resamples. Large cohorts have fewer, so that a comparison takes seconds at most.
+const MAX_RESAMPLES: usize = 2000;
+const MIN_RESAMPLES: usize = 400;
+const MAX_SESSIONS_DRAWN: usize = 200_000_000;
 
-/// What is compared: one number of a cohort, made of its sessions.
+/// A number of a cohort, computed from its sessions.
 struct Measure {
     name: &'static str,
     of: Of,
 }
 
 enum Of {
-    /// The sum of one column over the sum of another, of sessions that have both.
+    /// The sum of one column divided by the sum of another, over sessions that have both.
     Ratio(Column, Column),
-    /// The middle value of a column.
+    /// The median of a column.
     Median(Column),
 }
 
-/// A number of a session, by its place in [`COLUMNS`].
+/// A number of a session: an index into [`Row`].
 #[derive(Clone, Copy)]
 enum Column {
     /// 1 for every session.
     One,
-    /// 1 if it succeeded, 0 if not; unknown if the log does not say.
+    /// 1 if it succeeded, 0 if not; unknown if the log does not contain the outcome.
     Success,
     Cost,
     Tokens,
@@ -42,18 +42,18 @@ enum Column {
     Duration,
     Calls,
     Errors,
-    /// Its cost, where its end is known.
-    CostOfKnown,
+    /// Its cost if its outcome is known.
+    CostIfOutcomeKnown,
 }
 
 const N_COLUMNS: usize = 9;
 
-/// All that is compared, in the order in which it is shown.
+/// All measures, in the order in which they are shown.
 static MEASURES: &[Measure] = &[
     Measure { name: "success_rate", of: Of::Ratio(Column::Success, Column::One) },
     Measure { name: "cost_per_session_usd", of: Of::Ratio(Column::Cost, Column::One) },
     Measure { name: "p50_cost_usd", of: Of::Median(Column::Cost) },
-    Measure { name: "cost_per_success_usd", of: Of::Ratio(Column::CostOfKnown, Column::Success) },
+    Measure { name: "cost_per_success_usd", of: Of::Ratio(Column::CostIfOutcomeKnown, Column::Success) },
     Measure { name: "tokens_per_session", of: Of::Ratio(Column::Tokens, Column::One) },
     Measure { name: "turns_per_session", of: Of::Ratio(Column::Turns, Column::One) },
     Measure { name: "p50_turns", of: Of::Median(Column::Turns) },
@@ -63,55 +63,55 @@ static MEASURES: &[Measure] = &[
     Measure { name: "tool_error_rate", of: Of::Ratio(Column::Errors, Column::Calls) },
 ];
 
-/// What a session gives, NaN where it is unknown.
+/// The columns of a session; NaN is unknown.
 type Row = [f64; N_COLUMNS];
 
 /// One line of the comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
-    /// What is compared.
+    /// The name of the measure.
     pub measure: &'static str,
-    /// The first cohort's number; unknown if no session of it has one.
+    /// The number of the first cohort; `None` if it is unknown for all of its sessions.
     pub a: Option<f64>,
-    /// The second cohort's.
+    /// The number of the second cohort.
     pub b: Option<f64>,
-    /// Sessions of the first cohort that the number is of.
+    /// The sessions of the first cohort for which the number is known.
     pub a_sessions: usize,
-    /// Sessions of the second cohort.
+    /// The sessions of the second cohort for which the number is known.
     pub b_sessions: usize,
-    /// `b` less `a`, and the interval that it lies in, if it is more than chance.
+    /// The 95 % confidence interval of `b - a`.
     pub interval: Option<(f64, f64)>,
-    /// `higher`, `lower`, `not told apart` or `too few`: the second cohort's beside the first one's. None of the number of
-    /// sessions, which is no measure of them.
+    /// The second cohort compared to the first: `higher`, `lower`, `inconclusive` or `too few`. `None` for the number of
+    /// sessions.
     pub verdict: Option<&'static str>,
 }
 
 impl Compared {
-    /// `b` less `a`.
+    /// `b - a`.
     pub fn difference(&self) -> Option<f64> {
         Some(self.b? - self.a?)
     }
 }
 
-/// Two cohorts, compared.
+/// The comparison of two cohorts.
 #[derive(Debug)]
 pub struct Comparison {
-    /// The number of sessions, then all that is measured.
+    /// The number of sessions, then all measures.
     pub lines: Vec<Compared>,
-    /// Sessions that are in both cohorts.
+    /// The number of sessions that are in both cohorts.
     pub shared: usize,
-    /// Sessions without a start that the first and the second cohort leave out.
+    /// Sessions without a start that the first and the second scope exclude.
     pub left_out: [LeftOut; 2],
 }
 
 /// Compares the sessions in two scopes.
 ///
 /// # Errors
-/// When something is asked for that is not there.
+/// When a filter names something that does not exist, or the tables cannot be read.
 pub fn compare(tables: &Frames, a: &Scope, b: &Scope) -> Result<Comparison, Error> {
     let (a, b) = (Cohort::read(tables, a)?, Cohort::read(tables, b)?);
-    let shared = b.keys.iter().filter(|it| a.keys.binary_search(it).is_ok()).count();
-    let sessions = |it: &Cohort| Some(it.rows.len() as f64);
+    let shared = b.keys.iter().filter(|key| a.keys.binary_search(key).is_ok()).count();
+    let sessions = |cohort: &Cohort| Some(cohort.rows.len() as f64);
     let mut lines = vec![Compared {
         measure: "sessions",
         a: sessions(&a),
@@ -121,7 +121,7 @@ pub fn compare(tables: &Frames, a: &Scope, b: &Scope) -> Result<Comparison, Erro
         interval: None,
         verdict: None,
     }];
-    lines.extend(MEASURES.iter().map(|it| it.compare(&a.rows, &b.rows)));
+    lines.extend(MEASURES.iter().map(|measure| measure.compare(&a.rows, &b.rows)));
     Ok(Comparison { lines, shared, left_out: [a.left_out, b.left_out] })
 }
 
@@ -144,7 +144,7 @@ impl Cohort {
             .collect()?;
         let text = |name: &str| frame.column(name)?.str().cloned();
         let (runtime, session, status) = (text("runtime")?, text("session_id")?, text("status")?);
-        let values = numbers.map(|it| frame.column(it).and_then(|it| it.f64().cloned()));
+        let values = numbers.map(|name| frame.column(name).and_then(|column| column.f64().cloned()));
         let [cost, tokens, turns, duration, calls, errors] = values;
         let (cost, tokens, turns) = (cost?, tokens?, turns?);
         let (duration, calls, errors) = (duration?, calls?, errors?);
@@ -167,15 +167,15 @@ impl Cohort {
 impl Measure {
     fn compare(&self, a: &[Row], b: &[Row]) -> Compared {
         let (a, b) = (self.values(a), self.values(b));
-        let all = |it: &[(f64, f64)]| self.of.value(it.iter().copied(), &mut Vec::new());
+        let all = |values: &[(f64, f64)]| self.of.value(values.iter().copied(), &mut Vec::new());
         let (value_a, value_b) = (all(&a), all(&b));
-        let is_enough = a.len() >= FEWEST && b.len() >= FEWEST && value_a.is_some() && value_b.is_some();
+        let is_enough = a.len() >= MIN_SESSIONS && b.len() >= MIN_SESSIONS && value_a.is_some() && value_b.is_some();
         let interval = if is_enough { self.interval(&a, &b) } else { None };
         let verdict = match interval {
             None => "too few",
             Some((low, _)) if low > 0.0 => "higher",
             Some((_, high)) if high < 0.0 => "lower",
-            Some(_) => "not told apart",
+            Some(_) => "inconclusive",
         };
         Compared {
             measure: self.name,
@@ -188,19 +188,19 @@ impl Measure {
         }
     }
 
-    /// Of each session that has both the number and what it is divided by.
+    /// The pairs of numerator and denominator, of sessions that have both.
     fn values(&self, rows: &[Row]) -> Vec<(f64, f64)> {
         let (of, by) = match self.of {
             Of::Ratio(of, by) => (of, by),
             Of::Median(of) => (of, Column::One),
         };
-        let number = |row: &Row, it: Column| row.get(it as usize).copied().unwrap_or(f64::NAN);
+        let number = |row: &Row, column: Column| row.get(column as usize).copied().unwrap_or(f64::NAN);
         let pair = |row: &Row| (number(row, of), number(row, by));
         rows.iter().map(pair).filter(|(of, by)| !of.is_nan() && !by.is_nan()).collect()
     }
 
     fn interval(&self, a: &[(f64, f64)], b: &[(f64, f64)]) -> Option<(f64, f64)> {
-        let draws = (SESSIONS_DRAWN / (a.len() + b.len())).clamp(FEWEST_DRAWS, DRAWS);
+        let resamples = (MAX_SESSIONS_DRAWN / (a.len() + b.len())).clamp(MIN_RESAMPLES, MAX_RESAMPLES);
         let mut random = oorandom::Rand64::new(SEED);
         let mut scratch = Vec::new();
         let mut draw = |from: &[(f64, f64)]| {
@@ -209,37 +209,37 @@ impl Measure {
                 (0..count).filter_map(|_| from.get(usize::try_from(random.rand_range(0..count)).ok()?).copied());
             self.of.value(drawn, &mut scratch)
         };
-        // A draw in which nothing succeeded has no cost of a success; it says nothing of the difference.
+        // Some resamples have no value: without a success there is no cost per success. They are skipped.
         let mut differences: Vec<f64> =
-            (0..draws).filter_map(|_| Some((draw(a)?, draw(b)?))).map(|(a, b)| b - a).collect();
-        if differences.len() * 10 < draws * 9 {
+            (0..resamples).filter_map(|_| Some((draw(a)?, draw(b)?))).map(|(a, b)| b - a).collect();
+        if differences.len() * 10 < resamples * 9 {
             return None;
         }
         differences.sort_by(f64::total_cmp);
-        let at = |part: usize| differences.get(differences.len() * part / 1000).copied();
+        let at = |per_mille: usize| differences.get(differences.len() * per_mille / 1000).copied();
         Some((at(25)?, at(975)?))
     }
 }
 
 impl Of {
-    /// The number of a cohort or of a draw from it.
+    /// The number of a cohort or of a resample.
     fn value(&self, values: impl Iterator<Item = (f64, f64)>, scratch: &mut Vec<f64>) -> Option<f64> {
         match self {
             Self::Ratio(..) => {
-                let (sum, by, any) = values.fold((0.0, 0.0, false), |it, (of, by)| (it.0 + of, it.1 + by, true));
-                (any && by > 0.0).then(|| sum / by)
+                let (sum, divisor) = values.fold((0.0, 0.0), |sums, (of, by)| (sums.0 + of, sums.1 + by));
+                (divisor > 0.0).then(|| sum / divisor)
             }
             Self::Median(_) => {
                 scratch.clear();
-                scratch.extend(values.map(|it| it.0));
+                scratch.extend(values.map(|(value, _)| value));
                 let middle = scratch.len() / 2;
                 let is_even = scratch.len().is_multiple_of(2);
                 if scratch.is_empty() {
                     return None;
                 }
-                let (below, at, _) = scratch.select_nth_unstable_by(middle, f64::total_cmp);
-                let before = below.iter().copied().max_by(f64::total_cmp).filter(|_| is_even);
-                Some(before.map_or(*at, |it| f64::midpoint(it, *at)))
+                let (below, upper, _) = scratch.select_nth_unstable_by(middle, f64::total_cmp);
+                let lower = below.iter().copied().max_by(f64::total_cmp).filter(|_| is_even);
+                Some(lower.map_or(*upper, |lower| f64::midpoint(lower, *upper)))
             }
         }
     }
@@ -249,7 +249,7 @@ impl Of {
 mod tests {
     use super::*;
 
-    /// So many sessions of a cost around this one.
+    /// This number of sessions, with costs around `cost`.
     fn rows(count: u32, cost: f64) -> Vec<Row> {
         let row = |it: u32| {
             let of = cost * (0.5 + f64::from(it * 37 % 100) / 100.0);
@@ -263,14 +263,14 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_told_where_it_is_more_than_chance() {
+    fn a_difference_is_reported_if_it_is_more_than_chance() {
         let (a, b, few) = (rows(100, 1.0), rows(60, 1.5), rows(9, 9.0));
         for name in ["cost_per_session_usd", "p50_cost_usd", "cost_per_success_usd", "p50_duration_ms"] {
             assert_eq!([verdict(name, &a, &b), verdict(name, &b, &a)], ["higher", "lower"], "{name}");
-            assert_eq!([verdict(name, &a, &a), verdict(name, &a, &few)], ["not told apart", "too few"], "{name}");
+            assert_eq!([verdict(name, &a, &a), verdict(name, &a, &few)], ["inconclusive", "too few"], "{name}");
         }
         for name in ["success_rate", "tokens_per_session", "tool_error_rate"] {
-            assert_eq!(verdict(name, &a, &b), "not told apart", "{name}");
+            assert_eq!(verdict(name, &a, &b), "inconclusive", "{name}");
         }
         assert_eq!(verdict("turns_per_session", &a, &b), "too few");
     }
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_the_middle() {
+    fn the_median_is_the_middle_value() {
         let median =
             |values: &[f64]| Of::Median(Column::Cost).value(values.iter().map(|it| (*it, 1.0)), &mut Vec::new());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! How fast this machine reads a user's own logs, stage by stage: what `agentlogs bench` prints.
+//! Measures how fast this machine reads logs, by format and stage, for `agentlogs bench`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,24 +20,24 @@ use crate::prices;
 use crate::store::frames;
 use crate::store::parquet::RowGroupWriter;
 
-/// What was measured of the files of one format, or of all.
+/// The measurements of the files of one format, or of all files.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measured {
-    /// Files.
+    /// The number of files.
     pub files: usize,
-    /// Their bytes, decompressed.
+    /// Their decompressed bytes.
     pub bytes: u64,
-    /// Their lines.
+    /// The number of their lines.
     pub lines: u64,
-    /// Their sessions.
+    /// The number of their sessions.
     pub sessions: usize,
-    /// Time to map, read or decompress them, in sum over threads, as the following.
+    /// The time to map, read or decompress them. All times are sums over threads.
     pub open: Duration,
-    /// Time to find lines and records.
+    /// The time to split them into lines and records.
     pub split: Duration,
-    /// Time to tell their format.
+    /// The time to detect their format.
     pub detect: Duration,
-    /// Time to parse and fold them into sessions.
+    /// The time to parse them into sessions.
     pub parse: Duration,
 }
 
@@ -56,27 +56,27 @@ impl Measured {
     }
 }
 
-/// What was measured of a run.
+/// The measurements of a run.
 #[derive(Debug, Default)]
 pub struct Run {
-    /// By format; without one, what no format claims.
+    /// By format; `None` for files that no format claims.
     pub formats: BTreeMap<Option<&'static str>, Measured>,
-    /// Time of all files, by the clock.
+    /// The wall time to read all files.
     pub read: Duration,
-    /// Time to settle the ledger.
+    /// The time to reconcile the ledger.
     pub settle: Duration,
-    /// Time to price its rows.
+    /// The time to compute the costs of its rows.
     pub price: Duration,
-    /// Time to make the pages of its tables' columns, and to compress them.
+    /// The time to encode and compress the columns of its tables.
     pub frames: Duration,
-    /// Time to write them as parquet, nowhere.
+    /// The time to write them as parquet files, without a disk.
     pub write: Duration,
-    /// What could not be walked.
+    /// Paths that could not be read.
     pub errors: Vec<discover::Error>,
 }
 
 impl Run {
-    /// All formats together.
+    /// The sums over all formats.
     pub fn all(&self) -> Measured {
         self.formats.values().fold(Measured::default(), |sum, it| sum.plus(*it))
     }
@@ -89,17 +89,17 @@ fn timed<T>(time: &mut Duration, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Reads all logs at and below the roots as an ingest does, and keeps nothing but the times.
+/// Reads all logs at and below the roots as an ingest does, and keeps only the times.
 pub fn run(roots: &[PathBuf]) -> Run {
     let (mut found, errors) = discover(roots, None);
     found.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
     let mut run = Run { errors, ..Run::default() };
-    let looked: Vec<_> = timed(&mut run.read, || {
-        let files = found.par_iter().with_max_len(1).filter(|it| !it.is_stream);
-        files.flat_map(|it| look(&it.path)).collect()
+    let measured_logs: Vec<_> = timed(&mut run.read, || {
+        let files = found.par_iter().with_max_len(1).filter(|file| !file.is_stream);
+        files.flat_map(|file| measure_file(&file.path)).collect()
     });
     let mut sources = Vec::new();
-    for (format, measured, source) in looked {
+    for (format, measured, source) in measured_logs {
         let sum = run.formats.entry(format).or_default();
         *sum = sum.plus(measured);
         sources.push(source);
@@ -109,11 +109,11 @@ pub fn run(roots: &[PathBuf]) -> Run {
     let mut files = Vec::new();
     timed(&mut run.frames, || {
         for table in frames::TABLES {
-            // Nothing can fail: all types are known, and it goes nowhere.
+            // Cannot fail: all types are known, and nothing is written.
             let Ok(file) = RowGroupWriter::new(std::io::sink(), &frames::schema_of(table)) else { continue };
             let mut groups = Vec::new();
-            let _ = frames::row_sets(&tables, table, usize::MAX, |it| {
-                groups.push(file.encode(it)?);
+            let _ = frames::row_sets(&tables, table, usize::MAX, |rows| {
+                groups.push(file.encode(rows)?);
                 Ok(())
             });
             files.push((file, groups));
@@ -121,8 +121,8 @@ pub fn run(roots: &[PathBuf]) -> Run {
     });
     timed(&mut run.write, || {
         for (mut file, groups) in files {
-            for it in groups {
-                let _ = file.write(&it);
+            for group in groups {
+                let _ = file.write(&group);
             }
             let _ = file.finish();
         }
@@ -130,45 +130,45 @@ pub fn run(roots: &[PathBuf]) -> Run {
     run
 }
 
-/// What was measured of a log, with its format.
-type Looked = (Option<&'static str>, Measured, Source);
+/// A log's format, measurements and content.
+type MeasuredLog = (Option<&'static str>, Measured, Source);
 
-fn look(path: &Path) -> Vec<Looked> {
+fn measure_file(path: &Path) -> Vec<MeasuredLog> {
     let mut measured = Measured { files: 1, ..Measured::default() };
     let Ok(content) = timed(&mut measured.open, || open::open(path, Limit::default())) else { return Vec::new() };
     let budget = Budget::new(Limit::default(), content.stored);
     if containers::is_container(&content) {
-        return look_into(&path_text(path), &content, 0, &budget);
+        return measure_members(&path_text(path), &content, 0, &budget);
     }
-    vec![look_at(path_text(path), &content, Some(path), measured)]
+    vec![measure_log(path_text(path), &content, Some(path), measured)]
 }
 
 /// Measures the members of an archive.
-fn look_into(path: &str, content: &open::Content<'_>, depth: usize, budget: &Budget) -> Vec<Looked> {
+fn measure_members(path: &str, content: &open::Content<'_>, depth: usize, budget: &Budget) -> Vec<MeasuredLog> {
     let Some(Ok(container)) = Container::open(content, containers::MAX_MEMBERS) else { return Vec::new() };
     let members = container.members().par_iter().with_max_len(1);
-    let looked = members.flat_map(|member| {
+    let measured_logs = members.flat_map(|member| {
         let mut measured = Measured { files: 1, ..Measured::default() };
         let opened = timed(&mut measured.open, || container.read(member, budget));
         let path = format!("{path}{}{}", SEPARATOR, member.name);
         match opened {
             Ok(content) if containers::is_container(&content) && depth < containers::MAX_DEPTH => {
-                look_into(&path, &content, depth + 1, budget)
+                measure_members(&path, &content, depth + 1, budget)
             }
-            Ok(content) => vec![look_at(path, &content, None, measured)],
+            Ok(content) => vec![measure_log(path, &content, None, measured)],
             Err(_) => Vec::new(),
         }
     });
-    looked.collect()
+    measured_logs.collect()
 }
 
-/// Measures a log. `file` is where it is, unless it is a member of an archive.
-fn look_at(path: String, content: &[u8], file: Option<&Path>, mut measured: Measured) -> Looked {
+/// Measures a log. `file` is its path, or `None` for a member of an archive.
+fn measure_log(path: String, content: &[u8], file: Option<&Path>, mut measured: Measured) -> MeasuredLog {
     let mut rows = None;
     if database::is_database(content) {
         rows = timed(&mut measured.open, || database::read(file, content, adapters::TABLES)).ok();
     }
-    let bytes = rows.as_ref().map_or(content, |it| &*it.text);
+    let bytes = rows.as_ref().map_or(content, |rows| &*rows.text);
     measured.bytes = bytes.len() as u64;
     measured.lines = timed(&mut measured.split, || Lines::new(bytes).count()) as u64;
     let hints = Hints { runtime: None, path: &path };

@@ -1,9 +1,8 @@
-//! Reports, comparisons, the dashboard and exports, and how they are printed.
+//! Reports, comparisons, exports and the dashboard, and their output as text.
 
-pub mod chart;
 pub mod compare;
 pub mod dashboard;
 pub mod export;
 pub mod measure;
-pub mod render;
+pub mod present;
 pub mod reports;

@@ -38,7 +38,7 @@ impl Tables {
     }
 }
 
-/// How complete the usage of a session is (`docs/accounting.md#how-far-to-trust-a-session`).
+/// How complete the usage of a session is (`docs/accounting.md#completeness`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Usage {
     /// As billed, as far as the log contains it.

@@ -61,7 +61,7 @@ impl Tokens {
     }
 
     /// The larger of each count: the counts of a response grow from copy to copy
-    /// (`docs/accounting.md#which-response-a-row-is`).
+    /// (`docs/accounting.md#identity-of-a-response`).
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         self.zip(other, Ord::max)

@@ -1,4 +1,4 @@
-//! Files that users name: written whole or not at all.
+//! Writes files that users name, each atomically.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -11,14 +11,14 @@ use crate::analysis::reports::Frames;
 /// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Whoever may by the process's umask.
-    Usual,
-    /// Its owner only.
+    /// As the umask of the process allows.
+    Umask,
+    /// Only its owner.
     Owner,
 }
 
 impl Access {
-    /// Only the owner if any of the tables contains text of conversations.
+    /// Only the owner, if a table contains text of conversations.
     ///
     /// # Errors
     /// When a table cannot be read.
@@ -32,12 +32,12 @@ impl Access {
                 return Ok(Self::Owner);
             }
         }
-        Ok(Self::Usual)
+        Ok(Self::Umask)
     }
 }
 
-/// Writes a file beside its place and moves it there once it is whole. A pipe or a device is written to as it is. A symbolic link is
-/// not followed, unless to one of these.
+/// Writes a temporary file, and renames it once it is complete. Pipes and devices are written directly. Symbolic links to
+/// files are not followed.
 ///
 /// # Errors
 /// When the file cannot be written, or is a symbolic link to a file.
@@ -47,42 +47,44 @@ pub fn write_file(path: &Path, access: Access, write: impl FnOnce(&mut dyn Write
         return write_all(File::options().write(true).open(path)?, write).map(drop);
     }
     if path.is_symlink() {
-        return Err(io::Error::other("it is a symbolic link, which is not followed: name the file that it leads to"));
+        return Err(io::Error::other("is a symbolic link, which agentlogs does not follow; name its target"));
     }
     if path.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // An error of the system's own words.
-    fs::metadata(folder)?;
+    // These errors are clearer than those of `tempfile`.
+    if !fs::metadata(folder)?.is_dir() {
+        return Err(io::Error::other(format!("{} is a file, not a directory", folder.display())));
+    }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".agentlogs-");
     #[cfg(unix)]
-    if access == Access::Usual {
+    if access == Access::Umask {
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     }
     #[cfg(not(unix))]
     let _ = access;
-    let (file, beside) = builder.tempfile_in(folder)?.into_parts();
+    let (file, temporary) = builder.tempfile_in(folder)?.into_parts();
     write_all(file, write)?;
-    beside.persist(path).map_err(|error| error.error)
+    temporary.persist(path).map_err(|error| error.error)
 }
 
 fn write_all(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut out = BufWriter::new(Remembering { file, error: None });
+    let mut out = BufWriter::new(ErrorKeeping { file, error: None });
     let written = write(&mut out).and_then(|()| out.flush());
-    // What is left in the buffer of a file that failed is not tried again.
-    let (Remembering { error, .. }, _) = out.into_parts();
+    // `into_parts` discards the buffer: after an error it is not written again.
+    let (ErrorKeeping { error, .. }, _) = out.into_parts();
     error.map_or(written, Err)
 }
 
-/// A file that remembers why it could not be written: encoders give other names to such an error, or only its text.
-struct Remembering {
+/// A file that keeps its first error: encoders wrap such an error, or keep only its text.
+struct ErrorKeeping {
     file: File,
     error: Option<io::Error>,
 }
 
-impl Write for Remembering {
+impl Write for ErrorKeeping {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes).inspect_err(|error| {
             if error.kind() != io::ErrorKind::Interrupted {
@@ -105,8 +107,8 @@ mod tests {
     fn a_file_is_written_whole_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        write_file(&path, Access::Usual, |out| out.write_all(b"whole")).unwrap();
-        let failed = write_file(&path, Access::Usual, |out| {
+        write_file(&path, Access::Umask, |out| out.write_all(b"whole")).unwrap();
+        let failed = write_file(&path, Access::Umask, |out| {
             out.write_all(b"half")?;
             Err(io::Error::other("no more"))
         });
@@ -115,7 +117,7 @@ mod tests {
             ("no more".to_owned(), b"whole".to_vec())
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(write_file(folder.path(), Access::Usual, |_| Ok(())).is_err());
+        assert!(write_file(folder.path(), Access::Umask, |_| Ok(())).is_err());
     }
 
     #[cfg(unix)]
@@ -125,9 +127,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (target, link) = (folder.path().join("target"), folder.path().join("link"));
         fs::write(&target, "mine").unwrap();
-        for to in [&*target, Path::new("/nowhere/at/all")] {
+        for to in [&*target, Path::new("/missing/target")] {
             symlink(to, &link).unwrap();
-            let error = write_file(&link, Access::Usual, |out| out.write_all(b"theirs")).unwrap_err();
+            let error = write_file(&link, Access::Umask, |out| out.write_all(b"theirs")).unwrap_err();
             assert!(error.to_string().contains("symbolic link"), "{error}");
             fs::remove_file(&link).unwrap();
         }
@@ -136,15 +138,15 @@ mod tests {
         write_file(&link, Access::Owner, |out| out.write_all(b"theirs")).unwrap();
         write_file(&target, Access::Owner, |out| out.write_all(b"text")).unwrap();
         assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o600);
-        write_file(&target, Access::Usual, |out| out.write_all(b"numbers")).unwrap();
+        write_file(&target, Access::Umask, |out| out.write_all(b"numbers")).unwrap();
         assert_ne!(fs::metadata(&target).unwrap().permissions().mode() & 0o077, 0);
     }
 
-    /// A full disk is named as such, also by an encoder that hides the cause.
+    /// A full disk is reported as such, even if an encoder hides the cause.
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_full_disk_is_told() {
-        let failed = write_file(Path::new("/dev/full"), Access::Usual, |out| {
+    fn a_full_disk_is_reported() {
+        let failed = write_file(Path::new("/dev/full"), Access::Umask, |out| {
             out.write_all(&vec![0; 1 << 20]).map_err(|_| io::Error::other("Invalid thrift"))
         });
         assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::StorageFull);

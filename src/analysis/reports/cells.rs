@@ -1,30 +1,36 @@
-//! The rows of reports in the grain of the dashboard: fine enough that its page can filter them by itself.
+//! The aggregates of the dashboard, fine enough that its page can filter them.
 //!
-//! They are made as the reports make theirs, of the same rows with the same cost, so that the sums are the same.
+//! They use the rows and costs of the reports, so that both have the same sums.
 
 use polars::prelude::*;
 
-use super::{Cost, Error, Frames, Grouping, LeftOut, Rows, Scope, count_of, table};
+use super::answer::LeftOut;
+use super::cost::Cost;
+use super::error::Error;
+use super::grouping::Grouping;
+use super::scope::Scope;
+use super::spec::{self, Rows, count_of};
+use super::tables::{Frames, table};
 
-/// What the page adds up.
+/// The rows that the page adds up.
 #[derive(Debug)]
 pub struct Cells {
-    /// The ledger, by session, local day and model.
+    /// Turns, by session, local day and model.
     pub turns: DataFrame,
-    /// Calls, by session, local day and tool.
+    /// Tool calls, by session, local day and tool.
     pub tools: DataFrame,
-    /// What went wrong, by session, local day, kind and code.
+    /// Errors, retries, denials and aborts, by session, local day, kind and code.
     pub troubles: DataFrame,
-    /// All sessions, in the order of their start. `is_listed` are those that the report of sessions counts, with
-    /// `listed_cost_usd`.
+    /// All sessions, in the order of their start. `is_listed` marks those that `report sessions` counts, with
+    /// `listed_cost_usd` and `listed_tokens`.
     pub sessions: DataFrame,
     /// The time zone of the days.
     pub zone: jiff::tz::TimeZone,
-    /// Undated rows of the ledger that are left out.
+    /// Undated turns that are excluded.
     pub left_out: LeftOut,
 }
 
-/// The name under which a dimension that the rows lack is complained about.
+/// The name of the report in messages.
 const NAME: &str = "dashboard";
 
 /// Columns of `sessions` that the page shows.
@@ -48,13 +54,13 @@ const OF_SESSION: &[&str] = &[
     "subagents",
 ];
 
-/// The cells of what is in scope.
+/// The cells of the rows in scope.
 ///
 /// # Errors
-/// When something is asked for that is not there.
+/// When a filter names something that does not exist, or the tables cannot be read.
 pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error> {
     let grouped = |rows: Rows, by: &[&str], measures: &[Expr]| -> Result<(LazyFrame, LeftOut), Error> {
-        let mut grouping = Grouping::new(NAME, &rows, tables.clone(), scope, cost)?;
+        let mut grouping = Grouping::new(NAME, &rows, tables, scope, cost)?;
         let mut keys = vec![col("runtime"), col("session_id"), grouping.dimension("day")?];
         for name in by {
             keys.push(grouping.dimension(name)?);
@@ -64,7 +70,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
         Ok((grouping.rows.group_by(keys).agg(measures).sort(order, sorted), grouping.left_out))
     };
     let rows = || len().cast(DataType::Int64).alias("rows");
-    let known_sum = |column: &str| super::known_sum(column).alias(column);
+    let known_sum = |column: &str| spec::known_sum(column).alias(column);
     let with_status = |status: &str| count_of("status", status).alias(status);
     let known = |column: &str| col(column).count().cast(DataType::Int64).alias(format!("{column}_known"));
     let unpriced = col("total_tokens").filter(col("is_unpriced")).sum().cast(DataType::Int64);
@@ -91,7 +97,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
     let (tools, _) = grouped(Rows::Table("tool_calls"), &["tool"], &of_tools)?;
     let (troubles, _) = grouped(Rows::Errors, &["kind", "code"], &[rows()])?;
     let key = || [col("runtime"), col("session_id")];
-    let listed = Grouping::new(NAME, &Rows::Sessions, tables.clone(), scope, cost)?.rows;
+    let listed = Grouping::new(NAME, &Rows::Sessions, tables, scope, cost)?.rows;
     let listed = listed.select([
         col("runtime"),
         col("session_id"),
@@ -99,11 +105,11 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
         col("total_tokens").alias("listed_tokens"),
         lit(true).alias("is_listed"),
     ]);
-    let sessions = table(tables, "sessions").select(OF_SESSION.iter().map(|it| col(*it)).collect::<Vec<_>>());
+    let sessions = table(tables, "sessions").select(OF_SESSION.iter().map(|name| col(*name)).collect::<Vec<_>>());
     let sessions = sessions.join(listed, key(), key(), JoinType::Left.into());
     let order = SortMultipleOptions::default().with_nulls_last(true);
     let sessions = sessions.sort(["started_at", "runtime", "session_id"], order);
-    let plans = [turns, tools, troubles, sessions].into_iter().map(|it| it.logical_plan).collect();
+    let plans = [turns, tools, troubles, sessions].into_iter().map(|frame| frame.logical_plan).collect();
     let frames = LazyFrame::collect_all_with_engine(plans, Engine::InMemory, OptFlags::default())?;
     let mut frames = frames.into_iter();
     let mut next = || frames.next().unwrap_or_default();
@@ -112,7 +118,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
     Ok(Cells { turns, tools, troubles, sessions, zone: now.time_zone().clone(), left_out })
 }
 
-/// The turns, calls and events of these sessions, each in order.
+/// The turns, calls and events of these sessions, each in the order of time.
 ///
 /// # Errors
 /// When the tables cannot be read.

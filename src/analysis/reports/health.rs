@@ -1,11 +1,15 @@
-//! What was not read, not priced, or cannot be trusted: a list of findings.
+//! `report health`: a list of what was not read, has no price, or is uncertain.
 
 use polars::prelude::*;
 
-use super::{Answer, Error, LeftOut, Options, fits};
+use super::answer::{Answer, LeftOut};
+use super::error::{self, Error};
+use super::options::Options;
+use super::pattern::matches;
+use super::tables::Frames;
 use crate::store::query;
 
-/// Columns that are left out unless all are asked for, or they are sorted by.
+/// Columns that tables omit unless `--wide` is given, or they are sorted by.
 const WIDE: &[&str] = &["runtime", "first_line", "example"];
 
 /// Findings about files, then about sessions. All have the same columns.
@@ -45,8 +49,8 @@ FROM turns t JOIN sessions s ON t.runtime = s.runtime AND t.session_id = s.sessi
 WHERE t.occurred_at IS NULL AND s.started_at IS NULL AND t.total_tokens > 0 GROUP BY t.runtime, t.format
 ";
 
-/// The findings. Of the filters, those by runtime and format apply: most findings belong to a file.
-pub fn run(tables: super::Frames, options: &Options) -> Result<Answer, Error> {
+/// The findings. Only filters by runtime and format apply, as most findings are about files.
+pub(super) fn run(tables: Frames, options: &Options) -> Result<Answer, Error> {
     let refused = |option: &str| Error::NotOfHealth(format!("--{option}"));
     let scope = &options.scope;
     let given = [
@@ -63,7 +67,7 @@ pub fn run(tables: super::Frames, options: &Options) -> Result<Answer, Error> {
         if !matches!(name.as_str(), "runtime" | "format") {
             return Err(refused(name.split(':').next().unwrap_or(name)));
         }
-        rows = rows.filter(fits(col(name), pattern)?);
+        rows = rows.filter(matches(col(name), pattern)?);
     }
     let order = [(0, "file"), (1, "rejected"), (2, "unknown"), (3, "usage"), (4, "unpriced"), (5, "undated")];
     let rank = order
@@ -76,7 +80,7 @@ pub fn run(tables: super::Frames, options: &Options) -> Result<Answer, Error> {
     if let Some(column) = &options.sort {
         let schema = rows.collect_schema()?;
         if !schema.contains(column) {
-            let list = super::names(schema.iter_names().map(PlSmallStr::as_str));
+            let list = error::names(schema.iter_names().map(PlSmallStr::as_str));
             return Err(Error::Sort { column: column.clone(), list });
         }
         let descending = SortMultipleOptions::default().with_order_descending(true).with_nulls_last(true);

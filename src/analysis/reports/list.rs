@@ -1,19 +1,20 @@
-//! All reports: of which rows they are, and what they measure.
+//! All reports, with their rows and measures.
 
 use polars::prelude::*;
 
-use super::{Body, Measure, Of, Report, Rows, SESSION_KEY};
+use super::dimension::SESSION_KEY;
+use super::spec::{Body, Measure, Of, Report, Rows};
 
-/// All reports, in the order of the contract.
+/// All reports, in the order in which the help lists them.
 pub static REPORTS: &[Report] = &[
     Report {
         name: "cost",
-        about: "What it cost, and the tokens behind it",
+        about: "Cost and tokens",
         body: Body::Groups {
             rows: Rows::Table("turns"),
             by: &["model"],
             measures: &[
-                sum("cost_usd", "US dollars, as --cost says"),
+                sum("cost_usd", "US dollars, by the choice of --cost"),
                 SHARE_OF_COST,
                 sum("total_tokens", "Input, output, cache read and cache write"),
                 sum("input_tokens", "Prompt tokens that were not cached").wide(),
@@ -29,7 +30,7 @@ pub static REPORTS: &[Report] = &[
                 SUCCESSES.wide(),
                 derived(
                     "cost_per_success_usd",
-                    "cost_usd / successful_sessions: failures are paid for as well",
+                    "cost_usd / successful_sessions: the cost of failed sessions is included",
                     || ratio("cost_usd", "successful_sessions"),
                 )
                 .of_session()
@@ -44,7 +45,7 @@ pub static REPORTS: &[Report] = &[
     },
     Report {
         name: "tokens",
-        about: "Where the tokens went",
+        about: "Tokens by kind",
         body: Body::Groups {
             rows: Rows::Table("turns"),
             by: &["model"],
@@ -53,7 +54,7 @@ pub static REPORTS: &[Report] = &[
                 SHARE_OF_TOKENS.wide(),
                 sum("input_tokens", "Prompt tokens that were not cached"),
                 sum("output_tokens", "Generated tokens, reasoning included"),
-                sum("reasoning_tokens", "The part of output_tokens that was reasoning").wide(),
+                sum("reasoning_tokens", "The part of output_tokens that is reasoning").wide(),
                 sum("cache_read_tokens", "Prompt tokens read from a cache"),
                 sum("cache_write_tokens", "Prompt tokens written to a cache").wide(),
                 sum("cache_write_1h_tokens", "The part of cache_write_tokens kept for an hour").wide(),
@@ -65,30 +66,30 @@ pub static REPORTS: &[Report] = &[
     },
     Report {
         name: "tools",
-        about: "Which tools are called, how long they take, and which fail",
+        about: "Tool calls: number, duration, failures",
         body: Body::Groups {
             rows: Rows::Table("tool_calls"),
             by: &["tool"],
             measures: &[
-                rows("calls", "Calls"),
+                rows("calls", "Number of calls"),
                 derived("share", "Share of all calls", || share_of("calls")).wide(),
                 with_status("errors", "Calls that failed", "error"),
                 derived("error_rate", "errors / calls", || ratio("errors", "calls")),
                 with_status("denied", "Calls that were not permitted", "denied"),
-                with_status("incomplete", "Calls without an end", "incomplete").wide(),
+                with_status("incomplete", "Calls without a result in the log", "incomplete").wide(),
                 median("p50_duration_ms", "Median duration", "duration_ms"),
-                ninth("p90_duration_ms", "Nine of ten were not longer", "duration_ms"),
-                sum("duration_ms", "All of their time").wide(),
-                sum("args_bytes", "Bytes of arguments").wide(),
-                sum("result_bytes", "Bytes returned into the context").wide(),
-                ninth("p90_result_bytes", "Nine of ten returned no more", "result_bytes").wide(),
+                percentile_90("p90_duration_ms", "90th percentile", "duration_ms"),
+                sum("duration_ms", "Sum of the durations").wide(),
+                sum("args_bytes", "Bytes of the arguments").wide(),
+                sum("result_bytes", "Bytes of the results").wide(),
+                percentile_90("p90_result_bytes", "90th percentile of the bytes of the result", "result_bytes").wide(),
                 SESSIONS.wide(),
             ],
         },
     },
     Report {
         name: "turns",
-        about: "How large, long and dear single responses are",
+        about: "Size, duration and cost of single responses",
         body: Body::Groups {
             rows: Rows::Where("turns", || col("grain").eq(lit("turn"))),
             by: &["model"],
@@ -99,65 +100,66 @@ pub static REPORTS: &[Report] = &[
                 measure("subagent_turns", "Responses to subagents", || col("is_subagent").sum().cast(DataType::Int64))
                     .wide(),
                 median("p50_context_tokens", "Median size of the prompt", "context_tokens"),
-                ninth("p90_context_tokens", "Nine of ten prompts were not larger", "context_tokens").wide(),
+                percentile_90("p90_context_tokens", "90th percentile of the size of the prompt", "context_tokens")
+                    .wide(),
                 max("max_context_tokens", "The largest prompt", "context_tokens").wide(),
                 median("p50_output_tokens", "Median length of the response", "output_tokens").wide(),
-                ninth("p90_output_tokens", "Nine of ten were not longer", "output_tokens").wide(),
+                percentile_90("p90_output_tokens", "90th percentile", "output_tokens").wide(),
                 median("p50_duration_ms", "Median duration", "duration_ms"),
-                ninth("p90_duration_ms", "Nine of ten did not take longer", "duration_ms").wide(),
+                percentile_90("p90_duration_ms", "90th percentile of the duration", "duration_ms").wide(),
                 median("p50_cost_usd", "Median cost", "cost_usd"),
-                ninth("p90_cost_usd", "Nine of ten did not cost more", "cost_usd").wide(),
-                max("max_cost_usd", "The dearest", "cost_usd").wide(),
-                sum("tool_calls", "Tool calls that they asked for").wide(),
+                percentile_90("p90_cost_usd", "90th percentile of the cost", "cost_usd").wide(),
+                max("max_cost_usd", "Maximum cost", "cost_usd").wide(),
+                sum("tool_calls", "Tool calls that the responses contain").wide(),
             ],
         },
     },
     Report {
         name: "sessions",
-        about: "How sessions end, how long they are, what they cost",
+        about: "Sessions: outcome, length, cost",
         body: Body::Groups {
             rows: Rows::Sessions,
             by: &["runtime"],
             measures: &[
                 rows("sessions", "Sessions"),
-                with_status("success", "That succeeded", "success"),
-                with_status("error", "That failed", "error").wide(),
-                with_status("aborted", "That the user stopped", "aborted").wide(),
-                with_status("incomplete", "Whose log has no end", "incomplete").wide(),
-                with_status("unknown", "Whose log does not say", "unknown").wide(),
-                derived("success_rate", "success / sessions of known status", || {
+                with_status("success", "Sessions that succeeded", "success"),
+                with_status("error", "Sessions that failed", "error").wide(),
+                with_status("aborted", "Sessions that the user stopped", "aborted").wide(),
+                with_status("incomplete", "Sessions whose log has no end", "incomplete").wide(),
+                with_status("unknown", "Sessions whose log does not contain the outcome", "unknown").wide(),
+                derived("success_rate", "success / sessions with known status", || {
                     float("success") / not_zero(col("sessions") - col("unknown"))
                 }),
                 median("p50_turns", "Median number of turns", "turns"),
-                ninth("p90_turns", "Nine of ten have no more", "turns").wide(),
-                max("max_turns", "Most turns", "turns").wide(),
+                percentile_90("p90_turns", "90th percentile of the number of turns", "turns").wide(),
+                max("max_turns", "Maximum number of turns", "turns").wide(),
                 median("p50_duration_ms", "Median duration", "duration_ms"),
-                ninth("p90_duration_ms", "Nine of ten are not longer", "duration_ms").wide(),
-                max("max_duration_ms", "The longest", "duration_ms").wide(),
+                percentile_90("p90_duration_ms", "90th percentile of the duration", "duration_ms").wide(),
+                max("max_duration_ms", "Maximum duration", "duration_ms").wide(),
                 median("p50_cost_usd", "Median cost", "cost_usd").wide(),
-                ninth("p90_cost_usd", "Nine of ten do not cost more", "cost_usd").wide(),
-                max("max_cost_usd", "The dearest", "cost_usd").wide(),
-                sum("cost_usd", "US dollars, as --cost says"),
+                percentile_90("p90_cost_usd", "90th percentile of the cost", "cost_usd").wide(),
+                max("max_cost_usd", "Maximum cost", "cost_usd").wide(),
+                sum("cost_usd", "US dollars, by the choice of --cost"),
                 sum("total_tokens", "Tokens").wide(),
-                sum("user_turns", "Prompts of a human").wide(),
+                sum("user_turns", "Prompts of the user").wide(),
                 sum("tool_calls", "Tool calls").wide(),
                 sum("tool_errors", "Tool calls that failed").wide(),
                 sum("compactions", "Compactions of the context").wide(),
-                sum("retries", "Requests made again").wide(),
+                sum("retries", "Repeated requests").wide(),
             ],
         },
     },
     Report {
         name: "models",
-        about: "Models side by side: cost, speed, cache, and when they were used",
+        about: "Models: cost, speed, cache hits, period of use",
         body: Body::Groups {
             rows: Rows::Table("turns"),
             by: &["model"],
             measures: &[
-                sum("cost_usd", "US dollars, as --cost says"),
+                sum("cost_usd", "US dollars, by the choice of --cost"),
                 SHARE_OF_COST.wide(),
                 sum("total_tokens", "Tokens"),
-                measure("cost_per_million_usd", "US dollars per million tokens of rows that have a cost", || {
+                measure("cost_per_million_usd", "US dollars per million tokens, over rows with a cost", || {
                     let priced = col("total_tokens").filter(col("cost_usd").is_not_null()).sum();
                     col("cost_usd").sum() / not_zero(priced) * lit(1e6)
                 }),
@@ -169,29 +171,29 @@ pub static REPORTS: &[Report] = &[
                 sum("cache_write_tokens", "Prompt tokens written to a cache").wide(),
                 CACHE_HIT_RATE,
                 median("p50_duration_ms", "Median duration of a response", "duration_ms").wide(),
-                measure("output_tokens_per_second", "Speed of responses whose duration is known", || {
+                measure("output_tokens_per_second", "Speed, over responses with known duration", || {
                     let timed = || col("duration_ms").gt(lit(0)).and(col("output_tokens").is_not_null());
                     let seconds = col("duration_ms").filter(timed()).sum().cast(DataType::Float64) / lit(1e3);
                     let tokens = col("output_tokens").filter(timed()).sum();
                     tokens / not_zero(seconds)
                 })
                 .wide(),
-                measure("first_day", "First used, UTC", || col("day").min()).wide(),
-                measure("last_day", "Last used, UTC", || col("day").max()).wide(),
+                measure("first_day", "First day of use, UTC", || col("day").min()).wide(),
+                measure("last_day", "Last day of use, UTC", || col("day").max()).wide(),
                 UNPRICED.wide(),
             ],
         },
     },
     Report {
         name: "files",
-        about: "Which files were changed, and how often",
+        about: "Files that were changed, and how often",
         body: Body::Groups {
             rows: Rows::Table("file_changes"),
             by: &["path"],
             measures: &[
                 rows("changes", "Changes"),
-                sum("lines_added", "Lines added, where shown"),
-                sum("lines_removed", "Lines removed, where shown"),
+                sum("lines_added", "Lines added, if the log contains them"),
+                sum("lines_removed", "Lines removed, if the log contains them"),
                 with_operation("created", "create"),
                 with_operation("updated", "update"),
                 with_operation("deleted", "delete"),
@@ -202,7 +204,7 @@ pub static REPORTS: &[Report] = &[
     },
     Report {
         name: "errors",
-        about: "What went wrong: errors, retries, denials, aborts, and sessions that failed",
+        about: "Errors, retries, denials, aborts, and failed sessions",
         body: Body::Groups {
             rows: Rows::Errors,
             by: &["runtime", "kind", "code"],
@@ -212,62 +214,60 @@ pub static REPORTS: &[Report] = &[
                     "Events other than compactions and subagents, and failed sessions without an error event",
                 ),
                 SESSIONS.wide(),
-                measure("failed_sessions", "Of them, sessions that ended in an error", || {
+                measure("failed_sessions", "Distinct sessions that ended in an error", || {
                     distinct_sessions(col("session_status").eq(lit("error")))
                 })
                 .of_session()
                 .wide(),
-                measure("last_day", "When last, UTC", || col("day").max()).wide(),
-                measure("example", "The latest message", || {
-                    // One line of it is enough in a table of many.
+                measure("last_day", "Day of the last one, UTC", || col("day").max()).wide(),
+                measure("example", "Message of the last one", || {
+                    // One line, as a table shows many messages.
                     let message = col("message").str().replace_all(lit(r"\s+"), lit(" "), false).str().head(lit(120));
-                    // Rows come in the order of ingests: only their times and texts are the same in every archive.
+                    // The order of rows depends on the order of ingests: times and texts do not.
                     let order = [col("occurred_at"), col("message")];
                     message.sort_by(order, SortMultipleOptions::default()).drop_nulls().last()
                 }),
             ],
         },
     },
-    Report { name: "health", about: "What was not read, not priced, or cannot be trusted", body: Body::Health },
+    Report { name: "health", about: "Data that was not read, has no price, or is uncertain", body: Body::Health },
     Report {
         name: "reconcile",
-        about: "Costs that logs report against those computed from tokens and prices",
+        about: "Reported costs compared to costs computed from tokens and prices",
         body: Body::Groups {
             rows: Rows::Reconcile,
             by: &["runtime", "model"],
             measures: &[
-                measure("sessions", "Sessions in which both costs are known", || {
+                measure("sessions", "Sessions with both costs", || {
                     distinct_sessions(col("difference_usd").is_not_null())
                 })
                 .wide(),
-                measure("reported_cost_usd", "The sum that logs report", || sum_of_comparable("reported_cost_usd")),
-                measure("computed_cost_usd", "The sum of tokens times prices", || {
-                    sum_of_comparable("computed_cost_usd")
-                })
-                .wide(),
-                derived("difference_usd", "computed less reported", || {
+                measure("reported_cost_usd", "Sum of the reported costs", || sum_of_comparable("reported_cost_usd")),
+                measure("computed_cost_usd", "Sum of tokens times prices", || sum_of_comparable("computed_cost_usd"))
+                    .wide(),
+                derived("difference_usd", "computed - reported", || {
                     col("computed_cost_usd") - col("reported_cost_usd")
                 }),
                 derived("difference_rate", "difference_usd / reported_cost_usd", || {
                     ratio("difference_usd", "reported_cost_usd")
                 })
                 .wide(),
-                measure("worst_session", "The session in which they are farthest apart", || {
+                measure("worst_session", "Session with the largest absolute difference", || {
                     let is_any_known = col("difference_usd").is_not_null().any(true);
                     when(is_any_known).then(of_worst_session("session_id")).otherwise(lit(NULL))
                 })
                 .wide(),
-                measure("worst_difference_usd", "computed less reported in that session", || {
+                measure("worst_difference_usd", "computed - reported in that session", || {
                     of_worst_session("difference_usd")
                 })
                 .wide(),
-                measure("reported_only", "Sessions whose tokens have no price", || {
+                measure("reported_only", "Sessions with a reported cost whose tokens have no price", || {
                     distinct_sessions(col("computed_cost_usd").is_null().and(col("reported_cost_usd").gt(lit(0))))
                 })
                 .wide(),
                 measure(
                     "reported_zero",
-                    "Sessions that report 0 for tokens that cost something: subscriptions, proxies",
+                    "Sessions that report 0 for tokens with a price: subscriptions, proxies",
                     || distinct_sessions(col("computed_cost_usd").gt(lit(0)).and(col("reported_cost_usd").eq(lit(0)))),
                 )
                 .wide(),
@@ -283,12 +283,12 @@ const SUCCESSES: Measure = measure("successful_sessions", "Distinct sessions tha
     distinct_sessions(col("session_status").eq(lit("success")))
 })
 .of_session();
-const UNPRICED: Measure = measure("unpriced_tokens", "Tokens of rows that no cost covers", || {
+const UNPRICED: Measure = measure("unpriced_tokens", "Tokens of rows without a cost", || {
     col("total_tokens").filter(col("is_unpriced")).sum().fill_null(lit(0)).cast(DataType::Int64)
 });
-const SHARE_OF_COST: Measure = derived("share", "Share of all cost", || share_of("cost_usd"));
+const SHARE_OF_COST: Measure = derived("share", "Share of the total cost", || share_of("cost_usd"));
 const SHARE_OF_TOKENS: Measure = derived("share", "Share of all tokens", || share_of("total_tokens"));
-const CACHE_HIT_RATE: Measure = derived("cache_hit_rate", "Part of the prompts that was read from a cache", || {
+const CACHE_HIT_RATE: Measure = derived("cache_hit_rate", "Share of the prompts that was read from a cache", || {
     let known = |column: &str| col(column).fill_null(lit(0));
     let prompt = known("input_tokens") + known("cache_read_tokens") + known("cache_write_tokens");
     float("cache_read_tokens") / not_zero(prompt)
@@ -303,12 +303,12 @@ const fn measure(name: &'static str, about: &'static str, of: fn() -> Expr) -> M
     new(name, about, Of::Rows(of))
 }
 
-/// A measure over the other measures, one row a group.
+/// A formula of other measures.
 const fn derived(name: &'static str, about: &'static str, of: fn() -> Expr) -> Measure {
     new(name, about, Of::Groups(of))
 }
 
-/// The sum of the column of that name, NULL if nothing is known.
+/// The sum of the column of that name; NULL if no value is known.
 const fn sum(name: &'static str, about: &'static str) -> Measure {
     new(name, about, Of::Sum(name))
 }
@@ -321,8 +321,8 @@ const fn median(name: &'static str, about: &'static str, column: &'static str) -
     new(name, about, Of::Quantile(column, 0.5))
 }
 
-/// What nine of ten do not exceed.
-const fn ninth(name: &'static str, about: &'static str, column: &'static str) -> Measure {
+/// The 90th percentile.
+const fn percentile_90(name: &'static str, about: &'static str, column: &'static str) -> Measure {
     new(name, about, Of::Quantile(column, 0.9))
 }
 
@@ -335,10 +335,10 @@ const fn with_status(name: &'static str, about: &'static str, status: &'static s
 }
 
 const fn with_operation(name: &'static str, operation: &'static str) -> Measure {
-    new(name, "Changes of that kind", Of::Where("operation", operation)).wide()
+    new(name, "Changes of this kind", Of::Where("operation", operation)).wide()
 }
 
-/// A part of `cost_usd`, which says nothing of another cost.
+/// A part of `cost_usd`, which does not apply to another choice of `--cost`.
 const fn part(name: &'static str) -> Measure {
     Measure { is_part: true, is_wide: true, ..sum(name, "The part of cost_usd for these tokens") }
 }
@@ -369,8 +369,29 @@ fn of_worst_session(column: &str) -> Expr {
     col(column).sort_by([col("difference_usd").abs(), col("session_id")], order).first()
 }
 
-/// A column of the rows in which both costs are known, and the reported one is one.
+/// The sum of a column over rows with both costs, if the reported one is not 0.
 fn sum_of_comparable(column: &str) -> Expr {
     let is_known = || col("difference_usd").is_not_null();
     when(is_known().any(true)).then(col(column).filter(is_known()).sum()).otherwise(lit(NULL))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::analysis::reports::DIMENSIONS;
+
+    #[test]
+    fn the_tables_are_in_order() {
+        assert!(DIMENSIONS.is_sorted_by_key(|it| it.0));
+        for report in REPORTS {
+            assert!(!report.about.ends_with('.'), "{}", report.name);
+            if let Body::Groups { by, measures, .. } = &report.body {
+                assert!(by.iter().all(|by| DIMENSIONS.iter().any(|it| it.0 == *by)), "{}", report.name);
+                let names: BTreeSet<_> = measures.iter().map(|it| it.name).collect();
+                assert_eq!(names.len(), measures.len(), "{}", report.name);
+            }
+        }
+    }
 }

@@ -3,32 +3,35 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use agentlogs::analysis::render::{counted, grouped};
+use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::base::time;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
 use agentlogs::store::archive::{Archive, Lost, Repair, Written};
 use anyhow::bail;
 
-use super::ingest::{holds, report_damage};
-use super::{Outcome, complain, options, say};
+use super::Outcome;
+use super::output::{complain, say};
+use super::reading::options;
+use super::source::archive_at;
+use super::summary::{contents, report_damage};
 use crate::cli::args::{ArchiveCommand, Reading};
 
 pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
     match args {
-        ArchiveCommand::Check { archive } => check(&Archive::at(archive.archive)),
-        ArchiveCommand::Repair { reading, archive } => repair(&Archive::at(archive.archive), &reading),
+        ArchiveCommand::Check { archive } => check(&archive_at(archive.archive)?),
+        ArchiveCommand::Repair { reading, archive } => repair(&archive_at(archive.archive)?, &reading),
         ArchiveCommand::Compact { archive } => {
-            let archive = Archive::at(archive.archive);
+            let archive = archive_at(archive.archive)?;
             archive.sums()?;
             let mut writer = archive.write()?;
             writer.settle_all();
-            Ok(told(&archive, &writer.commit()?))
+            Ok(report_written(&archive, &writer.commit()?))
         }
         ArchiveCommand::Merge { others, archive } => {
-            let archive = Archive::at(archive.archive);
-            let others: Vec<Archive> = others.into_iter().map(Archive::at).collect();
-            // Nothing is made where there is nothing to merge.
+            let archive = archive_at(archive.archive)?;
+            let others: Vec<Archive> = others.into_iter().map(archive_at).collect::<anyhow::Result<_>>()?;
+            // Checked before the archive is created.
             others.iter().try_for_each(|other| other.snapshot().map(drop))?;
             let writer = archive.write()?;
             let host = gethostname::gethostname().into_string().ok();
@@ -37,53 +40,53 @@ pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
                     writer.merge(of_host(source, host.as_deref()));
                 }
             }
-            Ok(told(&archive, &writer.commit()?))
+            Ok(report_written(&archive, &writer.commit()?))
         }
         ArchiveCommand::Forget { sources, before, archive } => {
-            let archive = Archive::at(archive.archive);
+            let archive = archive_at(archive.archive)?;
             archive.sums()?;
             let writer = archive.write()?;
-            let patterns: Vec<_> = sources.iter().map(|it| it.split('*').collect::<Vec<_>>()).collect();
+            let patterns: Vec<Vec<&str>> = sources.iter().map(|pattern| pattern.split('*').collect()).collect();
             let mut forgotten = 0;
             if let Some(day) = before {
                 for mut source in archive.facts()?.into_values() {
                     let count = source.sessions.len();
-                    source.sessions.retain(|it| it.ended_at.is_none_or(|it| it.day() >= time::days(day)));
+                    source.sessions.retain(|session| session.ended_at.is_none_or(|end| end.day() >= time::days(day)));
                     forgotten += count - source.sessions.len();
                     if source.sessions.len() < count {
                         writer.replace(source);
                     }
                 }
-                say(&format!("{} sessions are forgotten", grouped(forgotten)));
+                say(&format!("deleted {}", counted(forgotten, "session")));
             } else {
-                for path in writer.paths().filter(|path| patterns.iter().any(|it| fits(path, it))) {
+                for path in writer.paths().filter(|path| patterns.iter().any(|pattern| matches(path, pattern))) {
                     writer.remove(path);
                     forgotten += 1;
-                    // Else an archive would be taken for unchanged, and its members for known.
+                    // Otherwise the tar or zip archive would count as unchanged, and its members would not be read again.
                     for (end, _) in path.match_indices(SEPARATOR) {
                         let container = path.get(..end).unwrap_or_default();
-                        if writer.facts(container)?.is_some_and(|it| it.sessions.is_empty()) {
+                        if writer.facts(container)?.is_some_and(|source| source.sessions.is_empty()) {
                             writer.remove(container);
                         }
                     }
                 }
                 if forgotten == 0 {
-                    bail!("no source of the archive fits {}", sources.join(", "));
+                    bail!("no source of the archive matches {}", sources.join(", "));
                 }
-                say(&format!("{} files are forgotten", grouped(forgotten)));
+                say(&format!("deleted {}", counted(forgotten, "file")));
             }
-            Ok(told(&archive, &writer.commit()?))
+            Ok(report_written(&archive, &writer.commit()?))
         }
     }
 }
 
-fn told(archive: &Archive, written: &Written) -> Outcome {
-    say(&format!("{} now holds", archive.folder().display()));
-    holds(&written.sums);
+/// Prints what an archive contains after a change.
+fn report_written(archive: &Archive, written: &Written) -> Outcome {
+    contents(archive, &written.sums);
     report_damage(written)
 }
 
-/// Keeps what is intact, and reads the sources again whose facts are damaged.
+/// Keeps intact data, and reads the sources with damaged data again.
 fn repair(archive: &Archive, reading: &Reading) -> anyhow::Result<Outcome> {
     let options = options(Vec::new(), Some(archive.folder().to_owned()), reading)?;
     let Repair { writer, problems, lost, is_incomplete } = archive.repair()?;
@@ -96,15 +99,15 @@ fn repair(archive: &Archive, reading: &Reading) -> anyhow::Result<Outcome> {
     for lost in &lost {
         let path = &lost.path;
         let Some(source) = read.remove(path) else {
-            complain(format_args!("{path}: its facts are damaged, and the file cannot be read again: it is lost"));
+            complain(format_args!("{path}: its data is damaged, and the file cannot be read again; its data is lost"));
             outcome = Outcome::NotAllDone;
             continue;
         };
         match lost.is_same(&source) {
-            Some(false) if source.grew => say(&format!("{path}: read again, with more content than before")),
+            Some(false) if source.grew => say(&format!("{path}: read again; the file has grown")),
             Some(false) => {
                 complain(format_args!(
-                    "{path}: its facts are damaged, and the file has other content now: what it contained before is lost"
+                    "{path}: its data is damaged, and the file has changed; the data of its previous content is lost"
                 ));
                 outcome = Outcome::NotAllDone;
             }
@@ -113,11 +116,11 @@ fn repair(archive: &Archive, reading: &Reading) -> anyhow::Result<Outcome> {
         with_other_options += usize::from(lost.has_other_options(&source));
         writer.replace(source);
     }
-    let written = told(archive, &writer.commit()?);
+    let written = report_written(archive, &writer.commit()?);
     if with_other_options > 0 {
         say(&format!(
-            "{} with other options than before, or by another version; to read them with the earlier ones, run \
-             `agentlogs ingest` on them with the --label, --content and --redact of that time",
+            "{} with options that differ from the earlier ingest, or by another version; to restore them, run `agentlogs \
+             ingest` on these logs with the earlier --label, --content and --redact",
             if with_other_options == 1 {
                 "1 log was read".to_owned()
             } else {
@@ -128,7 +131,7 @@ fn repair(archive: &Archive, reading: &Reading) -> anyhow::Result<Outcome> {
     Ok(if written == Outcome::Done { outcome } else { written })
 }
 
-/// The sources whose files are still there, by path.
+/// The sources whose files still exist, by path.
 fn read_again(lost: &[Lost], options: Options) -> BTreeMap<String, Source> {
     let mut roots: Vec<PathBuf> = lost.iter().filter_map(|lost| file_of(&lost.path)).collect();
     roots.dedup();
@@ -139,8 +142,8 @@ fn read_again(lost: &[Lost], options: Options) -> BTreeMap<String, Source> {
     readable.map(|source| (source.path.clone(), source)).collect()
 }
 
-/// The file to read for a source, if it is there: a member of an archive is read with the archive. The name of a directory may
-/// end in `!` as well.
+/// The file to read for a source, if it exists: for a member of a tar or zip archive, the archive. The name of a directory
+/// may also end in `!`.
 fn file_of(path: &str) -> Option<PathBuf> {
     let containers = path.rmatch_indices(SEPARATOR).filter_map(|(end, _)| path.get(..end));
     std::iter::once(path).chain(containers).map(PathBuf::from).find(|file| file.is_file())
@@ -149,13 +152,13 @@ fn file_of(path: &str) -> Option<PathBuf> {
 fn check(archive: &Archive) -> anyhow::Result<Outcome> {
     let checked = archive.check()?;
     for note in &checked.notes {
-        say(&format!("{note}; `agentlogs archive repair` writes it again"));
+        say(&format!("{note}; `agentlogs archive repair` rewrites it"));
     }
     for problem in &checked.problems {
         complain(format_args!("{problem}"));
     }
     if !checked.problems.is_empty() {
-        say("`agentlogs archive repair` keeps what is intact, and reads the other logs again");
+        say("`agentlogs archive repair` keeps the intact data, and reads the other logs again");
     }
     say(&format!(
         "{} in {}, {}, {} bytes: {}",
@@ -163,12 +166,12 @@ fn check(archive: &Archive) -> anyhow::Result<Outcome> {
         counted(checked.parts, "part"),
         counted(checked.files, "file"),
         grouped(checked.bytes),
-        if checked.problems.is_empty() { "as written, and it adds up" } else { "damaged" }
+        if checked.problems.is_empty() { "intact" } else { "damaged" }
     ));
     Ok(if checked.problems.is_empty() { Outcome::Done } else { Outcome::NotAllDone })
 }
 
-/// A file of another machine has a path of its own, whatever machine its archive comes by.
+/// Prepends the host to the path of a source from another machine, once.
 fn of_host(source: Source, own: Option<&str>) -> Source {
     match &source.host {
         Some(host) if Some(host.as_str()) != own && !source.path.starts_with(&format!("{host}:")) => {
@@ -178,13 +181,13 @@ fn of_host(source: Source, own: Option<&str>) -> Source {
     }
 }
 
-/// Whether a text fits a pattern: its pieces between the stars, in order.
-fn fits(text: &str, pieces: &[&str]) -> bool {
-    let [first, middle @ .., last] = pieces else { return pieces.first().is_some_and(|it| *it == text) };
+/// Whether a text matches a pattern, given as the texts between its stars.
+fn matches(text: &str, pattern: &[&str]) -> bool {
+    let [first, middle @ .., last] = pattern else { return pattern.first().is_some_and(|whole| *whole == text) };
     let Some(mut rest) = text.strip_prefix(first) else { return false };
-    for piece in middle {
-        let Some(at) = rest.find(piece) else { return false };
-        rest = rest.get(at + piece.len()..).unwrap_or_default();
+    for part in middle {
+        let Some(start) = rest.find(part) else { return false };
+        rest = rest.get(start + part.len()..).unwrap_or_default();
     }
     rest.ends_with(last)
 }

@@ -1,4 +1,4 @@
-//! `agentlogs bench`: how fast this machine reads these logs.
+//! `agentlogs bench`: measures how fast this machine reads logs.
 
 use std::time::Duration;
 
@@ -6,21 +6,23 @@ use agentlogs::analysis::measure::{self, Measured};
 use agentlogs::input::discover;
 use polars::prelude::*;
 
-use super::{Outcome, complain, print, say, start_threads};
+use super::Outcome;
+use super::output::{complain_of_path, print, say};
+use super::reading::start_threads;
 use crate::cli::args::Bench;
 
 pub fn run(args: &Bench) -> anyhow::Result<Outcome> {
     start_threads(None)?;
     let run = measure::run(&args.paths);
-    for error in &run.errors {
-        complain(format_args!("{error}"));
-    }
+    run.errors.iter().for_each(complain_of_path);
     let all = run.all();
     let mut rows: Vec<(&str, Measured)> =
-        run.formats.iter().map(|(format, it)| (format.unwrap_or("none"), *it)).collect();
+        run.formats.iter().map(|(format, measured)| (format.unwrap_or("none"), *measured)).collect();
     rows.push(("all", all));
-    let speed = |of: fn(&Measured) -> Duration| rows.iter().map(|(_, it)| gigabytes(it, of(it))).collect::<Vec<_>>();
-    let count = |of: fn(&Measured) -> u64| rows.iter().map(|(_, it)| of(it)).collect::<Vec<_>>();
+    let speed = |of: fn(&Measured) -> Duration| {
+        rows.iter().map(|(_, measured)| gigabytes(measured, of(measured))).collect::<Vec<_>>()
+    };
+    let count = |of: fn(&Measured) -> u64| rows.iter().map(|(_, measured)| of(measured)).collect::<Vec<_>>();
     let frame = df!(
         "format" => rows.iter().map(|(format, _)| *format).collect::<Vec<_>>(),
         "files" => count(|it| it.files as u64),
@@ -37,7 +39,7 @@ pub fn run(args: &Bench) -> anyhow::Result<Outcome> {
     )?;
     print(&frame, args.printed, None)?;
     say(&format!(
-        "{} threads; by the clock: read {:.3} s ({:.2} GB/s), settle {:.3} s, price {:.3} s, frames {:.3} s, parquet {:.3} s",
+        "{} threads; wall time: read {:.3} s ({:.2} GB/s), reconcile {:.3} s, price {:.3} s, encode {:.3} s, write {:.3} s",
         rayon::current_num_threads(),
         run.read.as_secs_f64(),
         gigabytes(&all, run.read).unwrap_or_default(),
@@ -49,7 +51,7 @@ pub fn run(args: &Bench) -> anyhow::Result<Outcome> {
     Ok(if run.errors.iter().all(discover::Error::is_left_out) { Outcome::Done } else { Outcome::NotAllDone })
 }
 
-/// Billions of bytes per second, of one thread.
+/// Billions of bytes per second and thread.
 fn gigabytes(measured: &Measured, time: Duration) -> Option<f64> {
     per_second(measured.bytes, time).map(|it| (it / 1e6).round() / 1e3)
 }

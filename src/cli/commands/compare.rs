@@ -1,56 +1,62 @@
-//! `agentlogs compare`: two cohorts of sessions side by side.
+//! `agentlogs compare`: compares two cohorts of sessions.
 
-use agentlogs::analysis::compare::compare;
-use agentlogs::analysis::render;
+use agentlogs::analysis::compare::{Compared, compare};
+use agentlogs::analysis::present;
 use agentlogs::analysis::reports::{DIMENSIONS, Scope};
 use agentlogs::store::query::near;
 use polars::prelude::*;
 
-use super::report::{scope, state_left_out, undated, wrong};
-use super::{Outcome, WrongCommandLine, print, say, tables};
+use super::output::{print, say};
+use super::resolve::{report_error, scope, state_left_out, undated};
+use super::source::tables;
+use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{Compare, Filters, Format};
 
 pub fn run(args: Compare) -> anyhow::Result<Outcome> {
     let of = |texts: &[String], flag: &str| {
-        let found = cohort(texts, args.timezone.clone()).map_err(|it| WrongCommandLine(format!("{flag}: {it}")))?;
+        let found = cohort(texts, args.timezone.clone());
+        let found = found.map_err(|error| WrongCommandLine(format!("{flag}: {error}")))?;
         Ok::<_, WrongCommandLine>(Scope { undated: args.undated.map(undated), ..found })
     };
     let (a, b) = (of(&args.a, "--a")?, of(&args.b, "--b")?);
     let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
-    let found = compare(&tables(args.from)?.frames, &a, &b).map_err(wrong)?;
+    let found = compare(&tables(args.source)?.frames, &a, &b).map_err(report_error)?;
     let lines = &found.lines;
-    let numbers = |of: &dyn Fn(&agentlogs::analysis::compare::Compared) -> Option<f64>, name: &'static str| {
+    let numbers = |of: &dyn Fn(&Compared) -> Option<f64>, name: &'static str| {
         let column: Column = if is_for_people {
-            // The lines have units of their own.
-            let texts = lines.iter().map(|it| of(it).map(|value| render::measured(it.measure, value)));
+            // Each line has its own unit.
+            let texts = lines.iter().map(|line| of(line).map(|value| present::measured(line.measure, value)));
             let texts: Vec<Option<String>> = texts.collect();
-            let width = texts.iter().flatten().map(|it| it.chars().count()).max().unwrap_or_default();
-            let texts = texts.into_iter().map(|it| it.map(|it| format!("{it:>width$}")));
+            let width = texts.iter().flatten().map(|text| text.chars().count()).max().unwrap_or_default();
+            let texts = texts.into_iter().map(|text| text.map(|text| format!("{text:>width$}")));
             Column::new(name.into(), texts.collect::<Vec<_>>())
         } else {
-            // As in reports, what is behind the tenth digit is no part of the answer.
-            let rounded = |it: f64| (it * 1e10).round() / 1e10;
-            Column::new(name.into(), lines.iter().map(|it| of(it).map(rounded)).collect::<Vec<_>>())
+            // Rounded to ten digits, as in reports.
+            let rounded = |value: f64| (value * 1e10).round() / 1e10;
+            Column::new(name.into(), lines.iter().map(|line| of(line).map(rounded)).collect::<Vec<_>>())
         };
         column
     };
-    let counts = |of: fn(&agentlogs::analysis::compare::Compared) -> usize, name: &'static str| {
-        Column::new(name.into(), lines.iter().map(|it| i64::try_from(of(it)).unwrap_or(i64::MAX)).collect::<Vec<_>>())
+    let counts = |of: fn(&Compared) -> usize, name: &'static str| {
+        Column::new(
+            name.into(),
+            lines.iter().map(|line| i64::try_from(of(line)).unwrap_or(i64::MAX)).collect::<Vec<_>>(),
+        )
     };
     let columns = vec![
         Column::new("measure".into(), lines.iter().map(|it| it.measure).collect::<Vec<_>>()),
         numbers(&|it| it.a, "a"),
         numbers(&|it| it.b, "b"),
         numbers(&|it| it.difference(), "difference"),
-        numbers(&|it| it.interval.map(|it| it.0), "low"),
-        numbers(&|it| it.interval.map(|it| it.1), "high"),
+        numbers(&|it| it.interval.map(|(low, _)| low), "low"),
+        numbers(&|it| it.interval.map(|(_, high)| high), "high"),
         Column::new("verdict".into(), lines.iter().map(|it| it.verdict).collect::<Vec<_>>()),
         counts(|it| it.a_sessions, "a_sessions"),
         counts(|it| it.b_sessions, "b_sessions"),
     ];
     print(&DataFrame::new(lines.len(), columns)?, args.printed, None)?;
     if found.shared > 0 {
-        say(&format!("{} sessions are in both cohorts", render::grouped(found.shared)));
+        say(&format!("{} sessions are in both cohorts", present::grouped(found.shared)));
     }
     for (cohort, left_out) in ["a", "b"].into_iter().zip(&found.left_out) {
         state_left_out(&format!("{cohort}: "), left_out, "session", "start");
@@ -58,31 +64,31 @@ pub fn run(args: Compare) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// What `model=claude-*,since=30d` means: the filters of reports, in one word each.
+/// Parses filters such as `model=claude-*,since=30d`.
 fn cohort(texts: &[String], timezone: Option<String>) -> Result<Scope, String> {
     const TIMES: [&str; 2] = ["since", "until"];
-    let names = || TIMES.into_iter().chain(DIMENSIONS.iter().map(|it| it.0));
+    let names = || TIMES.into_iter().chain(DIMENSIONS.iter().map(|(name, _)| *name));
     let mut filters = Filters { timezone, ..Filters::default() };
     let mut only = Vec::new();
     for text in texts {
         for filter in split(text) {
             let Some((name, value)) = filter.split_once('=') else {
-                return Err(format!("{filter:?} is no filter; write NAME=VALUE, as in model=claude-opus-*"));
+                return Err(format!("{filter:?} is not a filter; write NAME=VALUE, such as model=claude-opus-*"));
             };
             let name = name.trim();
             match name {
-                "since" => filters.since = Some(value.parse().map_err(|it| format!("{value:?} is {it}"))?),
-                "until" => filters.until = Some(value.parse().map_err(|it| format!("{value:?} is {it}"))?),
-                // The value holds the key of the label as well: label:experiment=base, label=experiment=base.
+                "since" => filters.since = Some(value.parse().map_err(|error| format!("{value:?} is {error}"))?),
+                "until" => filters.until = Some(value.parse().map_err(|error| format!("{value:?} is {error}"))?),
+                // As the option --label: label=experiment=base is label:experiment=base.
                 "label" => match value.split_once('=') {
                     Some((key, value)) => only.push((format!("label:{key}"), value.to_owned())),
-                    None => return Err(format!("{filter:?} is no label; write label:KEY=VALUE")),
+                    None => return Err(format!("{filter:?} is not a label; write label:KEY=VALUE")),
                 },
-                _ if name.starts_with("label:") || names().any(|it| it == name) => {
+                _ if name.starts_with("label:") || names().any(|known| known == name) => {
                     only.push((name.to_owned(), value.to_owned()));
                 }
                 _ => {
-                    let near = near(name, names()).map_or_else(String::new, |it| format!("; did you mean {it:?}?"));
+                    let near = near(name, names()).map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
                     return Err(format!("no filter {name:?}{near}"));
                 }
             }
@@ -93,7 +99,7 @@ fn cohort(texts: &[String], timezone: Option<String>) -> Result<Scope, String> {
     Ok(scope)
 }
 
-/// Filters stand between commas; what has no `=` belongs to the value before it.
+/// Splits filters at commas. A part without `=` belongs to the value before it.
 fn split(text: &str) -> Vec<String> {
     let mut filters: Vec<String> = Vec::new();
     for part in text.split(',') {
@@ -124,6 +130,6 @@ mod tests {
         );
         assert_eq!(asked("modle=x").unwrap_err(), "no filter \"modle\"; did you mean \"model\"?");
         assert!(asked("gpt-5").unwrap_err().contains("NAME=VALUE"));
-        assert!(asked("since=soon").unwrap_err().contains("neither a day"));
+        assert!(asked("since=soon").unwrap_err().contains("is not a time"));
     }
 }

@@ -1,22 +1,24 @@
-//! `agentlogs dashboard`: the archive as one page.
+//! `agentlogs dashboard`: writes the archive as one HTML file.
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use agentlogs::analysis::dashboard::{About, page};
 use agentlogs::analysis::export::{Access, write_file};
-use agentlogs::analysis::render::grouped;
+use agentlogs::analysis::present::grouped;
 use anyhow::Context;
 
-use super::report::{cost, scope, state_left_out, wrong};
-use super::{Outcome, say, tables};
+use super::Outcome;
+use super::output::say;
+use super::resolve::{cost, report_error, scope, state_left_out};
+use super::source::tables;
 use crate::cli::args::{Dashboard, Filters};
 
 pub fn run(args: Dashboard) -> anyhow::Result<Outcome> {
-    let opened = tables(args.from)?;
+    let opened = tables(args.source)?;
     let about = About { filters: filters(&args.filters), prices: opened.priced_with() };
     let scope = scope(args.filters);
-    let page = page(&opened.frames, &scope, cost(args.cost), about).map_err(wrong)?;
+    let page = page(&opened.frames, &scope, cost(args.cost), about).map_err(report_error)?;
     if args.out == Path::new("-") {
         io::stdout().lock().write_all(page.html.as_bytes())?;
     } else {
@@ -28,12 +30,12 @@ pub fn run(args: Dashboard) -> anyhow::Result<Outcome> {
     let listed = if page.named < page.sessions { format!(", {named} of them listed") } else { String::new() };
     let size = page.html.len() as f64 / 1e6;
     let name = args.out.display();
-    say(&format!("{name}: {size:.1} MB, {sessions} sessions{listed}, {timelines} open to a timeline"));
+    say(&format!("{name}: {size:.1} MB, {sessions} sessions{listed}, {timelines} with a timeline"));
     state_left_out("", &page.left_out, "row", "time");
     Ok(Outcome::Done)
 }
 
-/// The filters as they were typed.
+/// The filters, as on the command line.
 fn filters(filters: &Filters) -> Vec<String> {
     let named = [
         ("runtime", &filters.runtime),
@@ -43,8 +45,8 @@ fn filters(filters: &Filters) -> Vec<String> {
         ("status", &filters.status),
     ];
     let times = [("since", filters.since), ("until", filters.until)];
-    let times = times.into_iter().filter_map(|(name, it)| Some(format!("{name} {}", it?)));
-    let undated = filters.undated.map(|undated| format!("undated {}", undated.word()));
-    let named = named.into_iter().filter_map(|(name, it)| Some(format!("{name} {}", it.as_ref()?)));
-    times.chain(undated).chain(named).chain(filters.labels.iter().map(|it| format!("label {it}"))).collect()
+    let times = times.into_iter().filter_map(|(name, bound)| Some(format!("{name} {}", bound?)));
+    let undated = filters.undated.map(|undated| format!("undated {}", undated.as_str()));
+    let named = named.into_iter().filter_map(|(name, pattern)| Some(format!("{name} {}", pattern.as_ref()?)));
+    times.chain(undated).chain(named).chain(filters.labels.iter().map(|label| format!("label {label}"))).collect()
 }

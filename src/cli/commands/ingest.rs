@@ -1,26 +1,27 @@
-//! `agentlogs ingest`: reads logs into the archive and reports what was read and what was lost.
+//! `agentlogs ingest`: reads logs into the archive, and prints what was read and what was rejected.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use agentlogs::analysis::render::{counted, grouped};
-use agentlogs::ingest::{self, PathSet, Progress};
+use agentlogs::ingest::{self, Progress};
 use agentlogs::input::discover;
-use agentlogs::model::source::{SEPARATOR, STDIN, SourceStatus};
-use agentlogs::store::archive::{Archive, Sums, Written};
+use agentlogs::model::source::STDIN;
+use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use anyhow::Context;
-
-use super::{Outcome, WrongCommandLine, complain, options, say};
+use super::files::Files;
+use super::output::{complain, complain_of_path, say};
+use super::reading::options;
+use super::source::archive_at;
+use super::summary::{HINT, report_damage, summary};
+use super::{Outcome, WrongCommandLine};
 use crate::cli::args::Ingest;
 
 pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
-    let archive = Archive::at(&args.archive.archive);
+    let archive = archive_at(args.archive.archive)?;
     let mut paths = args.paths;
     if let Some(list) = &args.files_from {
         let reads_stdin = |path: &Path| path.as_os_str() == STDIN;
@@ -28,25 +29,30 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
             let message = "standard input cannot be both a log and the list of --files-from";
             return Err(WrongCommandLine(message.to_owned()).into());
         }
-        paths.extend(listed(list)?);
+        let listed = listed(list)?;
+        if listed.is_empty() {
+            let list = if reads_stdin(list) { "standard input".to_owned() } else { list.display().to_string() };
+            complain(format_args!("--files-from: {list} contains no paths"));
+        }
+        paths.extend(listed);
     }
     let mut options = options(paths, Some(archive.folder().to_owned()), &args.reading)?;
     options.roots.iter().filter(|path| is_pipe(path)).for_each(|path| {
-        say(&format!("{} is a pipe: it is read until its writer closes it", path.display()));
+        say(&format!("{} is a pipe; reading until its writer closes it", path.display()));
     });
     let writer = archive.write()?;
     options.earlier_stdin = writer.earlier_stdin();
-    // To wait for another process is no work.
+    // Without the time to wait for other processes that write the archive.
     let start = Instant::now();
     let progress = Progress::default();
-    let taken = watched(&progress, || ingest::read_into(&options, |path| writer.known(path), &progress, &writer));
-    for error in &taken.errors {
-        complain(format_args!("{error}"));
-    }
-    let files = Files { read: taken.read, unchanged: taken.unchanged.iter().map(String::as_str).collect() };
-    drop(taken.unchanged);
+    let run = watched(&progress, || ingest::read_into(&options, |path| writer.known(path), &progress, &writer));
+    run.errors.iter().for_each(complain_of_path);
+    let files = Files { read: run.read, unchanged: run.unchanged.iter().map(String::as_str).collect() };
+    drop(run.unchanged);
     if files.read.is_empty() && files.unchanged.is_empty() {
-        say(&format!("no files in {}; {HINT}", names(&options.roots)));
+        if !options.roots.is_empty() {
+            say(&format!("no files in {}; {HINT}", names(&options.roots)));
+        }
         if writer.is_new() {
             say("nothing was written");
             return Ok(Outcome::NotAllDone);
@@ -56,22 +62,18 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
     let lost = summary(&archive, &files, &written, &progress, start.elapsed());
     let damage = report_damage(&written);
     Ok(match () {
-        () if !taken.errors.iter().all(discover::Error::is_left_out) => Outcome::NotAllDone,
+        () if !run.errors.iter().all(discover::Error::is_left_out) => Outcome::NotAllDone,
         () if damage != Outcome::Done => damage,
-        () if args.strict && (lost || !taken.errors.is_empty()) => Outcome::Lost,
+        () if args.strict && (lost || !run.errors.is_empty()) => Outcome::Lost,
         () => Outcome::Done,
     })
 }
-
-/// What to do where no logs were found.
-const HINT: &str =
-    "`agentlogs runtimes` lists what can be read, `agentlogs inspect FILE` shows what a file was taken for";
 
 fn names(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a path is a named pipe, which may have no writer yet. A shell's own pipes have one.
+/// Whether a path is a named pipe, which may not have a writer yet. The pipes of a shell have one.
 fn is_pipe(path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -110,21 +112,7 @@ fn path(name: &[u8]) -> PathBuf {
     if path.as_os_str() == STDIN { Path::new(".").join(path) } else { path.to_owned() }
 }
 
-/// The files of a run.
-struct Files {
-    read: PathSet,
-    unchanged: PathSet,
-}
-
-impl Files {
-    /// Whether a file was found unchanged. The members of an archive are unchanged with it.
-    fn is_unchanged(&self, path: &str) -> bool {
-        let archives = path.match_indices(SEPARATOR).filter_map(|(end, _)| path.get(..end));
-        archives.chain([path]).any(|path| self.unchanged.contains(path))
-    }
-}
-
-/// Runs `work` beside a progress bar, which shows on a terminal only.
+/// Runs `work` while another thread shows a progress bar, on terminals only.
 fn watched<T: Send>(progress: &Progress, work: impl FnOnce() -> T + Send) -> T {
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {binary_bytes_per_sec} {msg}") {
@@ -141,9 +129,9 @@ fn watched<T: Send>(progress: &Progress, work: impl FnOnce() -> T + Send) -> T {
                 std::thread::park_timeout(Duration::from_millis(100));
             }
         };
-        // Without a thread for it there is no progress bar.
+        // If the thread cannot be started, there is no progress bar.
         let watcher = std::thread::Builder::new().spawn_scoped(scope, watch).ok();
-        // Also when the work panics: else its thread would be waited for without end.
+        // Ends the thread even if the work panics; otherwise the scope would wait for it forever.
         let _end = watcher.as_ref().map(|watcher| End { done: &done, watcher: watcher.thread() });
         let result = work();
         bar.finish_and_clear();
@@ -151,7 +139,7 @@ fn watched<T: Send>(progress: &Progress, work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// Ends the thread that watches, which may be asleep.
+/// Ends the thread of the progress bar, which may be parked.
 struct End<'a> {
     done: &'a AtomicBool,
     watcher: &'a Thread,
@@ -162,78 +150,6 @@ impl Drop for End<'_> {
         self.done.store(true, Ordering::Relaxed);
         self.watcher.unpark();
     }
-}
-
-/// Prints what was read and what was lost. Returns whether lines or files were lost.
-fn summary(archive: &Archive, files: &Files, written: &Written, progress: &Progress, time: Duration) -> bool {
-    let mut statuses: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut reasons: BTreeMap<&str, i64> = BTreeMap::new();
-    let (mut unknown, mut unchanged) = (0, 0);
-    for (path, source) in written.sources() {
-        if !files.read.contains(path) {
-            if !files.is_unchanged(path) {
-                continue;
-            }
-            unchanged += 1;
-        }
-        *statuses.entry(source.status.as_str()).or_default() += 1;
-        unknown += source.unknown_records;
-        for (reason, lines) in &source.rejects {
-            *reasons.entry(reason.as_str()).or_default() += lines;
-        }
-    }
-    let sums = written.sums;
-    let bytes = progress.bytes.load(Ordering::Relaxed);
-    let seconds = time.as_secs_f64();
-    let again = if unchanged > 0 { format!(", {unchanged} of them unchanged") } else { String::new() };
-    let count: usize = statuses.values().sum();
-    line("files", &grouped(count), &format!("{}{again}", counts(&statuses)));
-    #[expect(clippy::cast_precision_loss, reason = "for people")]
-    let (megabytes, gigabytes) = (bytes as f64 / 1e6, bytes as f64 / 1e9);
-    line("bytes", &format!("{megabytes:.1} MB"), &format!("in {seconds:.2} s, {:.2} GB/s", gigabytes / seconds));
-    let rejected: i64 = reasons.values().sum();
-    line("rejected", &counted(rejected, "line"), &counts(&reasons));
-    if unknown > 0 {
-        line("unknown", &counted(unknown, "record"), "of types that the adapters do not know");
-    }
-    let logs = [SourceStatus::Parsed, SourceStatus::Duplicate, SourceStatus::Truncated];
-    if count > 0 && !logs.iter().any(|status| statuses.contains_key(status.as_str())) {
-        say(&format!("none of these files is a log that can be read; {HINT}"));
-    }
-    say(&format!("{} now holds", archive.folder().display()));
-    holds(&sums);
-    rejected > 0
-        || statuses.contains_key(SourceStatus::Unreadable.as_str())
-        || statuses.contains_key(SourceStatus::Truncated.as_str())
-}
-
-/// Reports what of an archive was found damaged while it was written. It could not be done if any of it stays so.
-pub fn report_damage(written: &Written) -> Outcome {
-    for problem in &written.problems {
-        complain(format_args!("{problem}"));
-    }
-    if written.is_damaged { Outcome::NotAllDone } else { Outcome::Done }
-}
-
-fn line(name: &str, value: &str, more: &str) {
-    say(format!("  {name:<12}{value:>16}  {more}").trim_end());
-}
-
-/// What an archive holds, in sum.
-pub fn holds(sums: &Sums) {
-    line("sessions", &grouped(sums.sessions), "");
-    line("turns", &grouped(sums.turns), "");
-    line("tool calls", &grouped(sums.tool_calls), "");
-    line("tokens", &grouped(sums.tokens), "");
-    let missing = match sums.unpriced_tokens {
-        0 => String::new(),
-        count => format!("without {} tokens that have no price", grouped(count)),
-    };
-    line("cost", &sums.cost_usd.map_or_else(|| "unknown".to_owned(), |it| format!("${it:.4}")), &missing);
-}
-
-fn counts<N: std::fmt::Display>(counts: &BTreeMap<&str, N>) -> String {
-    counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

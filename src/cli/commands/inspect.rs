@@ -1,19 +1,21 @@
-//! `agentlogs inspect`: what a file is, why, and what it tells, as JSON.
+//! `agentlogs inspect`: prints the detected formats and the parsed content of files, as JSON.
 
 use std::io::{self, Write};
 
-use agentlogs::analysis::render;
+use agentlogs::analysis::present;
 use agentlogs::ingest;
 use agentlogs::model::source::Source;
 use serde::Serialize;
 
-use super::{Outcome, complain, options};
+use super::Outcome;
+use super::output::complain_of_path;
+use super::reading::options;
 use crate::cli::args::Inspect;
 
-/// What is printed for a file.
+/// The output for a file.
 #[derive(Serialize)]
 struct Inspected {
-    /// Formats that claim records among those that decide, the likeliest first.
+    /// The formats that claim records of the file, by weight, descending.
     claims: Vec<Claim>,
     #[serde(flatten)]
     source: Source,
@@ -23,7 +25,7 @@ struct Inspected {
 struct Claim {
     format: &'static str,
     runtime: &'static str,
-    /// Sum over the records of how surely each is of the format.
+    /// The sum of the weights with which the format claims records.
     weight: u32,
 }
 
@@ -32,25 +34,25 @@ pub fn run(args: &Inspect) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Done;
     let mut all = Vec::new();
     for path in &args.files {
-        let (looked, errors) = ingest::inspect(path, &options);
+        let (inspected, errors) = ingest::inspect(path, &options);
         for error in errors {
-            complain(format_args!("{error}"));
+            complain_of_path(&error);
             if !error.is_left_out() {
                 outcome = Outcome::NotAllDone;
             }
         }
-        all.extend(looked.into_iter().map(|(source, claims)| {
+        all.extend(inspected.into_iter().map(|(source, claims)| {
             Inspected {
                 claims: claims
                     .into_iter()
                     .map(|(adapter, weight)| Claim { format: adapter.id, runtime: adapter.runtime, weight })
                     .collect(),
-                // How this run was started is known to whoever started it.
+                // The options are those of this command.
                 source: Source { options: String::new(), ..source },
             }
         }));
     }
     let text = serde_json::to_string_pretty(&all)?;
-    writeln!(io::stdout().lock(), "{}", render::harmless_json(&text))?;
+    writeln!(io::stdout().lock(), "{}", present::harmless_json(&text))?;
     Ok(outcome)
 }

@@ -1,14 +1,15 @@
-//! The commands that list what the program knows: formats, columns, its own command line.
+//! `agentlogs runtimes`, `schema`, `completions` and `man`.
 
 use std::io::{self, Write};
 
 use agentlogs::adapters;
 use agentlogs::store::frames;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::CommandFactory;
 use polars::prelude::*;
 
-use super::{Outcome, print};
+use super::Outcome;
+use super::output::print;
 use crate::cli::args::{Cli, Completions, Man, Printed};
 
 pub fn runtimes(printed: Printed) -> anyhow::Result<Outcome> {
@@ -43,9 +44,12 @@ pub fn completions(args: &Completions) -> anyhow::Result<Outcome> {
 
 pub fn man(args: &Man) -> anyhow::Result<Outcome> {
     let command = Cli::command();
-    if let Some(folder) = &args.folder {
-        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        clap_mangen::generate_to(command, folder).with_context(|| folder.display().to_string())?;
+    if let Some(directory) = &args.directory {
+        if directory.is_file() {
+            bail!("{} is a file, not a directory", directory.display());
+        }
+        std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
+        clap_mangen::generate_to(command, directory).with_context(|| directory.display().to_string())?;
     } else {
         let mut page = Vec::new();
         clap_mangen::Man::new(command).render(&mut page)?;

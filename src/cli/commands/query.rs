@@ -1,4 +1,4 @@
-//! `agentlogs query`: SQL over the tables, typed, from a file, from stdin, or by name.
+//! `agentlogs query`: runs SQL from the command line, a file or stdin, or a built-in query.
 
 use std::io::Read;
 
@@ -6,10 +6,12 @@ use agentlogs::model::source::STDIN;
 use anyhow::Context;
 use polars::prelude::*;
 
-use super::{Outcome, WrongCommandLine, print, tables};
+use super::output::print;
+use super::source::tables;
+use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{self, Query};
 
-/// A query that comes with the program: a file of `queries/`, whose first line says what it answers.
+/// A built-in query: a file of `queries/`, whose first line is its description.
 struct Named {
     name: &'static str,
     sql: &'static str,
@@ -29,38 +31,38 @@ pub fn run(args: Query) -> anyhow::Result<Outcome> {
     }
     let sql = match (args.sql.as_deref(), &args.file) {
         (_, Some(path)) => std::fs::read_to_string(path).with_context(|| path.display().to_string())?,
-        (Some("-"), None) if args.from.logs.iter().any(|path| path.as_os_str() == STDIN) => {
+        (Some("-"), None) if args.source.logs.iter().any(|path| path.as_os_str() == STDIN) => {
             let message = "standard input cannot be both the SQL and a log of --logs";
             return Err(WrongCommandLine(message.to_owned()).into());
         }
         (Some("-"), None) => std::io::read_to_string(std::io::stdin().take(1 << 24)).context("stdin")?,
-        (Some(sql), None) => match QUERIES.iter().find(|it| it.name == sql) {
-            Some(named) => named.sql.to_owned(),
+        (Some(sql), None) => match QUERIES.iter().find(|query| query.name == sql) {
+            Some(query) => query.sql.to_owned(),
             None if is_name(sql) => anyhow::bail!(unknown(sql)),
             None => sql.to_owned(),
         },
         (None, None) => String::new(),
     };
-    let opened = tables(args.from)?;
+    let opened = tables(args.source)?;
     let frame = agentlogs::store::query::query(opened.frames.clone(), &sql)?;
     print(&frame, args.printed, None)?;
     Ok(Outcome::Done)
 }
 
-/// No SQL is one word, except for one that asks nothing.
+/// Whether the text is a name: SQL consists of more than one word.
 fn is_name(sql: &str) -> bool {
     !sql.is_empty() && sql.chars().all(|it| it.is_ascii_alphanumeric() || it == '-' || it == '_')
 }
 
 fn unknown(name: &str) -> String {
-    let near = agentlogs::store::query::near(name, QUERIES.iter().map(|it| it.name));
+    let near = agentlogs::store::query::near(name, QUERIES.iter().map(|query| query.name));
     let near =
-        near.map_or_else(|| "`agentlogs query --list` lists them".to_owned(), |it| format!("did you mean {it:?}?"));
+        near.map_or_else(|| "`agentlogs query --list` lists them".to_owned(), |near| format!("did you mean {near:?}?"));
     format!("no query {name:?}; {near}")
 }
 
 fn list(printed: args::Printed) -> anyhow::Result<Outcome> {
-    let names: Vec<_> = QUERIES.iter().map(|it| it.name).collect();
+    let names: Vec<_> = QUERIES.iter().map(|query| query.name).collect();
     let abouts: Vec<_> = QUERIES.iter().map(Named::about).collect();
     print(&df!("query" => names, "about" => abouts)?, printed, None)?;
     Ok(Outcome::Done)

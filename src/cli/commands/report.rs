@@ -1,19 +1,22 @@
-//! `agentlogs report`: the archive's rows grouped by dimensions.
+//! `agentlogs report`: prints a report as a table or a chart.
 
 use std::io::Write;
 
-use agentlogs::analysis::chart::Chart;
 use agentlogs::analysis::export::{Access, write_file};
-use agentlogs::analysis::render;
-use agentlogs::analysis::reports::{self, Answer, Cost, Error, LeftOut, Options, Scope, Undated};
+use agentlogs::analysis::present::chart::Chart;
+use agentlogs::analysis::present::{ReportStyle, grouped};
+use agentlogs::analysis::reports::{self, Answer, Options};
 use anyhow::Context;
 use polars::prelude::*;
 
-use super::{Outcome, WrongCommandLine, complain, print, say, tables, terminal_width};
-use crate::cli::args::{self, Filters};
+use super::output::{complain, print, say, terminal_width};
+use super::resolve::{cost, report_error, scope, state_left_out};
+use super::source::tables;
+use super::{Outcome, WrongCommandLine};
+use crate::cli::args;
 
 pub fn run(args: args::Report) -> anyhow::Result<Outcome> {
-    let report = reports::find(&args.name).map_err(wrong)?;
+    let report = reports::find(&args.name).map_err(report_error)?;
     let is_for_people = matches!(args.printed.format, args::Format::Table | args::Format::Markdown);
     let options = Options {
         by: args.by,
@@ -25,31 +28,34 @@ pub fn run(args: args::Report) -> anyhow::Result<Outcome> {
         wide: args.wide || !is_for_people,
     };
     let has_cost = report.measures().iter().any(|it| it.name.ends_with("cost_usd"));
-    let opened = tables(args.from)?;
+    let opened = tables(args.source)?;
     let prices = (is_for_people && has_cost).then(|| opened.priced_with());
-    let answer = report.run(opened.frames.clone(), &options).map_err(wrong)?;
+    let answer = report.run(opened.frames.clone(), &options).map_err(report_error)?;
     if args.chart || args.svg.is_some() {
         let chart = chart(report, &answer, options.sort.as_deref())?;
         if let Some(path) = &args.svg {
             let svg = chart.svg().map_err(anyhow::Error::msg)?;
-            let written = write_file(path, Access::Usual, |out| out.write_all(svg.as_bytes()));
+            let written = write_file(path, Access::Umask, |out| out.write_all(svg.as_bytes()));
             written.with_context(|| path.display().to_string())?;
         }
         if args.chart {
             let mut out = std::io::stdout().lock();
-            // As wide as the terminal, or a page.
+            // The width of the terminal, or 100 columns.
             let width = terminal_width().unwrap_or(100).clamp(40, 240);
             out.write_all(chart.text(width).as_bytes())?;
             out.flush()?;
             if chart.left_out > 0 {
-                complain(format_args!("{} values are unknown or left out", render::grouped(chart.left_out)));
+                complain(format_args!(
+                    "{} values are not drawn: they are unknown, or too many",
+                    grouped(chart.left_out)
+                ));
             }
             state_left_out("", &answer.left_out, "row", "time");
             return Ok(Outcome::Done);
         }
     }
     let total = answer.total.filter(|_| answer.rows.height() > 1);
-    let shown = render::Report {
+    let shown = ReportStyle {
         dimensions: answer.dimensions,
         has_total: total.is_some(),
         human: args.human,
@@ -59,7 +65,7 @@ pub fn run(args: args::Report) -> anyhow::Result<Outcome> {
     let rows = if is_for_people { for_people(&answer.rows, answer.dimensions, total.as_ref())? } else { answer.rows };
     let hidden = print(&rows, args.printed, Some(shown))?;
     if !hidden.is_empty() {
-        complain(format_args!("too narrow for {}; --format csv has all columns", hidden.join(", ")));
+        complain(format_args!("the terminal is too narrow for {}; --format csv has all columns", hidden.join(", ")));
     }
     state_left_out("", &left_out, "row", "time");
     if let Some(prices) = prices {
@@ -68,16 +74,16 @@ pub fn run(args: args::Report) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The rows as a chart: of the column that they are sorted by, or the first that measures something.
+/// A chart of the column to sort by, or of the first numeric measure.
 fn chart(report: &reports::Report, answer: &Answer, sort: Option<&str>) -> anyhow::Result<Chart> {
     let wrong = |text: String| anyhow::Error::from(WrongCommandLine(text));
     let measures: Vec<&str> = report.measures().iter().map(|it| it.name).collect();
     let rows = &answer.rows;
-    let is_number = |name: &str| rows.column(name).is_ok_and(|it| it.dtype().is_primitive_numeric());
-    let measure = sort.or_else(|| measures.iter().copied().find(|it| is_number(it)));
-    let Some(measure) = measure.filter(|it| measures.contains(it) && is_number(it)) else {
+    let is_number = |name: &str| rows.column(name).is_ok_and(|column| column.dtype().is_primitive_numeric());
+    let measure = sort.or_else(|| measures.iter().copied().find(|name| is_number(name)));
+    let Some(measure) = measure.filter(|name| measures.contains(name) && is_number(name)) else {
         return Err(wrong(match sort {
-            Some(column) => format!("{column} is no number to draw"),
+            Some(column) => format!("{column} is not a number, and cannot be drawn"),
             None => format!("report {} has no numbers to draw", report.name),
         }));
     };
@@ -86,54 +92,7 @@ fn chart(report: &reports::Report, answer: &Answer, sort: Option<&str>) -> anyho
     Ok(Chart::of(rows, &dimensions, measure)?)
 }
 
-/// Prints what is left out for want of a time, and the option that includes it.
-pub fn state_left_out(prefix: &str, left_out: &LeftOut, thing: &str, lack: &str) {
-    if let Some(sentence) = left_out.stated(thing, lack) {
-        complain(format_args!("{prefix}{sentence}; --undated include adds them"));
-    }
-}
-
-/// What happens to rows without a time.
-pub fn undated(asked: args::Undated) -> Undated {
-    match asked {
-        args::Undated::Include => Undated::Include,
-        args::Undated::Exclude => Undated::Exclude,
-        args::Undated::Only => Undated::Only,
-    }
-}
-
-/// Which cost is asked for.
-pub fn cost(asked: args::Cost) -> Cost {
-    match asked {
-        args::Cost::Auto => Cost::Auto,
-        args::Cost::Reported => Cost::Reported,
-        args::Cost::Computed => Cost::Computed,
-    }
-}
-
-/// The rows that filters leave.
-pub fn scope(filters: Filters) -> Scope {
-    let system = || jiff::tz::TimeZone::system().iana_name().unwrap_or("UTC").to_owned();
-    let named = [
-        ("runtime", filters.runtime),
-        ("model", filters.model),
-        ("project", filters.project),
-        ("session", filters.session),
-        ("status", filters.status),
-    ];
-    let named = named.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?)));
-    let labels = filters.labels.iter().filter_map(|it| it.split_once('='));
-    Scope {
-        since: filters.since,
-        until: filters.until,
-        undated: filters.undated.map(undated),
-        timezone: filters.timezone.unwrap_or_else(system),
-        only: named.chain(labels.map(|(key, value)| (format!("label:{key}"), value.to_owned()))).collect(),
-        now: jiff::Timestamp::now(),
-    }
-}
-
-/// A dimension's value as people read it: no group has a blank cell.
+/// The value of a dimension for people: a group never has a blank cell.
 fn named(value: Option<&str>) -> &str {
     match value {
         None => "(unknown)",
@@ -142,11 +101,11 @@ fn named(value: Option<&str>) -> &str {
     }
 }
 
-/// The rows as people read them: dimensions without a value are named, and the sums over all groups are one more row.
+/// The rows for people: unknown and empty dimensions are named, and the sums over all groups are appended.
 fn for_people(rows: &DataFrame, dimensions: usize, total: Option<&DataFrame>) -> PolarsResult<DataFrame> {
     let mut columns: Vec<Column> = Vec::with_capacity(rows.width());
     for (index, column) in rows.columns().iter().take(dimensions).enumerate() {
-        // A date and a word cannot be in one column: dates are shown as their text.
+        // Dates are converted to text: the column also contains words.
         let texts = column.as_materialized_series().cast(&DataType::String)?;
         let texts_for_people: StringChunked = texts.str()?.iter().map(|text| Some(named(text))).collect();
         let mut texts = texts_for_people.with_name(column.name().clone()).into_series();
@@ -164,13 +123,4 @@ fn for_people(rows: &DataFrame, dimensions: usize, total: Option<&DataFrame>) ->
         columns.push(column.into());
     }
     DataFrame::new(rows.height() + usize::from(total.is_some()), columns)
-}
-
-/// All but what polars says is the fault of the command line.
-pub fn wrong(error: Error) -> anyhow::Error {
-    match error {
-        Error::Polars(error) => error.into(),
-        Error::Query(error) => error.into(),
-        other => WrongCommandLine(other.to_string()).into(),
-    }
 }

@@ -1,3 +1,5 @@
+//! Tests of the pipeline.
+
 use std::fs;
 
 use super::*;

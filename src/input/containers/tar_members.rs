@@ -26,7 +26,7 @@ pub fn list(content: &[u8], limit: usize, listing: &mut Listing) -> Result<(), S
         match entry {
             Ok(entry) => add(entry, listing),
             Err(error) => {
-                listing.note(&error.to_string());
+                listing.note(&format!("the tar archive is damaged: {error}"));
                 break;
             }
         }

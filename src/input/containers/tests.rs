@@ -112,6 +112,16 @@ fn patched(mut zip: Vec<u8>, local: usize, central: usize, value: u16) -> Vec<u8
 }
 
 #[test]
+fn damaged_archives_are_reported_as_such() {
+    let zip = listed(b"PK\x03\x04 no directory").1.unwrap();
+    assert!(zip.contains("not a valid zip archive: "), "{zip}");
+    let mut tar = tar(FILES);
+    tar[148..156].copy_from_slice(b"xxxxxxxx");
+    let damage = listed(&tar).1.unwrap();
+    assert!(damage.starts_with("the tar archive is damaged: "), "{damage}");
+}
+
+#[test]
 fn what_cannot_be_read_is_named_with_its_reason() {
     let zip = zip(FILES);
     let encrypted = listed(&patched(zip.clone(), 6, 8, 1)).0;
@@ -140,7 +150,8 @@ fn a_list_has_its_limits() {
     let mut long = tar::Builder::new(Vec::new());
     let size = 3 << 20;
     long.append(&header("././@LongLink", size, EntryType::GNULongName), &*vec![b'n'; size]).unwrap();
-    assert_eq!(listed(&long.into_inner().unwrap()).1.as_deref(), Some("a name of more than 1 MiB"));
+    let damage = listed(&long.into_inner().unwrap()).1;
+    assert_eq!(damage.as_deref(), Some("the tar archive is damaged: a name of more than 1 MiB"));
 }
 
 /// Members share a budget.

@@ -27,7 +27,7 @@ pub fn list<'a>(content: &'a [u8], limit: usize, listing: &mut Listing) -> Resul
         Ok(zip) => list_directory(zip, listing),
         Err(error) => {
             list_headers(content, listing);
-            listing.note(&format!("the directory of the archive is missing or damaged: {}", reason(error)));
+            listing.note(&format!("the directory of the archive is missing or damaged; {}", reason(error)));
         }
     }
     listing.sort();
@@ -89,6 +89,9 @@ pub fn reason(error: &ZipError) -> String {
             "it is encrypted".to_owned()
         }
         ZipError::CompressionMethodNotSupported(method) => format!("compression method {method} is not supported"),
+        ZipError::InvalidArchive(cause) => format!("not a valid zip archive: {cause}"),
+        ZipError::UnsupportedArchive(cause) => format!("a zip archive of a kind that is not supported: {cause}"),
+        ZipError::Io(error) => error.to_string(),
         other => other.to_string(),
     }
 }

@@ -1,4 +1,4 @@
--- The dearest single responses, and where they stand in their logs
+-- The most expensive single responses, with their place in the logs
 SELECT
     session_id,
     runtime,

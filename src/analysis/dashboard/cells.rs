@@ -1,0 +1,114 @@
+//! The aggregates of turns, tool calls and problems, as tables of the page.
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::indexing_slicing,
+        reason = "columns have the length of their frame, and indexes are those of its rows"
+    )
+)]
+
+use std::collections::BTreeMap;
+
+use polars::prelude::*;
+
+use super::sessions::{Selection, Sessions};
+use super::table::{Table, money, number, pick, texts, whole};
+use super::vocabulary::Vocabulary;
+use crate::model::session::add;
+
+/// Replaces a total that is the sum of the four kinds of tokens, as nearly all are.
+const SUM_OF_KINDS: Option<i64> = Some(-1);
+
+/// The cells of turns, in the order of sessions.
+pub fn turns(cells: &DataFrame, all: &Sessions<'_>, selection: &Selection, words: &Vocabulary) -> PolarsResult<Table> {
+    let rows = selection.rows(all, cells)?;
+    let mut table = Table::default();
+    table.deltas("session", rows.iter().map(|(session, _)| Some(number(*session))));
+    table.deltas("day", pick(&rows, &whole(cells, "day")?));
+    table.numbers("model", words.model.indexes(pick(&rows, &texts(cells, "model")?)));
+    table.numbers("cost", pick(&rows, &money(cells, "cost_usd")?));
+    let mut sums = vec![None; rows.len()];
+    for name in ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"] {
+        let values: Vec<Option<i64>> = pick(&rows, &whole(cells, name)?).collect();
+        for (sum, value) in sums.iter_mut().zip(&values) {
+            *sum = add(*sum, *value);
+        }
+        table.numbers(name, values);
+    }
+    let totals = whole(cells, "total_tokens")?;
+    let totals = pick(&rows, &totals).zip(sums);
+    table.numbers("total_tokens", totals.map(|(total, sum)| if total == sum { SUM_OF_KINDS } else { total }));
+    for name in ["unpriced_tokens", "turns"] {
+        table.numbers(name, pick(&rows, &whole(cells, name)?));
+    }
+    Ok(table)
+}
+
+/// The cells of tool calls, added up over the sessions of a group.
+pub fn tool_calls(
+    cells: &DataFrame,
+    all: &Sessions<'_>,
+    selection: &Selection,
+    groups: &[usize],
+    words: &Vocabulary,
+) -> PolarsResult<Table> {
+    const SUMS: [&str; 7] =
+        ["rows", "error", "denied", "incomplete", "duration_ms_known", "duration_ms", "result_bytes"];
+    let days = whole(cells, "day")?;
+    let tools = words.tool.indexes(texts(cells, "tool")?);
+    added_up(cells, all, selection, groups, &["day", "tool"], |row| [days[row], tools[row]], &SUMS)
+}
+
+/// The cells of problems, added up over the sessions of a group.
+pub fn problems(
+    cells: &DataFrame,
+    all: &Sessions<'_>,
+    selection: &Selection,
+    groups: &[usize],
+    words: &Vocabulary,
+) -> PolarsResult<Table> {
+    let days = whole(cells, "day")?;
+    let kinds = words.kind.indexes(texts(cells, "kind")?);
+    let codes = words.code.indexes(texts(cells, "code")?);
+    added_up(
+        cells,
+        all,
+        selection,
+        groups,
+        &["day", "kind", "code"],
+        |row| [days[row], kinds[row], codes[row]],
+        &["rows"],
+    )
+}
+
+/// The values by which rows are added up, besides the group of their session.
+type Key<const N: usize> = [Option<i64>; N];
+
+fn added_up<const N: usize>(
+    cells: &DataFrame,
+    all: &Sessions<'_>,
+    selection: &Selection,
+    groups: &[usize],
+    names: &[&'static str; N],
+    key: impl Fn(usize) -> Key<N>,
+    sums: &[&'static str],
+) -> PolarsResult<Table> {
+    let columns = sums.iter().map(|name| whole(cells, name)).collect::<PolarsResult<Vec<_>>>()?;
+    let mut added: BTreeMap<(usize, Key<N>), Vec<Option<i64>>> = BTreeMap::new();
+    for (session, row) in selection.rows(all, cells)? {
+        let sums = added.entry((groups[session], key(row))).or_insert_with(|| vec![None; columns.len()]);
+        for (sum, column) in sums.iter_mut().zip(&columns) {
+            *sum = add(*sum, column[row]);
+        }
+    }
+    let mut table = Table::default();
+    table.deltas("group", added.keys().map(|(group, _)| Some(number(*group))));
+    for (index, name) in names.iter().enumerate() {
+        let values = added.keys().map(|(_, key)| key[index]);
+        if *name == "day" { table.deltas(name, values) } else { table.numbers(name, values) }
+    }
+    for (index, name) in sums.iter().enumerate() {
+        table.numbers(name, added.values().map(|sums| sums[index]));
+    }
+    Ok(table)
+}

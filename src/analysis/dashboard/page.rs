@@ -1,0 +1,153 @@
+//! Builds the page: collects its data, and inserts it into the template.
+
+use std::io::Write;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use polars::prelude::*;
+use serde::Serialize;
+
+use super::cells::{problems, tool_calls, turns};
+use super::groups::Groups;
+use super::health::health;
+use super::listing::Listing;
+use super::sessions::{Selection, Sessions, Sums};
+use super::table::Table;
+use super::timelines::Timelines;
+use super::vocabulary::Vocabulary;
+use crate::analysis::reports::cells;
+use crate::analysis::reports::{self, Cost, Error, Frames, Scope};
+
+/// The page, with its styles and its script, and a placeholder for the data.
+const TEMPLATE: &str = include_str!("../../../dashboard/dist/page.html");
+/// The placeholder.
+const PLACEHOLDER: &str = "@DATA@";
+
+/// How the page was made, for its readers.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct About {
+    /// The filters.
+    pub filters: Vec<String>,
+    /// The prices of computed costs.
+    pub prices: String,
+}
+
+/// A page, and what it contains.
+#[derive(Debug)]
+pub struct Page {
+    /// The HTML document.
+    pub html: String,
+    /// The number of sessions in its figures.
+    pub sessions: usize,
+    /// The number of sessions that its table lists.
+    pub named: usize,
+    /// The number of sessions with a timeline.
+    pub timelines: usize,
+    /// Undated turns that its figures exclude.
+    pub left_out: reports::LeftOut,
+}
+
+/// The data of the page. Every table is a map of columns.
+#[derive(Debug, Serialize)]
+struct Data {
+    version: &'static str,
+    made_at: String,
+    timezone: String,
+    cost: &'static str,
+    #[serde(flatten)]
+    about: About,
+    /// The texts that the tables refer to by index. The length of a list is the index of all texts that it omits.
+    words: Vocabulary,
+    /// Labels as `KEY=VALUE`.
+    labels: Vec<String>,
+    /// Distinct sets of labels, as indexes into `labels`.
+    label_sets: Vec<Vec<usize>>,
+    groups: Table,
+    sessions: Table,
+    turns: Table,
+    tools: Table,
+    troubles: Table,
+    #[serde(flatten)]
+    timelines: Timelines,
+    health: Table,
+    left_out: LeftOut,
+}
+
+/// What is in scope but not in the page.
+#[derive(Debug, Default, Serialize)]
+struct LeftOut {
+    /// Sessions that are in the figures, but not in the list.
+    unnamed_sessions: usize,
+    /// Sessions without a timeline.
+    closed_sessions: usize,
+    /// Rows of timelines that are too long.
+    timeline_rows: usize,
+    /// Findings about files.
+    findings: usize,
+    /// Keys of labels that have too many values.
+    label_keys: Vec<String>,
+}
+
+/// The page of the rows in scope.
+///
+/// # Errors
+/// When a filter names something that does not exist, or the tables cannot be read.
+pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Result<Page, Error> {
+    let cells = cells::cells(tables, scope, cost)?;
+    about.filters.extend(cells.left_out.stated("row", "time"));
+    let all = Sessions::read(&cells.sessions)?;
+    let selection = Selection::new(&all, [&cells.turns, &cells.tools, &cells.troubles])?;
+    let sums = Sums::new(&cells.turns, &all, &selection)?;
+    let listing = Listing::new(&all, &selection, &sums);
+    let rows = cells::timelines(tables, &listing.keys_with_timeline(&all, &selection)?, cost)?;
+    let words = Vocabulary::new(&all, &selection, &cells, &rows)?;
+    let groups = Groups::new(&all, &selection, &words);
+    let (health, omitted_findings) = health(tables.clone(), scope)?;
+    let timelines = Timelines::new(&all, &selection, &listing.with_timeline, &rows, &words)?;
+    let left_out = LeftOut {
+        unnamed_sessions: selection.shown.len() - listing.named.len(),
+        closed_sessions: selection.shown.len() - listing.with_timeline.len(),
+        timeline_rows: timelines.omitted_rows,
+        findings: omitted_findings,
+        label_keys: groups.omitted_keys,
+    };
+    let data = Data {
+        version: env!("CARGO_PKG_VERSION"),
+        made_at: scope.now.to_zoned(cells.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
+        timezone: scope.timezone.clone(),
+        cost: match cost {
+            Cost::Auto => "auto",
+            Cost::Reported => "reported",
+            Cost::Computed => "computed",
+        },
+        about,
+        sessions: listing.table(&all, &selection, &groups.of_session, &sums, &words, &cells.zone)?,
+        turns: turns(&cells.turns, &all, &selection, &words)?,
+        tools: tool_calls(&cells.tools, &all, &selection, &groups.of_session, &words)?,
+        troubles: problems(&cells.troubles, &all, &selection, &groups.of_session, &words)?,
+        timelines,
+        health,
+        labels: groups.labels,
+        label_sets: groups.label_sets,
+        groups: groups.table,
+        words,
+        left_out,
+    };
+    Ok(Page {
+        html: TEMPLATE.replacen(PLACEHOLDER, &encoded(&data)?, 1),
+        sessions: selection.shown.len(),
+        named: listing.named.len(),
+        timelines: listing.with_timeline.len(),
+        left_out: cells.left_out,
+    })
+}
+
+/// Gzipped JSON as base64, which is safe anywhere in HTML.
+fn encoded(data: &Data) -> PolarsResult<String> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let json = serde_json::to_vec(data).map_err(|error| polars_err!(ComputeError: "{error}"))?;
+    encoder.write_all(&json)?;
+    Ok(STANDARD.encode(encoder.finish()?))
+}

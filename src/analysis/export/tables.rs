@@ -1,0 +1,92 @@
+//! Writes tables to files of parquet, CSV or JSON Lines.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use polars::prelude::*;
+
+use super::file::{Access, write_file};
+use crate::analysis::present;
+use crate::analysis::reports::{self, Frames, LeftOut, Scope};
+use crate::store::frames::schema;
+use crate::store::parquet;
+
+/// A kind of file for a table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FileKind {
+    /// Apache Parquet.
+    #[default]
+    Parquet,
+    /// CSV by RFC 4180. Lists are joined by semicolons.
+    Csv,
+    /// An object per line.
+    Jsonl,
+}
+
+impl FileKind {
+    /// The extension of its files.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+            Self::Jsonl => "jsonl",
+        }
+    }
+}
+
+/// The rows of the sessions in scope, of every table; of `sources` and `rejects`, the rows of the files with such sessions.
+/// Filters apply to sessions as a whole: to their start, model, labels and so on. Also returns the sessions that are excluded
+/// because they have no start.
+///
+/// # Errors
+/// When a filter names something that does not exist, or the tables cannot be read.
+pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), reports::Error> {
+    let (sessions, left_out) = reports::sessions(tables, scope)?;
+    // Collected once for all tables.
+    let sessions = sessions.select([col("runtime"), col("session_id")]).collect()?;
+    let key = [col("runtime"), col("session_id")];
+    let semi = || JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Semi) };
+    let mut kept: Frames = Vec::with_capacity(tables.len());
+    let mut paths = Vec::new();
+    for (name, frame) in tables {
+        let frame = match *name {
+            "sources" | "rejects" => frame.clone(),
+            _ => {
+                let frame = frame.clone().join(sessions.clone().lazy(), key.clone(), key.clone(), semi());
+                paths.push(frame.clone().select([col("source_path")]));
+                frame
+            }
+        };
+        kept.push((name, frame));
+    }
+    let paths = concat(paths, UnionArgs::default())?.unique(None, UniqueKeepStrategy::Any).collect()?;
+    for (_, frame) in kept.iter_mut().filter(|(name, _)| matches!(*name, "sources" | "rejects")) {
+        let path = [col("source_path")];
+        *frame = std::mem::take(frame).join(paths.clone().lazy(), path.clone(), path, semi());
+    }
+    Ok((kept, left_out))
+}
+
+/// Writes a table to `path`.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(table: &str, frame: &mut DataFrame, kind: FileKind, access: Access, path: &Path) -> io::Result<()> {
+    write_file(path, access, |mut file: &mut dyn Write| match kind {
+        FileKind::Parquet => parquet::write(file, frame, metadata(table)),
+        FileKind::Csv => present::csv(frame, &mut file),
+        FileKind::Jsonl => present::jsonl(frame, &mut file),
+    })
+}
+
+/// The metadata of a parquet file: the version of the program, the table, and the meaning of the columns.
+fn metadata(table: &str) -> Vec<(String, String)> {
+    let columns = schema().into_iter().filter(|column| column.table == table);
+    let columns: serde_json::Map<String, serde_json::Value> =
+        columns.map(|column| (column.column.to_owned(), column.about.into())).collect();
+    vec![
+        ("agentlogs.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        ("agentlogs.table".to_owned(), table.to_owned()),
+        ("agentlogs.columns".to_owned(), serde_json::Value::Object(columns).to_string()),
+    ]
+}

@@ -1,0 +1,23 @@
+//! Frames as text: tables for people; JSON, CSV and Markdown for programs; charts.
+//!
+//! Text from logs is escaped where it could have an effect: control characters in tables and Markdown, on terminals and in
+//! JSON; formulas of spreadsheets in CSV. CSV that is not printed on a terminal otherwise contains the text unchanged.
+
+pub mod chart;
+mod csv;
+mod escape;
+mod json;
+mod markdown;
+mod number;
+mod render;
+mod style;
+mod table;
+mod value;
+
+pub use csv::csv;
+pub use escape::{harmless_json, visible};
+pub use json::jsonl;
+pub use number::{counted, grouped};
+pub use render::render;
+pub use style::{Format, ReportStyle, TableStyle};
+pub use value::measured;

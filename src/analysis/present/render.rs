@@ -1,0 +1,110 @@
+//! Prints a frame in any format.
+
+use std::io::{self, Write};
+
+use polars::prelude::DataFrame;
+
+use super::csv::csv;
+use super::escape::visible;
+use super::json::json;
+use super::markdown::markdown;
+use super::style::{Format, TableStyle};
+use super::table::table;
+
+/// Prints the rows of a frame. Returns the columns of a report that were hidden because the terminal is too narrow.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn render(frame: &DataFrame, format: Format, style: TableStyle, out: &mut impl Write) -> io::Result<Vec<String>> {
+    match format {
+        Format::Json => json(frame, out)?,
+        // On a terminal control characters are escaped, unlike in a file.
+        Format::Csv if style.is_terminal => {
+            let mut text = Vec::new();
+            csv(frame, &mut text)?;
+            for line in String::from_utf8_lossy(&text).split_inclusive('\n') {
+                let end = if line.ends_with('\n') { "\n" } else { "" };
+                write!(out, "{}{end}", visible(line.trim_end_matches(['\r', '\n'])))?;
+            }
+        }
+        Format::Csv => csv(frame, out)?,
+        Format::Table => return table(frame, style, out),
+        Format::Markdown => markdown(frame, style, out)?,
+    }
+    Ok(Vec::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use polars::prelude::*;
+
+    use super::*;
+    use crate::analysis::present::ReportStyle;
+    use crate::analysis::present::escape::{escaped_markdown, harmless_json};
+
+    fn printed(format: Format) -> String {
+        let frame = df!(
+            "name" => [Some("a\u{1b}[31mb|c"), Some("=1+1"), None],
+            "n" => [Some(1_i64), None, Some(-3)],
+            "x" => [0.1_f64, 2.0, f64::NAN],
+        );
+        let mut out = Vec::new();
+        render(&frame.unwrap(), format, TableStyle::default(), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn long_texts_are_shortened_in_tables_only() {
+        let (path, message) = (format!("/{}/end", "x".repeat(300)), "word ".repeat(60));
+        let frame = df!("path" => [path.as_str()], "n" => [1_i64], "example" => [message.as_str()]).unwrap();
+        let printed = |format, report| {
+            let mut out = Vec::new();
+            render(&frame, format, TableStyle { report, ..TableStyle::default() }, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let report = |dimensions, is_whole| Some(ReportStyle { dimensions, has_total: false, human: false, is_whole });
+        for format in [Format::Csv, Format::Json, Format::Markdown] {
+            assert!(printed(format, report(1, false)).contains(&path), "{format:?}");
+            assert!(printed(format, report(1, false)).contains(message.trim_end()), "{format:?}");
+        }
+        let cells = |report| -> Vec<usize> {
+            let table = printed(Format::Table, report);
+            table.lines().nth(2).unwrap().split("   ").map(|cell| cell.trim().chars().count()).collect()
+        };
+        assert_eq!(cells(None), [200, 1, 200]);
+        assert_eq!(cells(report(1, true)), [200, 1, 200]);
+        // Dimensions keep their length; other texts are shortened.
+        assert_eq!(cells(report(1, false)), [200, 1, 20]);
+        assert_eq!(cells(report(0, false)), [71, 1, 20]);
+        assert!(printed(Format::Table, report(0, false)).contains("xx/end "));
+    }
+
+    #[test]
+    fn json_is_whole() {
+        let expected = "[\n {\"name\": \"a\\u001b[31mb|c\", \"n\": 1, \"x\": 0.1},\n {\"name\": \"=1+1\", \"n\": null, \"x\": 2.0},\n {\"name\": null, \"n\": -3, \"x\": null}\n]\n";
+        assert_eq!(printed(Format::Json), expected);
+    }
+
+    #[test]
+    fn nothing_from_a_log_acts_on_a_terminal_or_a_spreadsheet() {
+        assert_eq!(printed(Format::Csv), "name,n,x\na\u{1b}[31mb|c,1,0.1\n'=1+1,,2\n,-3,NaN\n");
+        for format in [Format::Table, Format::Markdown] {
+            let text = printed(format);
+            assert!(!text.contains('\u{1b}') && text.contains("a\\u{1b}[31mb"), "{text}");
+        }
+        assert!(printed(Format::Markdown).contains("b\\|c"));
+        assert_eq!(escaped_markdown("<img src=x onerror=\"a&b\">"), "&lt;img src=x onerror=\"a&amp;b\"&gt;");
+        for harmful in ['\u{7f}', '\u{80}', '\u{9f}', '\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}'] {
+            assert!(!visible(&format!("a{harmful}b")).contains(harmful), "{harmful:?}");
+            let json = serde_json::to_string_pretty(&[format!("a{harmful}b")]).unwrap();
+            let safe = harmless_json(&json);
+            assert!(!safe.contains(harmful) && safe.contains('\n'), "{safe}");
+            assert_eq!(serde_json::from_str::<Vec<String>>(&safe).unwrap(), [format!("a{harmful}b")]);
+        }
+        let frame = df!("name" => ["a\u{1b}[31m\nb\u{9b}c"]).unwrap();
+        let mut out = Vec::new();
+        let style = TableStyle { is_terminal: true, ..TableStyle::default() };
+        render(&frame, Format::Csv, style, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "name\n\"a\\u{1b}[31m\nb\\u{9b}c\"\n");
+    }
+}

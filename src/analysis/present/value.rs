@@ -1,0 +1,142 @@
+//! The values of a frame, converted to text for each format.
+
+use std::io::{self, Write};
+
+use polars::prelude::*;
+
+use super::escape::{formula_safe, harmless_json, visible};
+use super::number::{grouped, short, short_bytes, short_time};
+use crate::base::time::Time;
+
+/// One value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Null,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Text(String),
+    List(Vec<Value>),
+}
+
+impl Value {
+    fn of(value: &AnyValue<'_>) -> Self {
+        match value {
+            AnyValue::Null => Self::Null,
+            AnyValue::Boolean(it) => Self::Bool(*it),
+            AnyValue::String(it) => Self::Text((*it).to_owned()),
+            AnyValue::StringOwned(it) => Self::Text(it.to_string()),
+            AnyValue::Float32(it) => Self::Float(f64::from(*it)),
+            AnyValue::Float64(it) => Self::Float(*it),
+            AnyValue::Date(days) => Self::Text(date(*days)),
+            AnyValue::Datetime(it, unit, _) => Self::Text(instant(*it, *unit)),
+            AnyValue::DatetimeOwned(it, unit, _) => Self::Text(instant(*it, *unit)),
+            AnyValue::List(series) => Self::List(series.iter().map(|it| Self::of(&it)).collect()),
+            other => other.extract::<i128>().map_or_else(|| Self::Text(other.to_string()), Self::Int),
+        }
+    }
+
+    pub(super) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        match self {
+            Self::Null => out.write_all(b"null"),
+            Self::Bool(it) => write!(out, "{it}"),
+            Self::Int(it) => write!(out, "{it}"),
+            Self::Float(it) => Ok(serde_json::to_writer(out, it)?),
+            Self::Text(it) => out.write_all(harmless_json(&serde_json::to_string(it)?).as_bytes()),
+            Self::List(values) => {
+                out.write_all(b"[")?;
+                for (index, value) in values.iter().enumerate() {
+                    out.write_all(if index > 0 { b"," } else { b"" })?;
+                    value.write_json(out)?;
+                }
+                out.write_all(b"]")
+            }
+        }
+    }
+
+    /// The text for people. Floats have at most six decimal places.
+    pub(super) fn display(&self) -> String {
+        match self {
+            Self::Null => String::new(),
+            Self::Bool(it) => it.to_string(),
+            Self::Int(it) => it.to_string(),
+            Self::Float(it) if it.abs() < 1e15 => {
+                let text = format!("{it:.6}");
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            }
+            Self::Float(it) => it.to_string(),
+            Self::Text(it) => visible(it).into_owned(),
+            Self::List(values) => values.iter().map(Self::display).collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// The text for people in a report, by the name of the column: money has four decimal places, shares are percentages,
+    /// thousands are separated. `human` abbreviates large numbers.
+    pub(super) fn display_in_report(&self, column: &str, human: bool) -> String {
+        let is_share = column == "share" || column.ends_with("_rate");
+        match self {
+            Self::Int(it) if human && column.ends_with("_ms") => short_time(*it),
+            Self::Int(it) if human && column.ends_with("_bytes") => short_bytes(*it),
+            Self::Int(it) if human => short(*it),
+            Self::Int(it) => grouped(it),
+            Self::Float(it) if !it.is_finite() => String::new(),
+            Self::Float(it) if is_share => format!("{:.1} %", it * 100.0),
+            Self::Float(it) if column.ends_with("_usd") => {
+                let text = if human { format!("{it:.2}") } else { format!("{it:.4}") };
+                let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+                format!("{}.{fraction}", grouped(whole))
+            }
+            Self::Float(it) => format!("{it:.1}"),
+            other => other.display(),
+        }
+    }
+
+    /// The text for spreadsheets: numbers with all digits, and no formulas.
+    pub(super) fn csv(&self) -> String {
+        match self {
+            Self::Null => String::new(),
+            Self::Float(it) => it.to_string(),
+            Self::Text(it) => formula_safe(it).into_owned(),
+            Self::List(values) => values.iter().map(Self::csv).collect::<Vec<_>>().join(";"),
+            other => other.display(),
+        }
+    }
+}
+
+/// A number as reports show it, by the name of its measure.
+pub fn measured(name: &str, value: f64) -> String {
+    let is_whole = name.ends_with("_ms") || name == "sessions" || name.starts_with("tokens");
+    #[expect(clippy::cast_possible_truncation, reason = "for people")]
+    let value = if is_whole { Value::Int(value.round() as i128) } else { Value::Float(value) };
+    value.display_in_report(name, false)
+}
+
+/// The rows of a frame.
+pub(super) fn rows(frame: &DataFrame) -> impl Iterator<Item = Vec<Value>> {
+    let columns: Vec<Series> = frame.columns().iter().map(|column| column.as_materialized_series().rechunk()).collect();
+    let value = |column: &Series, row| column.get(row).map_or(Value::Null, |value| Value::of(&value));
+    (0..frame.height()).map(move |row| columns.iter().map(|column| value(column, row)).collect())
+}
+
+/// The names of the columns.
+pub(super) fn names(frame: &DataFrame) -> Vec<String> {
+    frame.columns().iter().map(|it| it.name().to_string()).collect()
+}
+
+/// Whether a column contains numbers.
+pub(super) fn is_number(dtype: &DataType) -> bool {
+    dtype.is_primitive_numeric()
+}
+
+fn date(days: i32) -> String {
+    instant(i64::from(days) * 86_400_000_000, TimeUnit::Microseconds).chars().take(10).collect()
+}
+
+fn instant(value: i64, unit: TimeUnit) -> String {
+    let micros = match unit {
+        TimeUnit::Nanoseconds => value / 1000,
+        TimeUnit::Microseconds => value,
+        TimeUnit::Milliseconds => value.saturating_mul(1000),
+    };
+    Time::from_micros(micros).to_string()
+}

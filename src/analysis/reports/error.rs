@@ -1,0 +1,60 @@
+//! Why a report cannot be run.
+
+use polars::prelude::PolarsError;
+
+use super::dimension::DIMENSIONS;
+use super::list::REPORTS;
+use super::pattern::PatternTooLong;
+use super::scope::UnknownTimezone;
+
+/// Why a report cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No report has this name.
+    #[error("no report {0:?}; there are: {list}", list = names(REPORTS.iter().map(|it| it.name)))]
+    Report(String),
+    /// No dimension has this name.
+    #[error("no dimension {0:?}; there are: {list}, label:KEY", list = names(DIMENSIONS.iter().map(|it| it.0)))]
+    Dimension(String),
+    /// `report health` does not accept this option.
+    #[error(
+        "report health accepts --runtime, --sort and --limit, not {0}: its findings are about whole files and sessions"
+    )]
+    NotOfHealth(String),
+    /// The rows of the report do not have this dimension.
+    #[error("report {report} has no dimension {dimension}")]
+    NotOfReport {
+        /// The report.
+        report: &'static str,
+        /// The dimension.
+        dimension: String,
+    },
+    /// No column to sort by has this name.
+    #[error("no column {column:?} to sort by; there are: {list}")]
+    Sort {
+        /// The name.
+        column: String,
+        /// The columns of the report.
+        list: String,
+    },
+    /// A filter with a `*` is too long.
+    #[error(transparent)]
+    Pattern(#[from] PatternTooLong),
+    /// The time zone does not exist.
+    #[error(transparent)]
+    Timezone(#[from] UnknownTimezone),
+    /// The SQL of the findings failed.
+    #[error(transparent)]
+    Query(#[from] crate::store::query::Error),
+    /// A time is out of the range of the calendar.
+    #[error("{0}")]
+    Time(#[from] jiff::Error),
+    /// The tables cannot be read.
+    #[error(transparent)]
+    Polars(#[from] PolarsError),
+}
+
+/// Names as a list for people.
+pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}

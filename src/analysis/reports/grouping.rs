@@ -1,0 +1,263 @@
+//! Filters the rows of a report, and gives them the columns of their dimensions.
+
+use jiff::{Timestamp, Zoned};
+use polars::prelude::*;
+
+use super::answer::LeftOut;
+use super::cost::Cost;
+use super::dimension::{DIMENSIONS, Dimension, LABEL, OF_SESSION};
+use super::error::Error;
+use super::pattern::{escaped, matches};
+use super::scope::{Bound, Scope, Undated};
+use super::spec::{Rows, known_sum};
+use super::tables::{Frames, table};
+
+/// The rows of a report before they are grouped.
+pub(super) struct Grouping {
+    /// The report, for messages.
+    report: &'static str,
+    pub(super) rows: LazyFrame,
+    schema: SchemaRef,
+    /// The time zone of [`Scope::timezone`].
+    zone: jiff::tz::TimeZone,
+    /// The table of sessions; `None` once the rows are joined with it.
+    sessions: Option<LazyFrame>,
+    /// The first and the last time of the rows; `None` until [`Self::times`] computes them.
+    times: Option<[Option<Timestamp>; 2]>,
+    /// `occurred_at` in local time; `None` until [`Self::local_time`] computes it.
+    local: Option<Expr>,
+    /// Undated rows that are excluded.
+    pub(super) left_out: LeftOut,
+}
+
+impl Grouping {
+    /// The rows of a report that are in scope.
+    pub(super) fn new(
+        report: &'static str,
+        rows: &Rows,
+        tables: &Frames,
+        scope: &Scope,
+        cost: Cost,
+    ) -> Result<Self, Error> {
+        let now = scope.now()?;
+        let mut rows = rows.frame(tables)?;
+        if rows.collect_schema()?.contains("cost_source") {
+            rows = rows.with_columns(cost.columns());
+        }
+        let schema = rows.collect_schema()?;
+        let zone = now.time_zone().clone();
+        let mut grouping = Self {
+            report,
+            rows,
+            schema,
+            zone,
+            sessions: Some(table(tables, "sessions")),
+            times: None,
+            local: None,
+            left_out: LeftOut::default(),
+        };
+        for (name, pattern) in &scope.only {
+            let value = grouping.dimension(name)?;
+            grouping.rows = grouping.rows.filter(matches(value, pattern)?);
+        }
+        grouping.filter_by_time(scope, &now)?;
+        Ok(grouping)
+    }
+
+    /// Excludes the rows outside of the bounds of time, and undated rows unless the scope includes them.
+    fn filter_by_time(&mut self, scope: &Scope, now: &Zoned) -> Result<(), Error> {
+        let undated = scope.undated();
+        if !scope.is_bounded() && undated == Undated::Include {
+            return Ok(());
+        }
+        // Rows without a time get the start of their session first, if it has one.
+        self.times()?;
+        if undated == Undated::Exclude {
+            self.left_out = self.count_undated()?;
+        }
+        let edge = |bound: Option<Bound>, is_end| bound.map(|bound| bound.edge(now, is_end)).transpose();
+        let time = |moment: Timestamp| {
+            let utc = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
+            lit(moment.as_microsecond()).cast(utc)
+        };
+        let mut is_in_time = col("occurred_at").is_not_null();
+        if let Some(since) = edge(scope.since, false)? {
+            is_in_time = is_in_time.and(col("occurred_at").gt_eq(time(since)));
+        }
+        if let Some(until) = edge(scope.until, true)? {
+            is_in_time = is_in_time.and(col("occurred_at").lt(time(until)));
+        }
+        let is_undated = col("occurred_at").is_null();
+        let is_kept = match undated {
+            Undated::Include => is_in_time.or(is_undated),
+            Undated::Exclude => is_in_time,
+            Undated::Only => is_undated,
+        };
+        let rows = std::mem::take(&mut self.rows);
+        self.rows = rows.filter(is_kept);
+        Ok(())
+    }
+
+    /// The undated rows, with their tokens and cost where the rows have those columns.
+    fn count_undated(&mut self) -> PolarsResult<LeftOut> {
+        let sums = ["total_tokens", "cost_usd"];
+        let known = sums.into_iter().filter(|column| self.schema.contains(column));
+        // Not `len()`: over joined tables, polars casts a lone `len()` to a type that this build does not include.
+        let rows = col("occurred_at").null_count().alias("rows");
+        let columns = known.map(|column| known_sum(column).alias(column)).chain([rows]);
+        let undated = self.rows.clone().filter(col("occurred_at").is_null());
+        let found = undated.select(columns.collect::<Vec<_>>()).collect()?;
+        let number = |name: &str| -> PolarsResult<Option<AnyValue<'_>>> {
+            found.column(name).ok().map(|column| column.get(0)).transpose()
+        };
+        Ok(LeftOut {
+            rows: number("rows")?.and_then(|value| value.extract()).unwrap_or_default(),
+            tokens: number("total_tokens")?.and_then(|value| value.extract()),
+            cost_usd: number("cost_usd")?.and_then(|value| value.extract()),
+        })
+    }
+
+    /// Adds the columns of each row's session, and sets the time of rows without one to the start of their session.
+    pub(super) fn join_sessions(&mut self) -> PolarsResult<()> {
+        let Some(sessions) = self.sessions.take() else { return Ok(()) };
+        let prefixed = |name: &&'static str| col(*name).alias(format!("session_{name}"));
+        let columns = [col("runtime"), col("session_id")].into_iter().chain(OF_SESSION.iter().map(prefixed));
+        let keys = [col("runtime"), col("session_id")];
+        let rows = std::mem::take(&mut self.rows);
+        let joined = rows.join(sessions.select(columns.collect::<Vec<_>>()), keys.clone(), keys, JoinType::Left.into());
+        let time = coalesce(&[col("occurred_at"), col("session_started_at")]).alias("occurred_at");
+        self.rows = joined.with_column(time);
+        self.schema = self.rows.collect_schema()?;
+        Ok(())
+    }
+
+    /// The first and the last time of the rows. Rows without a time get the start of their session: the join is skipped if
+    /// there are no such rows.
+    fn times(&mut self) -> PolarsResult<[Option<Timestamp>; 2]> {
+        if let Some(times) = self.times {
+            return Ok(times);
+        }
+        let time = || col("occurred_at").to_physical();
+        let all = [time().min().alias("first"), time().max().alias("last"), time().null_count().alias("missing")];
+        let found = self.rows.clone().select(all).collect()?;
+        if self.sessions.is_some() && found.column("missing")?.idx()?.get(0) > Some(0) {
+            self.join_sessions()?;
+            return self.times();
+        }
+        let end = |name: &str| -> PolarsResult<Option<Timestamp>> {
+            Ok(found.column(name)?.i64()?.get(0).and_then(|it| Timestamp::from_microsecond(it).ok()))
+        };
+        Ok(*self.times.insert([end("first")?, end("last")?]))
+    }
+
+    /// `occurred_at` in local time. The few changes of the UTC offset between the first and the last time are looked up once:
+    /// one lookup per row would take most of a report's time.
+    fn local_time(&mut self) -> Result<Expr, Error> {
+        if let Some(local) = &self.local {
+            return Ok(local.clone());
+        }
+        let mut offsets = Vec::new();
+        if let [Some(first), Some(last)] = self.times()? {
+            let micros = |offset: jiff::tz::Offset| i64::from(offset.seconds()) * 1_000_000;
+            offsets.push((i64::MIN, micros(self.zone.to_offset(first))));
+            let changes = self.zone.following(first).take_while(|change| change.timestamp() <= last);
+            offsets.extend(changes.map(|change| (change.timestamp().as_microsecond(), micros(change.offset()))));
+        }
+        let to_local = move |time: i64| {
+            let next = offsets.partition_point(|(from, _)| *from <= time);
+            let offset = next.checked_sub(1).and_then(|index| offsets.get(index)).map_or(0, |(_, offset)| *offset);
+            time.saturating_add(offset)
+        };
+        let local_type = DataType::Datetime(TimeUnit::Microseconds, None);
+        let local = col("occurred_at").map(
+            move |times| {
+                let local = times.as_materialized_series().to_physical_repr().i64()?.apply_values(&to_local);
+                Ok(local.into_series().cast(&DataType::Datetime(TimeUnit::Microseconds, None))?.into())
+            },
+            move |_, field| Ok(Field::new(field.name().clone(), local_type.clone())),
+        );
+        self.local = Some(local.clone());
+        Ok(local)
+    }
+
+    /// The value of a dimension, by its name. Joins the sessions if the dimension needs them.
+    ///
+    /// # Errors
+    /// When no dimension has that name, or the rows do not have it.
+    pub(super) fn dimension(&mut self, name: &str) -> Result<Expr, Error> {
+        if let Some(key) = name.strip_prefix(LABEL) {
+            self.join_sessions()?;
+            let value = format!("(?s)(?:^|\u{1f}){}=([^\u{1f}]*)", escaped(key));
+            let labels = col("session_labels").list().join(lit("\u{1f}"), true);
+            return Ok(labels.str().extract(lit(value), 1).alias(name));
+        }
+        let Some((name, dimension)) = DIMENSIONS.iter().find(|(dimension, _)| *dimension == name) else {
+            return Err(Error::Dimension(name.to_owned()));
+        };
+        let expression = match *dimension {
+            Dimension::Column(column) if self.schema.contains(column) => col(column),
+            Dimension::Column(column) | Dimension::OfSession(column) => {
+                if !OF_SESSION.contains(&column) {
+                    return Err(Error::NotOfReport { report: self.report, dimension: (*name).to_owned() });
+                }
+                self.join_sessions()?;
+                col(format!("session_{column}"))
+            }
+            Dimension::Day | Dimension::Week | Dimension::Formatted(_) => {
+                let local = self.local_time()?;
+                let date = || local.clone().dt().date();
+                match *dimension {
+                    // Day 0 of the epoch was a Thursday.
+                    Dimension::Week => {
+                        let days = date().to_physical();
+                        (days.clone() - (days + lit(3)) % lit(7)).cast(DataType::Date)
+                    }
+                    Dimension::Formatted(form) => local.dt().to_string(form),
+                    _ => date(),
+                }
+            }
+        };
+        Ok(expression.alias(*name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Span;
+
+    use super::*;
+
+    /// Local days and weeks are those of the calendar: across all changes of the clocks, before 1970, and in the far future.
+    #[test]
+    fn local_days_and_weeks_are_those_of_the_calendar() {
+        let text = |value: AnyValue| value.to_string();
+        for zone in ["UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Apia", "Australia/Lord_Howe"] {
+            for (from, step, count) in
+                [(-86_400 * 900, 12_345_679, 60), (1_700_000_000, 1_801_803, 50), (0, 3_000_000_000, 60)]
+            {
+                let moments: Vec<Timestamp> =
+                    (0..count).map(|index| Timestamp::from_second(from + index * step).unwrap()).collect();
+                let micros: Vec<i64> = moments.iter().map(|it| it.as_microsecond()).collect();
+                let utc = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
+                let turns = df!("runtime" => vec!["x"; micros.len()], "session_id" => vec!["y"; micros.len()],
+                    "occurred_at" => Series::new("".into(), micros).cast(&utc).unwrap());
+                let tables =
+                    vec![("turns", turns.unwrap().lazy()), ("sessions", df!("session_id" => ["y"]).unwrap().lazy())];
+                let scope = Scope { timezone: zone.to_owned(), ..Scope::default() };
+                let rows = Rows::Table("turns");
+                let mut grouping = Grouping::new("turns", &rows, &tables, &scope, Cost::Auto).unwrap();
+                let columns = ["day", "week", "hour"].map(|name| grouping.dimension(name).unwrap());
+                let found = grouping.rows.select(columns).collect().unwrap();
+                for (index, moment) in moments.iter().enumerate() {
+                    let local = moment.in_tz(zone).unwrap();
+                    let date = local.date();
+                    let monday = date.checked_sub(Span::new().days(date.weekday().to_monday_zero_offset())).unwrap();
+                    let hour = format!("\"{}\"", local.strftime("%Y-%m-%d %H:00"));
+                    let row = found.get(index).unwrap();
+                    let row: Vec<String> = row.into_iter().map(text).collect();
+                    assert_eq!(row, [date.to_string(), monday.to_string(), hour], "{zone} {moment}");
+                }
+            }
+        }
+    }
+}

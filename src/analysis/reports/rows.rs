@@ -1,0 +1,68 @@
+//! The rows that each kind of report groups.
+
+use polars::prelude::*;
+
+use super::spec::Rows;
+use super::tables::{Frames, table};
+
+impl Rows {
+    /// The rows, from the tables.
+    pub(super) fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
+        match self {
+            Self::Table(name) => Ok(table(tables, name)),
+            Self::Where(name, condition) => Ok(table(tables, name).filter(condition())),
+            Self::Sessions => Ok(table(tables, "sessions").with_column(col("started_at").alias("occurred_at"))),
+            Self::Errors => problems(tables),
+            Self::Reconcile => costs_by_model(tables),
+        }
+    }
+}
+
+/// The columns that identify a session.
+fn key() -> [Expr; 2] {
+    [col("runtime"), col("session_id")]
+}
+
+/// Events that are problems, and a row for each failed session without an error event. See docs/reports.md#errors.
+fn problems(tables: &Frames) -> PolarsResult<LazyFrame> {
+    let columns = |kind: Expr, code: &str, message: &str, time: &str| {
+        let [runtime, session] = key();
+        let day = col(time).dt().date().alias("day");
+        let time = col(time).alias("occurred_at");
+        let kind = kind.alias("kind");
+        let (code, message) = (col(code).alias("code"), col(message).alias("message"));
+        [runtime, session, col("format"), col("agent"), time, day, kind, code, message]
+    };
+    let is_error = col("kind").eq(lit("error"));
+    let is_problem =
+        col("kind").is_in(lit(Series::new("".into(), ["compaction", "subagent"])).implode(true), false).not();
+    let events = table(tables, "events");
+    let failed = table(tables, "sessions").filter(col("status").eq(lit("error")));
+    let without_event = failed.join(events.clone().filter(is_error), key(), key(), JoinType::Anti.into());
+    let without_event = without_event.select(columns(lit("error"), "error_kind", "error_message", "ended_at"));
+    let events = events.filter(is_problem).select(columns(col("kind"), "code", "message", "occurred_at"));
+    concat([events, without_event], UnionArgs::default())
+}
+
+/// A row for each session and model with a reported cost: the reported and the computed cost, and their difference.
+fn costs_by_model(tables: &Frames) -> PolarsResult<LazyFrame> {
+    // If a reported total names no model, it is compared with the computed cost of the whole session.
+    let [runtime, session] = key();
+    let sessions = table(tables, "sessions").select([runtime, session, col("model").alias("session_model")]);
+    let rows = table(tables, "turns").join(sessions, key(), key(), JoinType::Left.into());
+    let is_unnamed = col("model").is_null().and(col("reported_cost_usd").is_not_null());
+    let model = when(is_unnamed.any(true).over(key())?).then(col("session_model")).otherwise(col("model"));
+    let sum_if = |is_known: Expr, name: &str| when(is_known).then(col(name).sum()).otherwise(lit(NULL)).alias(name);
+    let is_priced = col("computed_cost_usd").is_not_null().or(col("total_tokens").fill_null(lit(0)).eq(lit(0)));
+    let sums = rows.with_column(model.alias("model")).group_by([col("runtime"), col("session_id"), col("model")]);
+    let sums = sums.agg([
+        sum_if(col("reported_cost_usd").count().gt(lit(0)), "reported_cost_usd"),
+        sum_if(is_priced.all(true).and(col("computed_cost_usd").count().gt(lit(0))), "computed_cost_usd"),
+        col("occurred_at").min(),
+        col("format").first(),
+        col("provider").first(),
+    ]);
+    let difference = col("computed_cost_usd") - col("reported_cost_usd");
+    let difference = when(col("reported_cost_usd").gt(lit(0))).then(difference).otherwise(lit(NULL));
+    Ok(sums.filter(col("reported_cost_usd").is_not_null()).with_column(difference.alias("difference_usd")))
+}

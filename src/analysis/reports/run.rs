@@ -1,0 +1,162 @@
+//! Runs a report: groups the rows, computes the measures, sorts and limits.
+
+use std::collections::BTreeSet;
+
+use polars::prelude::*;
+
+use super::answer::{Answer, LeftOut};
+use super::cost::Cost;
+use super::dimension::SESSION_KEY;
+use super::error::{self, Error};
+use super::grouping::Grouping;
+use super::health;
+use super::list::REPORTS;
+use super::options::Options;
+use super::scope::Scope;
+use super::spec::{Body, Measure, Report, Rows};
+use super::tables::{Frames, table};
+
+/// The report of that name.
+///
+/// # Errors
+/// When no report has that name.
+pub fn find(name: &str) -> Result<&'static Report, Error> {
+    REPORTS.iter().find(|report| report.name == name).ok_or_else(|| Error::Report(name.to_owned()))
+}
+
+/// The sessions in scope, with the columns of `sessions`, and the sessions without a start that the scope excludes.
+///
+/// # Errors
+/// When a filter names something that does not exist, or the tables cannot be read.
+pub fn sessions(tables: &Frames, scope: &Scope) -> Result<(LazyFrame, LeftOut), Error> {
+    let grouping = Grouping::new("sessions", &Rows::Sessions, tables, scope, Cost::Auto)?;
+    Ok((grouping.rows, grouping.left_out))
+}
+
+impl Report {
+    /// Its columns after the dimensions.
+    pub fn measures(&self) -> &'static [Measure] {
+        match self.body {
+            Body::Groups { measures, .. } => measures,
+            Body::Health => &[],
+        }
+    }
+
+    /// The rows of the report.
+    ///
+    /// # Errors
+    /// When an option names something that does not exist, or the tables cannot be read.
+    pub fn run(&self, tables: Frames, options: &Options) -> Result<Answer, Error> {
+        match &self.body {
+            Body::Groups { rows, by, measures } => run_groups(self.name, rows, by, measures, &tables, options),
+            Body::Health => health::run(tables, options),
+        }
+    }
+}
+
+fn run_groups(
+    report: &'static str,
+    rows: &Rows,
+    default_by: &[&'static str],
+    measures: &'static [Measure],
+    tables: &Frames,
+    options: &Options,
+) -> Result<Answer, Error> {
+    let by = dimensions(default_by, options);
+    let mut measures: Vec<&Measure> =
+        measures.iter().filter(|measure| options.cost == Cost::Auto || !measure.is_part).collect();
+    let sort = options.sort.as_deref();
+    let is_shown = |measure: &&Measure| !measure.is_wide || options.wide || sort == Some(measure.name);
+    let shown: Vec<&Measure> = measures.iter().copied().filter(is_shown).collect();
+    check_sort(sort, &by, &measures)?;
+
+    let mut grouping = Grouping::new(report, rows, tables, &options.scope, options.cost)?;
+    let keys = by.iter().map(|name| grouping.dimension(name)).collect::<Result<Vec<_>, _>>()?;
+    if shown.iter().any(|measure| measure.needs_session) {
+        grouping.join_sessions()?;
+    } else {
+        measures.retain(|measure| !measure.needs_session);
+    }
+    let left_out = grouping.left_out;
+    let rows = grouping.rows.with_column(session_key(&table(tables, "sessions"))?.alias(SESSION_KEY));
+
+    let aggregations: Vec<Expr> = measures.iter().filter_map(|measure| measure.of_rows()).collect();
+    // A measure may be a formula of measures before it.
+    let derive = |frame: LazyFrame| {
+        let formulas = measures.iter().filter_map(|measure| measure.of_groups());
+        round(formulas.fold(frame, LazyFrame::with_column))
+    };
+    // polars does not compute columns that are not selected and that no selected column depends on.
+    let select = |by: &[&str]| -> Vec<Expr> {
+        let measures = shown.iter().map(|measure| measure.name);
+        by.iter().copied().chain(measures).map(col).collect()
+    };
+    let groups = derive(rows.clone().group_by_stable(keys).agg(aggregations.clone())).select(select(&by));
+    let mut frames = vec![sorted(groups, &by, shown.first().map(|measure| measure.name), options)];
+    if options.total {
+        frames.push(derive(rows.select(aggregations)).select(select(&[])));
+    }
+    // Collected together, so that the rows are read once.
+    let plans = frames.into_iter().map(|frame| frame.logical_plan).collect();
+    let mut frames = LazyFrame::collect_all_with_engine(plans, Engine::InMemory, OptFlags::default())?.into_iter();
+    let (rows, total) = (frames.next().unwrap_or_default(), frames.next());
+    Ok(Answer { rows, dimensions: by.len(), total, left_out })
+}
+
+/// The dimensions of the options, or else those of the report, each once.
+fn dimensions<'a>(default: &[&'a str], options: &'a Options) -> Vec<&'a str> {
+    let mut by: Vec<&str> = options.by.iter().map(String::as_str).collect();
+    if by.is_empty() {
+        by = default.to_vec();
+    }
+    let mut seen = BTreeSet::new();
+    by.retain(|name| seen.insert(*name));
+    by
+}
+
+/// Checks that the column to sort by exists.
+fn check_sort(sort: Option<&str>, by: &[&str], measures: &[&Measure]) -> Result<(), Error> {
+    let columns = || by.iter().copied().chain(measures.iter().map(|measure| measure.name));
+    match sort {
+        Some(column) if !columns().any(|name| name == column) => {
+            Err(Error::Sort { column: column.to_owned(), list: error::names(columns()) })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The value that identifies a session: its id, or the runtime and the id if two runtimes use the same id. Counting distinct
+/// texts is much faster than counting pairs.
+fn session_key(sessions: &LazyFrame) -> PolarsResult<Expr> {
+    let id = || col("session_id");
+    let ids = sessions.clone().select([id().n_unique().eq(len()).alias("are_unique")]).collect()?;
+    let are_unique = ids.column("are_unique")?.bool()?.all();
+    Ok(if are_unique { id() } else { as_struct(vec![col("runtime"), id()]) })
+}
+
+/// Rounds all floats to ten digits: the last digits of a sum depend on the order of its rows, which is not defined.
+fn round(frame: LazyFrame) -> LazyFrame {
+    let floats = dtype_col(&DataType::Float64).as_selector().as_expr();
+    frame.with_column(floats.round(10, RoundMode::HalfAwayFromZero))
+}
+
+/// Sorts by time if time is a dimension, else by the first measure, descending.
+fn sorted(groups: LazyFrame, by: &[&str], first: Option<&str>, options: &Options) -> LazyFrame {
+    let is_time = |name: &&str| matches!(*name, "day" | "week" | "month" | "hour");
+    let descending = options.sort.as_deref().or_else(|| first.filter(|_| !by.iter().any(is_time)));
+    let mut columns: Vec<&str> = by.to_vec();
+    if let Some(descending) = descending {
+        columns.retain(|column| *column != descending);
+        columns.insert(0, descending);
+    }
+    let mut order = vec![false; columns.len()];
+    if let Some(first) = order.first_mut() {
+        *first = descending.is_some();
+    }
+    let order = SortMultipleOptions::default().with_order_descending_multi(order).with_nulls_last(true);
+    let sorted = groups.sort(columns, order);
+    match options.limit {
+        Some(limit) => sorted.limit(limit),
+        None => sorted,
+    }
+}

@@ -1,0 +1,53 @@
+//! The arguments of `archive`.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use super::ingest::Reading;
+use super::shared::ArchiveDirectory;
+
+#[derive(Debug, Subcommand)]
+pub enum ArchiveCommand {
+    /// Verify the checksums of all files, and the sums of the tables
+    Check {
+        #[command(flatten)]
+        archive: ArchiveDirectory,
+    },
+    /// Recover a damaged archive: keep intact data, and read the other logs again
+    ///
+    /// Options of ingest, such as --content, apply to the logs that are read again. Damaged sources whose logs no longer exist
+    /// are listed.
+    Repair {
+        #[command(flatten)]
+        reading: Reading,
+        #[command(flatten)]
+        archive: ArchiveDirectory,
+    },
+    /// Reconcile all data again, and write it to as few files as possible
+    Compact {
+        #[command(flatten)]
+        archive: ArchiveDirectory,
+    },
+    /// Merge other archives into this one; sessions that are in several archives are counted once
+    Merge {
+        /// The directories of the other archives
+        #[arg(required = true, value_name = "DIR")]
+        others: Vec<PathBuf>,
+        #[command(flatten)]
+        archive: ArchiveDirectory,
+    },
+    /// Delete the data of files, or of sessions that ended before a day
+    ///
+    /// Logs that still exist are read again when they change, or by a newer version of agentlogs.
+    Forget {
+        /// Paths of files, as in the table `sources`; * matches any text
+        #[arg(required_unless_present = "before", value_name = "SOURCE")]
+        sources: Vec<String>,
+        /// Sessions whose last record is before this day in UTC, such as 2026-01-01
+        #[arg(long, value_name = "DAY", conflicts_with = "sources")]
+        before: Option<jiff::civil::Date>,
+        #[command(flatten)]
+        archive: ArchiveDirectory,
+    },
+}

@@ -1,0 +1,40 @@
+//! The arguments of `compare`.
+
+use clap::Args;
+
+use super::filters::Undated;
+use super::shared::{DataSource, Printed};
+
+/// Compare two cohorts of sessions: models, experiments, weeks
+///
+/// Each line shows a number of both cohorts, the difference from A to B, and its 95 % confidence interval, computed by
+/// resampling sessions. The verdict is: B is higher, lower, inconclusive (the interval contains 0), or too few sessions.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+FILTERS is a list of NAME=VALUE, separated by commas. The names are since and until, which apply to
+the start of the session, and runtime, model, project, session, status, format, label:KEY and the
+other dimensions of sessions. In a value, * matches any text.
+
+Examples:
+  agentlogs compare --a 'model=claude-opus-*' --b 'model=gpt-5*'
+  agentlogs compare --a label:experiment=base --b label:experiment=new-prompt --format json
+  agentlogs compare --a since=2026-10-01,until=2026-10-07 --b since=2026-10-08,until=2026-10-14
+  agentlogs compare --a 'runtime=codex,project=*/shop' --b 'runtime=claude,project=*/shop'")]
+pub struct Compare {
+    /// The first cohort; repeatable for more filters
+    #[arg(long, value_name = "FILTERS", required = true)]
+    pub a: Vec<String>,
+    /// The second cohort; repeatable for more filters
+    #[arg(long, value_name = "FILTERS", required = true)]
+    pub b: Vec<String>,
+    /// Time zone of days and of times without a zone, such as Europe/Berlin [default: the system's]
+    #[arg(long, value_name = "TZ")]
+    pub timezone: Option<String>,
+    /// Whether to include sessions without a start. By default since and until exclude them, and their number is printed
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub undated: Option<Undated>,
+    #[command(flatten)]
+    pub source: DataSource,
+    #[command(flatten)]
+    pub printed: Printed,
+}

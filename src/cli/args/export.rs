@@ -1,0 +1,70 @@
+//! The arguments of `dashboard` and `export`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::filters::{Cost, Filters};
+use super::shared::DataSource;
+
+/// Write a dashboard: one HTML file with cost, tokens, tools, outcomes and sessions, and filters
+///
+/// The file has no external resources: open it, mail it, attach it to a CI run. It contains the names of projects, models,
+/// tools and files, and the text of error messages, as the archive does.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agentlogs dashboard week.html --since 7d
+  agentlogs dashboard run.html --logs runs --label suite=nightly
+  agentlogs dashboard shop.html --project '*/shop' --timezone Europe/Berlin")]
+pub struct Dashboard {
+    /// The file to write; - is standard output
+    #[arg(value_name = "OUT.html")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub filters: Filters,
+    /// Which cost to use
+    #[arg(long, value_enum, default_value_t)]
+    pub cost: Cost,
+    #[command(flatten)]
+    pub source: DataSource,
+}
+
+/// Write tables, or sessions as trajectories, to files
+///
+/// Filters select sessions, by start, model, project and so on. All rows of these sessions are exported, from all tables.
+/// docs/archive.md shows how to open the files in DuckDB, polars, pandas and Spark.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agentlogs export tables
+  agentlogs export tables --as csv --table sessions --since 30d
+  agentlogs export trajectories --as atif --label experiment=base")]
+pub struct Export {
+    /// The directory to write to; it is created if it does not exist
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Only this table; repeatable
+    #[arg(long = "table", value_name = "T")]
+    pub tables: Vec<String>,
+    /// The kind of files
+    #[arg(long = "as", value_enum, default_value_t, value_name = "KIND")]
+    pub kind: Kind,
+    #[command(flatten)]
+    pub filters: Filters,
+    #[command(flatten)]
+    pub source: DataSource,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// A typed file per table, for DuckDB, polars, pandas, Spark
+    #[default]
+    Parquet,
+    /// A file per table for spreadsheets, without formulas
+    Csv,
+    /// A file per table, with a JSON object per line
+    Jsonl,
+    /// A trajectory per session, in the Agent Trajectory Interchange Format
+    Atif,
+}

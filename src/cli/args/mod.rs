@@ -1,0 +1,25 @@
+//! The arguments of the command line. These types only validate; the commands resolve them.
+
+mod archive;
+mod compare;
+mod export;
+mod filters;
+mod ingest;
+mod prices;
+mod program;
+mod query;
+mod report;
+mod shared;
+mod tools;
+
+pub use archive::ArchiveCommand;
+pub use compare::Compare;
+pub use export::{Dashboard, Export, Kind};
+pub use filters::{Cost, Filters, Undated};
+pub use ingest::{Content, Ingest, Reading};
+pub use prices::Prices;
+pub use program::{Cli, Command};
+pub use query::Query;
+pub use report::Report;
+pub use shared::{DataSource, Format, Printed, default_archive};
+pub use tools::{Bench, Completions, Inspect, Man};

@@ -1,0 +1,83 @@
+//! The program and its commands.
+
+use clap::{Parser, Subcommand};
+
+use super::archive::ArchiveCommand;
+use super::compare::Compare;
+use super::export::{Dashboard, Export};
+use super::ingest::Ingest;
+use super::prices::Prices;
+use super::query::Query;
+use super::report::Report;
+use super::shared::Printed;
+use super::tools::{Bench, Completions, Inspect, Man};
+
+/// Offline log analytics for AI coding agents: cost, tokens, tools and turns from recorded session logs
+#[derive(Debug, Parser)]
+#[command(
+    name = "agentlogs",
+    version,
+    max_term_width = 100,
+    after_help = "\
+First steps:
+  agentlogs ingest ~/.claude/projects ~/.codex/sessions   read logs into ./agentlogs-archive
+  agentlogs report cost --by week,model                   report their cost
+  agentlogs query --list                                  list the built-in SQL queries
+  agentlogs COMMAND --help                                show options and examples
+
+agentlogs opens no network connection. Exit status: 0 success, 1 failure, 2 wrong command line,
+3 with ingest --strict: lines were rejected, or files could not be read."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Ingest(Ingest),
+    Report(Box<Report>),
+    Query(Query),
+    Compare(Compare),
+    Dashboard(Box<Dashboard>),
+    Export(Box<Export>),
+    /// List prices, explain the cost of a session, import your own prices
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  agentlogs prices list sonnet
+  agentlogs prices show us.anthropic.claude-sonnet-4-5-20250929-v1:0
+  agentlogs prices explain 0f6c1d5e
+  agentlogs prices import contract.toml"
+    )]
+    Prices(Prices),
+    /// Check, repair, compact or merge archives, or delete data from one
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  agentlogs archive check
+  agentlogs archive repair
+  agentlogs archive compact --archive evals
+  agentlogs archive merge laptop-archive server-archive --archive all
+  agentlogs archive forget --before 2025-01-01"
+    )]
+    Archive(ArchiveCommand),
+    Inspect(Inspect),
+    Bench(Bench),
+    /// List the supported log formats
+    #[command(after_help = "\
+Examples:
+  agentlogs runtimes
+  agentlogs runtimes --format json | jq -r '.[].runtime' | sort -u")]
+    Runtimes(Printed),
+    /// List the tables and their columns
+    #[command(after_help = "\
+Examples:
+  agentlogs schema
+  agentlogs schema --format json | jq '.[] | select(.table == \"turns\")'")]
+    Schema(Printed),
+    Completions(Completions),
+    Man(Man),
+}

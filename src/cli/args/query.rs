@@ -1,0 +1,37 @@
+//! The arguments of `query`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::shared::{DataSource, Printed};
+
+/// Query the archive with SQL
+///
+/// The tables are sessions, turns (every billed token in exactly one row), `tool_calls`, `file_changes`, events, sources and
+/// rejects; `agentlogs schema` lists their columns. The SQL dialect is that of polars. Queries read only these tables, and
+/// cannot change them. The columns day and week are in UTC, and NULL in rows without a time; reports use the start of the
+/// session for such rows.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agentlogs query --list
+  agentlogs query weekly-cost-by-model
+  agentlogs query 'SELECT model, SUM(cost_usd) AS cost_usd FROM turns GROUP BY model ORDER BY model'
+  agentlogs query -f mine.sql --format csv > answer.csv
+  echo 'SELECT COUNT(*) AS n FROM sessions' | agentlogs query - --logs ~/.codex/sessions")]
+pub struct Query {
+    /// SQL, the name of a built-in query, or - for SQL on standard input
+    #[arg(required_unless_present_any = ["file", "list"], value_name = "SQL|NAME")]
+    pub sql: Option<String>,
+    /// Read the SQL from a file
+    #[arg(short, long, value_name = "FILE", conflicts_with = "sql")]
+    pub file: Option<PathBuf>,
+    /// List the built-in queries
+    #[arg(long, conflicts_with_all = ["sql", "file"])]
+    pub list: bool,
+    #[command(flatten)]
+    pub source: DataSource,
+    #[command(flatten)]
+    pub printed: Printed,
+}

@@ -1,0 +1,70 @@
+//! The arguments of `report`.
+
+use std::path::PathBuf;
+
+use agentlogs::analysis::reports::REPORTS;
+use clap::Args;
+
+use super::filters::{Cost, Filters};
+use super::shared::{DataSource, Printed};
+
+/// Print a report: cost, tokens, tools, turns, sessions, models, files, errors, health, reconcile
+///
+/// A report groups the rows of the archive by dimensions. Each report has default dimensions; --by sets others.
+#[derive(Debug, Args)]
+#[command(after_help = after_help())]
+pub struct Report {
+    /// The report, see the list below
+    pub name: String,
+    #[arg(
+        long,
+        value_name = "DIM,DIM",
+        value_delimiter = ',',
+        help = "Dimensions: day, week, month, hour, runtime, format, model, provider, project, session, agent, status, \
+                label:KEY; for tools also tool, category, mcp_server, target; for files path, operation; for errors kind, code"
+    )]
+    pub by: Vec<String>,
+    #[command(flatten)]
+    pub filters: Filters,
+    /// Which cost to use
+    #[arg(long, value_enum, default_value_t)]
+    pub cost: Cost,
+    /// The column to sort by, descending
+    #[arg(long, value_name = "COLUMN")]
+    pub sort: Option<String>,
+    /// The maximum number of rows
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u32>,
+    /// Print all columns in tables; JSON and CSV always contain all columns
+    #[arg(long)]
+    pub wide: bool,
+    /// Abbreviate large numbers, bytes and times: 3.1M, 2 MB, 4m 10s
+    #[arg(long)]
+    pub human: bool,
+    /// Print a chart instead of a table: lines if time is a dimension, else bars. It shows the column of --sort, or the first
+    #[arg(long, conflicts_with = "format")]
+    pub chart: bool,
+    /// Write the chart to an SVG file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    #[command(flatten)]
+    pub source: DataSource,
+    #[command(flatten)]
+    pub printed: Printed,
+}
+
+/// The list of reports, and examples.
+fn after_help() -> String {
+    let width = REPORTS.iter().map(|report| report.name.len()).max().unwrap_or_default();
+    let lines: Vec<String> =
+        REPORTS.iter().map(|report| format!("  {:width$}  {}", report.name, report.about)).collect();
+    format!(
+        "Reports:\n{}\n\nExamples:\n  \
+         agentlogs report cost --by week,model --since 30d\n  \
+         agentlogs report tools --by mcp_server,tool --runtime claude --sort errors\n  \
+         agentlogs report sessions --by label:experiment --format csv\n  \
+         agentlogs report cost --by session --project '*/shop' --limit 20\n  \
+         agentlogs report cost --by week,runtime --chart --svg weeks.svg",
+        lines.join("\n")
+    )
+}

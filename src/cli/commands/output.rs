@@ -1,0 +1,62 @@
+//! Prints rows to stdout and messages to stderr.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+
+use agentlogs::analysis::present::{self, ReportStyle, TableStyle};
+use agentlogs::input::discover;
+use agentlogs::model::source::STDIN;
+use comfy_table::Table;
+use polars::prelude::DataFrame;
+
+use crate::cli::args;
+
+/// Prints a message with the name of the program.
+pub fn complain(message: fmt::Arguments<'_>) {
+    say(&format!("agentlogs: {message}"));
+}
+
+/// Prints why a path cannot be read.
+pub fn complain_of_path(error: &discover::Error) {
+    match error {
+        discover::Error::Unreadable { path, error } if path.as_os_str() == STDIN => {
+            complain(format_args!("standard input: {error}"));
+        }
+        _ => complain(format_args!("{error}")),
+    }
+}
+
+/// Prints a line to stderr. Write errors are ignored: stderr may be closed, and `eprintln!` would panic.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{}", present::visible(line));
+}
+
+/// The width of the terminal in columns, if stdout is a terminal.
+pub fn terminal_width() -> Option<u16> {
+    io::stdout().is_terminal().then(|| Table::new().width()).flatten()
+}
+
+/// Prints rows to stdout. Returns the columns of a report that the terminal is too narrow for.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub fn print(frame: &DataFrame, printed: args::Printed, report: Option<ReportStyle>) -> anyhow::Result<Vec<String>> {
+    let format = match printed.format {
+        args::Format::Table => present::Format::Table,
+        args::Format::Json => present::Format::Json,
+        args::Format::Csv => present::Format::Csv,
+        args::Format::Markdown => present::Format::Markdown,
+    };
+    let stdout = io::stdout();
+    let style = TableStyle {
+        // Some terminals report a width of 0 or 1.
+        width: terminal_width().filter(|width| *width >= 40),
+        is_terminal: stdout.is_terminal(),
+        color: stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        report,
+    };
+    let mut out = io::BufWriter::new(stdout.lock());
+    let hidden = present::render(frame, format, style, &mut out)?;
+    out.flush()?;
+    Ok(hidden)
+}

@@ -1,0 +1,63 @@
+//! Resolves arguments that several commands share to the types of the library.
+
+use agentlogs::analysis::reports::{Cost, Error, LeftOut, Scope, Undated};
+
+use super::WrongCommandLine;
+use super::output::complain;
+use crate::cli::args::{self, Filters};
+
+/// Prints how many rows are left out as they have no time, and the option that includes them.
+pub fn state_left_out(prefix: &str, left_out: &LeftOut, thing: &str, lack: &str) {
+    if let Some(sentence) = left_out.stated(thing, lack) {
+        complain(format_args!("{prefix}{sentence}; --undated include adds them"));
+    }
+}
+
+/// Whether undated rows are included.
+pub fn undated(undated: args::Undated) -> Undated {
+    match undated {
+        args::Undated::Include => Undated::Include,
+        args::Undated::Exclude => Undated::Exclude,
+        args::Undated::Only => Undated::Only,
+    }
+}
+
+/// Which cost is used.
+pub fn cost(cost: args::Cost) -> Cost {
+    match cost {
+        args::Cost::Auto => Cost::Auto,
+        args::Cost::Reported => Cost::Reported,
+        args::Cost::Computed => Cost::Computed,
+    }
+}
+
+/// Which rows are included.
+pub fn scope(filters: Filters) -> Scope {
+    let system = || jiff::tz::TimeZone::system().iana_name().unwrap_or("UTC").to_owned();
+    let named = [
+        ("runtime", filters.runtime),
+        ("model", filters.model),
+        ("project", filters.project),
+        ("session", filters.session),
+        ("status", filters.status),
+    ];
+    let named = named.into_iter().filter_map(|(name, pattern)| Some((name.to_owned(), pattern?)));
+    let labels = filters.labels.iter().filter_map(|label| label.split_once('='));
+    Scope {
+        since: filters.since,
+        until: filters.until,
+        undated: filters.undated.map(undated),
+        timezone: filters.timezone.unwrap_or_else(system),
+        only: named.chain(labels.map(|(key, value)| (format!("label:{key}"), value.to_owned()))).collect(),
+        now: jiff::Timestamp::now(),
+    }
+}
+
+/// The error of a report. All errors except those of polars are errors in the command line.
+pub fn report_error(error: Error) -> anyhow::Error {
+    match error {
+        Error::Polars(error) => error.into(),
+        Error::Query(error) => error.into(),
+        other => WrongCommandLine(other.to_string()).into(),
+    }
+}

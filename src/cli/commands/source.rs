@@ -1,0 +1,89 @@
+//! The rows that a command works on: those of an archive, or those of logs that are read only for this command.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use agentlogs::ingest::{self, Progress};
+use agentlogs::ledger;
+use agentlogs::ledger::costs;
+use agentlogs::model::source::Source;
+use agentlogs::model::tables::Tables;
+use agentlogs::prices::Catalog;
+use agentlogs::store::archive::{Archive, Snapshot};
+use agentlogs::store::frames;
+use polars::prelude::{IntoLazy, LazyFrame};
+
+use super::output::complain_of_path;
+use super::reading::{options, start_threads};
+use crate::cli::args;
+
+/// The tables that a command reads.
+pub struct Opened {
+    pub frames: Vec<(&'static str, LazyFrame)>,
+    /// Keeps writers from removing the files of the tables; `None` for logs that are read only for this command.
+    snapshot: Option<Snapshot>,
+}
+
+impl Opened {
+    /// The date of the prices of computed costs, for people.
+    pub fn priced_with(&self) -> String {
+        let newest = Catalog::built_in_date();
+        match self.snapshot.as_ref().map_or(Some(newest), Snapshot::priced_with) {
+            Some(date) if date == newest => format!("prices of {date}"),
+            Some(date) => format!("prices of {date}; the next ingest uses the prices of {newest}"),
+            None => format!("no prices; the next ingest uses the prices of {newest}"),
+        }
+    }
+}
+
+/// The archive in a directory, which need not exist.
+///
+/// # Errors
+/// When the path is a file.
+pub fn archive_at(directory: PathBuf) -> anyhow::Result<Archive> {
+    if directory.is_file() {
+        anyhow::bail!(
+            "{} is a file, not a directory; --archive names the directory of an archive",
+            directory.display()
+        );
+    }
+    Ok(Archive::at(directory))
+}
+
+/// The tables of the archive, or of the logs of `--logs`.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn tables(source: args::DataSource) -> anyhow::Result<Opened> {
+    if source.logs.is_empty() {
+        start_threads(None)?;
+        let snapshot = archive_at(source.archive.archive)?.snapshot()?;
+        return Ok(Opened { frames: snapshot.tables()?, snapshot: Some(snapshot) });
+    }
+    let tables = settled(read(source.logs)?, Catalog::built_in());
+    let frames = frames::frames(&tables)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
+    Ok(Opened { frames, snapshot: None })
+}
+
+/// The content of logs that are read only for this command.
+///
+/// # Errors
+/// When a path does not exist or cannot be read.
+pub fn read(logs: Vec<PathBuf>) -> anyhow::Result<Vec<Source>> {
+    let options = options(logs, None, &args::Reading::default())?;
+    let read = ingest::read(&options, &BTreeMap::new(), &Progress::default());
+    for error in read.errors {
+        if !error.is_left_out() {
+            return Err(error.into());
+        }
+        complain_of_path(&error);
+    }
+    Ok(read.sources)
+}
+
+/// The reconciled tables of sources, with costs.
+pub fn settled(sources: Vec<Source>, catalog: &Catalog) -> Tables {
+    let mut tables = ledger::settle(sources);
+    costs::price(&mut tables, catalog);
+    tables
+}

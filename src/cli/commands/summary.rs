@@ -1,0 +1,103 @@
+//! The summary of an ingest, and the content of an archive in numbers.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use agentlogs::analysis::present::{counted, grouped};
+use agentlogs::ingest::Progress;
+use agentlogs::model::source::SourceStatus;
+use agentlogs::store::archive::{Archive, Sums, Written};
+
+use super::Outcome;
+use super::files::Files;
+use super::output::{complain, say};
+
+/// What to do if no logs were found.
+pub const HINT: &str =
+    "`agentlogs runtimes` lists the supported formats, `agentlogs inspect FILE` shows why a file is not recognised";
+
+/// Prints what was read and what was rejected. Returns whether lines were rejected, or files could not be read completely.
+pub fn summary(archive: &Archive, files: &Files, written: &Written, progress: &Progress, time: Duration) -> bool {
+    let mut statuses: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<&str, i64> = BTreeMap::new();
+    let (mut unknown, mut unchanged) = (0, 0);
+    for (path, source) in written.sources() {
+        if !files.is_read(path) {
+            if !files.is_unchanged(path) {
+                continue;
+            }
+            unchanged += 1;
+        }
+        *statuses.entry(source.status.as_str()).or_default() += 1;
+        unknown += source.unknown_records;
+        for (reason, lines) in &source.rejects {
+            *reasons.entry(reason.as_str()).or_default() += lines;
+        }
+    }
+    let has = |status: SourceStatus| statuses.contains_key(status.as_str());
+    let bytes = progress.bytes.load(Ordering::Relaxed);
+    let seconds = time.as_secs_f64();
+    let unchanged = if unchanged > 0 { format!(", {unchanged} of them unchanged") } else { String::new() };
+    let count: usize = statuses.values().sum();
+    line("files", &grouped(count), &format!("{}{unchanged}", counts(&statuses)));
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    let (megabytes, gigabytes) = (bytes as f64 / 1e6, bytes as f64 / 1e9);
+    line("bytes", &format!("{megabytes:.1} MB"), &format!("in {seconds:.2} s, {:.2} GB/s", gigabytes / seconds));
+    let rejected: i64 = reasons.values().sum();
+    line("rejected", &counted(rejected, "line"), &counts(&reasons));
+    if unknown > 0 {
+        line("unknown", &counted(unknown, "record"), "of types that no adapter knows");
+    }
+    let is_incomplete = rejected > 0 || has(SourceStatus::Unreadable) || has(SourceStatus::Truncated);
+    if is_incomplete || unknown > 0 {
+        say(&format!("`agentlogs report health{}` lists the files and reasons", option_of(archive)));
+    }
+    let logs = [SourceStatus::Parsed, SourceStatus::Duplicate, SourceStatus::Truncated];
+    if count > 0 && !logs.into_iter().any(has) {
+        say(&format!("none of these files is a supported log; {HINT}"));
+    }
+    contents(archive, &written.sums);
+    is_incomplete
+}
+
+/// The option that names an archive, with a space before it; empty for the default archive.
+fn option_of(archive: &Archive) -> String {
+    let directory = archive.folder();
+    if directory == crate::cli::args::default_archive() {
+        return String::new();
+    }
+    format!(" --archive {}", directory.display())
+}
+
+/// Prints the problems that were found in an archive while it was written.
+pub fn report_damage(written: &Written) -> Outcome {
+    for problem in &written.problems {
+        complain(format_args!("{problem}"));
+    }
+    if written.is_damaged { Outcome::NotAllDone } else { Outcome::Done }
+}
+
+/// Prints what an archive contains.
+pub fn contents(archive: &Archive, sums: &Sums) {
+    say(&format!("{} now contains", archive.folder().display()));
+    line("sessions", &grouped(sums.sessions), "");
+    line("turns", &grouped(sums.turns), "");
+    line("tool calls", &grouped(sums.tool_calls), "");
+    line("tokens", &grouped(sums.tokens), "");
+    let missing = match sums.unpriced_tokens {
+        0 => String::new(),
+        count => format!("without {} tokens that have no price", grouped(count)),
+    };
+    let cost = sums.cost_usd.map_or_else(|| "unknown".to_owned(), |cost| format!("${cost:.4}"));
+    line("cost", &cost, &missing);
+}
+
+fn line(name: &str, value: &str, more: &str) {
+    say(format!("  {name:<12}{value:>16}  {more}").trim_end());
+}
+
+fn counts<N: Display>(counts: &BTreeMap<&str, N>) -> String {
+    counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+}
