@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::adapters::{self, ADAPTERS, Hints};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::database;
@@ -80,7 +80,7 @@ fn fold(criterion: &mut Criterion) {
         group.throughput(Throughput::Bytes(bytes.len() as u64));
         group.bench_with_input(BenchmarkId::from_parameter(adapter.id), &bytes, |it, bytes| {
             let hints = Hints { runtime: Some(adapter.runtime), ..Hints::default() };
-            it.iter(|| adapters::parse(black_box(bytes), hints, Content::None));
+            it.iter(|| adapters::parse(black_box(bytes), hints, Retention::None));
         });
     }
     group.finish();

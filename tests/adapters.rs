@@ -9,7 +9,7 @@ mod pi;
 mod zag;
 
 use agentlogs::adapters::{self, Hints};
-use agentlogs::model::retention::Content;
+use agentlogs::model::retention::Retention;
 use agentlogs::model::session::SessionResult;
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
@@ -18,7 +18,7 @@ use crate::settled;
 
 /// The sessions of a log.
 fn sessions(log: &str) -> Vec<SessionResult> {
-    adapters::parse(log.as_bytes(), Hints::default(), Content::Text).sessions
+    adapters::parse(log.as_bytes(), Hints::default(), Retention::Text).sessions
 }
 
 /// The tables of logs, each in a file of its own: `0`, `1` and so on.

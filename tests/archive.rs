@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::analysis::present::{self, Format, TableStyle};
 use agentlogs::base::time::Time;
 use agentlogs::ingest::{self, Options, Progress};
@@ -34,7 +34,7 @@ fn sorted(frame: &DataFrame) -> DataFrame {
     frame.sort(by, SortMultipleOptions::default().with_nulls_last(true)).unwrap()
 }
 
-fn ingest(archive: &Archive, roots: &[std::path::PathBuf]) -> ingest::Taken {
+fn ingest(archive: &Archive, roots: &[std::path::PathBuf]) -> ingest::ReadSummary {
     let writer = archive.write().unwrap();
     let options = Options { roots: roots.to_vec(), ..Options::default() };
     let taken = ingest::read_into(&options, |it| writer.known(it), &Progress::default(), &writer);
@@ -44,7 +44,7 @@ fn ingest(archive: &Archive, roots: &[std::path::PathBuf]) -> ingest::Taken {
 }
 
 fn sample_frames() -> Vec<(&'static str, DataFrame)> {
-    frames::frames(&settled(facts(Content::None))).unwrap()
+    frames::frames(&settled(facts(Retention::None))).unwrap()
 }
 
 /// An archive is the same to the byte, however many threads made it and whichever instructions they had.
@@ -87,7 +87,7 @@ fn the_schema_is_the_contract() {
 #[test]
 fn every_column_says_something() {
     let mut silent = Vec::new();
-    for (table, frame) in frames::frames(&settled(facts(Content::Full))).unwrap() {
+    for (table, frame) in frames::frames(&settled(facts(Retention::Full))).unwrap() {
         for column in frame.columns() {
             let is_zero = |row| column.get(row).unwrap().extract::<f64>() == Some(0.0);
             if (0..column.len()).all(|row| column.get(row).unwrap().is_null() || is_zero(row)) {
@@ -117,7 +117,7 @@ fn every_named_query_gives_its_rows() {
 fn what_goes_into_parquet_comes_out() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::at(folder.path().join("archive"));
-    let facts = facts(Content::Full);
+    let facts = facts(Retention::Full);
     let tables = settled(facts.clone());
     let writer = archive.write().unwrap();
     for source in &facts {
@@ -305,7 +305,7 @@ fn a_first_ingest_that_was_killed_can_be_done_again() {
 /// Sources that nothing links are settled apart with the result of all together.
 #[test]
 fn groups_settle_apart_as_together() {
-    let facts = facts(Content::Text);
+    let facts = facts(Retention::Text);
     let links: Vec<_> = facts.iter().map(ledger::links).collect();
     let groups = ledger::groups(links.iter().map(|it| &**it));
     let mut apart: BTreeMap<usize, Vec<_>> = BTreeMap::new();
@@ -329,7 +329,7 @@ fn groups_settle_apart_as_together() {
 /// Tables that had the rows of other sources tell nothing of them.
 #[test]
 fn tables_with_room_are_as_new_ones() {
-    let facts = facts(Content::Text);
+    let facts = facts(Retention::Text);
     let mut tables = Tables::default();
     for sources in facts.chunks(7) {
         tables = ledger::settle_into(sources.to_vec(), tables);
@@ -347,7 +347,7 @@ fn archives_merge_in_any_order() {
     for (number, part) in parts.iter().enumerate() {
         let writer = part.write().unwrap();
         // Neighbours are often parts of one session. Each source is known to two of the three.
-        for (_, source) in facts(Content::None).iter().enumerate().filter(|(index, _)| index % 3 != number) {
+        for (_, source) in facts(Retention::None).iter().enumerate().filter(|(index, _)| index % 3 != number) {
             writer.add(source.clone());
         }
         writer.commit().unwrap();
@@ -568,7 +568,7 @@ fn a_trajectory_read_again_tells_the_same() {
         }
         all
     };
-    for content in [Content::None, Content::Full] {
+    for content in [Retention::None, Retention::Full] {
         let tables = settled(facts(content));
         let frames = frames::frames(&tables).unwrap().into_iter().map(|(name, it)| (name, it.lazy())).collect();
         for trajectory in Trajectories::new(&frames).unwrap().iter() {

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
-use agentlogs::adapters::common::builder::Content;
-use agentlogs::ingest::{self, Options, Progress, Stamp, Taken};
+use agentlogs::adapters::common::builder::Retention;
+use agentlogs::ingest::{self, Fingerprint, Options, Progress, ReadSummary};
 use agentlogs::input::open::Limit;
 use agentlogs::model::source::{Source, SourceStatus};
 use zip::write::SimpleFileOptions;
@@ -70,7 +70,7 @@ fn archives() -> [(&'static str, Vec<u8>); 4] {
     [("logs.tar.gz", gzip(&tar)), ("logs.tar.zst", zstd), ("logs.tar", tar), ("logs.zip", zip(&samples))]
 }
 
-fn read(folder: &Path, known: &BTreeMap<String, Stamp>) -> Taken {
+fn read(folder: &Path, known: &BTreeMap<String, Fingerprint>) -> ReadSummary {
     let options = Options { roots: vec![folder.to_owned()], limit: Limit::Bytes(1 << 24), ..Options::default() };
     ingest::read(&options, known, &Progress::default())
 }
@@ -97,7 +97,7 @@ fn shown(sources: &[Source]) -> Vec<String> {
 
 #[test]
 fn the_members_of_an_archive_are_read_as_the_files_that_they_were() {
-    let expected = facts(Content::None);
+    let expected = facts(Retention::None);
     for (name, bytes) in archives() {
         let mut sources = read_one(name, &bytes);
         let container = sources.remove(0);
@@ -127,7 +127,7 @@ fn an_archive_beside_its_files_adds_nothing() {
         fs::write(folder.path().join(name), bytes).unwrap();
     }
     let tables = settled(read(folder.path(), &BTreeMap::new()).sources);
-    let alone = settled(facts(Content::None));
+    let alone = settled(facts(Retention::None));
     assert_eq!(tables.sessions.len(), alone.sessions.len());
     for (session, alone) in tables.sessions.iter().zip(&alone.sessions) {
         let facts =
@@ -221,11 +221,11 @@ fn an_archive_is_read_again_only_when_there_may_be_more_to_it() {
     let large = vec![b' '; 1 << 20];
     let members = files(&[("a.jsonl", LOG.as_bytes()), ("large", &large)]);
     fs::write(&path, zip(&members)).unwrap();
-    let read_again = |known: &BTreeMap<String, Stamp>, limit: u64| {
+    let read_again = |known: &BTreeMap<String, Fingerprint>, limit: u64| {
         let options = Options { roots: vec![path.clone()], limit: Limit::Bytes(limit), ..Options::default() };
         let taken = ingest::read(&options, known, &Progress::default());
         assert!(taken.errors.is_empty());
-        let stamps = taken.sources.iter().map(|it| (it.path.clone(), Stamp::of(it))).collect::<BTreeMap<_, _>>();
+        let stamps = taken.sources.iter().map(|it| (it.path.clone(), Fingerprint::of(it))).collect::<BTreeMap<_, _>>();
         (taken.sources.len(), stamps)
     };
     let (count, known) = read_again(&BTreeMap::new(), 1 << 24);
@@ -243,7 +243,7 @@ fn a_member_that_grew_is_recognised() {
     let write = |text: &str| fs::write(&path, gzip(&tar(&files(&[("a.jsonl", text.as_bytes())])))).unwrap();
     write(LOG);
     let first = read(folder.path(), &BTreeMap::new()).sources;
-    let known: BTreeMap<_, _> = first.iter().map(|it| (it.path.clone(), Stamp::of(it))).collect();
+    let known: BTreeMap<_, _> = first.iter().map(|it| (it.path.clone(), Fingerprint::of(it))).collect();
     write(&(LOG.to_owned() + LOG));
     assert!(read(folder.path(), &known).sources[1].grew);
     write(&LOG.replace("th1", "th2"));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::model::source::Source;
 use agentlogs::prices::{Table, TableKind};
 use agentlogs::store::archive::{self, Archive};
@@ -17,7 +17,7 @@ use proptest::sample::{Index, select};
 use crate::{facts, settled};
 
 static FRAMES: LazyLock<Vec<(&'static str, DataFrame)>> =
-    LazyLock::new(|| frames::frames(&settled(facts(Content::None))).unwrap());
+    LazyLock::new(|| frames::frames(&settled(facts(Retention::None))).unwrap());
 
 fn asked(sql: &str) -> Result<DataFrame, query::Error> {
     query::query(FRAMES.iter().map(|(name, it)| (*name, it.clone().lazy())).collect(), sql)
@@ -28,7 +28,7 @@ static FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::at(folder.path());
     let writer = archive.write().unwrap();
-    for source in facts(Content::None) {
+    for source in facts(Retention::None) {
         writer.add(source);
     }
     writer.commit().unwrap();
@@ -257,11 +257,11 @@ static SMALL: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
 
 /// What the small archive is of, and one more source.
 fn small_sources() -> Vec<Source> {
-    facts(Content::None).into_iter().filter(|source| source.path.contains("drover-events")).collect()
+    facts(Retention::None).into_iter().filter(|source| source.path.contains("drover-events")).collect()
 }
 
 fn another_source() -> Source {
-    facts(Content::None).into_iter().find(|source| source.path.contains("pi-session")).unwrap()
+    facts(Retention::None).into_iter().find(|source| source.path.contains("pi-session")).unwrap()
 }
 
 /// A copy of the small archive.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::process::Command;
 
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::analysis::dashboard::{About, Page, page};
 use agentlogs::analysis::reports::{self, Cost, Frames, Options, Scope};
 use agentlogs::store::frames::frames;
@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{facts, root, settled};
 
 fn tables() -> Frames {
-    let tables = settled(facts(Content::None));
+    let tables = settled(facts(Retention::None));
     frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agentlogs::adapters::TABLES;
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::database;
 use agentlogs::ledger;
@@ -67,7 +67,7 @@ fn copy_of(folder: &Path) -> tempfile::TempDir {
 }
 
 fn read(folder: &Path, known: Vec<Source>) -> (Vec<Source>, usize) {
-    let known: BTreeMap<_, _> = known.into_iter().map(|it| (it.path.clone(), ingest::Stamp::of(&it))).collect();
+    let known: BTreeMap<_, _> = known.into_iter().map(|it| (it.path.clone(), ingest::Fingerprint::of(&it))).collect();
     let options = Options { roots: vec![folder.to_owned()], ..Options::default() };
     let taken = ingest::read(&options, &known, &Progress::default());
     assert!(taken.errors.is_empty());
@@ -262,7 +262,7 @@ fn forms(folder: &Path, name: &str, time: i64, ids: &str, messages: usize) -> [P
 /// What is counted of some folders.
 fn counted(folders: &[&Path]) -> Vec<String> {
     let roots = folders.iter().map(|it| (*it).to_owned()).collect();
-    let options = Options { roots, content: Content::Text, ..Options::default() };
+    let options = Options { roots, content: Retention::Text, ..Options::default() };
     let taken = ingest::read(&options, &BTreeMap::new(), &Progress::default());
     let tables = ledger::settle(taken.sources);
     let session = |it: &SessionRow| {

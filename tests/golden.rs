@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::adapters::{self, Hints};
 use serde_json::Value;
 
@@ -56,7 +56,7 @@ fn every_sample_reads_as_before() {
         let below = path.strip_prefix(root().join("sample-logs")).unwrap().with_extension("");
         let words: Vec<_> = below.iter().map(|it| it.to_string_lossy()).collect();
         let (format, name) = (&words[0], words[1..].join("-"));
-        let parsed = adapters::parse(&bytes, Hints::default(), Content::None);
+        let parsed = adapters::parse(&bytes, Hints::default(), Retention::None);
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(format!("{format}@{name}"), shown(parsed));
         });

@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use agentlogs::ingest::{self, Options, Progress, Taken};
+use agentlogs::ingest::{self, Options, Progress, ReadSummary};
 use agentlogs::input::open::Limit;
 use agentlogs::model::health::Reason;
 use agentlogs::model::source::{Source, SourceStatus};
@@ -23,7 +23,7 @@ fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-fn read(folder: &Path) -> Taken {
+fn read(folder: &Path) -> ReadSummary {
     let options = Options { roots: vec![folder.to_owned()], limit: Limit::Bytes(1 << 20), ..Options::default() };
     ingest::read(&options, &BTreeMap::new(), &Progress::default())
 }

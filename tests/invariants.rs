@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::LazyLock;
 
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::adapters::{self, Hints, Parsed};
 use agentlogs::json::lines::Lines;
 use agentlogs::model::health::Reason;
@@ -27,7 +27,7 @@ fn line_texts() -> Vec<Vec<u8>> {
 }
 
 fn parse(bytes: &[u8]) -> Parsed {
-    adapters::parse(bytes, Hints::default(), Content::Full)
+    adapters::parse(bytes, Hints::default(), Retention::Full)
 }
 
 fn rejected(parsed: &Parsed, reason: Reason) -> i64 {
@@ -90,15 +90,15 @@ proptest! {
 
     /// The tables do not depend on the order in which files were read.
     #[test]
-    fn order_does_not_matter(shuffled in Just(facts(Content::Text)).prop_shuffle()) {
-        let expected = format!("{:?}", settled(facts(Content::Text)));
+    fn order_does_not_matter(shuffled in Just(facts(Retention::Text)).prop_shuffle()) {
+        let expected = format!("{:?}", settled(facts(Retention::Text)));
         prop_assert_eq!(format!("{:?}", settled(shuffled)), expected);
     }
 
     /// Any copies of any files change nothing but `sources`.
     #[test]
-    fn copies_do_not_count(copied in proptest::sample::subsequence(facts(Content::None), 0..8)) {
-        let (once, mut all) = (facts(Content::None), facts(Content::None));
+    fn copies_do_not_count(copied in proptest::sample::subsequence(facts(Retention::None), 0..8)) {
+        let (once, mut all) = (facts(Retention::None), facts(Retention::None));
         for mut source in copied {
             source.path = format!("zz-copy/{}", source.path);
             all.push(source);
@@ -166,7 +166,7 @@ fn the_beginning_of_a_log_beside_it_counts_nothing() {
 /// docs/accounting.md#invariants.
 #[test]
 fn the_ledger_adds_up() {
-    let tables = settled(facts(Content::None));
+    let tables = settled(facts(Retention::None));
     for (index, row) in tables.sessions.iter().enumerate() {
         let of_session = || tables.turns.iter().filter(|it| it.session == index);
         let sum: i64 = of_session().filter_map(|it| it.turn.tokens.get().total()).sum();

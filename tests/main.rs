@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use agentlogs::adapters::TABLES;
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::database;
 use agentlogs::ledger;
@@ -86,12 +86,12 @@ fn lines_of(path: &Path) -> Vec<u8> {
 }
 
 /// The sources of the sample logs as an ingest reads them, without values that depend on the machine.
-fn facts(content: Content) -> Vec<Source> {
+fn facts(content: Retention) -> Vec<Source> {
     static READ: [OnceLock<Vec<Source>>; 3] = [const { OnceLock::new() }; 3];
     READ[content as usize].get_or_init(|| read_facts(content)).clone()
 }
 
-fn read_facts(content: Content) -> Vec<Source> {
+fn read_facts(content: Retention) -> Vec<Source> {
     let options = Options { roots: vec![root().join("sample-logs")], content, ..Options::default() };
     let taken = ingest::read(&options, &std::collections::BTreeMap::new(), &Progress::default());
     assert!(taken.errors.is_empty());

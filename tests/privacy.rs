@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::adapters::{self, Hints};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::database;
@@ -104,7 +104,7 @@ fn count_of_marks(text: &[u8]) -> usize {
 }
 
 /// What is kept of databases whose rows are marked, as an adapter reads them, and how many marks there were.
-fn marked_databases(content: Content) -> (usize, Vec<Source>) {
+fn marked_databases(content: Retention) -> (usize, Vec<Source>) {
     let databases = samples().into_iter().filter(|it| database::is_database(&fs::read(it).unwrap()));
     let texts: Vec<Vec<u8>> = databases.map(|it| marked_text(&lines_of(&it))).collect();
     let count = texts.iter().map(|it| count_of_marks(it)).sum();
@@ -136,7 +136,7 @@ fn marked_samples(folder: &Path) -> usize {
     count
 }
 
-fn read(folder: &Path, content: Content, redact: bool) -> Vec<Source> {
+fn read(folder: &Path, content: Retention, redact: bool) -> Vec<Source> {
     let options = Options { roots: vec![folder.to_owned()], content, redact, ..Options::default() };
     let taken = ingest::read(&options, &BTreeMap::new(), &Progress::default());
     assert!(taken.errors.is_empty());
@@ -177,22 +177,22 @@ fn nothing_that_was_said_is_kept_by_default() {
     let folder = tempfile::tempdir().unwrap();
     let count = marked_samples(folder.path());
     assert!(count > 600, "{count} marks");
-    let mut kept = marks(&read(folder.path(), Content::None, false));
+    let mut kept = marks(&read(folder.path(), Retention::None, false));
     kept.retain(|it| !is_of_error(it));
     assert!(kept.is_empty(), "{}\n{} of {count} marks", kept.join("\n"), kept.len());
-    let (count, sources) = marked_databases(Content::None);
+    let (count, sources) = marked_databases(Retention::None);
     assert!(count > 20, "{count} marks");
     let mut kept = marks(&sources);
     kept.retain(|it| !is_of_error(it));
     assert!(kept.is_empty(), "{}\n{} of {count} marks", kept.join("\n"), kept.len());
-    assert!(!marks(&marked_databases(Content::Full).1).is_empty());
+    assert!(!marks(&marked_databases(Retention::Full).1).is_empty());
 }
 
 /// Nor does it leave: tables as text, and trajectories.
 #[cfg(feature = "archive")]
 #[test]
 fn nothing_that_was_said_is_exported_by_default() {
-    let exported = |content: Content| {
+    let exported = |content: Retention| {
         let folder = tempfile::tempdir().unwrap();
         marked_samples(folder.path());
         let mut sources = read(folder.path(), content, false);
@@ -217,8 +217,8 @@ fn nothing_that_was_said_is_exported_by_default() {
         trajectories.iter().for_each(|it| it.write(&mut text).unwrap());
         count_of_marks(&text)
     };
-    assert_eq!(exported(Content::None), 0);
-    assert!(exported(Content::Full) > 0);
+    assert_eq!(exported(Retention::None), 0);
+    assert!(exported(Retention::Full) > 0);
 }
 
 /// More is kept when it is asked for.
@@ -227,7 +227,7 @@ fn what_was_said_is_kept_as_far_as_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     marked_samples(folder.path());
     let of = |content| read(folder.path(), content, false);
-    let (text, full) = (of(Content::Text), of(Content::Full));
+    let (text, full) = (of(Retention::Text), of(Retention::Full));
     let sessions = |it: &[Source]| it.iter().flat_map(|it| it.sessions.clone()).collect::<Vec<_>>();
     assert!(sessions(&text).iter().any(|it| it.prompt.as_ref().is_some_and(|it| it.contains(MARK))));
     assert!(sessions(&text).iter().all(|it| it.tool_calls.iter().all(|it| it.args.is_none() && it.result.is_none())));
@@ -251,7 +251,7 @@ noise with {key}
 {{"type":"message","key":"{key}"#
     );
     fs::write(folder.path().join("a.jsonl"), log).unwrap();
-    let shown = |redact| serde_json::to_string(&read(folder.path(), Content::Full, redact)).unwrap();
+    let shown = |redact| serde_json::to_string(&read(folder.path(), Retention::Full, redact)).unwrap();
     let (kept, redacted) = (shown(false), shown(true));
     let count = kept.matches(&key).count();
     assert!(count >= 8, "{count}: {kept}");

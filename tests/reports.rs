@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{Format, ReportStyle, TableStyle, render};
 use agentlogs::analysis::reports::{self, Answer, DIMENSIONS, Error, Frames, Options, REPORTS, Report, Scope, Undated};
@@ -20,7 +20,7 @@ use crate::{facts, root, settled};
 fn tables() -> Frames {
     static TABLES: OnceLock<Frames> = OnceLock::new();
     let tables = || -> Frames {
-        let tables = settled(facts(Content::None));
+        let tables = settled(facts(Retention::None));
         frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
     };
     TABLES.get_or_init(tables).clone()

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::thread;
 
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::adapters::{self, Driver, Hints, Parsed, Step, TABLES};
 use agentlogs::base::time::Time;
 use agentlogs::input::containers::{self, Container};
@@ -21,7 +21,7 @@ use agentlogs::prices::{Catalog, Pricer, Request, Table};
 
 /// Reads bytes as a log.
 pub fn parse(bytes: &[u8]) -> Parsed {
-    adapters::parse(bytes, Hints::default(), Content::Full)
+    adapters::parse(bytes, Hints::default(), Retention::Full)
 }
 
 /// Logs, each in a file of its own.
@@ -63,7 +63,7 @@ pub fn check(bytes: &[u8]) {
 pub fn large_logs_are_read_as_small_ones(bytes: &[u8], whole: &Parsed, large: usize) -> (bool, bool) {
     let (mut early, mut was_wrong, mut read) = (Vec::new(), false, 0);
     let rest = thread::scope(|scope| {
-        let mut driver = Driver::new(bytes, Hints::default(), Content::Full).with_large(large);
+        let mut driver = Driver::new(bytes, Hints::default(), Retention::Full).with_large(large);
         loop {
             match driver.step() {
                 Step::Progress(end) => {
@@ -242,7 +242,7 @@ pub fn check_file(bytes: &[u8]) {
 }
 
 /// The members of an archive are no more than the limit, and each is found by its name.
-fn check_members(content: &open::Content<'_>, depth: usize, budget: &Budget) {
+fn check_members(content: &open::FileContent<'_>, depth: usize, budget: &Budget) {
     let Some(Ok(container)) = Container::open(content, 1000) else { return };
     for member in container.members() {
         assert!(container.find(&member.name).is_some_and(|it| std::ptr::eq(it, member)));

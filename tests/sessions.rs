@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::adapters::{self, Hints};
 use agentlogs::base::time::Time;
 use agentlogs::ledger;
@@ -20,7 +20,7 @@ fn settled(logs: &[(&str, &str)]) -> Tables {
         logs.iter().map(|(path, text)| Source {
             path: (*path).to_owned(),
             status: SourceStatus::Parsed,
-            sessions: adapters::parse(text.as_bytes(), Hints { path, runtime: None }, Content::Text).sessions,
+            sessions: adapters::parse(text.as_bytes(), Hints { path, runtime: None }, Retention::Text).sessions,
             ..Source::default()
         })
     };

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agentlogs::adapters::{self, ADAPTERS};
-use agentlogs::model::session::Shows;
+use agentlogs::model::session::Capabilities;
 use regex::Regex;
 
 use crate::{lines_of, root, samples};
@@ -39,21 +39,22 @@ fn every_format_has_samples_that_it_claims() {
 /// Each format has a section in docs/formats.md, and a row in the table of capabilities.
 #[test]
 fn every_format_is_documented() {
-    const COLUMNS: [Shows; 9] = [
-        Shows::TOOL_CALLS,
-        Shows::FILE_CHANGES,
-        Shows::SUBAGENTS,
-        Shows::COMPACTIONS,
-        Shows::RETRIES,
-        Shows::PERMISSION_DENIALS,
-        Shows::WEB_SEARCHES,
-        Shows::USER_TURNS,
-        Shows::TURNS,
+    const COLUMNS: [Capabilities; 9] = [
+        Capabilities::TOOL_CALLS,
+        Capabilities::FILE_CHANGES,
+        Capabilities::SUBAGENTS,
+        Capabilities::COMPACTIONS,
+        Capabilities::RETRIES,
+        Capabilities::PERMISSION_DENIALS,
+        Capabilities::WEB_SEARCHES,
+        Capabilities::USER_TURNS,
+        Capabilities::TURNS,
     ];
     let text = fs::read_to_string(root().join("docs/formats.md")).unwrap();
     for adapter in ADAPTERS {
         assert!(text.contains(&format!("\n### `{}`\n", adapter.id)), "{} has no section", adapter.id);
-        let marks = COLUMNS.map(|capability| if adapter.shows.has(capability) { " ✓ |" } else { "  |" }).concat();
+        let marks =
+            COLUMNS.map(|capability| if adapter.capabilities.has(capability) { " ✓ |" } else { "  |" }).concat();
         let row = format!("\n| `{}` |{marks}\n", adapter.id);
         assert!(text.contains(&row), "{} has no row{row}", adapter.id);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::adapters::{self, Hints};
 use agentlogs::input::database;
 #[cfg(feature = "archive")]
@@ -105,7 +105,7 @@ fn source(path: &str, text: &[u8]) -> Source {
     Source {
         path: path.to_owned(),
         status: SourceStatus::Parsed,
-        sessions: adapters::parse(text, Hints { path, runtime: None }, Content::None).sessions,
+        sessions: adapters::parse(text, Hints { path, runtime: None }, Retention::None).sessions,
         ..Source::default()
     }
 }
@@ -157,7 +157,7 @@ proptest! {
     /// all of them.
     #[test]
     fn torn_copies_beside_all_logs_count_nothing(torn in subsequence(texts(), 1..20), at in any::<Index>()) {
-        let logs = facts(Content::None);
+        let logs = facts(Retention::None);
         let expected = counted(&settled(logs.clone()));
         let copy = |sample: &PathBuf| {
             let text = lines_of(sample);
@@ -183,7 +183,7 @@ fn an_older_copy_beside_its_log_counts_nothing() {
 
 #[cfg(feature = "archive")]
 mod conversions {
-    use agentlogs::adapters::common::builder::Content;
+    use agentlogs::adapters::common::builder::Retention;
     use agentlogs::analysis::export::Trajectories;
     use agentlogs::model::source::Source;
     use agentlogs::model::tables::Tables;
@@ -235,7 +235,7 @@ mod conversions {
 
     #[test]
     fn a_trajectory_beside_its_log_counts_nothing() {
-        let logs = facts(Content::None);
+        let logs = facts(Retention::None);
         let tables = settled(logs.clone());
         let (expected, documents) = (counted(&tables), documents(&tables));
         let as_exported = || views(&documents, |_| ());
@@ -253,7 +253,7 @@ mod conversions {
     /// Harbor invents ids for some agents. A conversion with random call ids, or with three responses, is recognised.
     #[test]
     fn a_trajectory_with_another_id_is_recognised() {
-        let logs = facts(Content::None);
+        let logs = facts(Retention::None);
         let tables = settled(logs.clone());
         let (expected, documents) = (counted(&tables), documents(&tables));
         let mut recognised = 0;
@@ -308,7 +308,7 @@ mod conversions {
     /// Logs and their views in any order, in one ingest, in several, and in archives that are merged.
     #[test]
     fn views_count_nothing_in_any_number_of_ingests() {
-        let logs = facts(Content::None);
+        let logs = facts(Retention::None);
         let tables = settled(logs.clone());
         let expected = counted(&tables);
         let views = views(&documents(&tables), under_harbor_s_name);
@@ -452,7 +452,7 @@ mod recordings {
 /// Views of which only one is complete, or which show different sessions: nothing is lost.
 #[cfg(feature = "archive")]
 mod losses {
-    use agentlogs::adapters::common::builder::Content;
+    use agentlogs::adapters::common::builder::Retention;
     use agentlogs::model::source::Source;
 
     use super::conversions::{documents, views};
@@ -499,7 +499,7 @@ mod losses {
     /// The log of one session and the conversion of another one count together as much as both alone.
     #[test]
     fn views_of_different_sessions_are_added() {
-        let logs: Vec<Source> = facts(Content::None).into_iter().filter(|it| it.sessions.len() == 1).collect();
+        let logs: Vec<Source> = facts(Retention::None).into_iter().filter(|it| it.sessions.len() == 1).collect();
         let conversions: Vec<Source> =
             logs.iter().map(|log| views(&documents(&settled(vec![log.clone()])), |_| ()).swap_remove(0)).collect();
         let id = |source: &Source| source.sessions[0].session_id.clone();

@@ -12,24 +12,24 @@
 use serde::Deserialize;
 
 use super::document::Places;
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::common::builder::{Builder, Last};
 use crate::adapters::common::{changes, usage};
 use crate::json::Raw;
+use crate::json::fields::{Count, Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Content, Count, Maybe, Number, Text, When};
-use crate::model::session::{CallStatus, Identity, SessionResult, Shows, Tokens, add};
+use crate::model::session::{CallStatus, Capabilities, Identity, SessionResult, Tokens, add};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "amp-thread",
     runtime: "amp",
     about: "Sourcegraph's Amp, threads under ~/.local/share/amp/threads",
-    shows: Shows::TURNS
-        .and(Shows::TOOL_CALLS)
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::SUBAGENTS)
-        .and(Shows::USER_TURNS)
-        .and(Shows::KEPT_BY_RUNTIME),
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Threads>,
 };
@@ -109,7 +109,7 @@ struct Message<'a> {
     role: Text<'a>,
     message_id: Number,
     #[serde(borrow)]
-    content: Content<'a, Block<'a>>,
+    content: TextOrBlocks<'a, Block<'a>>,
     #[serde(borrow)]
     usage: Maybe<Usage<'a>>,
 }
@@ -161,7 +161,7 @@ struct ShellResult {
 }
 
 /// The disjoint tokens of input, output, cache read and cache write.
-fn tokens(model: &str, counts: [Count; 4], damage: &mut Damage) -> Tokens {
+fn tokens(model: &str, counts: [Count; 4], damage: &mut RecordErrors) -> Tokens {
     damage.refuses(&counts);
     let [input, output, cache_read, cache_write] = counts.map(Count::get);
     let is_gpt = model.starts_with("gpt-");
@@ -195,8 +195,8 @@ impl Fold for Threads {
         Self { context: *context, sessions: Vec::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, thread: Thread<'_>, damage: &mut Damage) -> Seen {
-        let Some(id) = thread.id.some() else { return Seen::Unknown };
+    fn record(&mut self, line: Line<'_>, thread: Thread<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let Some(id) = thread.id.some() else { return RecordKind::Unknown };
         let mut builder = Builder::new(&self.context, id, line.number);
         builder.saw(thread.created.0);
         let folder = |tree: &Tree<'_>| tree.uri.as_str().strip_prefix("file://").map(str::to_owned);
@@ -221,7 +221,7 @@ impl Fold for Threads {
         }
         builder.end(last);
         self.sessions.push(builder.finish());
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -258,7 +258,7 @@ fn assistant(
     message: &Message<'_>,
     line: i64,
     responses: &mut Vec<MessageResponse>,
-    damage: &mut Damage,
+    damage: &mut RecordErrors,
 ) -> Last {
     let message_id = message.message_id.whole();
     let mut turn = None;
@@ -299,7 +299,7 @@ fn ledger(
     event: &LedgerEvent<'_>,
     line: i64,
     responses: &mut Vec<MessageResponse>,
-    damage: &mut Damage,
+    damage: &mut RecordErrors,
 ) {
     builder.saw(event.timestamp.0);
     let to = event.to_message_id.whole();

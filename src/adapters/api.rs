@@ -6,11 +6,11 @@ use serde::Deserialize;
 use super::file_id::{FileId, FileName};
 use super::probe::Probe;
 use crate::json;
+use crate::json::fields::Count;
 use crate::json::lines::{Line, Lines};
-use crate::json::wire::Count;
 use crate::model::health::{Health, Reason};
-use crate::model::retention::Content;
-use crate::model::session::{SessionResult, Shows};
+use crate::model::retention::Retention;
+use crate::model::session::{Capabilities, SessionResult};
 
 /// One format.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Adapter {
     /// A description for people.
     pub about: &'static str,
     /// What the format can show at all.
-    pub shows: Shows,
+    pub capabilities: Capabilities,
     /// How surely a record is of this format; 0 if it is not. A word that no other format uses weighs more.
     pub claims: fn(&Probe<'_>) -> u32,
     /// Starts the format's record loop: [`fold`](super::record_loop::fold) with the adapter's [`Fold`].
@@ -52,12 +52,12 @@ pub trait Fold: Send + 'static {
     ///
     /// # Errors
     /// When the line is not an object.
-    fn line(&mut self, line: Line<'_>, damage: &mut Damage) -> Result<Seen, json::Error> {
+    fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
         Self::read(line.bytes).map(|record| self.record(line, record, damage))
     }
 
     /// Folds one record into the sessions. What cannot be used of it is noted in `damage`.
-    fn record(&mut self, line: Line<'_>, record: Self::Record<'_>, damage: &mut Damage) -> Seen;
+    fn record(&mut self, line: Line<'_>, record: Self::Record<'_>, damage: &mut RecordErrors) -> RecordKind;
 
     /// Closes and returns the sessions without a record since `line`, except those whose ids are in `go_on`. A format whose
     /// logs contain one session each returns none.
@@ -84,9 +84,9 @@ pub struct Context {
     /// The `format` column.
     pub format: &'static str,
     /// What the format can show.
-    pub shows: Shows,
+    pub capabilities: Capabilities,
     /// How much of the conversation is kept.
-    pub content: Content,
+    pub content: Retention,
     /// The session's id in the name of the file, for logs without one in their records.
     pub file_id: Option<FileId>,
     /// The name of the file, for runtimes that name a session by it.
@@ -99,11 +99,11 @@ pub struct Context {
 
 impl Context {
     /// The context of a log at `path`.
-    pub(super) fn new(adapter: &Adapter, path: &str, content: Content) -> Self {
+    pub(super) fn new(adapter: &Adapter, path: &str, content: Retention) -> Self {
         Self {
             runtime: adapter.runtime,
             format: adapter.id,
-            shows: adapter.shows,
+            capabilities: adapter.capabilities,
             content,
             file_id: FileId::of(path),
             file_name: FileName::of(path),
@@ -137,7 +137,7 @@ pub struct Parsed {
 
 /// Whether the adapter knows a record's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum RecordKind {
     /// It does, whether or not it uses the record.
     Known,
     /// It does not. Such records are counted, and are not damage.
@@ -146,9 +146,9 @@ pub enum Seen {
 
 /// The parts of one record that could not be used.
 #[derive(Debug, Default)]
-pub struct Damage(Vec<Reason>);
+pub struct RecordErrors(Vec<Reason>);
 
-impl Damage {
+impl RecordErrors {
     /// Notes a loss, once per record and reason.
     pub fn note(&mut self, reason: Reason) {
         if !self.0.contains(&reason) {

@@ -10,11 +10,11 @@ use serde::Deserialize;
 
 use self::trajectory::{Place, Trajectory};
 use super::opencode::reasoning_is_inside;
-use super::{Adapter, Context, Damage, Fold, Seen, fold};
+use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text, When};
-use crate::model::session::{ModelTotal, SessionResult, Shows, Tokens, Total, TotalKind};
+use crate::model::session::{Capabilities, ModelTotal, SessionResult, Tokens, Total, TotalKind};
 
 mod trajectory;
 
@@ -22,12 +22,12 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "atif",
     runtime: "atif",
     about: "ATIF trajectories of any agent, as Harbor writes them",
-    shows: Shows::TOOL_CALLS
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::SUBAGENTS)
-        .and(Shows::COMPACTIONS)
-        .and(Shows::USER_TURNS)
-        .and(Shows::CONVERTED),
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::CONVERTED),
     claims: |probe| 8 * u32::from(probe.text("schema_version").starts_with("ATIF-")),
     parse: fold::<Trajectories>,
 };
@@ -121,9 +121,9 @@ struct Step<'a> {
     #[serde(borrow)]
     reasoning_effort: Raw<'a>,
     #[serde(borrow)]
-    message: Content<'a, Block<'a>>,
+    message: TextOrBlocks<'a, Block<'a>>,
     #[serde(borrow)]
-    tool_calls: Content<'a, Call<'a>>,
+    tool_calls: TextOrBlocks<'a, Call<'a>>,
     #[serde(borrow)]
     observation: Observation<'a>,
     #[serde(borrow)]
@@ -166,7 +166,7 @@ struct CallExtra<'a> {
 #[serde(default)]
 struct Observation<'a> {
     #[serde(borrow)]
-    results: Content<'a, Outcome<'a>>,
+    results: TextOrBlocks<'a, Outcome<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -177,7 +177,7 @@ struct Outcome<'a> {
     #[serde(borrow)]
     content: Raw<'a>,
     #[serde(borrow)]
-    subagent_trajectory_ref: Content<'a, Reference<'a>>,
+    subagent_trajectory_ref: TextOrBlocks<'a, Reference<'a>>,
     #[serde(borrow)]
     extra: OutcomeExtra<'a>,
 }
@@ -288,7 +288,7 @@ struct Stated {
 }
 
 impl Final<'_> {
-    fn read(&self, damage: &mut Damage) -> Stated {
+    fn read(&self, damage: &mut RecordErrors) -> Stated {
         let counts = [self.total_prompt_tokens, self.total_completion_tokens, self.total_cached_tokens];
         damage.refuses(&counts);
         let extra = &self.extra;
@@ -358,7 +358,7 @@ impl Counting {
 }
 
 impl Metrics<'_> {
-    fn tokens(&self, counting: Counting, damage: &mut Damage) -> Tokens {
+    fn tokens(&self, counting: Counting, damage: &mut RecordErrors) -> Tokens {
         damage.refuses(&[self.prompt_tokens, self.completion_tokens, self.cached_tokens]);
         let extra = &self.extra;
         let written = [extra.cache_creation_input_tokens, extra.cache_write_input_tokens, extra.cache_write_tokens];
@@ -401,9 +401,9 @@ impl Fold for Trajectories {
         Self { context: *context, sessions: Vec::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
         if document.steps.0.first() != Some(&b'[') {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         let mut read: Vec<Trajectory> = Vec::new();
         // Documents of subagents are nested in those of their parents, to any depth.
@@ -423,7 +423,7 @@ impl Fold for Trajectories {
             trajectory.builder.session.totals.extend(total);
         }
         self.sessions.extend(read.into_iter().map(Trajectory::finish));
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -475,13 +475,13 @@ fn total(read: &[Trajectory], index: usize, line: i64) -> Option<Total> {
 
 #[cfg(test)]
 mod tests {
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, Parsed, parse};
 
     fn read(agent: &str, steps: &str, more: &str) -> Parsed {
         let document =
             format!(r#"{{"schema_version":"ATIF-v1.7","session_id":"s","agent":{{{agent}}},"steps":[{steps}]{more}}}"#);
-        let parsed = parse(document.as_bytes(), Hints::default(), Content::None);
+        let parsed = parse(document.as_bytes(), Hints::default(), Retention::None);
         assert_eq!(parsed.format, Some("atif"));
         parsed
     }

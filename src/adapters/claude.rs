@@ -3,14 +3,14 @@
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
-use super::{Context, Damage};
+use super::{Context, RecordErrors};
 use crate::adapters::common::builder::Builder;
-use crate::adapters::common::tools::{self, Arguments, Given};
-use crate::base::text::{Shared, Word};
+use crate::adapters::common::tools::{self, Arguments, ToolArguments};
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Text, TextOrBlocks};
 use crate::json::record::{Skip, record};
-use crate::json::wire::{Content, Count, Flag, LateText, Maybe, Number, Text};
 use crate::model::health::Reason;
 use crate::model::session::{CallStatus, EventKind, Identity, Operation, Tokens};
 
@@ -21,7 +21,7 @@ record! {
         "id" => pub(super) id: Text<'a>,
         "type" => _type: Skip,
         "role" => _role: Skip,
-        "content" => pub(super) content: Content<'a, Block<'a>>,
+        "content" => pub(super) content: TextOrBlocks<'a, Block<'a>>,
         "stop_reason" => pub(super) stop_reason: Text<'a>,
         "stop_sequence" => _stop_sequence: Skip,
         "usage" => pub(super) usage: Maybe<Box<Usage<'a>>>,
@@ -32,12 +32,12 @@ record! {
     pub(super) struct Block<'a> {
         "tool_use_id" => pub(super) tool_use_id: Text<'a>,
         "type" => pub(super) kind: Text<'a>,
-        "text" => pub(super) text: LateText<'a>,
+        "text" => pub(super) text: LazyText<'a>,
         "thinking" => _thinking: Skip,
         "signature" => _signature: Skip,
         "id" => pub(super) id: Text<'a>,
         "name" => pub(super) name: Text<'a>,
-        "input" => input: Given<'a>,
+        "input" => input: ToolArguments<'a>,
         "caller" => _caller: Skip,
         "content" => pub(super) content: Raw<'a>,
         "is_error" => pub(super) is_error: Flag,
@@ -94,7 +94,7 @@ struct Iteration<'a> {
 }
 
 impl Usage<'_> {
-    pub(super) fn tokens(&self, damage: &mut Damage) -> Tokens {
+    pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let tokens = Tokens {
             input: self.input_tokens.get(),
             output: self.output_tokens.get(),
@@ -203,7 +203,7 @@ impl CallResult<'_, '_> {
     }
 
     /// Adds the file change of an edit or a write.
-    fn file_change(&self, builder: &mut Builder, call: usize, rich: &ToolUseResult<'_>, text: &LateText<'_>) {
+    fn file_change(&self, builder: &mut Builder, call: usize, rich: &ToolUseResult<'_>, text: &LazyText<'_>) {
         let target = builder.session.tool_calls[call].target.clone();
         let Some(path) = rich.file_path.owned().or(target) else { return };
         let hunks = rich.structured_patch.as_deref();
@@ -248,7 +248,7 @@ pub(super) struct Origin<'a> {
 pub(super) struct Conversation {
     pub(super) builder: Builder,
     /// The type of the agent that each call starts.
-    pub(super) agents: HashMap<String, Word>,
+    pub(super) agents: HashMap<String, Symbol>,
 }
 
 impl Conversation {
@@ -261,8 +261,8 @@ impl Conversation {
         &mut self,
         message: &Message<'_>,
         origin: &Origin<'_>,
-        agent: Option<Word>,
-        damage: &mut Damage,
+        agent: Option<Symbol>,
+        damage: &mut RecordErrors,
     ) -> usize {
         let (line, time) = (origin.line, origin.time);
         let known = self.builder.session.turns.len();
@@ -270,13 +270,13 @@ impl Conversation {
         let index = self.builder.turn(identity(id), line);
         let turn = &mut self.builder.session.turns[index];
         turn.message_id = turn.message_id.take().or_else(|| message.id.owned());
-        turn.request_id = turn.request_id.take().or_else(|| origin.request_id.map(Shared::from));
+        turn.request_id = turn.request_id.take().or_else(|| origin.request_id.map(SharedStr::from));
         turn.model = turn.model.take().or_else(|| message.model.owned());
         turn.stop_reason = message.stop_reason.owned().or_else(|| turn.stop_reason.take());
         turn.occurred_at = turn.occurred_at.or(time);
         if index == known {
             turn.is_subagent = origin.is_subagent;
-            turn.agent_id = origin.agent_id.map(Word::new);
+            turn.agent_id = origin.agent_id.map(Symbol::new);
             turn.agent = agent;
         } else if !origin.is_subagent {
             // A side question repeats the main agent's response, which stays the main agent's.
@@ -362,7 +362,7 @@ impl Conversation {
     }
 
     /// Adds the agent that a call started. Returns its type.
-    pub(super) fn subagent(&mut self, call_id: &str, line: i64, time: Option<Time>) -> Option<Word> {
+    pub(super) fn subagent(&mut self, call_id: &str, line: i64, time: Option<Time>) -> Option<Symbol> {
         let agent = self.agents.get(call_id).cloned();
         if self.builder.session.subagents.insert(call_id.into()) {
             let event = self.builder.event(EventKind::Subagent, line, time);
@@ -410,12 +410,12 @@ fn identity(id: Option<&str>) -> Identity {
 }
 
 /// The text of a result: a string, or its first text block.
-fn first_text(content: Raw<'_>) -> LateText<'_> {
+fn first_text(content: Raw<'_>) -> LazyText<'_> {
     if content.0.first() == Some(&b'[') {
         let blocks: Vec<Block<'_>> = content.read();
-        return blocks.into_iter().map(|it| it.text).find(LateText::is_some).unwrap_or_default();
+        return blocks.into_iter().map(|it| it.text).find(LazyText::is_some).unwrap_or_default();
     }
-    LateText::of(content)
+    LazyText::of(content)
 }
 
 /// Whether a human typed a text. Slash commands, their output, task notifications and interruptions also have the user's role

@@ -13,24 +13,24 @@ use serde::Deserialize;
 
 use super::claude::{Conversation, Message, Origin, ToolUseResult, Usage, is_human};
 use super::sessions::{Sessions, hand_on_sessions};
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::{brief, money};
-use crate::base::text::Word;
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::model::health::Reason;
-use crate::model::session::{EventKind, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind};
+use crate::model::session::{Capabilities, EventKind, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind};
 
 /// The facts that a `result` alone contains.
-const RESULT_SHOWS: Shows = Shows::PERMISSION_DENIALS.and(Shows::WEB_SEARCHES);
+const RESULT_SHOWS: Capabilities = Capabilities::PERMISSION_DENIALS.and(Capabilities::WEB_SEARCHES);
 
 pub(super) const JSON: Adapter = Adapter {
     id: "claude-json",
     runtime: "claude",
     about: "Claude Code, claude -p --output-format json",
-    shows: RESULT_SHOWS.and(Shows::RESULT_ONLY),
+    capabilities: RESULT_SHOWS.and(Capabilities::RESULT_ONLY),
     claims: |probe| u32::from(probe.kind() == "result" && is_result(probe)),
     parse: fold::<Stream>,
 };
@@ -39,12 +39,12 @@ pub(super) const STREAM: Adapter = Adapter {
     id: "claude-stream-json",
     runtime: "claude",
     about: "Claude Code, claude -p --output-format stream-json, or json --verbose",
-    shows: RESULT_SHOWS
-        .and(Shows::TOOL_CALLS)
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::SUBAGENTS)
-        .and(Shows::COMPACTIONS)
-        .and(Shows::RETRIES),
+    capabilities: RESULT_SHOWS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::RETRIES),
     claims,
     parse: fold::<Stream>,
 };
@@ -175,7 +175,7 @@ impl Fold for Stream {
         Self { context: *context, sessions: Sessions::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let known = match record.kind.as_str() {
             "system" | "assistant" | "user" | "result" => true,
             "stream_event"
@@ -189,13 +189,13 @@ impl Fold for Stream {
             | "control_cancel_request"
             | "prompt_suggestion"
             | "streamlined_text"
-            | "streamlined_tool_use_summary" => return Seen::Known,
+            | "streamlined_tool_use_summary" => return RecordKind::Known,
             _ => false,
         };
         if !known {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
-        let Some(session) = self.session(&record, line) else { return Seen::Known };
+        let Some(session) = self.session(&record, line) else { return RecordKind::Known };
         session.conversation.builder.saw(record.timestamp.0);
         session.is_stream |= record.kind.as_str() != "result";
         match record.kind.as_str() {
@@ -205,7 +205,7 @@ impl Fold for Stream {
             _ => session.result(&record, line, damage),
         }
         session.conversation.builder.name_events(record.uuid.some(), line.bytes);
-        Seen::Known
+        RecordKind::Known
     }
 
     hand_on_sessions!(Session::finish);
@@ -215,7 +215,7 @@ impl Stream {
     fn session(&mut self, record: &Record<'_>, line: Line<'_>) -> Option<&mut Session> {
         let new = |id: &str| Session {
             conversation: Conversation::new(
-                &Context { format: STREAM.id, shows: STREAM.shows, ..self.context },
+                &Context { format: STREAM.id, capabilities: STREAM.capabilities, ..self.context },
                 id,
                 line.number,
             ),
@@ -264,7 +264,7 @@ impl Session {
         }
     }
 
-    fn assistant(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    fn assistant(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (message, time) = (&record.message, record.timestamp.0);
         if message.model.as_str() == "<synthetic>" || !record.error.is_empty() {
             // Written by the program, not by a model: an error of the API, or nothing.
@@ -300,7 +300,7 @@ impl Session {
         }
     }
 
-    fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let time = record.timestamp.0;
         if matches!(record.usage, Maybe::Wrong) || matches!(record.model_usage, Maybe::Wrong) {
             damage.note(Reason::NoUsage);
@@ -397,7 +397,7 @@ impl Session {
         let mut session = self.conversation.builder.finish();
         if !self.is_stream {
             session.format = Cow::Borrowed(JSON.id);
-            session.shows = JSON.shows;
+            session.capabilities = JSON.capabilities;
         }
         // The lines contain only a part of the output; a result contains all of it.
         let is_stub = session.turns.iter().any(|it| it.is_subagent || it.is_of_killed);
@@ -446,7 +446,7 @@ fn origin<'a>(record: &'a Record<'a>, line: Line<'_>) -> Origin<'a> {
 
 /// The main agent's model, if only a result contains it: the model whose tokens are nearest to `usage`, which is the main agent's.
 /// The first key of `modelUsage` may be the model of a side call.
-fn main_model(models: &[ModelTotal], main: Option<Tokens>) -> Option<Word> {
+fn main_model(models: &[ModelTotal], main: Option<Tokens>) -> Option<Symbol> {
     let distance = |it: &&ModelTotal| {
         let apart = |(a, b): (Option<i64>, Option<i64>)| a.unwrap_or(0).abs_diff(b.unwrap_or(0));
         it.tokens.kinds().into_iter().zip(main.unwrap_or_default().kinds()).map(apart).sum::<u64>()
@@ -458,7 +458,7 @@ fn main_model(models: &[ModelTotal], main: Option<Tokens>) -> Option<Word> {
     nearest.and_then(|it| it.model.clone())
 }
 
-fn model_total(model: &str, usage: &ModelUsage, damage: &mut Damage) -> ModelTotal {
+fn model_total(model: &str, usage: &ModelUsage, damage: &mut RecordErrors) -> ModelTotal {
     let counts =
         [usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens];
     if !damage.refuses(&counts) && counts.iter().all(|it| it.get().is_none()) {

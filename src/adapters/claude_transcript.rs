@@ -11,30 +11,30 @@ use serde::Deserialize;
 
 use super::claude::{Conversation, Message, Origin, ToolUseResult, is_human};
 use super::sessions::{Sessions, hand_on_sessions};
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::common::builder::{Last, brief, money};
-use crate::base::text::{Shared, Word};
+use crate::base::text::{SharedStr, Symbol};
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
 use crate::json::lines::Line;
 use crate::json::record::{Skip, record};
-use crate::json::wire::{Count, Flag, Maybe, Number, Text, When};
 use crate::json::{self, Raw};
 use crate::model::health::Reason;
-use crate::model::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows};
+use crate::model::session::{CallStatus, Capabilities, Cost, EventKind, Identity, SessionResult};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "claude-transcript",
     runtime: "claude",
     about: "Claude Code, transcripts under ~/.claude/projects",
-    shows: Shows::TURNS
-        .and(Shows::TOOL_CALLS)
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::SUBAGENTS)
-        .and(Shows::COMPACTIONS)
-        .and(Shows::RETRIES)
-        .and(Shows::PERMISSION_DENIALS)
-        .and(Shows::WEB_SEARCHES)
-        .and(Shows::USER_TURNS)
-        .and(Shows::KEPT_BY_RUNTIME),
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::RETRIES)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::WEB_SEARCHES)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Transcript>,
 };
@@ -160,7 +160,7 @@ const INTERRUPTION: &str = "[Request interrupted by user";
 struct Session {
     conversation: Conversation,
     /// The type of each agent, from the call that started it.
-    types: BTreeMap<String, Word>,
+    types: BTreeMap<String, Symbol>,
     /// Number of responses of the main agent, and of those with an end.
     responses: usize,
     stopped: usize,
@@ -174,13 +174,13 @@ impl Fold for Transcript {
         Self { context: *context, sessions: Sessions::new() }
     }
 
-    fn line(&mut self, line: Line<'_>, damage: &mut Damage) -> Result<Seen, json::Error> {
+    fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
         let mut record = Record::default();
         json::read_into(line.bytes, &mut record)?;
         Ok(self.see(line, &record, damage))
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         self.see(line, &record, damage)
     }
 
@@ -188,7 +188,7 @@ impl Fold for Transcript {
 }
 
 impl Transcript {
-    fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut Damage) -> Seen {
+    fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         match record.kind.as_str() {
             "assistant" | "user" | "system" | "progress" => {}
             "summary"
@@ -206,14 +206,14 @@ impl Transcript {
             | "mode"
             | "worktree-state"
             | "started"
-            | "result" => return Seen::Known,
-            _ => return Seen::Unknown,
+            | "result" => return RecordKind::Known,
+            _ => return RecordKind::Unknown,
         }
         let Some(id) = record.session_id.some() else {
             if matches!(record.message.usage, Maybe::Present(_)) {
                 damage.note(Reason::NoUsage);
             }
-            return Seen::Known;
+            return RecordKind::Known;
         };
         let new = || Session {
             conversation: Conversation::new(&self.context, id, line.number),
@@ -222,14 +222,14 @@ impl Transcript {
             stopped: 0,
             last: Ending::Nothing,
         };
-        let Some(session) = self.sessions.get(id, line.number, new) else { return Seen::Known };
+        let Some(session) = self.sessions.get(id, line.number, new) else { return RecordKind::Known };
         session.record(record, line.number, damage);
-        Seen::Known
+        RecordKind::Known
     }
 }
 
 impl Session {
-    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
+    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let session = &mut self.conversation.builder.session;
         let fill = |known: &mut Option<String>, text: &Text<'_>| {
             if known.is_none() {
@@ -263,7 +263,7 @@ impl Session {
         }
     }
 
-    fn assistant(&mut self, record: &Record<'_>, origin: &Origin<'_>, damage: &mut Damage) {
+    fn assistant(&mut self, record: &Record<'_>, origin: &Origin<'_>, damage: &mut RecordErrors) {
         let message = &record.message;
         if matches!(message.usage, Maybe::Wrong) {
             damage.note(Reason::NoUsage);
@@ -298,7 +298,7 @@ impl Session {
     }
 
     /// Returns the index of the turn.
-    fn response(&mut self, message: &Message<'_>, origin: &Origin<'_>, damage: &mut Damage) -> usize {
+    fn response(&mut self, message: &Message<'_>, origin: &Origin<'_>, damage: &mut RecordErrors) -> usize {
         if let Some(agent) = origin.agent_id
             && origin.is_subagent
         {
@@ -317,11 +317,11 @@ impl Session {
             let event = self.conversation.builder.event(EventKind::Subagent, origin.line, origin.time);
             event.key = Some(format!("agent {agent_id}").into());
             event.code = Some(agent_id.into());
-            event.call_id = call_id.map(Shared::from);
+            event.call_id = call_id.map(SharedStr::from);
         }
     }
 
-    fn user(&mut self, record: &Record<'_>, origin: &Origin<'_>, damage: &mut Damage) {
+    fn user(&mut self, record: &Record<'_>, origin: &Origin<'_>, damage: &mut RecordErrors) {
         let message = &record.message;
         let blocks = message.content.blocks.iter().filter_map(|block| block.text.some());
         let mut texts = message.content.text.as_deref().into_iter().chain(blocks);
@@ -351,7 +351,7 @@ impl Session {
     }
 
     /// The result of a call that runs a subagent contains the usage of the subagent's last response.
-    fn agent_result(&mut self, call_id: &str, origin: &Origin<'_>, damage: &mut Damage) {
+    fn agent_result(&mut self, call_id: &str, origin: &Origin<'_>, damage: &mut RecordErrors) {
         let Some(call) = self.conversation.builder.call_index(call_id) else { return };
         if self.conversation.builder.session.tool_calls[call].category != "subagent" {
             return;
@@ -409,7 +409,7 @@ impl Session {
     }
 
     /// Adds the messages of a subagent without an own file.
-    fn progress(&mut self, record: &Record<'_>, outer: &Origin<'_>, damage: &mut Damage) {
+    fn progress(&mut self, record: &Record<'_>, outer: &Origin<'_>, damage: &mut RecordErrors) {
         let Some(data) = record.data.as_ref().filter(|it| it.kind.as_str() == "agent_progress") else { return };
         let inner = &data.message;
         let call_id = record.parent_tool_use_id.some();

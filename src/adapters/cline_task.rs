@@ -17,27 +17,31 @@
 use serde::Deserialize;
 
 use self::task::Task;
-use super::{Adapter, Damage, Probe, fold};
+use super::{Adapter, Probe, RecordErrors, fold};
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::wire::{Content, Count, Flag, Number, Text, When};
-use crate::model::session::{Shows, Tokens};
+use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks, When};
+use crate::model::session::{Capabilities, Tokens};
 
 mod task;
 
 /// What `ui_messages.json` can show. It mentions tools only in texts for the user.
-const VIEW: Shows = Shows::TURNS.and(Shows::COMPACTIONS).and(Shows::RETRIES).and(Shows::USER_TURNS);
+const VIEW: Capabilities =
+    Capabilities::TURNS.and(Capabilities::COMPACTIONS).and(Capabilities::RETRIES).and(Capabilities::USER_TURNS);
 
 /// What `api_conversation_history.json` can show.
-const HISTORY: Shows = Shows::TOOL_CALLS.and(Shows::FILE_CHANGES).and(Shows::SUBAGENTS).and(Shows::PERMISSION_DENIALS);
+const HISTORY: Capabilities = Capabilities::TOOL_CALLS
+    .and(Capabilities::FILE_CHANGES)
+    .and(Capabilities::SUBAGENTS)
+    .and(Capabilities::PERMISSION_DENIALS);
 
-const SHOWS: Shows = VIEW.and(HISTORY).and(Shows::KEPT_BY_RUNTIME);
+const SHOWS: Capabilities = VIEW.and(HISTORY).and(Capabilities::KEPT_BY_RUNTIME);
 
 pub(super) const CLINE: Adapter = Adapter {
     id: "cline-task",
     runtime: "cline",
     about: "Cline until 4.0, task folders of saoudrizwan.claude-dev and ~/.cline/data",
-    shows: SHOWS,
+    capabilities: SHOWS,
     claims: |probe| {
         let is_own = || {
             probe.has("modelInfo")
@@ -59,7 +63,7 @@ pub(super) const ROO: Adapter = Adapter {
     id: "roo-task",
     runtime: "roo",
     about: "Roo Code, task folders of rooveterinaryinc.roo-cline",
-    shows: SHOWS,
+    capabilities: SHOWS,
     claims: |probe| {
         let is_own = || {
             probe.text("text").contains("\"apiProtocol\"")
@@ -79,7 +83,7 @@ pub(super) const KILO: Adapter = Adapter {
     id: "kilo-task",
     runtime: "kilo",
     about: "Kilo Code until 5, task folders of kilocode.kilo-code",
-    shows: SHOWS,
+    capabilities: SHOWS,
     claims: |probe| {
         let is_own = || {
             let text = probe.text("text");
@@ -153,7 +157,7 @@ struct Record<'a> {
     #[serde(borrow)]
     role: Text<'a>,
     #[serde(borrow)]
-    content: Content<'a, Block<'a>>,
+    content: TextOrBlocks<'a, Block<'a>>,
     #[serde(borrow)]
     files_in_context: Raw<'a>,
     #[serde(borrow)]
@@ -262,7 +266,7 @@ impl Request<'_> {
     }
 
     /// The disjoint tokens. `includes_cached`: whether `tokensIn` includes cached tokens.
-    fn tokens(&self, includes_cached: bool, damage: &mut Damage) -> Tokens {
+    fn tokens(&self, includes_cached: bool, damage: &mut RecordErrors) -> Tokens {
         damage.refuses(&[self.tokens_in, self.tokens_out, self.cache_reads, self.cache_writes]);
         let (cache_read, cache_write) = (self.cache_reads.get(), self.cache_writes.get());
         let cached = cache_read.unwrap_or(0) + cache_write.unwrap_or(0);

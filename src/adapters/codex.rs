@@ -7,14 +7,14 @@ use std::mem;
 
 use serde::Deserialize;
 
-use super::Damage;
+use super::RecordErrors;
 use crate::adapters::common::builder::Builder;
 use crate::adapters::common::tools;
-use crate::base::text::Word;
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, LazyText, Maybe, Text};
 use crate::json::record::{Skip, record};
-use crate::json::wire::{Count, Flag, LateText, Maybe, Text};
 use crate::model::session::{Identity, Operation, Tokens};
 
 record! {
@@ -32,7 +32,7 @@ record! {
 
 impl Usage {
     /// The disjoint counts.
-    pub(super) fn tokens(&self, damage: &mut Damage) -> Tokens {
+    pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let counts = [self.input_tokens, self.cached_input_tokens, self.cache_write_input_tokens, self.output_tokens];
         damage.refuses(&counts);
         let cached = self.cached_input_tokens.get();
@@ -128,7 +128,12 @@ pub(super) struct Spent {
 
 impl Running {
     /// The tokens since the last total, if any. `last` is the usage of the last response, as logged.
-    pub(super) fn advance(&mut self, total: Option<Usage>, last: Option<Usage>, damage: &mut Damage) -> Option<Spent> {
+    pub(super) fn advance(
+        &mut self,
+        total: Option<Usage>,
+        last: Option<Usage>,
+        damage: &mut RecordErrors,
+    ) -> Option<Spent> {
         let (total, before) = (total?.tokens(damage), self.0);
         let restarts = total.kinds().into_iter().zip(before.kinds()).any(|(new, old)| new < old);
         // A total that decreases begins a new count.
@@ -138,7 +143,8 @@ impl Running {
             return None;
         }
         // Any number of responses may precede the first total.
-        let last = last.filter(|_| !restarts && before != Tokens::UNKNOWN).map(|it| it.tokens(&mut Damage::default()));
+        let last =
+            last.filter(|_| !restarts && before != Tokens::UNKNOWN).map(|it| it.tokens(&mut RecordErrors::default()));
         let has_same_kinds = |it: &Tokens| it.kinds().map(|it| it.is_some()) == whole.kinds().map(|it| it.is_some());
         let spent =
             last.filter(has_same_kinds).map(|response| Spent { unlogged: Some(whole.minus(response)), response });
@@ -158,7 +164,7 @@ impl Running {
 
     /// Continues the count of another thread, whose total was the first total minus the last response.
     pub(super) fn begin(&mut self, total: Option<Usage>, last: Option<Usage>) {
-        let unread = &mut Damage::default();
+        let unread = &mut RecordErrors::default();
         if self.0 == Tokens::UNKNOWN
             && let (Some(total), Some(last)) = (total, last)
         {
@@ -170,10 +176,10 @@ impl Running {
 /// Attributes of the next response, from the records before it.
 #[derive(Debug, Default)]
 pub(super) struct Next {
-    pub(super) model: Option<Word>,
-    pub(super) effort: Option<Word>,
-    pub(super) service_tier: Option<Word>,
-    pub(super) provider: Option<Word>,
+    pub(super) model: Option<Symbol>,
+    pub(super) effort: Option<Symbol>,
+    pub(super) service_tier: Option<Symbol>,
+    pub(super) provider: Option<Symbol>,
     pub(super) context_window: Option<i64>,
     pub(super) total: Running,
     /// Calls since the last response, made by the next one.
@@ -257,9 +263,9 @@ pub(super) struct Edit<'a> {
     #[serde(borrow, rename = "type")]
     pub(super) kind: Text<'a>,
     #[serde(borrow)]
-    content: LateText<'a>,
+    content: LazyText<'a>,
     #[serde(borrow)]
-    unified_diff: LateText<'a>,
+    unified_diff: LazyText<'a>,
     #[serde(borrow)]
     move_path: Text<'a>,
 }

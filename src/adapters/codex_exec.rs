@@ -9,26 +9,26 @@ use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use super::codex::Usage;
-use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, brief};
 use crate::adapters::common::tools;
 use crate::json::Raw;
+use crate::json::fields::{Maybe, Number, Text};
 use crate::json::lines::Line;
-use crate::json::wire::{Maybe, Number, Text};
 use crate::model::health::Reason;
 use crate::model::session::{
-    CallStatus, EventKind, ModelTotal, Operation, SessionResult, Shows, Status, Total, TotalKind,
+    CallStatus, Capabilities, EventKind, ModelTotal, Operation, SessionResult, Status, Total, TotalKind,
 };
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "codex-exec",
     runtime: "codex",
     about: "Codex, codex exec --json",
-    shows: Shows::TOOL_CALLS
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::RETRIES)
-        .and(Shows::PERMISSION_DENIALS)
-        .and(Shows::SUBAGENTS),
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::RETRIES)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::SUBAGENTS),
     claims: |probe| match probe.kind() {
         "thread.started" | "turn.started" | "turn.completed" | "turn.failed" => 2,
         "item.started" | "item.updated" | "item.completed" if probe.has("item") => 2,
@@ -134,11 +134,11 @@ impl Fold for Exec {
         Self { context: *context, recordings: Vec::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         match record.kind.as_str() {
             "thread.started" | "turn.started" | "turn.completed" | "turn.failed" | "item.started" | "item.updated"
             | "item.completed" | "error" => {}
-            _ => return Seen::Unknown,
+            _ => return RecordKind::Unknown,
         }
         if record.kind.as_str() == "thread.started" || self.recordings.is_empty() {
             let has_id = record.thread_id.some().is_some();
@@ -146,7 +146,7 @@ impl Fold for Exec {
             let builder = Builder::new(&self.context, id, line.number);
             self.recordings.push(Recording { builder, has_id, hashes: Vec::new(), completed: 0, last_error: None });
         }
-        let Some(recording) = self.recordings.last_mut() else { return Seen::Known };
+        let Some(recording) = self.recordings.last_mut() else { return RecordKind::Known };
         // Starts and ends of turns are equal in all logs: the id is made from the other records.
         if !recording.has_id && !matches!(record.kind.as_str(), "thread.started" | "turn.started" | "turn.completed") {
             recording.has_id = true;
@@ -154,7 +154,7 @@ impl Fold for Exec {
         }
         recording.hashes.push(XxHash3_64::oneshot(line.bytes));
         recording.record(&record, line, damage);
-        Seen::Known
+        RecordKind::Known
     }
 
     fn idle(&mut self, _: i64, _: &HashSet<String>) -> Vec<SessionResult> {
@@ -171,7 +171,7 @@ impl Fold for Exec {
 }
 
 impl Recording {
-    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let last_error = self.last_error.take();
         match record.kind.as_str() {
             "turn.started" => {

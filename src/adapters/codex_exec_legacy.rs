@@ -5,24 +5,24 @@
 use serde::Deserialize;
 
 use super::codex::{Counted, Duration, Edit, Info, Invocation, Next, Outcome, Usage};
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, brief};
 use crate::adapters::common::tools;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text};
 use crate::json::lines::Line;
-use crate::json::wire::{Count, Flag, Maybe, Number, Pairs, Text};
-use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Status};
+use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Status};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "codex-exec-legacy",
     runtime: "codex",
     about: "Codex before 0.44, codex exec --json",
-    shows: Shows::TOOL_CALLS
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::RETRIES)
-        .and(Shows::COMPACTIONS)
-        .and(Shows::USER_TURNS)
-        .and(Shows::PERMISSION_DENIALS),
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::RETRIES)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::PERMISSION_DENIALS),
     claims,
     parse: fold::<Legacy>,
 };
@@ -128,12 +128,12 @@ impl Fold for Legacy {
         Self { context: *context, runs: Vec::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let is_configuration = record.workdir.is_some();
         let message = match &record.msg {
             Maybe::Present(message) => Some(message),
             _ if is_configuration || record.prompt.is_some() => None,
-            _ => return Seen::Unknown,
+            _ => return RecordKind::Unknown,
         };
         if is_configuration || self.runs.is_empty() {
             self.runs.push(Run {
@@ -147,11 +147,11 @@ impl Fold for Legacy {
                 },
             });
         }
-        let Some(run) = self.runs.last_mut() else { return Seen::Known };
+        let Some(run) = self.runs.last_mut() else { return RecordKind::Known };
         if is_configuration {
             run.builder.session.cwd = record.workdir.owned();
             run.builder.session.model = record.model.owned();
-            return Seen::Known;
+            return RecordKind::Known;
         }
         // Configuration, starts and counts are equal in all runs: the id is made from the other records.
         let kind = message.map(|it| it.kind.as_str());
@@ -162,7 +162,7 @@ impl Fold for Legacy {
         }
         let Some(message) = message else {
             run.builder.prompt_as(Identity::Session(hashed_id(line.bytes).into()), record.prompt.some());
-            return Seen::Known;
+            return RecordKind::Known;
         };
         let seen = run.message(message, line, damage);
         run.builder.name_events(None, line.bytes);
@@ -181,7 +181,7 @@ impl Fold for Legacy {
 }
 
 impl Run {
-    fn message(&mut self, message: &Message<'_>, line: Line<'_>, damage: &mut Damage) -> Seen {
+    fn message(&mut self, message: &Message<'_>, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
         match message.kind.as_str() {
             "session_configured" => {
                 if let Some(id) = message.session_id.owned() {
@@ -230,12 +230,12 @@ impl Run {
             | "web_search_begin"
             | "web_search_end"
             | "mcp_list_tools_response" => {}
-            _ => return Seen::Unknown,
+            _ => return RecordKind::Unknown,
         }
-        Seen::Known
+        RecordKind::Known
     }
 
-    fn token_count(&mut self, message: &Message<'_>, line: Line<'_>, damage: &mut Damage) {
+    fn token_count(&mut self, message: &Message<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let own = Usage {
             input_tokens: message.input_tokens,
             cached_input_tokens: message.cached_input_tokens,
@@ -258,7 +258,7 @@ impl Run {
         });
     }
 
-    fn call(&mut self, kind: &str, message: &Message<'_>, line: Line<'_>) -> Seen {
+    fn call(&mut self, kind: &str, message: &Message<'_>, line: Line<'_>) -> RecordKind {
         let (tool, is_end) = match kind {
             "exec_command_begin" | "exec_approval_request" => ("shell", false),
             "exec_command_end" => ("shell", true),
@@ -268,8 +268,8 @@ impl Run {
             "mcp_tool_call_end" => (message.invocation.tool.as_str(), true),
             "web_search_begin" => ("web_search", false),
             "web_search_end" => ("web_search", true),
-            "exec_command_output_delta" => return Seen::Known,
-            _ => return Seen::Unknown,
+            "exec_command_output_delta" => return RecordKind::Known,
+            _ => return RecordKind::Unknown,
         };
         let call = self.builder.call(message.call_id.as_str(), tool, line.number, None);
         self.next.made(call);
@@ -292,7 +292,7 @@ impl Run {
         if is_end {
             self.call_end(call, kind, message);
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     fn call_end(&mut self, call: usize, kind: &str, message: &Message<'_>) {

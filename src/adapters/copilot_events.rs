@@ -8,13 +8,13 @@ use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use self::session::Session;
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::Builder;
 use crate::base::rows::Rows;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
-use crate::model::session::{SessionResult, Shows, Tokens};
+use crate::model::session::{Capabilities, SessionResult, Tokens};
 
 mod session;
 
@@ -22,14 +22,14 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "copilot-events",
     runtime: "copilot",
     about: "GitHub Copilot CLI, events.jsonl under ~/.copilot/session-state",
-    shows: Shows::TURNS
-        .and(Shows::TOOL_CALLS)
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::SUBAGENTS)
-        .and(Shows::COMPACTIONS)
-        .and(Shows::PERMISSION_DENIALS)
-        .and(Shows::USER_TURNS)
-        .and(Shows::KEPT_BY_RUNTIME),
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Events>,
 };
@@ -296,7 +296,7 @@ impl<'a> Data<'a> {
 
 impl Usage {
     /// The disjoint tokens: the input includes cache reads and cache writes. If all counts are 0, the provider stated none.
-    fn tokens(&self, damage: &mut Damage) -> Tokens {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let (read, write) = (self.cache_read_tokens, self.cache_write_tokens);
         damage.refuses(&[self.input_tokens, self.output_tokens, read, write, self.reasoning_tokens]);
         let cached = read.get().unwrap_or(0) + write.get().unwrap_or(0);
@@ -313,7 +313,7 @@ impl Usage {
 }
 
 impl CompactionUsage<'_> {
-    fn tokens(&self, damage: &mut Damage) -> Tokens {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let first = |newer: Count, older: Count| if newer == Count::Unknown { older } else { newer };
         let usage = Usage {
             input_tokens: first(self.input_tokens, self.input),
@@ -340,9 +340,9 @@ impl Fold for Events {
         Self { context: *context, sessions: Rows::default(), current: 0 }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         if !is_known(record.kind.as_str()) {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         let stated_id = record.data.session_id.some().filter(|_| record.kind.as_str() == "session.start");
         if stated_id.is_some() || self.sessions.is_empty() {
@@ -359,7 +359,7 @@ impl Fold for Events {
         if session.seen.insert(XxHash3_64::oneshot(line.bytes)) {
             session.record(&record, line, damage);
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {

@@ -9,13 +9,13 @@ use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use self::process::Process;
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::Builder;
-use crate::base::text::Word;
+use crate::base::text::Symbol;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Content, Count, Flag, Maybe, Number, Pairs, Text, When};
-use crate::model::session::{SessionResult, Shows, Tokens};
+use crate::model::session::{Capabilities, SessionResult, Tokens};
 
 mod process;
 
@@ -23,11 +23,11 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "cursor-stream-json",
     runtime: "cursor",
     about: "Cursor CLI, cursor-agent -p --output-format stream-json",
-    shows: Shows::TOOL_CALLS
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::SUBAGENTS)
-        .and(Shows::PERMISSION_DENIALS)
-        .and(Shows::USER_TURNS),
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS),
     claims,
     parse: fold::<Stream>,
 };
@@ -104,7 +104,7 @@ struct Record<'a> {
 #[serde(default)]
 struct Message<'a> {
     #[serde(borrow)]
-    content: Content<'a, Block<'a>>,
+    content: TextOrBlocks<'a, Block<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -156,9 +156,9 @@ struct OwnArguments<'a> {
 
 impl OwnArguments<'_> {
     /// The type of a subagent: a string, or the only key of an object.
-    fn agent(&self) -> Option<Word> {
+    fn agent(&self) -> Option<Symbol> {
         let members: Pairs<'_, Raw<'_>> = self.subagent_type.read();
-        let key = members.0.first().map(|(key, _)| Word::new(key));
+        let key = members.0.first().map(|(key, _)| Symbol::new(key));
         key.or_else(|| self.subagent_type.read::<Text<'_>>().owned())
     }
 }
@@ -192,7 +192,7 @@ struct Failure<'a> {
 }
 
 impl Usage {
-    fn tokens(&self, damage: &mut Damage) -> Tokens {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let counts = [self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens];
         damage.refuses(&counts);
         let [input, output, cache_read, cache_write] = counts.map(Count::get);
@@ -214,7 +214,7 @@ impl Fold for Stream {
         Self { context: *context, processes: Vec::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let kind = record.kind.as_str();
         if !matches!(
             kind,
@@ -229,7 +229,7 @@ impl Fold for Stream {
                 | "connection"
                 | "retry"
         ) {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         let begins = kind == "system" && record.subtype.as_str() == "init";
         if begins || self.processes.is_empty() {
@@ -241,7 +241,7 @@ impl Fold for Stream {
             process.hashes.push(XxHash3_64::oneshot(line.bytes));
             process.record(&record, line, damage);
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -263,7 +263,7 @@ mod tests {
     const INIT: &str = r#"{"type":"system","subtype":"init","apiKeySource":"login","cwd":"/work/shop","session_id":"s","model":"Composer 2","permissionMode":"default"}"#;
 
     fn read(lines: &[&str]) -> Vec<SessionResult> {
-        parse(lines.join("\n").as_bytes(), Hints::default(), crate::adapters::common::builder::Content::Text).sessions
+        parse(lines.join("\n").as_bytes(), Hints::default(), crate::adapters::common::builder::Retention::Text).sessions
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::api::{Adapter, Context, Folded, Hints, LineSource, LoopInput, Parsed,
 use super::detect::{Claims, detect, detect_another};
 use crate::json::lines::Lines;
 use crate::model::health::Health;
-use crate::model::retention::Content;
+use crate::model::retention::Retention;
 use crate::model::session::SessionResult;
 
 /// A log of more bytes is large: see [`Driver::with_large`].
@@ -26,7 +26,7 @@ const UNDECIDED: usize = 1 << 16;
 pub struct Driver<'a> {
     log: &'a [u8],
     path: String,
-    content: Content,
+    content: Retention,
     claims: Claims,
     large: usize,
     /// The ids of sessions that are known to have more records after a pause: see [`Step::Restart`].
@@ -73,7 +73,7 @@ pub enum Step<'a> {
 
 impl<'a> Driver<'a> {
     /// Finds the format of a log. `content` is how much of the conversation is kept.
-    pub fn new(log: &'a [u8], hints: Hints<'_>, content: Content) -> Self {
+    pub fn new(log: &'a [u8], hints: Hints<'_>, content: Retention) -> Self {
         Self {
             log,
             path: hints.path.to_owned(),
@@ -206,7 +206,7 @@ impl<'a> Reading<'a> {
 }
 
 /// Reads a log in one go.
-pub fn parse(log: &[u8], hints: Hints<'_>, content: Content) -> Parsed {
+pub fn parse(log: &[u8], hints: Hints<'_>, content: Retention) -> Parsed {
     let mut driver = Driver::new(log, hints, content).with_large(usize::MAX);
     loop {
         if let Step::Done(parsed) = driver.step() {
@@ -229,7 +229,7 @@ mod tests {
         let none = "{}\n".repeat(count);
         let records = i64::try_from(count).unwrap();
         let read = |text: &str| {
-            let mut driver = Driver::new(text.as_bytes(), Hints::default(), Content::None).with_large(usize::MAX);
+            let mut driver = Driver::new(text.as_bytes(), Hints::default(), Retention::None).with_large(usize::MAX);
             let mut kept = 0;
             let parsed = loop {
                 if let State::Reading(reading) = &driver.state {

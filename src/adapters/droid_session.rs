@@ -9,28 +9,28 @@
 use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, Last, brief};
 use crate::adapters::common::{changes, tools, usage};
 use crate::base::time::Time;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Content, Count, Flag, Maybe, Text, When};
 use crate::model::errors::ErrorKind;
 use crate::model::session::{
-    CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Shows, Tokens, Total, TotalKind,
+    CallStatus, Capabilities, EventKind, Identity, ModelTotal, Operation, SessionResult, Tokens, Total, TotalKind,
 };
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "droid-session",
     runtime: "droid",
     about: "Factory's Droid, sessions and their .settings.json under ~/.factory/sessions",
-    shows: Shows::TOOL_CALLS
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::SUBAGENTS)
-        .and(Shows::COMPACTIONS)
-        .and(Shows::USER_TURNS)
-        .and(Shows::KEPT_BY_RUNTIME),
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Droid>,
 };
@@ -85,7 +85,7 @@ struct Message<'a> {
     #[serde(borrow)]
     visibility: Text<'a>,
     #[serde(borrow)]
-    content: Content<'a, Block<'a>>,
+    content: TextOrBlocks<'a, Block<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -133,7 +133,7 @@ struct Caller<'a> {
 }
 
 impl Usage {
-    fn tokens(&self, damage: &mut Damage) -> Tokens {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let counts = [self.input_tokens, self.output_tokens, self.cache_creation_tokens, self.cache_read_tokens];
         damage.refuses(&counts);
         damage.refuses(&[self.thinking_tokens]);
@@ -166,10 +166,10 @@ impl Fold for Droid {
         Self { context: *context, builder: None, turns: 0, answers: HashSet::new(), last: Last::Work }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let is_settings = record.kind.some().is_none() && !matches!(record.token_usage, Maybe::Absent);
         if !is_settings && !KNOWN.contains(&record.kind.as_str()) {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         let context = self.context;
         let stated_id = record.id.owned().filter(|_| record.kind.as_str() == "session_start");
@@ -202,7 +202,7 @@ impl Fold for Droid {
         }
         builder.name_events(record.id.some(), line.bytes);
         self.builder = Some(builder);
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -217,7 +217,7 @@ const KNOWN: [&str; 6] =
     ["session_start", "message", "todo_state", "compaction_state", "agent_turn_outcome", "session_end"];
 
 /// Fills in the facts and the running total of a settings file.
-fn settings(builder: &mut Builder, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+fn settings(builder: &mut Builder, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
     builder.saw(record.provider_lock_timestamp.0);
     let session = &mut builder.session;
     session.model = record.model.owned();
@@ -308,14 +308,14 @@ fn result(builder: &mut Builder, block: &Block<'_>, time: Option<Time>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
     use crate::model::session::{SessionResult, Status};
 
     fn read(records: &[&str]) -> SessionResult {
         let start = r#"{"type":"session_start","id":"s","cwd":"/work"}"#;
         let log = [&[start], records].concat().join("\n");
-        parse(log.as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0)
+        parse(log.as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0)
     }
 
     fn message(role: &str, blocks: &str) -> String {

@@ -6,24 +6,30 @@
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
-use super::{Adapter, Context, Damage, Fold, Seen, fold};
+use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::common::builder::{Builder, brief, money};
 use crate::adapters::common::changes;
 use crate::base::rows::Rows;
-use crate::base::text::Word;
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Count, Flag, Maybe, Number, Text, When};
 use crate::model::errors::ErrorKind;
 use crate::model::health::Reason;
-use crate::model::session::{CallStatus, Cost, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens};
+use crate::model::session::{
+    CallStatus, Capabilities, Cost, EventKind, Identity, Operation, SessionResult, Status, Tokens,
+};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "drover-events",
     runtime: "drover",
     about: "drover, HarnessEvents",
-    shows: Shows::TOOL_CALLS.and(Shows::FILE_CHANGES).and(Shows::SUBAGENTS).and(Shows::COMPACTIONS).and(Shows::RETRIES),
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::RETRIES),
     claims: |probe| 2 * u32::from(probe.has("runId") && !probe.has("type") && is_known(&probe.text("kind"))),
     parse: fold::<Events>,
 };
@@ -126,8 +132,8 @@ struct Events {
 
 struct Run {
     builder: Builder,
-    model: Option<Word>,
-    effort: Option<Word>,
+    model: Option<Symbol>,
+    effort: Option<Symbol>,
     /// The turn number that the log gives to each call.
     turn_of_call: Vec<(usize, i64)>,
     /// The first response of each turn number.
@@ -143,8 +149,10 @@ impl Fold for Events {
         Self { context: *context, runs: Rows::default() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
-        let (true, Some(id)) = (is_known(record.kind.as_str()), record.run_id.some()) else { return Seen::Unknown };
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let (true, Some(id)) = (is_known(record.kind.as_str()), record.run_id.some()) else {
+            return RecordKind::Unknown;
+        };
         let known = self.runs.iter().rposition(|run| run.builder.session.session_id == id);
         let index = known.unwrap_or_else(|| {
             self.runs.push(Run {
@@ -159,7 +167,7 @@ impl Fold for Events {
         });
         self.runs[index].record(&record, line, damage);
         self.runs[index].builder.name_events(None, line.bytes);
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -168,7 +176,7 @@ impl Fold for Events {
 }
 
 impl Run {
-    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (time, number) = (record.ts.0, line.number);
         let builder = &mut self.builder;
         builder.saw(time);
@@ -226,7 +234,7 @@ impl Run {
         }
     }
 
-    fn usage(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    fn usage(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let Some(usage) = record.usage.get() else {
             damage.note(Reason::NoUsage);
             return;
@@ -281,7 +289,7 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
 
     #[test]
@@ -291,7 +299,7 @@ mod tests {
             r#"{"kind":"tool_call_start","runId":"r","turn":1,"toolUseId":"c","toolName":"edit","input":{"path":"/a","edits":[{"oldText":"x\ny","newText":"x\nz\ny"}]},"ts":1790594430507}"#,
             r#"{"kind":"tool_call_end","runId":"r","turn":1,"toolUseId":"c","toolName":"edit","result":{"content":"ok"},"ts":1790594430515}"#,
         ];
-        let session = parse(log.join("\n").as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0);
+        let session = parse(log.join("\n").as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0);
         let change = &session.file_changes[0];
         assert_eq!((change.lines_added, change.lines_removed), (Some(1), Some(0)));
     }

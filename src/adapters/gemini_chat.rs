@@ -12,13 +12,13 @@ use serde::Deserialize;
 
 use self::chat::Chat;
 use super::document::Places;
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::tools;
 use crate::base::rows::Rows;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Text, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Count, Flag, Maybe, Text, When};
-use crate::model::session::{Operation, SessionResult, Shows, Tokens};
+use crate::model::session::{Capabilities, Operation, SessionResult, Tokens};
 
 mod chat;
 
@@ -26,13 +26,13 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "gemini-chat",
     runtime: "gemini",
     about: "Gemini CLI, session files under ~/.gemini/tmp",
-    shows: Shows::TURNS
-        .and(Shows::TOOL_CALLS)
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::SUBAGENTS)
-        .and(Shows::PERMISSION_DENIALS)
-        .and(Shows::USER_TURNS)
-        .and(Shows::KEPT_BY_RUNTIME),
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Chats>,
 };
@@ -42,7 +42,7 @@ pub(super) const QWEN: Adapter = Adapter {
     id: "qwen-chat-json",
     runtime: "qwen",
     about: "Qwen Code until 0.1, session files under ~/.qwen/tmp",
-    shows: ADAPTER.shows,
+    capabilities: ADAPTER.capabilities,
     claims: |probe| {
         let is_answered = ["\"type\":\"qwen\"", "\"type\": \"qwen\""].iter().any(|it| has(probe.raw("messages"), it));
         2 * claims(probe) * u32::from(is_answered)
@@ -220,7 +220,7 @@ struct Answer<'a> {
 }
 
 impl Counts {
-    fn tokens(&self, damage: &mut Damage) -> Tokens {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         damage.refuses(&[self.input, self.output, self.cached, self.thoughts, self.tool]);
         let (cached, thoughts) = (self.cached.get(), self.thoughts.get());
         // With other providers, Qwen Code logs their counts, whose output includes the thoughts.
@@ -263,13 +263,13 @@ impl Fold for Chats {
         Self { context: *context, sessions: Rows::default(), current: 0 }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let is_message = is_message(record.kind.as_str());
         let is_header = record.session_id.some().is_some()
             && (record.project_hash.is_some() || record.start_time.0.is_some() || record.messages.is_some());
         let is_change = record.set.get().is_some() || record.rewind_to.is_some();
         if !is_message && !is_header && !is_change {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         let stated_id = record.session_id.some().filter(|_| is_header && !is_message);
         if stated_id.is_some() || self.sessions.is_empty() {
@@ -294,7 +294,7 @@ impl Fold for Chats {
                 chat.message(&raw.read(), line.number, true, damage);
             }
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -330,7 +330,7 @@ pub(super) fn exit_code(output: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
     use crate::model::errors::ErrorKind;
     use crate::model::session::{CallStatus, Status};
@@ -338,7 +338,7 @@ mod tests {
     fn read(lines: &[&str]) -> SessionResult {
         let header = r#"{"sessionId":"s","projectHash":"h","startTime":"2026-10-02T08:00:00Z"}"#;
         let log = [&[header], lines].concat().join("\n");
-        parse(log.as_bytes(), Hints::default(), Content::Text).sessions.swap_remove(0)
+        parse(log.as_bytes(), Hints::default(), Retention::Text).sessions.swap_remove(0)
     }
 
     const PROMPT: &str =
@@ -385,7 +385,7 @@ mod tests {
     fn a_file_without_its_header_gets_the_id_of_later_records() {
         let log = [PROMPT, ANSWER, r#"{"$set":{"sessionId":"later","lastUpdated":"2026-10-02T08:00:09Z"}}"#].join("\n");
         let hints = Hints { path: "/chats/0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f.jsonl", ..Hints::default() };
-        let id = |log: &str, hints| parse(log.as_bytes(), hints, Content::None).sessions.swap_remove(0).session_id;
+        let id = |log: &str, hints| parse(log.as_bytes(), hints, Retention::None).sessions.swap_remove(0).session_id;
         assert_eq!(id(&log, hints), "later");
         assert_eq!(id(ANSWER, hints), "0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f");
         assert!(id(ANSWER, Hints::default()).starts_with('~'));

@@ -8,15 +8,15 @@
 use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, brief};
 use crate::adapters::common::usage;
-use crate::base::text::Word;
+use crate::base::text::Symbol;
 use crate::json::Raw;
+use crate::json::fields::{Count, Maybe, Number, Pairs, Text};
 use crate::json::lines::Line;
-use crate::json::wire::{Count, Maybe, Number, Pairs, Text};
 use crate::model::errors::{self, ErrorKind};
-use crate::model::session::{EventKind, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind};
+use crate::model::session::{Capabilities, EventKind, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind};
 
 mod stream;
 
@@ -25,7 +25,7 @@ pub(super) const JSON: Adapter = Adapter {
     runtime: "gemini",
     about: "Gemini CLI, gemini --output-format json",
     // The stats contain the numbers of calls and lines, in versions that write stats.
-    shows: Shows::RESULT_ONLY,
+    capabilities: Capabilities::RESULT_ONLY,
     claims: claims_output,
     parse: fold::<Outputs>,
 };
@@ -34,7 +34,10 @@ pub(super) const STREAM: Adapter = Adapter {
     id: "gemini-stream-json",
     runtime: "gemini",
     about: "Gemini CLI, gemini --output-format stream-json",
-    shows: Shows::TOOL_CALLS.and(Shows::FILE_CHANGES).and(Shows::PERMISSION_DENIALS).and(Shows::USER_TURNS),
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS),
     claims: stream::claims,
     parse: fold::<stream::Stream>,
 };
@@ -144,7 +147,7 @@ struct Failure<'a> {
 }
 
 impl Counts {
-    fn tokens(&self, damage: &mut Damage) -> Tokens {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         damage.refuses(&[self.prompt, self.candidates, self.total, self.cached, self.thoughts, self.tool]);
         let thoughts = self.thoughts.get();
         Tokens {
@@ -202,9 +205,9 @@ impl Fold for Outputs {
         Self { context: *context, sessions: Vec::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
         if !output.response.is_some() && matches!((&output.stats, &output.error), (Maybe::Absent, Maybe::Absent)) {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         let id = output.session_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
         let mut builder = Builder::new(&self.context, id, line.number);
@@ -227,7 +230,7 @@ impl Fold for Outputs {
             builder.succeed();
         }
         self.sessions.push(builder.finish());
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -237,13 +240,13 @@ impl Fold for Outputs {
 
 impl Stats<'_> {
     /// The model with the most requests of the main agent, the later on a tie; without roles, with the most requests.
-    fn main_model(&self) -> Option<Word> {
+    fn main_model(&self) -> Option<Symbol> {
         let requests =
             |model: &Model| (model.roles.main.get().map(|role| role.requests.get()), model.api.requests.get());
-        self.models.0.iter().max_by_key(|(_, usage)| requests(usage)).map(|(model, _)| Word::new(model))
+        self.models.0.iter().max_by_key(|(_, usage)| requests(usage)).map(|(model, _)| Symbol::new(model))
     }
 
-    fn total(&self, line: Line<'_>, has_answer: bool, damage: &mut Damage) -> Total {
+    fn total(&self, line: Line<'_>, has_answer: bool, damage: &mut RecordErrors) -> Total {
         let mut total = Total {
             line: line.number,
             key: hashed_id(line.bytes),
@@ -254,7 +257,7 @@ impl Stats<'_> {
         for (model, model_usage) in &self.models.0 {
             let counts = usage::present(&model_usage.tokens, damage);
             let tokens = counts.map_or(Tokens::UNKNOWN, |counts| counts.tokens(damage));
-            total.models.push(ModelTotal { model: Some(Word::new(model)), tokens, ..ModelTotal::default() });
+            total.models.push(ModelTotal { model: Some(Symbol::new(model)), tokens, ..ModelTotal::default() });
         }
         doubt_zeros(&mut total.models, has_answer);
         let sum = |of: fn(&Api) -> Option<i64>| {
@@ -270,11 +273,11 @@ impl Stats<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
 
     fn read(log: &str) -> SessionResult {
-        parse(log.as_bytes(), Hints::default(), Content::Text).sessions.swap_remove(0)
+        parse(log.as_bytes(), Hints::default(), Retention::Text).sessions.swap_remove(0)
     }
 
     #[test]

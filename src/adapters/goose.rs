@@ -17,28 +17,28 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use self::session::Session;
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::base::rows::Rows;
 use crate::base::time::Time;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text, When};
-use crate::model::session::{SessionResult, Shows, Tokens};
+use crate::model::session::{Capabilities, SessionResult, Tokens};
 use crate::model::sqlite_schema::Table;
 
 mod session;
 
-const SHOWS: Shows = Shows::TOOL_CALLS
-    .and(Shows::FILE_CHANGES)
-    .and(Shows::PERMISSION_DENIALS)
-    .and(Shows::USER_TURNS)
-    .and(Shows::KEPT_BY_RUNTIME);
+const SHOWS: Capabilities = Capabilities::TOOL_CALLS
+    .and(Capabilities::FILE_CHANGES)
+    .and(Capabilities::PERMISSION_DENIALS)
+    .and(Capabilities::USER_TURNS)
+    .and(Capabilities::KEPT_BY_RUNTIME);
 
 pub(super) const DATABASE: Adapter = Adapter {
     id: "goose-db",
     runtime: "goose",
     about: "goose, sessions.db",
-    shows: SHOWS,
+    capabilities: SHOWS,
     claims: |probe| {
         5 * u32::from(match probe.text("table").as_ref() {
             "sessions" => probe.has_all(&["id", "working_dir", "accumulated_total_tokens"]),
@@ -54,7 +54,7 @@ pub(super) const SESSION: Adapter = Adapter {
     id: "goose-session",
     runtime: "goose",
     about: "goose before its database, sessions/*.jsonl",
-    shows: SHOWS,
+    capabilities: SHOWS,
     claims: |probe| {
         let is_head = probe.has_all(&["description", "message_count"]) && probe.has("total_tokens");
         let is_message = probe.has_all(&["role", "created", "content"]) && is_content(probe);
@@ -66,7 +66,7 @@ pub(super) const SESSION: Adapter = Adapter {
 /// Whether the content of a message is goose's. Messages of other programs have the same keys, but no block types in camel
 /// case.
 fn is_content(probe: &Probe<'_>) -> bool {
-    let blocks: Content<'_, Block<'_>> = probe.raw("content").read();
+    let blocks: TextOrBlocks<'_, Block<'_>> = probe.raw("content").read();
     let is_own = |it: &Block<'_>| {
         matches!(it.kind.as_str(), "text" | "image" | "thinking" | "toolRequest" | "toolResponse" | "redactedThinking")
     };
@@ -301,7 +301,7 @@ impl Usage {
         }
     }
 
-    fn tokens(self, damage: &mut Damage) -> Tokens {
+    fn tokens(self, damage: &mut RecordErrors) -> Tokens {
         damage.refuses(&[self.total, self.input, self.output, self.cache_read, self.cache_write]);
         let (cache_read, cache_write) = (self.cache_read.get(), self.cache_write.get());
         let cached = cache_read.unwrap_or(0) + cache_write.unwrap_or(0);
@@ -339,11 +339,11 @@ impl Fold for Goose {
         Self { context: *context, sessions: Rows::default(), places: HashMap::new(), seen: HashSet::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let table = record.table.as_str();
         // The same row again: the recorded rows were appended to the file twice.
         if !table.is_empty() && !self.seen.insert(format!("{table} {}", record.id.text())) {
-            return Seen::Known;
+            return RecordKind::Known;
         }
         match table {
             "sessions" => {
@@ -382,9 +382,9 @@ impl Fold for Goose {
                     self.session(&session_id, line.number).message(&message, line.number, damage);
                 }
             }
-            _ => return Seen::Unknown,
+            _ => return RecordKind::Unknown,
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {

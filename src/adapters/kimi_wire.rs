@@ -9,30 +9,30 @@
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, counts_name, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, counts_name, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, Last, brief};
 use crate::adapters::common::{subagents, tools, usage};
-use crate::base::text::Word;
+use crate::base::text::Symbol;
 use crate::base::time::Time;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text, When};
 use crate::json::{self, Raw};
 use crate::model::errors::ErrorKind;
-use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Shows, Tokens};
+use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Tokens};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "kimi-wire",
     runtime: "kimi",
     about: "Kimi CLI, wire.jsonl under ~/.kimi/sessions",
-    shows: Shows::TURNS
-        .and(Shows::TOOL_CALLS)
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::SUBAGENTS)
-        .and(Shows::COMPACTIONS)
-        .and(Shows::RETRIES)
-        .and(Shows::PERMISSION_DENIALS)
-        .and(Shows::USER_TURNS)
-        .and(Shows::KEPT_BY_RUNTIME),
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::RETRIES)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Wire>,
 };
@@ -74,7 +74,7 @@ struct Message<'a> {
 struct Payload<'a> {
     // TurnBegin, SteerInput
     #[serde(borrow)]
-    user_input: Content<'a, Part<'a>>,
+    user_input: TextOrBlocks<'a, Part<'a>>,
     // StatusUpdate
     token_usage: Maybe<Usage>,
     #[serde(borrow)]
@@ -177,8 +177,8 @@ struct Display<'a> {
 /// The subagent that an event belongs to.
 #[derive(Debug, Clone, Default)]
 struct Agent {
-    id: Option<Word>,
-    kind: Option<Word>,
+    id: Option<Symbol>,
+    kind: Option<Symbol>,
 }
 
 struct Wire {
@@ -189,7 +189,7 @@ struct Wire {
     /// What the main agent's part ends with.
     last: Last,
     /// The last call of each agent: later records may continue its arguments.
-    growing: HashMap<Option<Word>, GrowingCall>,
+    growing: HashMap<Option<Symbol>, GrowingCall>,
 }
 
 /// A call and its arguments so far.
@@ -205,12 +205,12 @@ impl Fold for Wire {
         Self { context: *context, builder: None, approvals: Vec::new(), last: Last::Work, growing: HashMap::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         if record.kind.as_str() == "metadata" {
-            return Seen::Known;
+            return RecordKind::Known;
         }
         if record.message.kind.some().is_none() {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         let context = self.context;
         let id = || context.folder_id.map_or_else(|| hashed_id(line.bytes), |id| id.to_string());
@@ -241,8 +241,8 @@ impl Wire {
         agent: Option<&Agent>,
         line: i64,
         time: Option<Time>,
-        damage: &mut Damage,
-    ) -> Seen {
+        damage: &mut RecordErrors,
+    ) -> RecordKind {
         let payload = &message.payload;
         let is_main = agent.is_none();
         match message.kind.as_str() {
@@ -316,9 +316,9 @@ impl Wire {
             }
             "BtwBegin" => builder.session.under_reports = true,
             kind if KNOWN.contains(&kind) => {}
-            _ => return Seen::Unknown,
+            _ => return RecordKind::Unknown,
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     fn usage(
@@ -328,7 +328,7 @@ impl Wire {
         agent: Option<&Agent>,
         line: i64,
         time: Option<Time>,
-        damage: &mut Damage,
+        damage: &mut RecordErrors,
     ) {
         let Some(usage) = usage::present(&payload.token_usage, damage) else { return };
         damage.refuses(&[usage.input_other, usage.output, usage.input_cache_read, usage.input_cache_creation]);
@@ -445,7 +445,7 @@ fn result(builder: &mut Builder, payload: &Payload<'_>, agent: Option<&Agent>, l
 
 #[cfg(test)]
 mod tests {
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
     use crate::model::session::Status;
 
@@ -475,7 +475,7 @@ mod tests {
             record(9, "ToolResult", &result("b")),
             record(10, "ToolCall", &call("d", r#"{"path": "#)),
         ];
-        let session = parse(log.join("\n").as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0);
+        let session = parse(log.join("\n").as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0);
         let targets: Vec<_> = session.tool_calls.iter().map(|call| call.target.as_deref()).collect();
         assert_eq!(targets, [Some("a.rs"), Some("bb.rs"), Some("c.rs"), None]);
     }
@@ -497,7 +497,7 @@ mod tests {
             record(4, "StatusUpdate", usage),
         ];
         let status = |log: &[String]| {
-            parse(log.join("\n").as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0).status
+            parse(log.join("\n").as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0).status
         };
         assert_eq!(status(&log), Status::Incomplete);
         log.push(record(5, "StepBegin", "{}"));

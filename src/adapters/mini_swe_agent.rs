@@ -10,12 +10,12 @@ use serde::Deserialize;
 
 use self::run::Run;
 use super::document::Places;
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::base::time::Time;
 use crate::json::Raw;
+use crate::json::fields::{Count, Maybe, Number, Text, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Count, Maybe, Number, Text, When};
-use crate::model::session::{SessionResult, Shows, Tokens};
+use crate::model::session::{Capabilities, SessionResult, Tokens};
 
 mod run;
 
@@ -24,11 +24,11 @@ pub(super) const ADAPTER: Adapter = Adapter {
     runtime: "mini-swe-agent",
     about: "mini-swe-agent, trajectories (.traj.json)",
     // Files are changed by shell commands, so changes are not logged.
-    shows: Shows::TURNS
-        .and(Shows::TOOL_CALLS)
-        .and(Shows::PERMISSION_DENIALS)
-        .and(Shows::USER_TURNS)
-        .and(Shows::KEPT_BY_RUNTIME),
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Trajectories>,
 };
@@ -259,7 +259,7 @@ struct OutputDetails {
 }
 
 impl Usage {
-    fn tokens(&self, damage: &mut Damage) -> Tokens {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let first = |counts: &[Count]| counts.iter().copied().find(|it| *it != Count::Unknown).unwrap_or_default();
         let (chat, responses) = (&self.prompt_tokens_details, &self.input_tokens_details);
         let prompt = first(&[self.prompt_tokens, self.input_tokens]);
@@ -331,11 +331,11 @@ impl Fold for Trajectories {
         Self { context: *context, sessions: Vec::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
         let is_own = document.trajectory_format.as_str().starts_with("mini-swe-agent")
             || matches!(document.info.model_stats, Maybe::Present(_));
         if !is_own {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         let first = document.messages.iter().find(|it| it.read::<Message<'_>>().is_unique());
         let id = hashed_id(first.map_or(line.bytes, |it| it.0));
@@ -348,7 +348,7 @@ impl Fold for Trajectories {
         }
         run.end(&document, last);
         self.sessions.push(run.finish());
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -364,7 +364,9 @@ mod tests {
     use crate::model::session::CallStatus;
 
     fn read(log: &str) -> SessionResult {
-        parse(log.as_bytes(), Hints::default(), crate::adapters::common::builder::Content::Full).sessions.swap_remove(0)
+        parse(log.as_bytes(), Hints::default(), crate::adapters::common::builder::Retention::Full)
+            .sessions
+            .swap_remove(0)
     }
 
     fn trajectory(info: &str, messages: &str) -> String {

@@ -62,7 +62,7 @@ mod sessions;
 mod zag_json;
 mod zag_log;
 
-pub use api::{Adapter, Context, Damage, Fold, Hints, Parsed, Seen};
+pub use api::{Adapter, Context, Fold, Hints, Parsed, RecordErrors, RecordKind};
 pub use detect::{Claims, detect, is_auxiliary};
 pub use driver::{Driver, Step, parse};
 pub use file_id::{FileId, FileName};

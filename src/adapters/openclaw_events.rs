@@ -7,13 +7,13 @@
 use super::pi::SHOWS;
 use super::pi_json::{Events, is_event};
 use super::{Adapter, Probe, fold};
-use crate::model::session::Shows;
+use crate::model::session::Capabilities;
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "openclaw-events",
     runtime: "openclaw",
     about: "openclaw, events of its embedded agent",
-    shows: SHOWS.and(Shows::RETRIES),
+    capabilities: SHOWS.and(Capabilities::RETRIES),
     claims,
     parse: fold::<Events>,
 };

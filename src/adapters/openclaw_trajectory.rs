@@ -9,22 +9,24 @@
 use serde::Deserialize;
 
 use super::pi::{Message, Usage};
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, brief};
 use crate::adapters::common::usage;
 use crate::base::rows::Rows;
 use crate::base::time::Time;
 use crate::json::Raw;
+use crate::json::fields::{Flag, Maybe, Text, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Flag, Maybe, Text, When};
 use crate::model::errors::{self, ErrorKind};
-use crate::model::session::{EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Total, TotalKind, add};
+use crate::model::session::{
+    Capabilities, EventKind, Identity, ModelTotal, SessionResult, Status, Total, TotalKind, add,
+};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "openclaw-trajectory",
     runtime: "openclaw",
     about: "openclaw, trajectories beside its session files",
-    shows: Shows::USER_TURNS.and(Shows::RETRIES).and(Shows::RUNS_ONLY),
+    capabilities: Capabilities::USER_TURNS.and(Capabilities::RETRIES).and(Capabilities::RUNS_ONLY),
     claims: |probe| if probe.text("traceSchema") == "openclaw-trajectory" { 4 } else { 0 },
     parse: fold::<Trajectory>,
 };
@@ -143,7 +145,7 @@ impl Fold for Trajectory {
         Self { context: *context, sessions: Rows::default() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         if !matches!(
             record.kind.as_str(),
             "session.started"
@@ -156,7 +158,7 @@ impl Fold for Trajectory {
                 | "model.fallback_step"
                 | "trace.truncated"
         ) {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         let id = record.session_id.owned().unwrap_or_else(|| match self.sessions.last() {
             Some(session) => session.builder.session.session_id.clone(),
@@ -169,7 +171,7 @@ impl Fold for Trajectory {
             self.sessions.len() - 1
         });
         self.sessions[index].record(&record, line.number, damage);
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -178,7 +180,7 @@ impl Fold for Trajectory {
 }
 
 impl Session {
-    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
+    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let (data, time) = (&record.data, record.ts.0);
         self.builder.saw(time);
         let session = &mut self.builder.session;
@@ -233,7 +235,7 @@ impl Session {
         }
     }
 
-    fn completed(&mut self, index: usize, record: &Record<'_>, line: i64, damage: &mut Damage) {
+    fn completed(&mut self, index: usize, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let (data, run) = (&record.data, &mut self.runs[index]);
         if !data.tool_metas.is_empty() {
             let metas: Vec<Raw<'_>> = data.tool_metas.read();
@@ -311,6 +313,6 @@ fn last_response(snapshot: Raw<'_>) -> Option<Message<'_>> {
 
 /// Whether the last response of a run has 0 tokens.
 fn last_call_was_empty(data: &Data<'_>) -> bool {
-    let ignored = &mut Damage::default();
+    let ignored = &mut RecordErrors::default();
     data.prompt_cache.last_call_usage.get().is_some_and(|usage| usage.tokens(ignored).is_all_zero())
 }

@@ -6,13 +6,13 @@
 
 use serde::Deserialize;
 
-use super::{Context, Damage};
+use super::{Context, RecordErrors};
 use crate::adapters::common::builder::{Builder, Last, brief};
 use crate::adapters::common::{subagents, tools};
-use crate::base::text::{Shared, Word};
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text, When};
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
 use crate::model::errors::ErrorKind;
 use crate::model::session::{CallStatus, Cost, Event, EventKind, Identity, Operation, Tokens, Turn};
 
@@ -183,7 +183,7 @@ pub(super) struct Metadata<'a> {
     filediff: FileDiff<'a>,
     /// The files that a patch changed.
     #[serde(borrow)]
-    files: Content<'a, ChangedFile<'a>>,
+    files: TextOrBlocks<'a, ChangedFile<'a>>,
     /// The child session of the `task` tool.
     #[serde(borrow, rename = "sessionId")]
     session_id: Text<'a>,
@@ -232,7 +232,7 @@ pub(super) struct ErrorData<'a> {
 
 impl Usage {
     /// The disjoint tokens. `reasoning_is_inside`: whether output includes reasoning, if `total` does not show it.
-    pub(super) fn tokens(&self, reasoning_is_inside: bool, damage: &mut Damage) -> Tokens {
+    pub(super) fn tokens(&self, reasoning_is_inside: bool, damage: &mut RecordErrors) -> Tokens {
         damage.refuses(&[self.input, self.output, self.reasoning, self.cache.read, self.cache.write]);
         let reasoning = self.reasoning.get();
         let mut tokens = Tokens {
@@ -309,7 +309,7 @@ impl<'a> Message<'a> {
     }
 
     /// The agent that answers; `mode` in older versions.
-    pub(super) fn agent(&self) -> Option<Word> {
+    pub(super) fn agent(&self) -> Option<Symbol> {
         self.agent.owned().or_else(|| self.mode.owned())
     }
 
@@ -348,7 +348,7 @@ impl<'a> Message<'a> {
         **turn = Turn {
             line: turn.line,
             identity: std::mem::take(&mut turn.identity),
-            message_id: self.id.some().filter(|it| is_real(it)).map(Shared::from),
+            message_id: self.id.some().filter(|it| is_real(it)).map(SharedStr::from),
             agent: self.agent(),
             provider: self.provider_id.owned(),
             model: self.model_id.owned(),
@@ -444,7 +444,7 @@ impl Part<'_> {
         builder.result(call, output, end, status);
         let row = &mut builder.session.tool_calls[call];
         // Some models use the same ids in each response.
-        row.message_id = self.message_id.some().filter(|it| is_real(it)).map(Shared::from);
+        row.message_id = self.message_id.some().filter(|it| is_real(it)).map(SharedStr::from);
         row.exit_code = state.metadata.exit.whole().into();
         let is_refused = status == CallStatus::Error && is_refusal(&state.error.text());
         let metadata = &state.metadata;
@@ -557,7 +557,7 @@ mod tests {
             (r#"{"input":1000,"output":100,"reasoning":300}"#, true, 400),
         ] {
             let usage: Usage = json::from_slice(usage.as_bytes()).unwrap();
-            let tokens = usage.tokens(default, &mut Damage::default());
+            let tokens = usage.tokens(default, &mut RecordErrors::default());
             assert_eq!((tokens.output, tokens.input), (Some(output), Some(1000)), "{usage:?}");
         }
         for (version, inside) in

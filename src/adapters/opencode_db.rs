@@ -15,21 +15,21 @@ use serde::Deserialize;
 
 use super::opencode::{Error, ErrorData, Info, Message, Metadata, Part, Span, State, go_on};
 use super::opencode_export::{Conversation, SHOWS};
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::common::builder::Builder;
 use crate::base::rows::Rows;
 use crate::json::Raw;
+use crate::json::fields::{Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Content, Maybe, Number, Text, When};
 use crate::model::health::Reason;
-use crate::model::session::{EventKind, SessionResult, Shows};
+use crate::model::session::{Capabilities, EventKind, SessionResult};
 use crate::model::sqlite_schema::Table;
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-db",
     runtime: "opencode",
     about: "OpenCode since 1.2, opencode.db",
-    shows: SHOWS.and(Shows::TURNS).and(Shows::KEPT_BY_RUNTIME),
+    capabilities: SHOWS.and(Capabilities::TURNS).and(Capabilities::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Database>,
 };
@@ -121,7 +121,7 @@ struct Row<'a> {
     #[serde(borrow)]
     data: Raw<'a>,
     #[serde(borrow)]
-    part: Content<'a, PartRow<'a>>,
+    part: TextOrBlocks<'a, PartRow<'a>>,
 }
 
 /// A part below its message.
@@ -150,13 +150,13 @@ impl Fold for Database {
         Self { context: *context, sessions: Rows::default(), places: HashMap::new(), seen: HashSet::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, row: Row<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, row: Row<'_>, damage: &mut RecordErrors) -> RecordKind {
         let number = line.number;
         let is_object = row.data.0.first() == Some(&b'{');
         match row.table.as_str() {
             "session" | "session_v2" => {
                 self.begin(row, number);
-                return Seen::Known;
+                return RecordKind::Known;
             }
             _ if !is_object => damage.note(Reason::NotAnObject),
             // The same message again: rows that were appended twice, or the copy that 2.0 makes.
@@ -182,9 +182,9 @@ impl Fold for Database {
             "session_message" => {
                 return message_2(self.session(row.session_id.as_str(), number), row, number, damage);
             }
-            _ => return Seen::Unknown,
+            _ => return RecordKind::Unknown,
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -244,7 +244,7 @@ struct Message2<'a> {
     #[serde(borrow)]
     model: Model<'a>,
     #[serde(borrow)]
-    content: Content<'a, Content2<'a>>,
+    content: TextOrBlocks<'a, Content2<'a>>,
     #[serde(borrow)]
     finish: Text<'a>,
     cost: Number,
@@ -369,7 +369,7 @@ impl<'a> Content2<'a> {
 }
 
 /// Adds a message since 2.0, as the messages and parts before it.
-fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut Damage) -> Seen {
+fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut RecordErrors) -> RecordKind {
     let data: Message2<'_> = row.data.read();
     let mut message = Message {
         id: row.id,
@@ -441,9 +441,9 @@ fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut D
         "system" | "shell" | "agent-switched" | "model-switched" | "location-switched" => {
             session.builder.saw(data.time.start());
         }
-        _ => return Seen::Unknown,
+        _ => return RecordKind::Unknown,
     }
-    Seen::Known
+    RecordKind::Known
 }
 
 fn read_usage(tokens: Raw<'_>) -> Maybe<super::opencode::Usage> {

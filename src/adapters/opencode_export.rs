@@ -10,19 +10,19 @@ use serde::Deserialize;
 
 use super::document::Places;
 use super::opencode::{Bill, Info, Message, Part, compaction, go_on, is_real, reasoning_is_inside};
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::Builder;
 use crate::json::Raw;
+use crate::json::fields::Maybe;
 use crate::json::lines::Line;
-use crate::json::wire::Maybe;
 use crate::model::health::Reason;
-use crate::model::session::{CallStatus, SessionResult, Shows};
+use crate::model::session::{CallStatus, Capabilities, SessionResult};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-export",
     runtime: "opencode",
     about: "OpenCode, opencode export",
-    shows: SHOWS.and(Shows::TURNS).and(Shows::KEPT_BY_RUNTIME),
+    capabilities: SHOWS.and(Capabilities::TURNS).and(Capabilities::KEPT_BY_RUNTIME),
     claims: |probe| {
         // Other programs write `info` and `messages` as well.
         6 * u32::from(probe.has_all(&["info", "messages"]) && is_info(&probe.object("info")))
@@ -31,12 +31,12 @@ pub(super) const ADAPTER: Adapter = Adapter {
 };
 
 /// What a stored session of OpenCode can show. Newer versions store no retries.
-pub(super) const SHOWS: Shows = Shows::TOOL_CALLS
-    .and(Shows::FILE_CHANGES)
-    .and(Shows::SUBAGENTS)
-    .and(Shows::COMPACTIONS)
-    .and(Shows::PERMISSION_DENIALS)
-    .and(Shows::USER_TURNS);
+pub(super) const SHOWS: Capabilities = Capabilities::TOOL_CALLS
+    .and(Capabilities::FILE_CHANGES)
+    .and(Capabilities::SUBAGENTS)
+    .and(Capabilities::COMPACTIONS)
+    .and(Capabilities::PERMISSION_DENIALS)
+    .and(Capabilities::USER_TURNS);
 
 /// Whether an object contains the facts of a session.
 pub(super) fn is_info(probe: &Probe<'_>) -> bool {
@@ -73,9 +73,9 @@ impl Fold for Exports {
         Self { context: *context, sessions: Vec::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
         if document.messages.0.first() != Some(&b'[') {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         let info = &document.info;
         let id = match info.id.some().filter(|it| is_real(it)) {
@@ -97,7 +97,7 @@ impl Fold for Exports {
             conversation.message(&entry.info, line, &parts, damage);
         }
         self.sessions.push(conversation.builder.finish());
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -126,7 +126,13 @@ impl Conversation {
     }
 
     /// Adds a message with its parts, each with its line.
-    pub(super) fn message(&mut self, message: &Message<'_>, line: i64, parts: &[(i64, Part<'_>)], damage: &mut Damage) {
+    pub(super) fn message(
+        &mut self,
+        message: &Message<'_>,
+        line: i64,
+        parts: &[(i64, Part<'_>)],
+        damage: &mut RecordErrors,
+    ) {
         match message.role.as_str() {
             "user" => self.user(message, parts),
             "assistant" => self.assistant(message, line, parts, damage),
@@ -135,7 +141,7 @@ impl Conversation {
     }
 
     /// Adds a response that is not a part of the conversation: a summary.
-    pub(super) fn bill(&mut self, message: &Message<'_>, line: i64, damage: &mut Damage) {
+    pub(super) fn bill(&mut self, message: &Message<'_>, line: i64, damage: &mut RecordErrors) {
         match &message.tokens {
             Maybe::Wrong => damage.note(Reason::NoUsage),
             Maybe::Present(usage) if !usage.is_empty() => {
@@ -167,7 +173,7 @@ impl Conversation {
         }
     }
 
-    fn assistant(&mut self, message: &Message<'_>, line: i64, parts: &[(i64, Part<'_>)], damage: &mut Damage) {
+    fn assistant(&mut self, message: &Message<'_>, line: i64, parts: &[(i64, Part<'_>)], damage: &mut RecordErrors) {
         self.builder.saw(message.time.start());
         self.builder.saw(message.time.end());
         let is_summary = message.summary.is_true();
@@ -219,7 +225,13 @@ impl Conversation {
     }
 
     /// Adds the response of the whole message, unless the message has several steps, or no billed one.
-    fn whole(&mut self, message: &Message<'_>, line: i64, parts: &[(i64, Part<'_>)], damage: &mut Damage) -> Whole {
+    fn whole(
+        &mut self,
+        message: &Message<'_>,
+        line: i64,
+        parts: &[(i64, Part<'_>)],
+        damage: &mut RecordErrors,
+    ) -> Whole {
         let of_kind = |kind: &'static str| parts.iter().map(|(_, it)| it).filter(move |it| it.kind.as_str() == kind);
         if message.tokens == Maybe::Wrong || of_kind("step-finish").any(|it| it.tokens == Maybe::Wrong) {
             damage.note(Reason::NoUsage);
@@ -258,7 +270,7 @@ struct Whole {
 
 #[cfg(test)]
 mod tests {
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
     use crate::model::session::SessionResult;
 
@@ -266,7 +278,7 @@ mod tests {
         let export = format!(
             r#"{{"info":{{"id":"ses_1","directory":"/work","version":"1.4.0","time":{{"created":1790000000000}}}},"messages":[{messages}]}}"#
         );
-        let mut parsed = parse(export.as_bytes(), Hints::default(), Content::None);
+        let mut parsed = parse(export.as_bytes(), Hints::default(), Retention::None);
         assert_eq!(parsed.format, Some("opencode-export"));
         parsed.sessions.remove(0)
     }

@@ -6,20 +6,23 @@
 use serde::Deserialize;
 
 use super::opencode::{Error, Part};
-use super::{Adapter, Context, Damage, Fold, Seen, fold};
+use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::common::builder::Builder;
 use crate::adapters::common::usage;
 use crate::base::rows::Rows;
 use crate::base::time::Time;
+use crate::json::fields::{Text, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Text, When};
-use crate::model::session::{Cost, Identity, SessionResult, Shows, Status};
+use crate::model::session::{Capabilities, Cost, Identity, SessionResult, Status};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-run",
     runtime: "opencode",
     about: "OpenCode, opencode run --format json",
-    shows: Shows::TOOL_CALLS.and(Shows::FILE_CHANGES).and(Shows::SUBAGENTS).and(Shows::PERMISSION_DENIALS),
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::PERMISSION_DENIALS),
     claims: |probe| {
         let is_event =
             matches!(probe.kind(), "step_start" | "step_finish" | "tool_use" | "text" | "reasoning" | "error" | "done");
@@ -60,12 +63,12 @@ impl Fold for Run {
         Self { context: *context, sessions: Rows::default() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let kind = record.kind.as_str();
         if !matches!(kind, "step_start" | "step_finish" | "tool_use" | "text" | "reasoning" | "error" | "done") {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
-        let Some(id) = record.session_id.some() else { return Seen::Unknown };
+        let Some(id) = record.session_id.some() else { return RecordKind::Unknown };
         let known = self.sessions.iter().rposition(|session| session.builder.session.session_id == id);
         let index = known.unwrap_or_else(|| {
             let builder = Builder::new(&self.context, id, line.number);
@@ -82,7 +85,7 @@ impl Fold for Run {
             "error" => record.error.end(&mut session.builder, line.number, record.timestamp.0),
             _ => {}
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -97,7 +100,7 @@ impl Fold for Run {
 }
 
 impl Session {
-    fn step_finish(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    fn step_finish(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (part, time) = (&record.part, record.timestamp.0);
         // In some published logs all ids are replaced by the same word: the time distinguishes the steps.
         let identity = Identity::Session(format!("{} {:?}", part.id.as_str(), time.map(Time::micros)).into());

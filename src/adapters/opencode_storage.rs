@@ -10,20 +10,20 @@ use serde::Deserialize;
 
 use super::opencode::{Info, Message, Part, compaction, go_on, is_last};
 use super::opencode_export::{SHOWS, is_info};
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
-use crate::adapters::common::builder::{Builder, Content};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::common::builder::{Builder, Retention};
 use crate::base::rows::Rows;
 use crate::json::Raw;
+use crate::json::fields::{Maybe, Text};
 use crate::json::lines::Line;
-use crate::json::wire::{Maybe, Text};
 use crate::model::health::Reason;
-use crate::model::session::{Identity, SessionResult, Shows};
+use crate::model::session::{Capabilities, Identity, SessionResult};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-storage",
     runtime: "opencode",
     about: "OpenCode until 1.1, storage/{session,message,part}/**.json",
-    shows: SHOWS.and(Shows::KEPT_BY_RUNTIME),
+    capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Storage>,
 };
@@ -69,8 +69,8 @@ impl Fold for Storage {
         Self { context: *context, sessions: Rows::default() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
-        let keeps_text = self.context.content >= Content::Text;
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let keeps_text = self.context.content >= Retention::Text;
         let document = Raw(line.bytes);
         let session_id = record.session_id.as_str();
         if record.message_id.some().is_some() && record.kind.some().is_some() {
@@ -82,9 +82,9 @@ impl Fold for Storage {
             "" if record.directory.is_some() => {
                 document.read::<Info<'_>>().fill(self.session(record.id.as_str(), line));
             }
-            _ => return Seen::Unknown,
+            _ => return RecordKind::Unknown,
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -113,7 +113,7 @@ fn user(builder: &mut Builder, message: &Message<'_>) {
     }
 }
 
-fn assistant(builder: &mut Builder, message: &Message<'_>, line: i64, damage: &mut Damage) {
+fn assistant(builder: &mut Builder, message: &Message<'_>, line: i64, damage: &mut RecordErrors) {
     builder.saw(message.time.start());
     builder.saw(message.time.end());
     if message.summary.is_true() {
@@ -136,7 +136,7 @@ fn assistant(builder: &mut Builder, message: &Message<'_>, line: i64, damage: &m
     message.end(builder, false, false, line);
 }
 
-fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, damage: &mut Damage) -> Seen {
+fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, damage: &mut RecordErrors) -> RecordKind {
     let time = part.time;
     match part.kind.as_str() {
         "tool" => {
@@ -185,19 +185,19 @@ fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, dam
             builder.session.said.insert(part.message_id.as_str().to_owned());
         }
         "step-start" | "patch" | "snapshot" | "agent" => {}
-        _ => return Seen::Unknown,
+        _ => return RecordKind::Unknown,
     }
-    Seen::Known
+    RecordKind::Known
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
     use crate::model::session::SessionResult;
 
     fn session(file: &str) -> SessionResult {
-        let mut parsed = parse(file.as_bytes(), Hints::default(), Content::None);
+        let mut parsed = parse(file.as_bytes(), Hints::default(), Retention::None);
         assert_eq!(parsed.format, Some("opencode-storage"), "{file}");
         assert_eq!(parsed.sessions[0].session_id, "ses_1", "{file}");
         parsed.sessions.remove(0)

@@ -8,22 +8,25 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::{Context, Damage, push_counts_name};
+use super::{Context, RecordErrors, push_counts_name};
 use crate::adapters::common::builder::{Builder, Last, brief, money};
-use crate::adapters::common::tools::{self, Arguments, Given};
-use crate::base::text::Word;
+use crate::adapters::common::tools::{self, Arguments, ToolArguments};
+use crate::base::text::Symbol;
 use crate::base::time::Time;
+use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::record::{Skip, record};
-use crate::json::wire::{Content, Count, Flag, LateText, Maybe, Number, Text, When};
-use crate::json::{Both, Raw};
+use crate::json::{Raw, WithRaw};
 use crate::model::health::Reason;
 use crate::model::session::{
-    CallStatus, Cost, CostParts, EventKind, Identity, Operation, SessionResult, Shows, Status, Tokens,
+    CallStatus, Capabilities, Cost, CostParts, EventKind, Identity, Operation, SessionResult, Status, Tokens,
 };
 
 /// The facts that logs of pi's messages contain. Only the event stream contains retries.
-pub(super) const SHOWS: Shows =
-    Shows::TURNS.and(Shows::TOOL_CALLS).and(Shows::FILE_CHANGES).and(Shows::COMPACTIONS).and(Shows::USER_TURNS);
+pub(super) const SHOWS: Capabilities = Capabilities::TURNS
+    .and(Capabilities::TOOL_CALLS)
+    .and(Capabilities::FILE_CHANGES)
+    .and(Capabilities::COMPACTIONS)
+    .and(Capabilities::USER_TURNS);
 
 record! {
     /// A message of any role: a response has `provider` to `usage`, a tool's result `toolCallId` to `isError`.
@@ -31,7 +34,7 @@ record! {
         "role" => pub(super) role: Text<'a>,
         "toolCallId" => tool_call_id: Text<'a>,
         "toolName" => _tool_name: Skip,
-        "content" => content: Both<'a, Content<'a, Block<'a>>>,
+        "content" => content: WithRaw<'a, TextOrBlocks<'a, Block<'a>>>,
         "api" => _api: Skip,
         "provider" => provider: Text<'a>,
         "model" => model: Text<'a>,
@@ -50,13 +53,13 @@ record! {
 record! {
     struct Block<'a> {
         "type" => kind: Text<'a>,
-        "text" => text: LateText<'a>,
+        "text" => text: LazyText<'a>,
         "textSignature" => _text_signature: Skip,
         "thinking" => _thinking: Skip,
         "thinkingSignature" => _thinking_signature: Skip,
         "id" => id: Text<'a>,
         "name" => name: Text<'a>,
-        "arguments" => arguments: Given<'a>,
+        "arguments" => arguments: ToolArguments<'a>,
     }
 }
 
@@ -65,7 +68,7 @@ record! {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Details<'a> {
     #[serde(borrow)]
-    diff: LateText<'a>,
+    diff: LazyText<'a>,
     exit_code: Number,
     duration_ms: Number,
     /// Agents that an extension ran for the call.
@@ -118,7 +121,7 @@ record! {
 }
 
 impl Usage {
-    pub(super) fn tokens(&self, damage: &mut Damage) -> Tokens {
+    pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let counts = [
             [self.input, self.input_tokens],
             [self.output, self.output_tokens],
@@ -137,7 +140,7 @@ impl Usage {
         }
     }
 
-    pub(super) fn cost(&self, damage: &mut Damage) -> Option<Cost> {
+    pub(super) fn cost(&self, damage: &mut RecordErrors) -> Option<Cost> {
         let price = self.cost.get()?;
         let parts = match (price.input.money(), price.output.money()) {
             (Some(input), Some(output)) => Some(CostParts {
@@ -169,7 +172,7 @@ pub(super) fn identity(time: Option<Time>, tokens: Tokens) -> Identity {
 pub(super) struct Agent {
     pub(super) builder: Builder,
     /// The thinking level that was set last.
-    pub(super) effort: Option<Word>,
+    pub(super) effort: Option<Symbol>,
     /// Whether results contain `details`, with the changes of an edit.
     pub(super) has_details: bool,
     /// The turn of the last response.
@@ -182,7 +185,13 @@ impl Agent {
     }
 
     /// Adds a message of any role. `logged` is the time of its record; records of the event stream have no time.
-    pub(super) fn message(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64, damage: &mut Damage) {
+    pub(super) fn message(
+        &mut self,
+        message: &Message<'_>,
+        logged: Option<Time>,
+        line: i64,
+        damage: &mut RecordErrors,
+    ) {
         match message.role.as_str() {
             "assistant" => self.assistant(message, logged, line, damage),
             "toolResult" => self.tool_result(message, logged, line),
@@ -191,7 +200,7 @@ impl Agent {
         }
     }
 
-    fn assistant(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64, damage: &mut Damage) {
+    fn assistant(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64, damage: &mut RecordErrors) {
         // Copies for delivery, not responses.
         if message.provider.as_str() == "openclaw" {
             return;
@@ -210,7 +219,7 @@ impl Agent {
         };
         let is_empty = tokens.total().unwrap_or(0) == 0;
         let stop = message.stop_reason.as_str();
-        let stop_reason: Option<Word> = message.stop_reason.owned();
+        let stop_reason: Option<Symbol> = message.stop_reason.owned();
         if stop_reason.is_some() {
             self.builder.session.stop_reason.clone_from(&stop_reason);
         }
@@ -350,7 +359,7 @@ impl Agent {
 }
 
 /// The texts of a message.
-fn said<'a>(content: &Content<'a, Block<'a>>) -> Option<Cow<'a, str>> {
+fn said<'a>(content: &TextOrBlocks<'a, Block<'a>>) -> Option<Cow<'a, str>> {
     if let Some(text) = &content.text {
         return Some(text.clone());
     }
@@ -360,7 +369,7 @@ fn said<'a>(content: &Content<'a, Block<'a>>) -> Option<Cow<'a, str>> {
 }
 
 /// The HTTP status at the beginning of a provider's error.
-pub(super) fn status_in(message: &str) -> Option<Word> {
+pub(super) fn status_in(message: &str) -> Option<Symbol> {
     let (head, rest) = message.split_at_checked(3)?;
     let is_digit = |it: char| it.is_ascii_digit();
     (head.chars().all(is_digit) && !rest.starts_with(is_digit)).then(|| head.into())

@@ -8,19 +8,19 @@ use serde::Deserialize;
 
 use super::pi::{Agent, Details, SHOWS, session_of_path, status_in};
 use super::sessions::{Sessions, hand_on_sessions};
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::brief;
+use crate::json::fields::{Count, Flag, Text, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Count, Flag, Text, When};
 use crate::json::{self, Raw};
 use crate::model::health::Reason;
-use crate::model::session::{EventKind, SessionResult, Shows, Status};
+use crate::model::session::{Capabilities, EventKind, SessionResult, Status};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "pi-json",
     runtime: "pi",
     about: "pi, pi -p --mode json",
-    shows: SHOWS.and(Shows::RETRIES),
+    capabilities: SHOWS.and(Capabilities::RETRIES),
     claims: |probe| 2 * u32::from(is_event(probe)),
     parse: fold::<Events>,
 };
@@ -110,17 +110,17 @@ impl Fold for Events {
         Self { context: *context, sessions: Sessions::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         match record.kind.as_str() {
             "session" => {
                 self.header(&record, line);
-                return Seen::Known;
+                return RecordKind::Known;
             }
             "agent_start" => {
                 if let Some(session) = self.sessions.current(line.number) {
                     session.has_ended = false;
                 }
-                return Seen::Known;
+                return RecordKind::Known;
             }
             "turn_start"
             | "turn_end"
@@ -133,7 +133,7 @@ impl Fold for Events {
             | "session_info_changed"
             | "extension_error"
             | "extension_ui_request"
-            | "response" => return Seen::Known,
+            | "response" => return RecordKind::Known,
             "agent_end"
             | "message_end"
             | "tool_execution_start"
@@ -145,16 +145,16 @@ impl Fold for Events {
             | "auto_retry_start"
             | "thinking_level_change"
             | "thinking_level_changed" => {}
-            _ => return Seen::Unknown,
+            _ => return RecordKind::Unknown,
         }
         if self.sessions.is_empty() {
             // Before pi 0.45.1 the stream had no header.
             self.session(&hashed_id(line.bytes), line);
         }
-        let Some(session) = self.sessions.current(line.number) else { return Seen::Known };
+        let Some(session) = self.sessions.current(line.number) else { return RecordKind::Known };
         session.record(&record, line.number, damage);
         session.agent.builder.name_events(None, line.bytes);
-        Seen::Known
+        RecordKind::Known
     }
 
     hand_on_sessions!(Session::finish);
@@ -181,7 +181,7 @@ impl Events {
 }
 
 impl Session {
-    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
+    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let builder = &mut self.agent.builder;
         match record.kind.as_str() {
             "message_end" => match json::from_slice(record.message.0) {

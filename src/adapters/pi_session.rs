@@ -8,20 +8,20 @@ use serde::Deserialize;
 
 use super::pi::{Agent, Message, SHOWS, Usage, identity, session_of_path};
 use super::sessions::{Sessions, hand_on_sessions};
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::brief;
+use crate::json::fields::{Count, Maybe, Text, When};
 use crate::json::lines::Line;
 use crate::json::record::{Skip, record};
-use crate::json::wire::{Count, Maybe, Text, When};
 use crate::json::{self, Raw};
 use crate::model::health::Reason;
-use crate::model::session::{EventKind, Shows};
+use crate::model::session::{Capabilities, EventKind};
 
 pub(super) const PI: Adapter = Adapter {
     id: "pi-session",
     runtime: "pi",
     about: "pi and oh-my-pi, session files under ~/.pi/agent/sessions",
-    shows: SHOWS.and(Shows::KEPT_BY_RUNTIME),
+    capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
     claims: |probe| if is_entry(probe) { 2 } else { 0 },
     parse: fold::<Log>,
 };
@@ -30,7 +30,7 @@ pub(super) const OPENCLAW: Adapter = Adapter {
     id: "openclaw-session",
     runtime: "openclaw",
     about: "openclaw, session files under ~/.openclaw/agents, with their .reset, .deleted, .bak and checkpoint siblings",
-    shows: SHOWS.and(Shows::KEPT_BY_RUNTIME),
+    capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
     claims: openclaw_claims,
     parse: fold::<Log>,
 };
@@ -115,13 +115,13 @@ impl Fold for Log {
         Self { context: *context, sessions: Sessions::new() }
     }
 
-    fn line(&mut self, line: Line<'_>, damage: &mut Damage) -> Result<Seen, json::Error> {
+    fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
         let mut record = Record::default();
         json::read_into(line.bytes, &mut record)?;
         Ok(self.see(line, &record, damage))
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         self.see(line, &record, damage)
     }
 
@@ -129,10 +129,10 @@ impl Fold for Log {
 }
 
 impl Log {
-    fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut Damage) -> Seen {
+    fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         if record.kind.as_str() == "session" {
             self.header(record, line);
-            return Seen::Known;
+            return RecordKind::Known;
         }
         if !matches!(
             record.kind.as_str(),
@@ -146,16 +146,16 @@ impl Log {
                 | "label"
                 | "session_info"
         ) {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         if self.sessions.is_empty() {
             // Without its header the file is identified by its name.
             let id = self.context.file_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string());
             self.sessions.get(&id, line.number, || Agent::new(&self.context, id.clone(), line.number));
         }
-        let Some(agent) = self.sessions.current(line.number) else { return Seen::Known };
+        let Some(agent) = self.sessions.current(line.number) else { return RecordKind::Known };
         entry(agent, record, line.number, damage);
-        Seen::Known
+        RecordKind::Known
     }
 
     fn header(&mut self, record: &Record<'_>, line: Line<'_>) {
@@ -172,7 +172,7 @@ impl Log {
     }
 }
 
-fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage) {
+fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
     let time = record.timestamp.0;
     agent.builder.saw(time);
     match record.kind.as_str() {
@@ -215,7 +215,7 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut Damage)
 
 #[cfg(test)]
 mod tests {
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
     use crate::model::session::{SessionResult, Status};
 
@@ -248,7 +248,7 @@ mod tests {
     fn read(records: &[String]) -> SessionResult {
         let header = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:00Z","cwd":"/a"}"#;
         let log = format!("{header}\n{}", records.join("\n"));
-        parse(log.as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0)
+        parse(log.as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0)
     }
 
     /// The time of a message is that of its request: the calls begin when the response is logged.

@@ -8,18 +8,18 @@ use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::pi::{Agent, Message, SHOWS};
-use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold, hashed_id};
 use crate::base::rows::Rows;
 use crate::base::time::Time;
+use crate::json::fields::{Count, Flag, Text, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Count, Flag, Text, When};
-use crate::model::session::{SessionResult, Shows};
+use crate::model::session::{Capabilities, SessionResult};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "pi-subagent",
     runtime: "pi",
     about: "pi, transcripts of the extension pi-subagents",
-    shows: SHOWS.without(Shows::USER_TURNS),
+    capabilities: SHOWS.without(Capabilities::USER_TURNS),
     claims: |probe| if probe.has_all(&["recordType", "runId", "agent", "ts"]) { 4 } else { 0 },
     parse: fold::<Transcripts>,
 };
@@ -73,12 +73,12 @@ impl Fold for Transcripts {
         Self { context: *context, children: Rows::default() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         if !matches!(
             record.record_type.as_str(),
             "message" | "tool_start" | "tool_end" | "stdout" | "stderr" | "truncated"
         ) {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         let id = record.child().unwrap_or_else(|| match self.children.last() {
             Some(child) => child.agent.builder.session.session_id.clone(),
@@ -92,7 +92,7 @@ impl Fold for Transcripts {
             self.children.len() - 1
         });
         self.children[index].record(&record, line.number, damage);
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -101,7 +101,7 @@ impl Fold for Transcripts {
 }
 
 impl Child {
-    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
+    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let time = record.ts.0;
         let builder = &mut self.agent.builder;
         builder.saw(time);

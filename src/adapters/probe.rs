@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::json::wire::Pairs;
+use crate::json::fields::Pairs;
 use crate::json::{self, Raw};
 
 /// The keys and unparsed values of one record.

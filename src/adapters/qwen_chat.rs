@@ -15,12 +15,12 @@ use serde::Deserialize;
 
 use self::chat::Chat;
 use super::gemini_chat::Display;
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::base::rows::Rows;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Count, Flag, Maybe, Number, Text, When};
-use crate::model::session::{SessionResult, Shows, Tokens};
+use crate::model::session::{Capabilities, SessionResult, Tokens};
 
 mod chat;
 
@@ -28,14 +28,14 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "qwen-chat",
     runtime: "qwen",
     about: "Qwen Code, session files under ~/.qwen/projects",
-    shows: Shows::TURNS
-        .and(Shows::TOOL_CALLS)
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::SUBAGENTS)
-        .and(Shows::COMPACTIONS)
-        .and(Shows::PERMISSION_DENIALS)
-        .and(Shows::USER_TURNS)
-        .and(Shows::KEPT_BY_RUNTIME),
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Chats>,
 };
@@ -245,7 +245,7 @@ struct UiEvent<'a> {
 }
 
 impl Usage {
-    fn tokens(&self, damage: &mut Damage) -> Tokens {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let (cached, thoughts, tool) =
             (self.cached_content_token_count, self.thoughts_token_count, self.tool_use_prompt_token_count);
         let (prompt, candidates, total) =
@@ -293,17 +293,17 @@ impl Fold for Chats {
         Self { context: *context, sessions: Rows::default() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         if !matches!(record.kind.as_str(), "user" | "assistant" | "tool_result" | "system") {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
-        let Some(id) = record.session_id.some() else { return Seen::Unknown };
+        let Some(id) = record.session_id.some() else { return RecordKind::Unknown };
         let index = self.sessions.iter().rposition(|chat| chat.id() == id).unwrap_or_else(|| {
             self.sessions.push(Chat::new(&self.context, id, line.number));
             self.sessions.len() - 1
         });
         self.sessions[index].record(&record, line, damage);
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {

@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver};
 
 use foldhash::HashSet;
 
-use super::api::{Context, Damage, Fold, Folded, LineSource, LoopInput, RecordLoop, Seen};
+use super::api::{Context, Fold, Folded, LineSource, LoopInput, RecordErrors, RecordKind, RecordLoop};
 use crate::json;
 use crate::json::lines::Line;
 use crate::model::health::{Health, Reason};
@@ -27,7 +27,7 @@ pub(crate) fn fold<'a, F: Fold>(context: &Context, input: LoopInput<'a>) -> Box<
     let folder = Folder {
         state: F::new(context),
         health: Health::default(),
-        damage: Damage::default(),
+        damage: RecordErrors::default(),
         unknown: Vec::new(),
         max_unknown: usize::MAX,
         large,
@@ -150,7 +150,7 @@ struct Folder<'a, F> {
     state: F,
     health: Health,
     /// Of the record that is being folded.
-    damage: Damage,
+    damage: RecordErrors,
     unknown: Vec<Line<'a>>,
     max_unknown: usize,
     /// See [`Driver::with_large`](super::driver::Driver::with_large).
@@ -168,7 +168,7 @@ struct Folder<'a, F> {
 impl<'a, F: Fold> Folder<'a, F> {
     /// Counts a line, and folds its record by `fold`.
     #[inline]
-    fn add(&mut self, line: Line<'a>, fold: impl FnOnce(&mut F, &mut Damage) -> Result<Seen, json::Error>) {
+    fn add(&mut self, line: Line<'a>, fold: impl FnOnce(&mut F, &mut RecordErrors) -> Result<RecordKind, json::Error>) {
         self.bytes += line.bytes.len();
         if self.bytes >= self.large {
             self.close_idle(line.number);
@@ -176,7 +176,7 @@ impl<'a, F: Fold> Folder<'a, F> {
         match fold(&mut self.state, &mut self.damage) {
             Ok(seen) => {
                 self.health.records += 1;
-                if seen == Seen::Unknown {
+                if seen == RecordKind::Unknown {
                     self.health.unknown_records += 1;
                     if self.unknown.len() < self.max_unknown {
                         self.unknown.push(line);

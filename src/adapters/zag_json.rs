@@ -14,28 +14,28 @@ use twox_hash::XxHash3_64;
 
 use self::session::Session;
 use super::claude::CallResult;
-use super::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::Builder;
 use crate::base::time::Time;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks};
 use crate::json::lines::Line;
-use crate::json::wire::{Content, Count, Flag, Maybe, Number, Text};
-use crate::model::session::{CallStatus, EventKind, SessionResult, Shows, Tokens};
+use crate::model::session::{CallStatus, Capabilities, EventKind, SessionResult, Tokens};
 
 mod session;
 
 /// What Claude's events can show. Of other providers zag writes only the last text.
-const SHOWS: Shows = Shows::TOOL_CALLS
-    .and(Shows::FILE_CHANGES)
-    .and(Shows::SUBAGENTS)
-    .and(Shows::PERMISSION_DENIALS)
-    .and(Shows::WEB_SEARCHES);
+const SHOWS: Capabilities = Capabilities::TOOL_CALLS
+    .and(Capabilities::FILE_CHANGES)
+    .and(Capabilities::SUBAGENTS)
+    .and(Capabilities::PERMISSION_DENIALS)
+    .and(Capabilities::WEB_SEARCHES);
 
 pub(super) const JSON: Adapter = Adapter {
     id: "zag-json",
     runtime: "zag",
     about: "zag, zag exec -o json or json-pretty",
-    shows: SHOWS,
+    capabilities: SHOWS,
     claims: |probe| if probe.has_all(&["agent", "events", "is_error"]) { 6 } else { 0 },
     parse: fold::<Outputs>,
 };
@@ -44,7 +44,7 @@ pub(super) const STREAM: Adapter = Adapter {
     id: "zag-stream-json",
     runtime: "zag",
     about: "zag, zag exec -o stream-json",
-    shows: SHOWS,
+    capabilities: SHOWS,
     claims,
     parse: fold::<Stream>,
 };
@@ -104,7 +104,7 @@ struct Event<'a> {
     metadata: Metadata<'a>,
     // user_message, assistant_message
     #[serde(borrow)]
-    content: Content<'a, Block<'a>>,
+    content: TextOrBlocks<'a, Block<'a>>,
     usage: Maybe<Usage>,
     #[serde(borrow)]
     parent_tool_use_id: Text<'a>,
@@ -169,7 +169,7 @@ struct Usage {
 }
 
 impl Usage {
-    fn tokens(&self, damage: &mut Damage) -> Tokens {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let counts = [self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_creation_tokens];
         damage.refuses(&counts);
         Tokens {
@@ -249,7 +249,7 @@ impl Fold for Outputs {
         Self { context: *context, sessions: Vec::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
         // zag writes `unknown` if there is no id.
         let provider_session = output.session_id.some().filter(|it| *it != "unknown");
         let id = provider_session.map_or_else(|| hashed_id(line.bytes), str::to_owned);
@@ -259,10 +259,10 @@ impl Fold for Outputs {
         session.builder.session.model = output.model.owned();
         session.model = output.model.owned();
         session.provider = output.provider.owned();
-        let mut seen = Seen::Known;
+        let mut seen = RecordKind::Known;
         for event in &output.events {
-            if session.event(event, line.number, damage) == Seen::Unknown {
-                seen = Seen::Unknown;
+            if session.event(event, line.number, damage) == RecordKind::Unknown {
+                seen = RecordKind::Unknown;
             }
         }
         session.output(&output, line, damage);
@@ -291,15 +291,15 @@ impl Fold for Stream {
         Self { context: *context, session: None, has_id: false, repeated: Vec::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, event: Event<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, event: Event<'_>, damage: &mut RecordErrors) -> RecordKind {
         if !is_known(event.kind.as_str()) {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         // Two copies of a recording in one file, perhaps of different lengths, count once.
         let known = self.session.as_ref().and_then(|it| it.recording.get(self.repeated.len()));
         if known == Some(&XxHash3_64::oneshot(line.bytes)) {
             self.repeated.push((line.number, line.bytes.to_vec()));
-            return Seen::Known;
+            return RecordKind::Known;
         }
         self.end_of_copy(damage);
         self.event(line, &event, damage)
@@ -307,14 +307,14 @@ impl Fold for Stream {
 
     fn finish(mut self) -> Vec<SessionResult> {
         // The damage of equal events is already counted.
-        self.end_of_copy(&mut Damage::default());
+        self.end_of_copy(&mut RecordErrors::default());
         // A recording that was cut after `init` has no event from which to make an id.
         self.session.filter(|_| self.has_id).into_iter().map(Session::finish_stream).collect()
     }
 }
 
 impl Stream {
-    fn event(&mut self, line: Line<'_>, event: &Event<'_>, damage: &mut Damage) -> Seen {
+    fn event(&mut self, line: Line<'_>, event: &Event<'_>, damage: &mut RecordErrors) -> RecordKind {
         let session =
             self.session.get_or_insert_with(|| Session::new(&self.context, hashed_id(line.bytes), line.number));
         session.recording.push(XxHash3_64::oneshot(line.bytes));
@@ -328,7 +328,7 @@ impl Stream {
 
     /// Ends a repetition. It is a copy if it begins with `init`, or if it repeats all events before it. Else the events
     /// occurred again, and are added.
-    fn end_of_copy(&mut self, damage: &mut Damage) {
+    fn end_of_copy(&mut self, damage: &mut RecordErrors) {
         let repeated = std::mem::take(&mut self.repeated);
         let is_whole = self.session.as_ref().is_none_or(|it| it.recording.len() == repeated.len());
         let events = repeated.iter().map(|(number, bytes)| (Line { number: *number, bytes }, Raw(bytes).read()));
@@ -360,12 +360,12 @@ fn is_known(kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Parsed, parse};
     use crate::model::session::Status;
 
     fn read(log: &str) -> Parsed {
-        parse(log.as_bytes(), crate::adapters::Hints::default(), Content::Text)
+        parse(log.as_bytes(), crate::adapters::Hints::default(), Retention::Text)
     }
 
     /// With proxies there are no counts: then a result separates two responses.

@@ -8,12 +8,12 @@ use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use self::session::Session;
-use super::{Adapter, Context, Damage, Fold, Seen, fold, hashed_id};
+use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold, hashed_id};
 use crate::base::rows::Rows;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Number, Text, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Count, Flag, Number, Text, When};
-use crate::model::session::{SessionResult, Shows};
+use crate::model::session::{Capabilities, SessionResult};
 
 mod session;
 
@@ -21,12 +21,12 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "zag-log",
     runtime: "zag",
     about: "zag, session log under ~/.zag/projects",
-    shows: Shows::USER_TURNS
-        .and(Shows::TOOL_CALLS)
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::SUBAGENTS)
-        .and(Shows::PERMISSION_DENIALS)
-        .and(Shows::KEPT_BY_RUNTIME),
+    capabilities: Capabilities::USER_TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
     claims: |probe| if probe.has_all(&["wrapper_session_id", "source_kind"]) { 10 } else { 0 },
     parse: fold::<Log>,
 };
@@ -131,11 +131,11 @@ impl Fold for Log {
         Self { context: *context, sessions: Rows::default(), by_id: HashMap::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let session = self.session(&record, line);
         // Each record has a number and a time: an equal record is a copy.
         if !session.hashes.insert(XxHash3_64::oneshot(line.bytes)) {
-            return Seen::Known;
+            return RecordKind::Known;
         }
         let seen = session.record(&record, line, damage);
         session.builder.name_events(None, line.bytes);
@@ -165,7 +165,7 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::parse;
     use crate::model::errors::ErrorKind;
     use crate::model::session::Status;
@@ -177,7 +177,7 @@ mod tests {
             )
         };
         let log = events.iter().map(line).collect::<Vec<_>>().join("\n");
-        parse(log.as_bytes(), crate::adapters::Hints::default(), Content::Text).sessions.swap_remove(0)
+        parse(log.as_bytes(), crate::adapters::Hints::default(), Retention::Text).sessions.swap_remove(0)
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use crate::adapters::common::builder::Content;
+use crate::adapters::common::builder::Retention;
 use crate::adapters::{self, Hints};
 use crate::input::containers::{self, Container};
 use crate::input::database;
@@ -144,7 +144,7 @@ fn measure_file(path: &Path) -> Vec<MeasuredLog> {
 }
 
 /// Measures the members of an archive.
-fn measure_members(path: &str, content: &open::Content<'_>, depth: usize, budget: &Budget) -> Vec<MeasuredLog> {
+fn measure_members(path: &str, content: &open::FileContent<'_>, depth: usize, budget: &Budget) -> Vec<MeasuredLog> {
     let Some(Ok(container)) = Container::open(content, containers::MAX_MEMBERS) else { return Vec::new() };
     let members = container.members().par_iter().with_max_len(1);
     let measured_logs = members.flat_map(|member| {
@@ -173,7 +173,7 @@ fn measure_log(path: String, content: &[u8], file: Option<&Path>, mut measured: 
     measured.lines = timed(&mut measured.split, || Lines::new(bytes).count()) as u64;
     let hints = Hints { runtime: None, path: &path };
     timed(&mut measured.detect, || std::hint::black_box(adapters::detect(bytes, hints)));
-    let parsed = timed(&mut measured.parse, || adapters::parse(bytes, hints, Content::None));
+    let parsed = timed(&mut measured.parse, || adapters::parse(bytes, hints, Retention::None));
     measured.sessions = parsed.sessions.len();
     let source = Source {
         path,

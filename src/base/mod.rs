@@ -1,7 +1,7 @@
 //! Types without knowledge of logs.
 
+pub mod compact_option;
 pub(crate) mod hash;
-pub mod known;
 pub mod rows;
 pub mod text;
 pub mod time;

@@ -11,11 +11,11 @@ use foldhash::HashSet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A text whose copies share its bytes: an id, a path, a message.
-pub type Shared = arcstr::ArcStr;
+pub type SharedStr = arcstr::ArcStr;
 
 /// An interned text, such as the name of a model or a tool: all rows with the same text share its bytes.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Word(Shared);
+pub struct Symbol(SharedStr);
 
 /// Longer texts are not interned: they are rarely repeated.
 pub const LONGEST: usize = 64;
@@ -62,17 +62,17 @@ impl Ends {
 #[derive(Clone)]
 struct Near {
     ends: Ends,
-    word: Shared,
+    word: SharedStr,
 }
 
-static WORDS: LazyLock<Mutex<HashSet<Shared>>> = LazyLock::new(Mutex::default);
+static WORDS: LazyLock<Mutex<HashSet<SharedStr>>> = LazyLock::new(Mutex::default);
 
 thread_local! {
     static NEAREST: RefCell<Box<[Near]>> =
-        RefCell::new(vec![Near { ends: Ends::NONE, word: Shared::new() }; 1 << NEAR].into());
+        RefCell::new(vec![Near { ends: Ends::NONE, word: SharedStr::new() }; 1 << NEAR].into());
 }
 
-impl Word {
+impl Symbol {
     /// The name of the type in serialization.
     pub const NAME: &str = "Word";
 
@@ -107,11 +107,11 @@ impl Word {
 }
 
 /// The text in `words`, which all threads share. It is added while capacity remains.
-fn kept(words: &mut HashSet<Shared>, text: &str) -> Shared {
+fn kept(words: &mut HashSet<SharedStr>, text: &str) -> SharedStr {
     if let Some(known) = words.get(text) {
         return known.clone();
     }
-    let word = Shared::from(text);
+    let word = SharedStr::from(text);
     if words.len() < CAPACITY {
         // It is never freed, so that copies need no reference count.
         word.leak();
@@ -120,7 +120,7 @@ fn kept(words: &mut HashSet<Shared>, text: &str) -> Shared {
     word
 }
 
-impl Deref for Word {
+impl Deref for Symbol {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -128,92 +128,92 @@ impl Deref for Word {
     }
 }
 
-impl AsRef<str> for Word {
+impl AsRef<str> for Symbol {
     fn as_ref(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Debug for Word {
+impl fmt::Debug for Symbol {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
     }
 }
 
-impl fmt::Display for Word {
+impl fmt::Display for Symbol {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self)
     }
 }
 
-impl Hash for Word {
+impl Hash for Symbol {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.as_str().hash(state);
     }
 }
 
-impl std::borrow::Borrow<str> for Word {
+impl std::borrow::Borrow<str> for Symbol {
     fn borrow(&self) -> &str {
         self
     }
 }
 
-impl PartialEq<str> for Word {
+impl PartialEq<str> for Symbol {
     fn eq(&self, other: &str) -> bool {
         **self == *other
     }
 }
 
-impl PartialEq<&str> for Word {
+impl PartialEq<&str> for Symbol {
     fn eq(&self, other: &&str) -> bool {
         **self == **other
     }
 }
 
-impl From<&str> for Word {
+impl From<&str> for Symbol {
     fn from(text: &str) -> Self {
         Self::new(text)
     }
 }
 
-impl From<&String> for Word {
+impl From<&String> for Symbol {
     fn from(text: &String) -> Self {
         Self::new(text)
     }
 }
 
-impl From<String> for Word {
+impl From<String> for Symbol {
     fn from(text: String) -> Self {
         Self::new(&text)
     }
 }
 
-impl From<Cow<'_, str>> for Word {
+impl From<Cow<'_, str>> for Symbol {
     fn from(text: Cow<'_, str>) -> Self {
         Self::new(&text)
     }
 }
 
 /// Serialized with its name, so that the encoder of archives can store repeated texts once.
-impl Serialize for Word {
+impl Serialize for Symbol {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_newtype_struct(Self::NAME, self.as_str())
     }
 }
 
-impl<'de> Deserialize<'de> for Word {
+impl<'de> Deserialize<'de> for Symbol {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl serde::de::Visitor<'_> for Visitor {
-            type Value = Word;
+            type Value = Symbol;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("a text")
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Word, E> {
-                Ok(Word::new(text))
+            fn visit_str<E>(self, text: &str) -> Result<Symbol, E> {
+                Ok(Symbol::new(text))
             }
         }
         deserializer.deserialize_str(Visitor)
@@ -226,11 +226,11 @@ mod tests {
 
     #[test]
     fn equal_words_are_one_in_all_threads() {
-        let here = Word::new("tool_use");
-        let there = std::thread::spawn(|| Word::new("tool_use")).join().unwrap();
-        assert!(Shared::ptr_eq(&here.0, &there.0) && Shared::ptr_eq(&here.0, &Word::new("tool_use").0));
-        let read: Word = serde_json::from_str(r#""tool_use""#).unwrap();
-        assert!(Shared::ptr_eq(&here.0, &read.0));
+        let here = Symbol::new("tool_use");
+        let there = std::thread::spawn(|| Symbol::new("tool_use")).join().unwrap();
+        assert!(SharedStr::ptr_eq(&here.0, &there.0) && SharedStr::ptr_eq(&here.0, &Symbol::new("tool_use").0));
+        let read: Symbol = serde_json::from_str(r#""tool_use""#).unwrap();
+        assert!(SharedStr::ptr_eq(&here.0, &read.0));
     }
 
     #[test]
@@ -241,17 +241,17 @@ mod tests {
         let alike = (0..100).map(|it| format!("claude-x-{it:03}-20260101"));
         let texts: Vec<String> = numbers.chain(alike).collect();
         for _ in 0..2 {
-            assert!(texts.iter().all(|it| Word::new(it) == **it));
+            assert!(texts.iter().all(|it| Symbol::new(it) == **it));
         }
-        assert!(!Shared::is_static(&Word::new(&"x".repeat(LONGEST + 1)).0));
-        assert_eq!(Word::new("").as_str(), "");
+        assert!(!SharedStr::is_static(&Symbol::new(&"x".repeat(LONGEST + 1)).0));
+        assert_eq!(Symbol::new("").as_str(), "");
     }
 
     #[test]
     fn no_log_fills_the_memory_with_words() {
         let mut words = HashSet::default();
-        let all: Vec<Shared> = (0..=CAPACITY).map(|it| kept(&mut words, &it.to_string())).collect();
-        assert_eq!((words.len(), all.iter().filter(|it| Shared::is_static(it)).count()), (CAPACITY, CAPACITY));
+        let all: Vec<SharedStr> = (0..=CAPACITY).map(|it| kept(&mut words, &it.to_string())).collect();
+        assert_eq!((words.len(), all.iter().filter(|it| SharedStr::is_static(it)).count()), (CAPACITY, CAPACITY));
         assert_eq!(kept(&mut words, &CAPACITY.to_string()), all[CAPACITY]);
     }
 }

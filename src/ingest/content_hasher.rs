@@ -10,7 +10,7 @@ pub const WINDOW: usize = 16 << 20;
 pub struct ContentHasher<'a> {
     content: &'a [u8],
     /// The file that the content is, unless the content was made from it.
-    file: Option<&'a open::Content<'a>>,
+    file: Option<&'a open::FileContent<'a>>,
     hash: Hash,
     hashed: usize,
     released: usize,
@@ -30,7 +30,7 @@ pub struct Hashes {
 
 impl<'a> ContentHasher<'a> {
     /// Begins with nothing hashed. `mark` is a length at which the hash is wanted as well.
-    pub fn new(content: &'a [u8], file: Option<&'a open::Content<'a>>, mark: Option<usize>) -> Self {
+    pub fn new(content: &'a [u8], file: Option<&'a open::FileContent<'a>>, mark: Option<usize>) -> Self {
         Self { content, file, hash: Hash::new(), hashed: 0, released: 0, mark, at_mark: None }
     }
 

@@ -15,6 +15,7 @@
 //! ```
 
 mod content_hasher;
+mod fingerprint;
 mod options;
 mod pipeline;
 mod place;
@@ -24,9 +25,8 @@ mod read_content;
 mod read_file;
 mod run;
 mod sidecars;
-mod stamp;
 
+pub use fingerprint::Fingerprint;
 pub use options::Options;
-pub use pipeline::{PathSet, Progress, Taken, inspect, read, read_into};
+pub use pipeline::{PathSet, Progress, ReadSummary, inspect, read, read_into};
 pub use run::Sink;
-pub use stamp::Stamp;

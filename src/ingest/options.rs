@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use twox_hash::XxHash3_64;
 
-use super::stamp::Stamp;
+use super::fingerprint::Fingerprint;
 use crate::adapters::ADAPTERS;
 use crate::base::time::Time;
 use crate::input::labels::PathPattern;
 use crate::input::open::Limit;
 use crate::input::sidecar::Sidecar;
-use crate::model::retention::Content;
+use crate::model::retention::Retention;
 
 /// Raised when the same bytes are parsed differently, so that archives read unchanged files again.
 const PARSER: u32 = 10;
@@ -23,7 +23,7 @@ pub struct Options {
     /// A directory below them to skip: the archive.
     pub except: Option<PathBuf>,
     /// How much of the conversations is kept.
-    pub content: Content,
+    pub content: Retention,
     /// Whether what looks like a secret is removed from what is kept.
     pub redact: bool,
     /// The size up to which a compressed file is decompressed.
@@ -38,7 +38,7 @@ pub struct Options {
     pub now: Option<Time>,
     /// Paths and stamps of logs that earlier runs read from standard input, except the last one, which is known by its path: a
     /// log that begins with one of them replaces it.
-    pub earlier_stdin: Vec<(String, Stamp)>,
+    pub earlier_stdin: Vec<(String, Fingerprint)>,
 }
 
 impl Options {

@@ -10,10 +10,10 @@ use foldhash::{HashSet, HashSetExt as _};
 use rayon::prelude::*;
 use twox_hash::XxHash3_64;
 
+use super::fingerprint::{Fingerprint, hash_of_options};
 use super::options::Options;
 use super::read_file::{Finished, fingerprint_of, size};
 use super::run::{FileRead, Run, Sink};
-use super::stamp::{Stamp, hash_of_options};
 use crate::adapters::Claims;
 use crate::input::discover::{self, Found, discover};
 use crate::input::open;
@@ -84,7 +84,7 @@ impl<'a> FromIterator<&'a str> for PathSet {
 
 /// What a run read.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct ReadSummary {
     /// The files, unless they went to a sink: see [`read_into`].
     pub sources: Vec<Source>,
     /// The paths of all files that were read.
@@ -97,7 +97,7 @@ pub struct Taken {
 
 /// Reads all logs at and below the roots. `known` contains the stamps of earlier runs, by path: a file of the same size and
 /// time that was read with the same options by the same version is skipped.
-pub fn read(options: &Options, known: &BTreeMap<String, Stamp>, progress: &Progress) -> Taken {
+pub fn read(options: &Options, known: &BTreeMap<String, Fingerprint>, progress: &Progress) -> ReadSummary {
     let sources = Mutex::new(Vec::new());
     let sink = |source| sources.lock().unwrap_or_else(PoisonError::into_inner).push(source);
     let mut taken = read_into(options, |path| known.get(path), progress, &sink);
@@ -109,10 +109,10 @@ pub fn read(options: &Options, known: &BTreeMap<String, Stamp>, progress: &Progr
 /// As [`read`], but passes each file to `sink` as soon as it is read, in any order, so that they are never all in memory.
 pub fn read_into<'a>(
     options: &Options,
-    known: impl Fn(&str) -> Option<&'a Stamp> + Sync,
+    known: impl Fn(&str) -> Option<&'a Fingerprint> + Sync,
     progress: &Progress,
     sink: &impl Sink,
-) -> Taken {
+) -> ReadSummary {
     let (found, mut errors) = discover(&options.roots, options.except.as_deref());
     progress.start(&found);
     let read = Mutex::new(PathSet(HashSet::new()));
@@ -147,10 +147,10 @@ pub fn read_into<'a>(
     errors.extend(unread);
     let read = read.into_inner().unwrap_or_else(PoisonError::into_inner);
     // The paths are sorted, so the set is built in one pass.
-    Taken { sources: Vec::new(), read, unchanged: unchanged.into_iter().collect(), errors }
+    ReadSummary { sources: Vec::new(), read, unchanged: unchanged.into_iter().collect(), errors }
 }
 
-fn is_unchanged(file: &Found, stamp: &Stamp, options: &str) -> bool {
+fn is_unchanged(file: &Found, stamp: &Fingerprint, options: &str) -> bool {
     // A file that could not be read may be readable now.
     stamp.status != SourceStatus::Unreadable
         && !file.is_stream

@@ -8,7 +8,7 @@ use crate::adapters::TABLES;
 use crate::input::containers::{Container, Member};
 use crate::input::database::{self, JOURNAL, Rows, WAL};
 use crate::input::discover::Found;
-use crate::input::open::{Budget, Content};
+use crate::input::open::{Budget, FileContent};
 use crate::input::sidecar::Sidecar;
 
 /// Where a log is.
@@ -42,7 +42,7 @@ impl Place<'_> {
     ///
     /// # Errors
     /// Why none of it can be read.
-    pub fn rows(&self, database: &Content<'_>) -> Result<Rows, String> {
+    pub fn rows(&self, database: &FileContent<'_>) -> Result<Rows, String> {
         match self {
             Self::File(file) => {
                 let path = (!file.is_stream && database.compression.is_none()).then_some(&*file.path);

@@ -172,7 +172,7 @@ pub fn redact_session(session: &mut SessionResult) {
         stated_tool_errors: _,
         stated_lines: _,
         subagents: _,
-        shows: _,
+        capabilities: _,
         under_reports: _,
         labels,
         prompt,

@@ -9,7 +9,7 @@ use super::place::{Members, Place};
 use super::read_content::Failure;
 use super::run::{FileRead, Run};
 use crate::input::containers::{self, Container, Member, Unreadable};
-use crate::input::open::{self, Budget, Content};
+use crate::input::open::{self, Budget, FileContent};
 use crate::model::source::{SEPARATOR, Source, SourceStatus};
 
 /// What the options of an archive end with if another attempt may read more of its members.
@@ -17,7 +17,13 @@ const INCOMPLETE: &str = " incomplete";
 
 impl Run<'_> {
     /// Reads and emits the members of an archive. Returns what is known of the archive itself.
-    pub fn read_container(&self, mut source: Source, content: &Content<'_>, depth: usize, budget: &Budget) -> Source {
+    pub fn read_container(
+        &self,
+        mut source: Source,
+        content: &FileContent<'_>,
+        depth: usize,
+        budget: &Budget,
+    ) -> Source {
         source.compression = content.compression.map(|compression| compression.as_str().to_owned());
         if depth > containers::MAX_DEPTH {
             return unreadable(source, "archives are nested too deep".to_owned());
@@ -47,7 +53,7 @@ impl Run<'_> {
     fn read_members(
         &self,
         path: &str,
-        content: &Content<'_>,
+        content: &FileContent<'_>,
         container: &Container<'_>,
         depth: usize,
         budget: &Budget,

@@ -4,18 +4,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
 use super::content_hasher::ContentHasher;
+use super::fingerprint::Fingerprint;
 use super::place::Place;
 use super::privacy;
 use super::run::{FileRead, Run};
-use super::stamp::Stamp;
 use crate::adapters::{self, Claims, Driver, Hints, Parsed, Step};
 use crate::base::hash::Hash;
 use crate::input::database;
-use crate::input::open::Content;
+use crate::input::open::FileContent;
 use crate::input::sidecar::Sidecar;
 use crate::model::retention;
 use crate::model::session::SessionResult;
-use crate::model::source::{Aside, STDIN, Source, SourceStatus};
+use crate::model::source::{STDIN, Source, SourceStatus, SpilledSession};
 
 /// Why a file was not read.
 pub enum Failure {
@@ -34,7 +34,7 @@ impl Run<'_> {
     pub fn read_content(
         &self,
         mut source: Source,
-        content: &Content<'_>,
+        content: &FileContent<'_>,
         place: &Place<'_>,
         is_last: bool,
     ) -> Result<FileRead, Failure> {
@@ -69,7 +69,7 @@ struct FileJob<'a> {
     place: &'a Place<'a>,
     content: &'a [u8],
     /// The file that the content is, unless the content was made from it.
-    file: Option<&'a Content<'a>>,
+    file: Option<&'a FileContent<'a>>,
     /// What is known of the file so far. A message states why a part of it is missing.
     source: Source,
 }
@@ -78,7 +78,7 @@ struct FileJob<'a> {
 struct Records {
     parsed: Parsed,
     /// Sessions that were complete before the end of the log, and are stored.
-    spilled: Vec<Aside>,
+    spilled: Vec<SpilledSession>,
     /// Such sessions that could not be stored.
     kept: Vec<SessionResult>,
 }
@@ -92,7 +92,7 @@ impl FileJob<'_> {
         }
         let sidecar = self.sidecar();
         let known = self.file.and_then(|_| (self.run.known)(&self.source.path));
-        let mut hasher = ContentHasher::new(self.content, self.file, known.as_ref().and_then(Stamp::length));
+        let mut hasher = ContentHasher::new(self.content, self.file, known.as_ref().and_then(Fingerprint::length));
         let mut claims = Claims::new();
         // A defect in an adapter costs its file, not the run.
         let records = catch_unwind(AssertUnwindSafe(|| self.read_records(&sidecar, &mut hasher, &mut claims)));
@@ -149,7 +149,11 @@ impl FileJob<'_> {
     }
 
     /// Stores sessions that are complete. Returns them if they cannot be stored.
-    fn spill(&self, mut sessions: Vec<SessionResult>, sidecar: &Sidecar) -> Result<Vec<Aside>, Vec<SessionResult>> {
+    fn spill(
+        &self,
+        mut sessions: Vec<SessionResult>,
+        sidecar: &Sidecar,
+    ) -> Result<Vec<SpilledSession>, Vec<SessionResult>> {
         for session in &mut sessions {
             sidecar.fill(session);
             if self.run.options.redact {
@@ -181,7 +185,7 @@ impl FileJob<'_> {
             // A file that no format claims has no records to lose.
             source.health.rejects.clear();
         }
-        if options.content == retention::Content::None {
+        if options.content == retention::Retention::None {
             // A line that cannot be parsed may contain a part of the conversation.
             source.health.rejects.iter_mut().for_each(|reject| reject.example = privacy::shape(&reject.example));
         }
@@ -189,7 +193,7 @@ impl FileJob<'_> {
             privacy::redact(source);
         }
         // These were filled and redacted when they were complete.
-        source.aside = spilled;
+        source.spilled = spilled;
         source.sessions.splice(..0, kept);
     }
 }
@@ -207,7 +211,7 @@ fn unsupported_compression(content: &[u8]) -> Option<&'static str> {
 }
 
 /// The paths of the logs with which a content begins.
-fn beginnings(content: &[u8], logs: &[(String, Stamp)]) -> Vec<String> {
+fn beginnings(content: &[u8], logs: &[(String, Fingerprint)]) -> Vec<String> {
     let mut logs: Vec<_> = logs.iter().filter_map(|(path, stamp)| Some((stamp.length()?, stamp, path))).collect();
     logs.sort_by_key(|(length, ..)| *length);
     let mut hash = Hash::new();

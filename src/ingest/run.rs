@@ -1,11 +1,11 @@
 //! What is the same for all files of a run, and where their results go.
 
+use super::fingerprint::Fingerprint;
 use super::options::Options;
-use super::stamp::Stamp;
 use crate::adapters::Claims;
 use crate::base::time::Time;
 use crate::model::session::SessionResult;
-use crate::model::source::{Aside, Source, SourceStatus};
+use crate::model::source::{Source, SourceStatus, SpilledSession};
 
 /// Where files go that were read. A function that takes them is one.
 pub trait Sink: Sync {
@@ -17,7 +17,7 @@ pub trait Sink: Sync {
     ///
     /// # Errors
     /// The sessions, if they cannot be stored.
-    fn spill(&self, sessions: Vec<SessionResult>) -> Result<Vec<Aside>, Vec<SessionResult>> {
+    fn spill(&self, sessions: Vec<SessionResult>) -> Result<Vec<SpilledSession>, Vec<SessionResult>> {
         Err(sessions)
     }
 }
@@ -56,7 +56,7 @@ pub struct Run<'a> {
     /// See [`Options::fingerprint`].
     pub fingerprint: String,
     /// The stamps of earlier runs, by path.
-    pub known: &'a (dyn Fn(&str) -> Option<Stamp> + Sync),
+    pub known: &'a (dyn Fn(&str) -> Option<Fingerprint> + Sync),
     /// Takes each file that was read.
     pub emit: &'a (dyn Fn(FileRead) + Sync),
     /// Stores sessions of files that are still being read; `None` keeps them in memory.

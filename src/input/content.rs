@@ -36,7 +36,7 @@ impl Compression {
 
 /// The content of a file, or of a part of one.
 #[derive(Debug)]
-pub struct Content<'a> {
+pub struct FileContent<'a> {
     bytes: Bytes<'a>,
     /// How it was compressed.
     pub compression: Option<Compression>,
@@ -57,10 +57,10 @@ pub(super) enum Bytes<'a> {
     Read(Buffer),
     Owned(Vec<u8>),
     /// A range of another content.
-    Part(&'a Content<'a>, Range<usize>),
+    Part(&'a FileContent<'a>, Range<usize>),
 }
 
-impl<'a> Content<'a> {
+impl<'a> FileContent<'a> {
     pub(super) fn new(bytes: Bytes<'a>, stored: u64) -> Self {
         Self { bytes, compression: None, truncated: None, stored, modified: None, is_cut: false }
     }
@@ -99,7 +99,7 @@ impl<'a> Content<'a> {
     }
 }
 
-impl Deref for Content<'_> {
+impl Deref for FileContent<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::content::{Bytes, Compression, Content};
+use super::content::{Bytes, Compression, FileContent};
 use super::mapped::Mapped;
 
 /// More decompressed bytes than these go to a temporary file.
@@ -62,11 +62,11 @@ impl Budget {
 }
 
 /// Decompresses a content if its first bytes are those of a compressed file. If the content is damaged, what comes before the
-/// damage is kept: see [`Content::truncated`].
+/// damage is kept: see [`FileContent::truncated`].
 ///
 /// # Errors
 /// When it is more than the budget, or cannot be stored.
-pub fn decompressed<'a>(content: Content<'a>, budget: &Budget) -> io::Result<Content<'a>> {
+pub fn decompressed<'a>(content: FileContent<'a>, budget: &Budget) -> io::Result<FileContent<'a>> {
     let Some(compression) = Compression::of(&content) else { return Ok(content) };
     let (bytes, truncated) = match compression {
         Compression::Gzip => Spill::read(flate2::read::MultiGzDecoder::new(&*content), budget)?,
@@ -75,7 +75,7 @@ pub fn decompressed<'a>(content: Content<'a>, budget: &Budget) -> io::Result<Con
     if content.is_damaged() {
         return Err(io::Error::other(CUT));
     }
-    let mut decompressed = Content::new(bytes, content.stored);
+    let mut decompressed = FileContent::new(bytes, content.stored);
     decompressed.compression = Some(compression);
     decompressed.truncated = truncated.or_else(|| content.truncated.clone());
     decompressed.modified = content.modified;
@@ -83,13 +83,13 @@ pub fn decompressed<'a>(content: Content<'a>, budget: &Budget) -> io::Result<Con
 }
 
 /// Reads the decompressed content of a member of an archive. If the member is damaged, what comes before the damage is kept: see
-/// [`Content::truncated`].
+/// [`FileContent::truncated`].
 ///
 /// # Errors
 /// When it is more than the budget, or cannot be stored.
-pub fn open_member(member: impl Read, budget: &Budget) -> io::Result<Content<'static>> {
+pub fn open_member(member: impl Read, budget: &Budget) -> io::Result<FileContent<'static>> {
     let (bytes, truncated) = Spill::read(member, budget)?;
-    let mut content = Content::new(bytes, 0);
+    let mut content = FileContent::new(bytes, 0);
     content.stored = content.len() as u64;
     content.truncated = truncated;
     Ok(content)
@@ -99,7 +99,7 @@ pub fn open_member(member: impl Read, budget: &Budget) -> io::Result<Content<'st
 ///
 /// # Errors
 /// When it cannot be read, or contains more than the limit.
-pub(super) fn read_stream(stream: impl Read, limit: Limit) -> io::Result<Content<'static>> {
+pub(super) fn read_stream(stream: impl Read, limit: Limit) -> io::Result<FileContent<'static>> {
     // A stream may be endless.
     let budget = Budget::new(limit, u64::MAX);
     let mut out = Spill::default();
@@ -108,7 +108,7 @@ pub(super) fn read_stream(stream: impl Read, limit: Limit) -> io::Result<Content
         Err(Stop::OverBudget) => return Err(budget.exceeded("gives")),
         Err(Stop::Damaged(error) | Stop::NotStored(error)) => return Err(error),
     }
-    let mut content = Content::new(out.finish()?, 0);
+    let mut content = FileContent::new(out.finish()?, 0);
     content.stored = content.len() as u64;
     let budget = Budget::new(limit, content.stored);
     decompressed(content, &budget)

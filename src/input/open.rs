@@ -10,15 +10,15 @@ use super::decompress::read_stream;
 use super::mapped::Mapped;
 
 pub use super::buffer::drop_buffers;
-pub use super::content::{Compression, Content};
+pub use super::content::{Compression, FileContent};
 pub use super::decompress::{Budget, CUT, Limit, decompressed, open_member};
 
 /// Opens a regular file, and decompresses it if its first bytes are those of a compressed file, whatever its name.
 ///
 /// # Errors
 /// When it is not a regular file, cannot be opened or read, or decompresses to more than the limit. A compressed file that is
-/// damaged is no error: see [`Content::truncated`].
-pub fn open(path: &Path, limit: Limit) -> io::Result<Content<'static>> {
+/// damaged is no error: see [`FileContent::truncated`].
+pub fn open(path: &Path, limit: Limit) -> io::Result<FileContent<'static>> {
     let mut file = open_file(path)?;
     let metadata = file.metadata()?;
     let stored = metadata.len();
@@ -41,7 +41,7 @@ pub fn open(path: &Path, limit: Limit) -> io::Result<Content<'static>> {
             (Bytes::Owned(bytes), false)
         }
     };
-    let mut content = Content::new(bytes, stored);
+    let mut content = FileContent::new(bytes, stored);
     (content.modified, content.is_cut) = (metadata.modified().ok(), is_cut);
     decompressed(content, &Budget::new(limit, stored))
 }
@@ -50,7 +50,7 @@ pub fn open(path: &Path, limit: Limit) -> io::Result<Content<'static>> {
 ///
 /// # Errors
 /// When it cannot be read, or contains more than the limit.
-pub fn open_stream(path: &Path, limit: Limit) -> io::Result<Content<'static>> {
+pub fn open_stream(path: &Path, limit: Limit) -> io::Result<FileContent<'static>> {
     read_stream(File::open(path)?, limit)
 }
 
@@ -58,7 +58,7 @@ pub fn open_stream(path: &Path, limit: Limit) -> io::Result<Content<'static>> {
 ///
 /// # Errors
 /// When it cannot be read, or contains more than the limit.
-pub fn open_stdin(limit: Limit) -> io::Result<Content<'static>> {
+pub fn open_stdin(limit: Limit) -> io::Result<FileContent<'static>> {
     read_stream(io::stdin().lock(), limit)
 }
 
@@ -88,7 +88,7 @@ mod tests {
         file
     }
 
-    fn written(bytes: &[u8]) -> Content<'static> {
+    fn written(bytes: &[u8]) -> FileContent<'static> {
         open(stored(bytes).path(), Limit::Usual).unwrap()
     }
 

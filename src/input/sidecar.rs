@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use crate::base::text::Word;
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::wire::{Number, Pairs, Text, When};
+use crate::json::fields::{Number, Pairs, Text, When};
 use crate::model::session::{SessionResult, Status};
 
 /// Facts about a log that its records do not contain: from a sidecar file, or from the options of a run. They only fill gaps.
@@ -81,7 +81,7 @@ impl Sidecar {
         if names_no_model && let Some(model) = &self.model {
             let models = session.turns.iter_mut().map(|turn| &mut turn.model);
             let totals = session.totals.iter_mut().flat_map(|total| &mut total.models).map(|total| &mut total.model);
-            let model = Word::new(model);
+            let model = Symbol::new(model);
             models.chain(totals).chain([&mut session.model]).for_each(|name| *name = Some(model.clone()));
         }
         session.exit_code = session.exit_code.or(self.exit_code);

@@ -18,10 +18,8 @@ mod string;
 mod variants;
 
 /// The former name of [`fields`].
-pub use fields as wire;
-
 pub use error::{Error, MAX_DEPTH};
-pub use raw::{Both, Raw};
+pub use raw::{Raw, WithRaw};
 pub use reader::{from_slice, read_into, value_end};
 pub use short::{Inside, backslash};
 pub use string::unescape;

@@ -84,35 +84,35 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
 /// A parsed value together with its bytes, from a single pass. If the value cannot be parsed, like `{"a":NaN}`, it is the default,
 /// as with [`Raw::read`], and the record around it is not affected.
 #[derive(Debug, Clone, Default)]
-pub struct Both<'a, T> {
+pub struct WithRaw<'a, T> {
     /// The bytes of the value.
     pub raw: Raw<'a>,
     /// The parsed value.
     pub value: T,
 }
 
-/// The name under which the reader recognises a [`Both`].
+/// The name under which the reader recognises a [`WithRaw`].
 pub(super) const BOTH: &str = "$agentlogs::Both";
 
-impl<'de: 'a, 'a, T: Deserialize<'de> + Default> Deserialize<'de> for Both<'a, T> {
+impl<'de: 'a, 'a, T: Deserialize<'de> + Default> Deserialize<'de> for WithRaw<'a, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct It<T>(PhantomData<T>);
         impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for It<T> {
-            type Value = Both<'de, T>;
+            type Value = WithRaw<'de, T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("any value")
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let value = seq.next_element()?.unwrap_or_default();
                 let raw = seq.next_element()?.ok_or_else(|| de::Error::invalid_length(1, &self))?;
-                Ok(Both { raw, value })
+                Ok(WithRaw { raw, value })
             }
         }
         deserializer.deserialize_tuple_struct(BOTH, 2, It(PhantomData))
     }
 }
 
-/// The elements of a [`Both`]: the value, absent if it cannot be parsed, and its bytes.
+/// The elements of a [`WithRaw`]: the value, absent if it cannot be parsed, and its bytes.
 pub(super) struct ReadAndRaw<'r, 'a> {
     reader: &'r mut Reader<'a>,
     start: usize,
@@ -148,13 +148,13 @@ impl<'de> SeqAccess<'de> for ReadAndRaw<'_, 'de> {
 
 /// A long string, unescaped when it is first used. Most are never used.
 #[derive(Debug, Clone, Default)]
-pub struct LateText<'a> {
+pub struct LazyText<'a> {
     raw: Raw<'a>,
     /// The text, if it differs from the bytes in the record.
     unescaped: OnceCell<String>,
 }
 
-impl<'a> LateText<'a> {
+impl<'a> LazyText<'a> {
     /// The text of a string, or the bytes of any other value.
     pub const fn of(raw: Raw<'a>) -> Self {
         Self { raw, unescaped: OnceCell::new() }
@@ -195,7 +195,7 @@ impl<'a> LateText<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for LateText<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for LazyText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Raw::deserialize(deserializer)?;
         Ok(Self::of(if raw.0.first() == Some(&b'"') { raw } else { Raw::default() }))
@@ -253,7 +253,7 @@ mod tests {
         #[serde(default)]
         struct Record<'a> {
             #[serde(borrow)]
-            input: Both<'a, Option<Vec<i64>>>,
+            input: WithRaw<'a, Option<Vec<i64>>>,
             last: bool,
         }
         let read = |json: &'static str| {

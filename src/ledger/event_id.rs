@@ -1,6 +1,6 @@
 //! Which events are copies of each other.
 
-use crate::base::text::{Shared, Word};
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::model::session::{Event, EventKind};
 
@@ -8,9 +8,9 @@ use crate::model::session::{Event, EventKind};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum EventId {
     /// The log's own id of the record.
-    Key(EventKind, Shared),
+    Key(EventKind, SharedStr),
     /// The time, the code, the call and the message.
-    Content(EventKind, Time, Option<Word>, Option<Shared>, Option<Shared>),
+    Content(EventKind, Time, Option<Symbol>, Option<SharedStr>, Option<SharedStr>),
 }
 
 impl EventId {

@@ -1,7 +1,7 @@
 //! Links: hashed ids by which one file can concern the same sessions or responses as another file.
 
 use super::joins;
-use crate::model::name::link;
+use crate::model::id_hash::link;
 use crate::model::session::{EventKind, Identity, SessionResult};
 use crate::model::source::Source;
 

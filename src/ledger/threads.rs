@@ -5,8 +5,8 @@ use std::mem;
 use foldhash::{HashMap, HashMapExt as _};
 
 use super::part::{SessionKey, SessionPart, Sessions};
-use crate::base::text::Shared;
-use crate::model::name::Name;
+use crate::base::text::SharedStr;
+use crate::model::id_hash::IdHash;
 use crate::model::session::Identity;
 
 /// Makes names within a thread global. A thread that continues another one names repeated responses by that thread,
@@ -15,10 +15,10 @@ use crate::model::session::Identity;
 pub(super) fn name_by_first_thread(sessions: &mut Sessions) {
     let continued = continued_threads(sessions);
     for ((runtime, _), parts) in sessions.iter_mut() {
-        let mut first_threads: HashMap<Shared, Name> = HashMap::new();
+        let mut first_threads: HashMap<SharedStr, IdHash> = HashMap::new();
         let mut rename = |identity: Identity| match identity {
             Identity::Thread(thread, name) => {
-                let name_of_first = |thread: &Shared| {
+                let name_of_first = |thread: &SharedStr| {
                     let first = first_thread(&(runtime.clone(), thread.to_string()), &continued);
                     [runtime, " ", &first].concat().into()
                 };

@@ -16,14 +16,14 @@ use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use super::part::{SessionPart, facts_only};
 use crate::base::rows::Rows;
-use crate::base::text::Word;
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::model::session::{
-    Event, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, Turn, add, add_money,
+    Capabilities, Event, EventKind, Identity, ModelTotal, SessionResult, Status, Tokens, Total, Turn, add, add_money,
 };
 
 /// How detailed a view of a session is. This order is the one table of precedence among formats: a format chooses its
-/// place by what it declares in its [`Shows`].
+/// place by what it declares in its [`Capabilities`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum View {
     /// Converted by another program, whose conventions may differ from those of the runtime.
@@ -38,12 +38,12 @@ pub(super) enum View {
 
 impl View {
     pub(super) fn of(session: &SessionResult) -> Self {
-        let shows = session.shows;
-        if shows.has(Shows::CONVERTED) {
+        let capabilities = session.capabilities;
+        if capabilities.has(Capabilities::CONVERTED) {
             Self::Conversion
-        } else if shows.has(Shows::KEPT_BY_RUNTIME) {
+        } else if capabilities.has(Capabilities::KEPT_BY_RUNTIME) {
             Self::Log
-        } else if shows.has(Shows::RESULT_ONLY) || shows.has(Shows::RUNS_ONLY) {
+        } else if capabilities.has(Capabilities::RESULT_ONLY) || capabilities.has(Capabilities::RUNS_ONLY) {
             Self::Summary
         } else {
             Self::Stream
@@ -63,7 +63,7 @@ pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
     if !formats.is_empty() {
         // The first line of a recording may be recognised as that of a log: a view without rows decides nothing.
         for part in parts.iter_mut().filter(|part| !formats.contains(&part.session.format)) {
-            part.session.shows = part.session.shows.without(Shows::KEPT_BY_RUNTIME);
+            part.session.capabilities = part.session.capabilities.without(Capabilities::KEPT_BY_RUNTIME);
         }
     }
     let Some(first) = parts.first().map(view) else { return };
@@ -118,8 +118,9 @@ impl<'a> Shown<'a> {
             *count += 1;
             *without_id += usize::from(event.key.is_none());
         }
-        let shows_calls =
-            |session: &SessionResult| session.shows.has(Shows::TOOL_CALLS) || session.stated_tool_calls.is_some();
+        let shows_calls = |session: &SessionResult| {
+            session.capabilities.has(Capabilities::TOOL_CALLS) || session.stated_tool_calls.is_some()
+        };
         let has_end = sessions().any(|session| session.status.is_end());
         Some(Self {
             source,
@@ -131,7 +132,7 @@ impl<'a> Shown<'a> {
             tokens,
             has_tokens: tokens.is_some() || totals.any(|model| model.tokens.total().is_some()),
             has_calls: sessions().any(shows_calls),
-            has_prompts: sessions().any(|session| session.shows.has(Shows::USER_TURNS)),
+            has_prompts: sessions().any(|session| session.capabilities.has(Capabilities::USER_TURNS)),
             cut_at: sessions().filter_map(|session| session.ended_at).max().filter(|_| !has_end),
         })
     }
@@ -243,7 +244,7 @@ fn sum<'a>(turns: impl IntoIterator<Item = &'a Box<Turn>>) -> Tokens {
 fn total_of(session: &SessionResult) -> Option<Total> {
     let tokens = sum(&session.turns);
     tokens.total()?;
-    let mut models: BTreeMap<Option<Word>, ModelTotal> = BTreeMap::new();
+    let mut models: BTreeMap<Option<Symbol>, ModelTotal> = BTreeMap::new();
     for turn in &session.turns {
         let model = models.entry(turn.model.clone()).or_default();
         model.model.clone_from(&turn.model);

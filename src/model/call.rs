@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::known::Known;
-use crate::base::text::{Shared, Word};
+use crate::base::compact_option::CompactOption;
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 
 /// How a tool call ended.
@@ -45,41 +45,41 @@ pub struct ToolCall {
     /// The line of its first record.
     pub line: i64,
     /// Index of its turn in [`SessionResult::turns`](crate::model::session::SessionResult::turns).
-    pub turn: Known<usize>,
+    pub turn: CompactOption<usize>,
     /// The message that contains the call, if call ids are unique only within a message. Its turn may be in another file.
-    pub message_id: Option<Shared>,
+    pub message_id: Option<SharedStr>,
     /// The runtime's id of the call.
-    pub call_id: Shared,
+    pub call_id: SharedStr,
     /// Name or type of the agent that made the call.
-    pub agent: Option<Word>,
+    pub agent: Option<Symbol>,
     /// Whether that is not the main agent.
     pub is_subagent: bool,
     /// The runtime's name of the tool.
-    pub tool: Word,
+    pub tool: Symbol,
     /// The category of the tool, the same for all runtimes.
-    pub category: Word,
+    pub category: Symbol,
     /// The MCP server that provides the tool.
-    pub mcp_server: Option<Word>,
+    pub mcp_server: Option<Symbol>,
     /// Time of the call.
     pub occurred_at: Option<Time>,
     /// Time of its result.
     pub ended_at: Option<Time>,
     /// Duration as logged, in milliseconds.
-    pub duration_ms: Known<i64>,
+    pub duration_ms: CompactOption<i64>,
     /// How it ended.
     pub status: CallStatus,
     /// Exit status of a shell command.
-    pub exit_code: Known<i64>,
+    pub exit_code: CompactOption<i64>,
     /// Length of its arguments in the log, in bytes.
-    pub args_bytes: Known<i64>,
+    pub args_bytes: CompactOption<i64>,
     /// Length of its result in the log, in bytes.
-    pub result_bytes: Known<i64>,
+    pub result_bytes: CompactOption<i64>,
     /// The file, command or query that it was about.
-    pub target: Option<Shared>,
+    pub target: Option<SharedStr>,
     /// Its arguments, if content is kept.
-    pub args: Option<Shared>,
+    pub args: Option<SharedStr>,
     /// Its result, if content is kept.
-    pub result: Option<Shared>,
+    pub result: Option<SharedStr>,
 }
 
 /// The operation on a file.
@@ -130,7 +130,7 @@ pub struct FileChange {
     /// Time of the change.
     pub occurred_at: Option<Time>,
     /// Path of the file, as in the call.
-    pub path: Shared,
+    pub path: SharedStr,
     /// The operation, if the log distinguishes a new file from an existing one.
     pub operation: Option<Operation>,
     /// Lines added.

@@ -5,25 +5,25 @@ use serde::{Deserialize, Serialize, Serializer};
 /// The set of facts that a format can contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-pub struct Shows(u16);
+pub struct Capabilities(u16);
 
 /// Serialized as a number, and in human-readable formats as a list of words.
-impl Serialize for Shows {
+impl Serialize for Capabilities {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const WORDS: [(Shows, &str); 13] = [
-            (Shows::TURNS, "turns"),
-            (Shows::TOOL_CALLS, "tool_calls"),
-            (Shows::FILE_CHANGES, "file_changes"),
-            (Shows::SUBAGENTS, "subagents"),
-            (Shows::COMPACTIONS, "compactions"),
-            (Shows::RETRIES, "retries"),
-            (Shows::PERMISSION_DENIALS, "permission_denials"),
-            (Shows::WEB_SEARCHES, "web_searches"),
-            (Shows::USER_TURNS, "user_turns"),
-            (Shows::KEPT_BY_RUNTIME, "kept_by_runtime"),
-            (Shows::RUNS_ONLY, "runs_only"),
-            (Shows::RESULT_ONLY, "result_only"),
-            (Shows::CONVERTED, "converted"),
+        const WORDS: [(Capabilities, &str); 13] = [
+            (Capabilities::TURNS, "turns"),
+            (Capabilities::TOOL_CALLS, "tool_calls"),
+            (Capabilities::FILE_CHANGES, "file_changes"),
+            (Capabilities::SUBAGENTS, "subagents"),
+            (Capabilities::COMPACTIONS, "compactions"),
+            (Capabilities::RETRIES, "retries"),
+            (Capabilities::PERMISSION_DENIALS, "permission_denials"),
+            (Capabilities::WEB_SEARCHES, "web_searches"),
+            (Capabilities::USER_TURNS, "user_turns"),
+            (Capabilities::KEPT_BY_RUNTIME, "kept_by_runtime"),
+            (Capabilities::RUNS_ONLY, "runs_only"),
+            (Capabilities::RESULT_ONLY, "result_only"),
+            (Capabilities::CONVERTED, "converted"),
         ];
         if serializer.is_human_readable() {
             serializer.collect_seq(WORDS.iter().filter(|(shown, _)| self.has(*shown)).map(|(_, word)| word))
@@ -33,7 +33,7 @@ impl Serialize for Shows {
     }
 }
 
-impl Shows {
+impl Capabilities {
     /// Only totals.
     pub const NOTHING: Self = Self(0);
     /// Tool calls and their results.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::text::{Shared, Word};
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 
 /// Kinds of [`Event`].
@@ -48,13 +48,13 @@ pub struct Event {
     /// The line of its record.
     pub line: i64,
     /// The log's id of the record: equal ids are copies. Without an id, time and message are compared.
-    pub key: Option<Shared>,
+    pub key: Option<SharedStr>,
     /// Index of its turn in [`SessionResult::turns`](crate::model::session::SessionResult::turns).
     pub turn: Option<usize>,
     /// The call to which it belongs.
-    pub call_id: Option<Shared>,
+    pub call_id: Option<SharedStr>,
     /// Name or type of the agent.
-    pub agent: Option<Word>,
+    pub agent: Option<Symbol>,
     /// Whether that is not the main agent.
     pub is_subagent: bool,
     /// Time of the event.
@@ -62,9 +62,9 @@ pub struct Event {
     /// Its kind.
     pub kind: EventKind,
     /// A code whose meaning depends on the kind, such as an HTTP status.
-    pub code: Option<Word>,
+    pub code: Option<Symbol>,
     /// The message in the log.
-    pub message: Option<Shared>,
+    pub message: Option<SharedStr>,
     /// Size of the context before a compaction.
     pub tokens_before: Option<i64>,
     /// Size of the context after it.

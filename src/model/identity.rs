@@ -6,8 +6,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, IntoDeserializer as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::base::text::Shared;
-use crate::model::name::Name;
+use crate::base::text::SharedStr;
+use crate::model::id_hash::IdHash;
 
 /// The identity of a response. Turns with equal identities are copies of one response.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,16 +16,16 @@ pub enum Identity {
     #[default]
     Unique,
     /// Unique within its session.
-    Session(Name),
+    Session(IdHash),
     /// Unique everywhere, like an id of the provider.
-    Global(Name),
+    Global(IdHash),
     /// Unique within a thread and the threads that continue it: the thread's id, and the name.
-    Thread(Shared, Name),
+    Thread(SharedStr, IdHash),
 }
 
 impl Identity {
     /// The name, if it is unique everywhere.
-    pub const fn global(&self) -> Option<Name> {
+    pub const fn global(&self) -> Option<IdHash> {
         if let Self::Global(name) = self { Some(*name) } else { None }
     }
 }
@@ -35,9 +35,9 @@ impl Identity {
 #[serde(remote = "Identity")]
 enum WithKind {
     Unique,
-    Session(Name),
-    Global(Name),
-    Thread(Shared, Name),
+    Session(IdHash),
+    Global(IdHash),
+    Thread(SharedStr, IdHash),
 }
 
 /// Binary formats store the most frequent kind, `Global`, as its name alone.
@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for Identity {
             }
 
             fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Identity, E> {
-                Name::of_bytes(bytes).map(Identity::Global).ok_or_else(|| E::invalid_length(bytes.len(), &self))
+                IdHash::of_bytes(bytes).map(Identity::Global).ok_or_else(|| E::invalid_length(bytes.len(), &self))
             }
 
             fn visit_str<E: de::Error>(self, kind: &str) -> Result<Identity, E> {

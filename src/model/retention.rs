@@ -2,7 +2,7 @@
 
 /// How much of the conversation is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Content {
+pub enum Retention {
     /// Numbers only.
     #[default]
     None,

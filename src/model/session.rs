@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::base::rows::Rows;
-use crate::base::text::{LONGEST, Shared, Word};
+use crate::base::text::{LONGEST, SharedStr, Symbol};
 use crate::base::time::Time;
 pub use crate::model::call::{CallStatus, FileChange, Operation, ToolCall};
-pub use crate::model::capabilities::Shows;
+pub use crate::model::capabilities::Capabilities;
 pub use crate::model::cost::{Cost, CostParts, add_money};
 use crate::model::errors::ErrorKind;
 pub use crate::model::event::{Event, EventKind};
@@ -46,7 +46,7 @@ pub struct SessionResult {
     /// The session of another runtime that did the work, whose log bills it.
     pub provider_session_id: Option<String>,
     /// Name of the main agent, if agents have names.
-    pub agent: Option<Word>,
+    pub agent: Option<Symbol>,
     /// How the runtime was started.
     pub entrypoint: Option<String>,
     /// Working directory.
@@ -54,15 +54,15 @@ pub struct SessionResult {
     /// Branch checked out there.
     pub git_branch: Option<String>,
     /// The model of the session, used for turns without a model.
-    pub model: Option<Word>,
+    pub model: Option<Symbol>,
     /// How it ended.
     pub status: Status,
     /// The kind of error that ended it.
     pub error_kind: Option<ErrorKind>,
     /// The message of that error.
-    pub error_message: Option<Shared>,
+    pub error_message: Option<SharedStr>,
     /// The stop reason of the main agent's last response, as logged.
-    pub stop_reason: Option<Word>,
+    pub stop_reason: Option<Symbol>,
     /// Exit status of the runtime's process.
     pub exit_code: Option<i64>,
     /// Time of the first record.
@@ -88,9 +88,9 @@ pub struct SessionResult {
     /// Lines added and removed as logged, if the log does not contain each change.
     pub stated_lines: Option<(i64, i64)>,
     /// The subagents.
-    pub subagents: BTreeSet<Word>,
+    pub subagents: BTreeSet<Symbol>,
     /// What the format can contain; counters of anything else are NULL.
-    pub shows: Shows,
+    pub capabilities: Capabilities,
     /// Whether the log is known to contain less than was billed.
     pub under_reports: bool,
     /// `key=value`, sorted.
@@ -149,9 +149,9 @@ impl Status {
 impl SessionResult {
     /// The approximate size of its texts and totals in bytes, without words that rows share.
     pub fn text_bytes(&self) -> usize {
-        let text = |text: &Option<Shared>| text.as_ref().map_or(0, Shared::len);
-        let own = |word: &Word| if word.len() > LONGEST { word.len() } else { 0 };
-        let word = |word: &Option<Word>| word.as_ref().map_or(0, own);
+        let text = |text: &Option<SharedStr>| text.as_ref().map_or(0, SharedStr::len);
+        let own = |word: &Symbol| if word.len() > LONGEST { word.len() } else { 0 };
+        let word = |word: &Option<Symbol>| word.as_ref().map_or(0, own);
         let own_texts =
             [&self.prompt, &self.text, &self.cwd, &self.git_branch, &self.entrypoint, &self.runtime_version];
         let names = self.labels.iter().chain(&self.said).chain(self.asked.keys()).chain([&self.session_id]);

@@ -60,7 +60,7 @@ pub struct Source {
     pub sessions: Vec<SessionResult>,
     /// Further sessions, which were spilled while it was read.
     #[serde(skip)]
-    pub aside: Vec<Aside>,
+    pub spilled: Vec<SpilledSession>,
     /// The number of its sessions, after they have moved into the tables.
     #[serde(skip)]
     pub session_count: usize,
@@ -68,7 +68,7 @@ pub struct Source {
 
 /// A session of a large file that was spilled while the rest was read, to save memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Aside {
+pub struct SpilledSession {
     /// Its offset in the caller's file.
     pub offset: u64,
     /// Its length in that file, in bytes.
@@ -82,7 +82,7 @@ pub struct Aside {
 impl Source {
     /// Whether it contains a session.
     pub fn tells_of(&self, session_id: &str) -> bool {
-        let aside = self.aside.iter().map(|it| &it.session_id);
+        let aside = self.spilled.iter().map(|it| &it.session_id);
         self.sessions.iter().map(|it| &it.session_id).chain(aside).any(|it| it == session_id)
     }
 

@@ -1,6 +1,6 @@
 //! The rows of all tables, after reconciliation; `store::frames` makes columns of them.
 
-use crate::base::text::{Shared, Word};
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Day;
 use crate::model::session::{CostParts, Event, FileChange, SessionResult, Tokens, ToolCall, Turn};
 use crate::model::source::Source;
@@ -109,9 +109,9 @@ pub struct SessionRow {
     /// Index of the source where it was first read.
     pub source: usize,
     /// The main agent's model.
-    pub model: Option<Word>,
+    pub model: Option<Symbol>,
     /// All models, sorted.
-    pub models: Vec<Word>,
+    pub models: Vec<Symbol>,
     /// Working directory without worktree suffixes.
     pub project: Option<String>,
     /// Duration in milliseconds.
@@ -232,7 +232,7 @@ pub struct ChangeRow {
     /// Number of its turn.
     pub turn: Option<i64>,
     /// The call that made it.
-    pub call_id: Option<Shared>,
+    pub call_id: Option<SharedStr>,
     /// The contents of the log.
     pub change: FileChange,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::base::known::Known;
+use crate::base::compact_option::CompactOption;
 
 /// Token counts, disjoint by kind (`docs/accounting.md#tokens`). `None` is unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -82,12 +82,12 @@ impl Tokens {
 
 /// [`Tokens`] of a row, in half the memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PackedTokens([Known<i64>; 6]);
+pub struct PackedTokens([CompactOption<i64>; 6]);
 
 impl PackedTokens {
     /// The counts.
     pub fn get(self) -> Tokens {
-        let [input, output, cache_read, cache_write, cache_write_1h, reasoning] = self.0.map(Known::get);
+        let [input, output, cache_read, cache_write, cache_write_1h, reasoning] = self.0.map(CompactOption::get);
         Tokens { input, output, cache_read, cache_write, cache_write_1h, reasoning }
     }
 }
@@ -95,7 +95,7 @@ impl PackedTokens {
 impl From<Tokens> for PackedTokens {
     fn from(tokens: Tokens) -> Self {
         let Tokens { input, output, cache_read, cache_write, cache_write_1h, reasoning } = tokens;
-        Self([input, output, cache_read, cache_write, cache_write_1h, reasoning].map(Known::from))
+        Self([input, output, cache_read, cache_write, cache_write_1h, reasoning].map(CompactOption::from))
     }
 }
 

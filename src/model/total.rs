@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::text::Word;
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::model::tokens::Tokens;
 
@@ -53,7 +53,7 @@ pub struct Total {
 #[serde(default)]
 pub struct ModelTotal {
     /// The model as the total names it.
-    pub model: Option<Word>,
+    pub model: Option<Symbol>,
     /// Its tokens.
     pub tokens: Tokens,
     /// Its web searches.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::known::Known;
-use crate::base::text::{Shared, Word};
+use crate::base::compact_option::CompactOption;
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::model::cost::Cost;
 use crate::model::identity::Identity;
@@ -18,39 +18,39 @@ pub struct Turn {
     /// Equal in all copies of the response.
     pub identity: Identity,
     /// The provider's id of the response.
-    pub message_id: Option<Shared>,
+    pub message_id: Option<SharedStr>,
     /// The provider's id of the request.
-    pub request_id: Option<Shared>,
+    pub request_id: Option<SharedStr>,
     /// Name or type of the agent that sent the request.
-    pub agent: Option<Word>,
+    pub agent: Option<Symbol>,
     /// Id of that agent within the session.
-    pub agent_id: Option<Word>,
+    pub agent_id: Option<Symbol>,
     /// Whether that is not the main agent.
     pub is_subagent: bool,
     /// Provider, as logged.
-    pub provider: Option<Word>,
+    pub provider: Option<Symbol>,
     /// Model, as logged.
-    pub model: Option<Word>,
+    pub model: Option<Symbol>,
     /// Reasoning effort or thinking level, as logged.
-    pub effort: Option<Word>,
+    pub effort: Option<Symbol>,
     /// When it was answered.
     pub occurred_at: Option<Time>,
     /// Duration, in milliseconds.
-    pub duration_ms: Known<i64>,
+    pub duration_ms: CompactOption<i64>,
     /// Why it stopped, in the runtime's words.
-    pub stop_reason: Option<Word>,
+    pub stop_reason: Option<Symbol>,
     /// Service tier, as logged.
-    pub service_tier: Option<Word>,
+    pub service_tier: Option<Symbol>,
     /// Speed, as logged.
-    pub speed: Option<Word>,
+    pub speed: Option<Symbol>,
     /// Region, as logged: some cost more. The tables have no column for it.
-    pub inference_geo: Option<Word>,
+    pub inference_geo: Option<Symbol>,
     /// Size of the model's context window.
-    pub context_window: Known<i64>,
+    pub context_window: CompactOption<i64>,
     /// Token counts.
     pub tokens: PackedTokens,
     /// Searches that the provider ran for it.
-    pub web_searches: Known<i64>,
+    pub web_searches: CompactOption<i64>,
     /// Cost as logged, in US dollars.
     pub cost: Option<Box<Cost>>,
     /// Whether only the caller of its agent reports it: it is then the same as another turn with the same prompt.

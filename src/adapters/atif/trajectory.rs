@@ -6,12 +6,12 @@ use super::{Counting, Document, ENDING_CALLS, Outcome, RUNTIMES, Stated, Step, r
 use crate::adapters::common::builder::{Builder, Last};
 use crate::adapters::common::{tools, usage};
 use crate::adapters::document::Places;
-use crate::adapters::{Context, Damage, hashed_id};
-use crate::base::text::Word;
+use crate::adapters::{Context, RecordErrors, hashed_id};
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
+use crate::json::fields::Text;
 use crate::json::lines::Line;
-use crate::json::wire::Text;
 use crate::model::health::Reason;
 use crate::model::session::{CallStatus, Cost, EventKind, Identity, Operation, SessionResult, Status, Tokens};
 
@@ -22,10 +22,10 @@ pub(super) struct Trajectory {
     pub(super) session: usize,
     /// Whether it is a part of another agent's session.
     is_inner: bool,
-    pub(super) trajectory_id: Option<Word>,
+    pub(super) trajectory_id: Option<Symbol>,
     /// The name of its agent, if that is not the session's main agent.
-    agent: Option<Word>,
-    model: Option<Word>,
+    agent: Option<Symbol>,
+    model: Option<Symbol>,
     pub(super) counting: Counting,
     /// Sum over its steps.
     pub(super) spent: Tokens,
@@ -49,7 +49,7 @@ impl Trajectory {
         place: &Place<'_>,
         document: &Document<'_>,
         inner: &[Document<'_>],
-        damage: &mut Damage,
+        damage: &mut RecordErrors,
     ) -> Self {
         let steps: Vec<Raw<'_>> = document.steps.read();
         let agent = &document.agent;
@@ -110,7 +110,7 @@ impl Trajectory {
         trajectory
     }
 
-    fn step(&mut self, step: &Step<'_>, line: i64, embedded: &[Document<'_>], damage: &mut Damage) {
+    fn step(&mut self, step: &Step<'_>, line: i64, embedded: &[Document<'_>], damage: &mut RecordErrors) {
         // A copied step counts in the trajectory from which it was copied.
         if step.is_copied_context.is_true() {
             return;
@@ -147,7 +147,7 @@ impl Trajectory {
     }
 
     /// Adds the response of a step, if the step has one.
-    fn turn(&mut self, step: &Step<'_>, line: i64, damage: &mut Damage) -> Option<usize> {
+    fn turn(&mut self, step: &Step<'_>, line: i64, damage: &mut RecordErrors) -> Option<usize> {
         let metrics = usage::present(&step.metrics, damage)?;
         let tokens = metrics.tokens(self.counting, damage);
         let cost = reported(metrics.cost_usd, &metrics.extra.cost_source);

@@ -5,23 +5,23 @@ use std::collections::BTreeSet;
 use super::{Block, HISTORY, Record, Request, ServerName, VIEW, hides_cache_writes};
 use crate::adapters::common::builder::{Builder, Last, brief, money};
 use crate::adapters::common::{changes, tools};
-use crate::adapters::{Context, Damage, Fold, Seen, hashed_id};
-use crate::base::text::{Shared, Word};
+use crate::adapters::{Context, Fold, RecordErrors, RecordKind, hashed_id};
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::json::lines::Line;
 use crate::json::{self, Raw};
 use crate::model::health::Reason;
-use crate::model::session::{CallStatus, Cost, EventKind, Identity, SessionResult, Shows};
+use crate::model::session::{CallStatus, Capabilities, Cost, EventKind, Identity, SessionResult};
 
 /// The state of one file of a task.
 pub(super) struct Task {
     context: Context,
     builder: Option<Builder>,
     /// What the records so far can show.
-    shows: Shows,
+    capabilities: Capabilities,
     /// Time of the first message. With the time of a message, it is the message's identity in every copy of the directory.
     first: Option<Time>,
-    models: BTreeSet<Word>,
+    models: BTreeSet<Symbol>,
     /// The last `conversationHistoryDeletedRange`.
     deleted: Vec<u8>,
     /// Number of messages so far.
@@ -39,7 +39,7 @@ impl Fold for Task {
         Self {
             context: *context,
             builder: None,
-            shows: Shows::NOTHING,
+            capabilities: Capabilities::NOTHING,
             first: None,
             models: BTreeSet::new(),
             deleted: Vec::new(),
@@ -49,11 +49,11 @@ impl Fold for Task {
         }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let is_view = matches!(record.kind.as_str(), "ask" | "say");
         let is_history = record.kind.some().is_none() && matches!(record.role.as_str(), "user" | "assistant");
         if !is_view && !is_history && record.files_in_context.is_empty() {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         let context = self.context;
         let id = || context.folder_id.map_or_else(|| hashed_id(line.bytes), |id| id.to_string());
@@ -61,11 +61,11 @@ impl Fold for Task {
         builder.saw(record.ts.0);
         self.first = self.first.or(record.ts.0);
         if is_view {
-            self.shows = self.shows.and(VIEW);
+            self.capabilities = self.capabilities.and(VIEW);
             self.view(&mut builder, &record, line.number, damage);
             builder.name_events(None, line.bytes);
         } else if is_history {
-            self.shows = self.shows.and(HISTORY);
+            self.capabilities = self.capabilities.and(HISTORY);
             self.history(&mut builder, &record, line.number);
         } else {
             self.models.extend(record.model_usage.iter().filter_map(|it| it.model_id.owned()));
@@ -75,7 +75,7 @@ impl Fold for Task {
             }
         }
         self.builder = Some(builder);
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -83,7 +83,7 @@ impl Fold for Task {
         let mut models = self.models.into_iter();
         builder.session.model = models.next().filter(|_| models.next().is_none());
         builder.session.under_reports |= self.is_open;
-        builder.session.shows = self.shows.and(Shows::KEPT_BY_RUNTIME);
+        builder.session.capabilities = self.capabilities.and(Capabilities::KEPT_BY_RUNTIME);
         builder.end(self.last);
         vec![builder.finish()]
     }
@@ -99,7 +99,7 @@ impl Task {
         }
     }
 
-    fn view(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut Damage) {
+    fn view(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let (time, text) = (record.ts.0, record.text.as_str());
         let is_first = self.messages == 0;
         self.messages += 1;
@@ -179,7 +179,7 @@ impl Task {
     }
 
     /// Adds a turn for the sum of several requests.
-    fn sum_of_requests(&self, builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut Damage) {
+    fn sum_of_requests(&self, builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let Ok(request) = json::from_slice::<Request<'_>>(record.text.as_str().as_bytes()) else {
             return damage.note(Reason::NoUsage);
         };
@@ -190,7 +190,7 @@ impl Task {
         turn.cost = money(request.cost, damage).map(Cost::of);
     }
 
-    fn request(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut Damage) {
+    fn request(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let time = record.ts.0;
         self.last = Last::Work;
         builder.session.under_reports |= self.is_open;
@@ -286,7 +286,7 @@ impl Task {
             let (_, rest) = text.split_once(start)?;
             rest.split_once(end).map(|(it, _)| it.trim()).filter(|it| !it.is_empty())
         };
-        self.models.extend(between("<model>", "</model>").map(Word::new));
+        self.models.extend(between("<model>", "</model>").map(Symbol::new));
         let cwd = || {
             between("# Current Working Directory (", ") Files")
                 .or_else(|| between("# Current Workspace Directory (", ") Files"))
@@ -294,7 +294,7 @@ impl Task {
         };
         let session = &mut builder.session;
         session.cwd = session.cwd.take().or_else(|| cwd().map(str::to_owned));
-        session.agent = between("<slug>", "</slug>").map(Word::new).or(session.agent.take());
+        session.agent = between("<slug>", "</slug>").map(Symbol::new).or(session.agent.take());
     }
 }
 
@@ -314,14 +314,14 @@ fn set_target(builder: &mut Builder, call: usize, target: Option<&str>, line: i6
     let row = &mut builder.session.tool_calls[call];
     match row.category.as_ref() {
         "shell" => row.target = target.and_then(tools::program),
-        "read" => row.target = target.map(Shared::from),
+        "read" => row.target = target.map(SharedStr::from),
         "edit" | "write" => {
-            row.target = target.map(Shared::from);
+            row.target = target.map(SharedStr::from);
             if let Some(path) = target {
                 builder.change(call, path, None, None, line, time);
             }
         }
-        "mcp" => row.mcp_server = target.map(Word::new),
+        "mcp" => row.mcp_server = target.map(Symbol::new),
         _ => {}
     }
 }

@@ -158,7 +158,7 @@ impl Thread {
 
 #[cfg(test)]
 mod tests {
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
     use crate::model::session::SessionResult;
 
@@ -167,7 +167,7 @@ mod tests {
             format!(r#"{{"timestamp":"2026-01-02T03:04:{second:02}Z","type":"{kind}","payload":{payload}}}"#)
         };
         let log: Vec<_> = records.iter().map(line).collect();
-        parse(log.join("\n").as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0)
+        parse(log.join("\n").as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0)
     }
 
     /// A command ends in its first output, or in that of a later call, which has a wall time of its own.

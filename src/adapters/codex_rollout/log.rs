@@ -4,21 +4,21 @@ use twox_hash::XxHash3_64;
 
 use super::records::{Compacted, Meta, Payload, Record};
 use super::thread::{State, Thread};
-use crate::adapters::{Adapter, Context, Damage, Fold, Probe, Seen, fold, hashed_id};
+use crate::adapters::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::json;
 use crate::json::lines::Line;
-use crate::model::session::{SessionResult, Shows};
+use crate::model::session::{Capabilities, SessionResult};
 
 pub(in crate::adapters) const ADAPTER: Adapter = Adapter {
     id: "codex-rollout",
     runtime: "codex",
     about: "Codex, rollouts under ~/.codex/sessions",
-    shows: Shows::TOOL_CALLS
-        .and(Shows::FILE_CHANGES)
-        .and(Shows::COMPACTIONS)
-        .and(Shows::PERMISSION_DENIALS)
-        .and(Shows::USER_TURNS)
-        .and(Shows::KEPT_BY_RUNTIME),
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
     claims,
     parse: fold::<Rollout>,
 };
@@ -50,7 +50,7 @@ impl Fold for Rollout {
         Self { context: *context, thread: None }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let is_header = record.kind.some().is_none() && record.id.is_some();
         let meta: Option<Meta<'_>> = match &record.payload {
             Payload::Other(payload) if record.kind.as_str() == "session_meta" => Some(payload.read()),
@@ -70,19 +70,19 @@ impl Fold for Rollout {
         thread.builder.saw(time);
         if is_header {
             thread.builder.session.git_branch = record.git.branch.owned();
-            return Seen::Known;
+            return RecordKind::Known;
         }
         if let Some(meta) = meta {
             thread.meta(&meta);
-            return Seen::Known;
+            return RecordKind::Known;
         }
         match (record.kind.as_str(), record.payload) {
             ("turn_context", Payload::Other(payload)) => thread.turn_context(&payload.read()),
-            ("event_msg", Payload::Wrong) => return Seen::Unknown,
+            ("event_msg", Payload::Wrong) => return RecordKind::Unknown,
             ("event_msg", event) if !matches!(event, Payload::Absent) => {
                 return thread.event(event, line, time, damage);
             }
-            ("response_item", Payload::Wrong) => return Seen::Unknown,
+            ("response_item", Payload::Wrong) => return RecordKind::Unknown,
             ("response_item", item) if !matches!(item, Payload::Absent) => return thread.item(item, line, time),
             ("token_usage_record", Payload::Other(payload)) => thread.recorded(&payload.read(), line, time, damage),
             ("compacted", payload) => {
@@ -99,9 +99,9 @@ impl Fold for Rollout {
                 let item: Payload<'_> = json::from_slice(line.bytes).unwrap_or_default();
                 return thread.item(item, line, time);
             }
-            _ => return Seen::Unknown,
+            _ => return RecordKind::Unknown,
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::adapters::codex::{Duration, Edit, Info, Invocation, Usage};
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, LateText, Maybe, Number, Pairs, Text, When, by_type};
+use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Pairs, Text, When, by_type};
 use crate::json::record::{Skip, record};
 
 record! {
@@ -181,7 +181,7 @@ record! {
 record! {
     pub(super) struct MessageEvent<'a> {
         "type" => _type: Skip,
-        "message" => pub(super) message: LateText<'a>,
+        "message" => pub(super) message: LazyText<'a>,
         "codex_error_info" => pub(super) codex_error_info: Raw<'a>,
         "phase" => _phase: Skip,
         "memory_citation" => _memory_citation: Skip,
@@ -198,7 +198,7 @@ pub(super) struct TaskStarted {
 #[serde(default)]
 pub(super) struct TaskComplete<'a> {
     #[serde(borrow)]
-    pub(super) last_agent_message: LateText<'a>,
+    pub(super) last_agent_message: LazyText<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -291,7 +291,7 @@ pub(super) struct Spawn<'a> {
 #[serde(default)]
 pub(super) struct Block<'a> {
     #[serde(borrow)]
-    pub(super) text: LateText<'a>,
+    pub(super) text: LazyText<'a>,
 }
 
 /// Arguments of Codex's own tools.

@@ -8,10 +8,10 @@ use super::shell_output::command_of;
 use super::usage::Recorded;
 use crate::adapters::codex::Next;
 use crate::adapters::common::builder::{Builder, brief};
-use crate::adapters::{Context, Damage, Seen};
-use crate::base::text::{Shared, Word};
+use crate::adapters::{Context, RecordErrors, RecordKind};
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
-use crate::json::fields::Content;
+use crate::json::fields::TextOrBlocks;
 use crate::json::lines::Line;
 use crate::model::errors::{self, ErrorKind};
 use crate::model::session::{EventKind, Identity, SessionResult, Status};
@@ -25,7 +25,7 @@ pub(super) struct Thread {
     /// Hash of the first record. If that is repeated, the whole recording is.
     pub(super) first: u64,
     /// The thread that the first records come from: this one, or the one from which it was forked.
-    pub(super) root: Shared,
+    pub(super) root: SharedStr,
     pub(super) state: State,
     /// Prompts, for versions without events.
     pub(super) typed: Vec<(Identity, String)>,
@@ -52,7 +52,7 @@ pub(super) struct State {
     /// Responses with an own record that are not in a total yet.
     pub(super) recorded: Vec<Recorded>,
     /// Responses that made a compaction and have no own record yet.
-    pub(super) compacting: HashSet<Shared>,
+    pub(super) compacting: HashSet<SharedStr>,
     pub(super) prompts: usize,
 }
 
@@ -102,8 +102,8 @@ impl Thread {
         event: Payload<'_>,
         line: Line<'_>,
         time: Option<Time>,
-        damage: &mut Damage,
-    ) -> Seen {
+        damage: &mut RecordErrors,
+    ) -> RecordKind {
         self.has_events = true;
         match event {
             Payload::TokenCount(it) => self.token_count(&it.info, line, time, damage),
@@ -147,7 +147,7 @@ impl Thread {
                 }
                 let row = self.builder.event(EventKind::Error, line.number, time);
                 row.message = it.message.some().map(brief);
-                row.code = it.codex_error_info.len().map(|_| Word::new(&brief(&code)));
+                row.code = it.codex_error_info.len().map(|_| Symbol::new(&brief(&code)));
             }
             Payload::StreamError(it) => {
                 self.builder.event(EventKind::Retry, line.number, time).message = it.message.some().map(brief);
@@ -165,12 +165,12 @@ impl Thread {
                 }
             }
             Payload::UnreadEvent => {}
-            _ => return Seen::Unknown,
+            _ => return RecordKind::Unknown,
         }
-        Seen::Known
+        RecordKind::Known
     }
 
-    pub(super) fn item(&mut self, item: Payload<'_>, line: Line<'_>, time: Option<Time>) -> Seen {
+    pub(super) fn item(&mut self, item: Payload<'_>, line: Line<'_>, time: Option<Time>) -> RecordKind {
         match item {
             Payload::Message(it) => self.message(&it),
             Payload::FunctionCall(it) => {
@@ -207,9 +207,9 @@ impl Thread {
             }
             Payload::CallOutput(it) => self.output(&it, line, time),
             Payload::UnreadItem => {}
-            _ => return Seen::Unknown,
+            _ => return RecordKind::Unknown,
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     pub(super) fn message(&mut self, item: &Message<'_>) {
@@ -221,7 +221,7 @@ impl Thread {
         if !is_read {
             return;
         }
-        let content: Content<'_, Block<'_>> = item.content.read();
+        let content: TextOrBlocks<'_, Block<'_>> = item.content.read();
         let text = || content.blocks.iter().find_map(|it| it.text.some()).unwrap_or_default();
         match item.role.as_str() {
             "assistant" => self.builder.say(text()),

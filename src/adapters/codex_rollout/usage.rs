@@ -7,8 +7,8 @@ use twox_hash::XxHash3_64;
 use super::records::UsageRecord;
 use super::thread::Thread;
 use crate::adapters::codex::{Counted, Info};
-use crate::adapters::{Damage, push_counts_name, push_hexadecimal};
-use crate::base::text::Shared;
+use crate::adapters::{RecordErrors, push_counts_name, push_hexadecimal};
+use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::json::fields::Maybe;
 use crate::json::lines::Line;
@@ -17,14 +17,14 @@ use crate::model::session::{EventKind, Identity, Tokens};
 
 /// The usage of one response, from a `token_usage_record`.
 pub(super) struct Recorded {
-    pub(super) id: Shared,
+    pub(super) id: SharedStr,
     pub(super) tokens: Tokens,
     pub(super) line: i64,
     pub(super) time: Option<Time>,
 }
 
 impl Thread {
-    pub(super) fn token_count(&mut self, info: &Info, line: Line<'_>, time: Option<Time>, damage: &mut Damage) {
+    pub(super) fn token_count(&mut self, info: &Info, line: Line<'_>, time: Option<Time>, damage: &mut RecordErrors) {
         let last = info.last_token_usage.get().copied();
         let total = info.total_token_usage.get().copied();
         if self.root != self.builder.session.session_id {
@@ -62,7 +62,7 @@ impl Thread {
         record: &UsageRecord<'_>,
         line: Line<'_>,
         time: Option<Time>,
-        damage: &mut Damage,
+        damage: &mut RecordErrors,
     ) {
         let (Some(id), Maybe::Present(usage)) = (record.response_id.owned(), &record.usage) else {
             damage.note(Reason::NoUsage);

@@ -7,14 +7,14 @@ use std::borrow::Cow;
 use foldhash::{HashMap, HashMapExt as _};
 
 use super::row_index::RowIndex;
-use super::tools::{self, Arguments, Given};
-use crate::adapters::api::{Context, Damage};
-use crate::base::text::{Shared, Word};
+use super::tools::{self, Arguments, ToolArguments};
+use crate::adapters::api::{Context, RecordErrors};
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::wire::Number;
+use crate::json::fields::Number;
 use crate::model::health::Reason;
-pub use crate::model::retention::Content;
+pub use crate::model::retention::Retention;
 use crate::model::session::{CallStatus, Identity, SessionResult, Status, ToolCall, Turn};
 
 /// What the main agent's part of a log ends with, in formats without an end record.
@@ -37,7 +37,7 @@ pub struct Builder {
     /// The session so far.
     pub session: SessionResult,
     /// How much text is kept.
-    pub(super) content: Content,
+    pub(super) content: Retention,
     /// Calls by their ids.
     calls: RowIndex,
     /// Turns by their identities.
@@ -57,9 +57,9 @@ pub struct Builder {
 /// What follows from the name of a tool. It is computed once for each tool.
 #[derive(Debug, Clone)]
 struct Tool {
-    tool: Word,
-    category: Word,
-    mcp_server: Option<Word>,
+    tool: Symbol,
+    category: Symbol,
+    mcp_server: Option<Symbol>,
 }
 
 impl Tool {
@@ -70,7 +70,7 @@ impl Tool {
         let tool = Self {
             tool: name.into(),
             category: tools::category(name).into(),
-            mcp_server: tools::mcp_server(name).map(Word::new),
+            mcp_server: tools::mcp_server(name).map(Symbol::new),
         };
         if known.len() < FEW {
             known.push(tool.clone());
@@ -86,7 +86,7 @@ impl Builder {
             session_id: session_id.into(),
             runtime: Cow::Borrowed(context.runtime),
             format: Cow::Borrowed(context.format),
-            shows: context.shows,
+            capabilities: context.capabilities,
             line,
             status: Status::Incomplete,
             ..SessionResult::default()
@@ -170,7 +170,7 @@ impl Builder {
     pub fn mcp(&mut self, call: usize, server: Option<&str>) {
         let call = &mut self.session.tool_calls[call];
         call.category = "mcp".into();
-        call.mcp_server = server.map(Word::new).or_else(|| call.mcp_server.take());
+        call.mcp_server = server.map(Symbol::new).or_else(|| call.mcp_server.take());
     }
 
     /// Adds the arguments of a call. Returns them parsed.
@@ -182,7 +182,7 @@ impl Builder {
     }
 
     /// As [`Self::arguments`], for arguments that were parsed with the call.
-    pub fn given<'g, 'a>(&mut self, call: usize, given: &'g Given<'a>) -> Option<&'g Arguments<'a>> {
+    pub fn given<'g, 'a>(&mut self, call: usize, given: &'g ToolArguments<'a>) -> Option<&'g Arguments<'a>> {
         let arguments = given.value.as_deref();
         let target = arguments.and_then(|arguments| arguments.target(&self.session.tool_calls[call].category));
         self.set_target(call, given.raw, target);
@@ -194,8 +194,8 @@ impl Builder {
         self.set_target(call, raw, tools::program(command));
     }
 
-    fn set_target(&mut self, call: usize, raw: Raw<'_>, target: Option<Shared>) {
-        let full = self.content == Content::Full;
+    fn set_target(&mut self, call: usize, raw: Raw<'_>, target: Option<SharedStr>) {
+        let full = self.content == Retention::Full;
         let call = &mut self.session.tool_calls[call];
         call.args_bytes = raw.len().or(call.args_bytes.get()).into();
         call.target = target.or_else(|| call.target.take());
@@ -206,7 +206,7 @@ impl Builder {
 
     /// Adds the result of a call: its status, its length in the log, and its text if that is kept.
     pub fn result(&mut self, call: usize, raw: Raw<'_>, time: Option<Time>, status: CallStatus) {
-        let full = self.content == Content::Full;
+        let full = self.content == Retention::Full;
         let call = &mut self.session.tool_calls[call];
         call.status = status;
         call.ended_at = call.ended_at.or(time);
@@ -229,19 +229,19 @@ impl Builder {
         } else {
             session.prompts.insert(identity);
         }
-        if self.content >= Content::Text && session.prompt.is_none() {
+        if self.content >= Retention::Text && session.prompt.is_none() {
             session.prompt = text.map(str::to_owned);
         }
     }
 
     /// Whether the first prompt and the last answer are kept.
     pub fn keeps_text(&self) -> bool {
-        self.content >= Content::Text
+        self.content >= Retention::Text
     }
 
     /// Sets the answer of the assistant: the last one is kept.
     pub fn say(&mut self, text: &str) {
-        if self.content >= Content::Text && !text.is_empty() {
+        if self.content >= Retention::Text && !text.is_empty() {
             self.session.text = Some(text.to_owned());
         }
     }
@@ -260,7 +260,7 @@ impl Builder {
 }
 
 /// An amount of money. An impossible one is noted in `damage`.
-pub fn money(number: Number, damage: &mut Damage) -> Option<f64> {
+pub fn money(number: Number, damage: &mut RecordErrors) -> Option<f64> {
     if number.is_no_money() {
         damage.note(Reason::BadNumber);
     }
@@ -268,7 +268,7 @@ pub fn money(number: Number, damage: &mut Damage) -> Option<f64> {
 }
 
 /// A message, cut to a bounded length: the answer of a provider may be a whole page.
-pub fn brief(message: &str) -> Shared {
+pub fn brief(message: &str) -> SharedStr {
     const LONGEST: usize = 1000;
     let end = message.char_indices().nth(LONGEST).map_or(message.len(), |(at, _)| at);
     message.get(..end).unwrap_or(message).into()
@@ -277,14 +277,14 @@ pub fn brief(message: &str) -> Shared {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::model::session::Shows;
+    use crate::model::session::Capabilities;
 
     pub fn builder() -> Builder {
         let context = Context {
             runtime: "r",
             format: "f",
-            shows: Shows::NOTHING,
-            content: Content::None,
+            capabilities: Capabilities::NOTHING,
+            content: Retention::None,
             file_id: None,
             file_name: None,
             folder_id: None,

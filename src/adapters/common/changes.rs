@@ -6,7 +6,7 @@ use crate::adapters::common::builder::Builder;
 use crate::adapters::common::tools::{self, Arguments};
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::wire::{Count, Flag, Text};
+use crate::json::fields::{Count, Flag, Text};
 use crate::model::session::Operation;
 
 /// Adds the file that an edit or a write names in its arguments. For an edit, `operation` is what it does to the file, and

@@ -3,7 +3,7 @@
 use super::builder::{Builder, brief};
 use super::ids::hashed_id;
 use crate::base::time::Time;
-use crate::model::retention::Content;
+use crate::model::retention::Retention;
 use crate::model::session::{CallStatus, Event, EventKind};
 
 impl Builder {
@@ -48,7 +48,7 @@ impl Builder {
     /// Sets the status of a call that the user refused, and adds one event for it.
     pub fn deny(&mut self, call: usize, line: i64, time: Option<Time>, message: Option<&str>) {
         // After the first sentence there may be what the user wrote instead.
-        let is_short = self.content == Content::None;
+        let is_short = self.content == Retention::None;
         let message = message.map(|text| brief(if is_short { first_sentence(text) } else { text }));
         let call = &mut self.session.tool_calls[call];
         let (code, call_id) = (call.tool.clone(), call.call_id.clone());

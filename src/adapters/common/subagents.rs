@@ -1,7 +1,7 @@
 //! Subagents that a session starts.
 
 use crate::adapters::common::builder::Builder;
-use crate::base::text::Shared;
+use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::model::session::{Event, EventKind};
 
@@ -18,6 +18,6 @@ pub fn add<'b>(
     }
     let event = builder.event(EventKind::Subagent, line, time);
     event.code = Some(id.into());
-    event.call_id = call_id.map(Shared::from);
+    event.call_id = call_id.map(SharedStr::from);
     Some(event)
 }

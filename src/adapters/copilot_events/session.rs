@@ -5,13 +5,13 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use super::{Data, EditArguments, Failure, Record, Request};
 use crate::adapters::common::builder::{Builder, Last, brief};
 use crate::adapters::common::{tools, usage};
-use crate::adapters::{Damage, hashed_id};
-use crate::base::text::Word;
+use crate::adapters::{RecordErrors, hashed_id};
+use crate::base::text::Symbol;
 use crate::base::time::Time;
+use crate::json::fields::Text;
 use crate::json::lines::Line;
-use crate::json::wire::Text;
 use crate::model::errors::{self, ErrorKind};
-use crate::model::name::Name;
+use crate::model::id_hash::IdHash;
 use crate::model::session::{
     CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Status, Tokens, Total, TotalKind,
 };
@@ -19,8 +19,8 @@ use crate::model::session::{
 /// A subagent that messages or calls belong to.
 #[derive(Debug, Clone, Default)]
 struct Agent {
-    id: Option<Word>,
-    name: Option<Word>,
+    id: Option<Symbol>,
+    name: Option<Symbol>,
 }
 
 /// A session while its events are read.
@@ -29,8 +29,8 @@ pub(super) struct Session {
     /// Hashes of the records so far.
     pub(super) seen: HashSet<u64>,
     /// The current settings of the main agent.
-    model: Option<Word>,
-    effort: Option<Word>,
+    model: Option<Symbol>,
+    effort: Option<Symbol>,
     /// Agents that were started, by each id that their records may contain.
     agents: HashMap<String, Agent>,
     /// Calls that wait for permission, by the id of the permission request.
@@ -63,7 +63,7 @@ impl Session {
         }
     }
 
-    pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (data, time) = (&record.data, record.timestamp.0);
         self.builder.saw(time);
         match record.kind.as_str() {
@@ -141,12 +141,13 @@ impl Session {
             && !data.is_autopilot_continuation.is_true()
             && !record.agent_id.is_some();
         if is_human {
-            let identity = Identity::Session(record.id.some().map_or_else(|| hashed_id(line.bytes).into(), Name::from));
+            let identity =
+                Identity::Session(record.id.some().map_or_else(|| hashed_id(line.bytes).into(), IdHash::from));
             self.builder.prompt_as(identity, data.content.some());
         }
     }
 
-    fn assistant(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    fn assistant(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (data, time) = (&record.data, record.timestamp.0);
         damage.refuses(&[data.output_tokens]);
         let agent = self.agent(record);
@@ -261,7 +262,7 @@ impl Session {
 
     fn subagent(&mut self, record: &Record<'_>, line: Line<'_>) {
         let data = &record.data;
-        let Some(id) = record.agent_id.owned::<Word>().or_else(|| data.tool_call_id.owned()) else { return };
+        let Some(id) = record.agent_id.owned::<Symbol>().or_else(|| data.tool_call_id.owned()) else { return };
         let agent = Agent { id: Some(id.clone()), name: data.agent_name.owned() };
         for key in [&record.agent_id, &data.tool_call_id].into_iter().filter_map(Text::owned) {
             self.agents.insert(key, agent.clone());
@@ -275,7 +276,7 @@ impl Session {
     }
 
     /// Adds a compaction, if it succeeded, and the response that summarised the conversation, which was billed in any case.
-    fn compaction(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    fn compaction(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (data, time) = (&record.data, record.timestamp.0);
         let turn = usage::present(&data.compaction_tokens_used, damage).map(|usage| {
             let id = data.request_id.some().or(record.id.some());
@@ -320,7 +321,7 @@ impl Session {
     }
 
     /// Ends a process, and adds its tokens to the totals.
-    fn shutdown(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    fn shutdown(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let data = &record.data;
         let session = &mut self.builder.session;
         if let Some((added, removed)) = data.code_changes.lines_added.get().zip(data.code_changes.lines_removed.get()) {
@@ -402,7 +403,7 @@ impl Session {
 }
 
 /// Adds tokens to the total of their model.
-fn spend(spent: &mut Vec<ModelTotal>, model: Option<Word>, tokens: Tokens) {
+fn spend(spent: &mut Vec<ModelTotal>, model: Option<Symbol>, tokens: Tokens) {
     if let Some(known) = spent.iter_mut().find(|it| it.model == model) {
         known.tokens = known.tokens.plus(tokens);
     } else {

@@ -6,11 +6,11 @@ use super::{Block, Failure, Outcome, OwnArguments, Record, ToolCall};
 use crate::adapters::common::builder::{Builder, brief};
 use crate::adapters::common::tools::{self, Arguments};
 use crate::adapters::common::{subagents, usage};
-use crate::adapters::{Damage, hashed_id};
+use crate::adapters::{RecordErrors, hashed_id};
 use crate::base::time::Time;
 use crate::json::Raw;
+use crate::json::fields::{Count, TextOrBlocks};
 use crate::json::lines::Line;
-use crate::json::wire::{Content, Count};
 use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, Operation, Tokens, Total, TotalKind};
 
 /// A process while its records are read.
@@ -21,7 +21,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let time = record.timestamp_ms.0;
         self.builder.saw(time);
         match record.kind.as_str() {
@@ -138,7 +138,7 @@ impl Process {
         }
     }
 
-    fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let mut models = Vec::new();
         if let Some(usage) = usage::present(&record.usage, damage) {
             let tokens = usage.tokens(damage);
@@ -173,7 +173,7 @@ impl Process {
 }
 
 /// The text of a content.
-fn text_of(content: &Content<'_, Block<'_>>) -> String {
+fn text_of(content: &TextOrBlocks<'_, Block<'_>>) -> String {
     let blocks = content.blocks.iter().map(|it| it.text.as_str());
     content.text.as_deref().into_iter().chain(blocks).collect()
 }

@@ -6,7 +6,7 @@ use super::{Part, REFUSALS, Record, ToolCall, exit_code, text_of};
 use crate::adapters::common::builder::{Builder, Last, brief};
 use crate::adapters::common::tools::{self, Arguments};
 use crate::adapters::common::{subagents, usage};
-use crate::adapters::{Context, Damage};
+use crate::adapters::{Context, RecordErrors};
 use crate::model::errors::ErrorKind;
 use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult};
 
@@ -35,7 +35,7 @@ impl Chat {
     }
 
     /// Adds a message. `is_history`: whether it repeats or replaces the history.
-    pub(super) fn message(&mut self, message: &Record<'_>, line: i64, is_history: bool, damage: &mut Damage) {
+    pub(super) fn message(&mut self, message: &Record<'_>, line: i64, is_history: bool, damage: &mut RecordErrors) {
         let (id, time) = (message.id.as_str(), message.timestamp.0);
         self.builder.saw(time);
         let is_new = id.is_empty() || self.ids.insert(id.to_owned());
@@ -73,7 +73,7 @@ impl Chat {
         }
     }
 
-    fn answer(&mut self, message: &Record<'_>, line: i64, is_new: bool, damage: &mut Damage) {
+    fn answer(&mut self, message: &Record<'_>, line: i64, is_new: bool, damage: &mut RecordErrors) {
         let (id, time) = (message.id.as_str(), message.timestamp.0);
         let has_calls = !message.tool_calls.is_empty();
         if is_new || matches!(&self.last, Ending::Answer { id: last, .. } if last == id) {

@@ -4,14 +4,14 @@ use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use super::{Failure, doubt_zeros, uncached};
-use crate::adapters::common::builder::{Builder, Content, brief};
+use crate::adapters::common::builder::{Builder, Retention, brief};
 use crate::adapters::common::{changes, usage};
-use crate::adapters::{Context, Damage, Fold, Probe, Seen, hashed_id};
-use crate::base::text::Word;
+use crate::adapters::{Context, Fold, Probe, RecordErrors, RecordKind, hashed_id};
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::json::lines::Line;
-use crate::json::wire::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::model::session::{CallStatus, EventKind, ModelTotal, Operation, SessionResult, Tokens, Total, TotalKind};
 
 pub(super) fn claims(probe: &Probe<'_>) -> u32 {
@@ -96,7 +96,7 @@ struct StreamCounts {
 impl StreamCounts {
     /// Thoughts and the tools' part of the prompt are only in the total. The tokens beyond prompt and candidates count as
     /// thoughts, since tools rarely add tokens to the prompt.
-    fn tokens(&self, damage: &mut Damage) -> Tokens {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         damage.refuses(&[self.total_tokens, self.input_tokens, self.output_tokens, self.cached]);
         let beyond_prompt = self.total_tokens.get().zip(self.input_tokens.get()).map(|(total, prompt)| total - prompt);
         let candidates = self.output_tokens.get();
@@ -123,10 +123,10 @@ impl Fold for Stream {
         Self { context: *context, processes: Vec::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut Damage) -> Seen {
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let kind = record.kind.as_str();
         if !matches!(kind, "init" | "message" | "tool_use" | "tool_result" | "error" | "result") {
-            return Seen::Unknown;
+            return RecordKind::Unknown;
         }
         let unnamed = self.processes.last_mut().filter(|process| kind == "init" && process.is_unnamed);
         if let Some(process) = unnamed {
@@ -138,7 +138,7 @@ impl Fold for Stream {
             let id = record.session_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
             self.processes.push(Process {
                 builder: Builder::new(&self.context, id, line.number),
-                keeps_text: self.context.content >= Content::Text,
+                keeps_text: self.context.content >= Retention::Text,
                 hashes: Vec::new(),
                 text: String::new(),
                 has_answer: false,
@@ -150,7 +150,7 @@ impl Fold for Stream {
             process.hashes.push(XxHash3_64::oneshot(line.bytes));
             process.record(&record, line, damage);
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
@@ -171,7 +171,7 @@ struct Process {
 }
 
 impl Process {
-    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let time = record.timestamp.0;
         self.builder.saw(time);
         self.is_unnamed &= record.kind.as_str() == "message" && record.role.as_str() == "user";
@@ -232,13 +232,13 @@ impl Process {
         }
     }
 
-    fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         self.flush();
         let time = record.timestamp.0;
         if let Some(stats) = usage::present(&record.stats, damage) {
             if let [(model, _)] = stats.models.0.as_slice() {
                 // The model of the `init` may be an alias, such as `auto`.
-                self.builder.session.model = Some(Word::new(model));
+                self.builder.session.model = Some(Symbol::new(model));
             }
             let total = self.total(stats, line, time, damage);
             self.builder.session.totals.push(total);
@@ -256,13 +256,13 @@ impl Process {
         }
     }
 
-    fn total(&self, stats: &StreamStats<'_>, line: Line<'_>, time: Option<Time>, damage: &mut Damage) -> Total {
+    fn total(&self, stats: &StreamStats<'_>, line: Line<'_>, time: Option<Time>, damage: &mut RecordErrors) -> Total {
         let mut models: Vec<ModelTotal> = stats
             .models
             .0
             .iter()
             .map(|(model, counts)| ModelTotal {
-                model: Some(Word::new(model)),
+                model: Some(Symbol::new(model)),
                 tokens: counts.tokens(damage),
                 ..ModelTotal::default()
             })
@@ -317,7 +317,7 @@ mod tests {
     use crate::adapters::{Hints, parse};
 
     fn read(log: &str) -> SessionResult {
-        parse(log.as_bytes(), Hints::default(), Content::Text).sessions.swap_remove(0)
+        parse(log.as_bytes(), Hints::default(), Retention::Text).sessions.swap_remove(0)
     }
 
     /// Contradictory counts never become negative.
@@ -360,7 +360,7 @@ mod tests {
             r#"{"type":"message","timestamp":"2026-10-02T08:00:02Z","role":"assistant","content":"Done.","delta":true}"#,
             r#"{"type":"init","timestamp":"2026-10-02T09:00:01Z","session_id":"s2","model":"m"}"#,
         ];
-        let sessions = parse(log.join("\n").as_bytes(), Hints::default(), Content::Text).sessions;
+        let sessions = parse(log.join("\n").as_bytes(), Hints::default(), Retention::Text).sessions;
         let found: Vec<_> = sessions.iter().map(|session| (&*session.session_id, session.user_turns)).collect();
         assert_eq!(found, [("s1", Some(1)), ("s2", None)]);
     }

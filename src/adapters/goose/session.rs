@@ -3,10 +3,10 @@
 use super::{Block, Call, Editor, Message, Record, SESSION, ToolResult, Usage};
 use crate::adapters::common::builder::{Builder, Last, brief};
 use crate::adapters::common::{changes, tools};
-use crate::adapters::{Context, Damage, counts_name, hashed_id};
-use crate::base::text::Word;
+use crate::adapters::{Context, RecordErrors, counts_name, hashed_id};
+use crate::base::text::Symbol;
 use crate::base::time::Time;
-use crate::json::wire::Content;
+use crate::json::fields::TextOrBlocks;
 use crate::model::health::Reason;
 use crate::model::session::{
     CallStatus, Cost, EventKind, Identity, ModelTotal, Operation, SessionResult, Tokens, Total, Turn,
@@ -19,7 +19,7 @@ pub(super) struct Session {
     line: i64,
     pub(super) last_line: i64,
     is_subagent: bool,
-    provider: Option<Word>,
+    provider: Option<Symbol>,
     /// The sums over all requests: their tokens and their cost in US dollars.
     accumulated: (Tokens, Option<f64>),
     /// The last request, for sessions without sums.
@@ -46,7 +46,7 @@ impl Session {
     }
 
     /// Fills in the row of the session, or the first line of a session file.
-    pub(super) fn facts(&mut self, record: &Record<'_>, damage: &mut Damage) {
+    pub(super) fn facts(&mut self, record: &Record<'_>, damage: &mut RecordErrors) {
         self.is_subagent = record.session_type.as_str() == "sub_agent";
         self.provider = record.provider_name.owned();
         self.builder.saw(record.created_at.0);
@@ -59,7 +59,7 @@ impl Session {
     }
 
     /// Adds a request, from its row in the usage ledger.
-    pub(super) fn request(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
+    pub(super) fn request(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         // This row repeats a part of the sums.
         if record.cost_source.as_str() == "carried_forward" {
             return;
@@ -83,7 +83,7 @@ impl Session {
         turn.cost = record.cost.money().map(Cost::of);
     }
 
-    pub(super) fn message(&mut self, message: &Message<'_>, line: i64, damage: &mut Damage) {
+    pub(super) fn message(&mut self, message: &Message<'_>, line: i64, damage: &mut RecordErrors) {
         if message.content.0.first() != Some(&b'[') {
             damage.note(Reason::NotAnObject);
             return;
@@ -91,7 +91,7 @@ impl Session {
         let time = message.time;
         self.first_message = self.first_message.or(time);
         self.builder.saw(time);
-        let content: Content<'_, Block<'_>> = message.content.read();
+        let content: TextOrBlocks<'_, Block<'_>> = message.content.read();
         for block in content.blocks.iter().filter(|block| block.kind.as_str() == "toolResponse") {
             self.result(block, line, time);
         }
@@ -158,8 +158,8 @@ impl Session {
             _ => tools::category(tool),
         };
         let is_mcp = category == "other" && !extension.is_empty();
-        row.category = Word::new(if is_mcp { "mcp" } else { category });
-        row.mcp_server = Some(extension).filter(|it| !it.is_empty()).map(Word::new);
+        row.category = Symbol::new(if is_mcp { "mcp" } else { category });
+        row.mcp_server = Some(extension).filter(|it| !it.is_empty()).map(Symbol::new);
         if block.tool_call.status.as_str() == "error" {
             // The call that the model wrote was invalid.
             self.builder.result(index, block.tool_call.error, time, CallStatus::Error);
@@ -221,7 +221,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
     use crate::model::session::{SessionResult, Status};
 
@@ -234,7 +234,7 @@ mod tests {
                 r#"{{"id":"m{second}","role":"{role}","created":179000000{second},"content":{content}}}"#
             ));
         }
-        parse(lines.join("\n").as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0)
+        parse(lines.join("\n").as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0)
     }
 
     /// A session that goes on after an error has not failed.

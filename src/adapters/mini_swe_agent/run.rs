@@ -3,10 +3,10 @@
 use super::{Document, Item, Message, text_of};
 use crate::adapters::common::builder::{Builder, brief};
 use crate::adapters::common::{tools, usage};
-use crate::adapters::{Context, Damage};
+use crate::adapters::{Context, RecordErrors};
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::wire::{Number, Text};
+use crate::json::fields::{Number, Text};
 use crate::model::errors::{self, ErrorKind};
 use crate::model::session::{
     CallStatus, Cost, EventKind, Identity, ModelTotal, SessionResult, Tokens, Total, TotalKind,
@@ -40,7 +40,7 @@ impl Run {
         session.labels.extend(document.instance_id.some().map(|it| format!("instance_id={it}")));
     }
 
-    pub(super) fn message(&mut self, index: usize, message: &Message<'_>, line: i64, damage: &mut Damage) {
+    pub(super) fn message(&mut self, index: usize, message: &Message<'_>, line: i64, damage: &mut RecordErrors) {
         let time = message.time();
         self.builder.saw(time);
         if message.is_answer() {
@@ -55,7 +55,7 @@ impl Run {
         }
     }
 
-    fn answer(&mut self, index: usize, message: &Message<'_>, line: i64, damage: &mut Damage) {
+    fn answer(&mut self, index: usize, message: &Message<'_>, line: i64, damage: &mut RecordErrors) {
         let response = message.extra.response.get();
         let (id, usage) = response.map_or((&message.id, &message.usage), |it| (&it.id, &it.usage));
         // Some servers give every response the same id: the time distinguishes them, or else the position.

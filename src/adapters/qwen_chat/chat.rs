@@ -8,11 +8,11 @@ use super::{Answer, Part, Record};
 use crate::adapters::common::builder::{Builder, Last, brief};
 use crate::adapters::common::{tools, usage};
 use crate::adapters::gemini_chat::{REFUSALS, exit_code};
-use crate::adapters::{Context, Damage};
-use crate::base::text::{Shared, Word};
+use crate::adapters::{Context, RecordErrors};
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
+use crate::json::fields::Maybe;
 use crate::json::lines::Line;
-use crate::json::wire::Maybe;
 use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Tokens, ToolCall};
 
 /// What the main agent's conversation ends with so far.
@@ -31,11 +31,11 @@ struct Request {
     time: Option<Time>,
     prompt: Option<i64>,
     tokens: Tokens,
-    message_id: Option<Shared>,
-    model: Option<Word>,
+    message_id: Option<SharedStr>,
+    model: Option<Symbol>,
     duration_ms: Option<i64>,
-    agent: Option<Word>,
-    agent_id: Option<Word>,
+    agent: Option<Symbol>,
+    agent_id: Option<Symbol>,
 }
 
 /// A session while its records are read.
@@ -47,7 +47,7 @@ pub(super) struct Chat {
     /// The requests in the telemetry.
     requests: Vec<Request>,
     /// The duration and the MCP server of calls in the telemetry, by call id.
-    durations: HashMap<String, (Option<i64>, Option<Word>)>,
+    durations: HashMap<String, (Option<i64>, Option<Symbol>)>,
     /// The response to which calls belong.
     turn: Option<usize>,
     /// The number of lines that a call writes to a file, by call.
@@ -72,7 +72,7 @@ impl Chat {
         }
     }
 
-    pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) {
+    pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         self.builder.saw(record.timestamp.0);
         let session = &mut self.builder.session;
         session.cwd = session.cwd.take().or_else(|| record.cwd.owned());
@@ -108,7 +108,7 @@ impl Chat {
         }
     }
 
-    fn assistant(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
+    fn assistant(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let is_subagent = record.is_sidechain.is_true();
         let usage = usage::present(&record.usage_metadata, damage);
         // A subagent's calls are in records of their own, without a model.
@@ -203,7 +203,7 @@ impl Chat {
         }
     }
 
-    fn system(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
+    fn system(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let (payload, time) = (&record.system_payload, record.timestamp.0);
         match record.subtype.as_str() {
             "ui_telemetry" => self.telemetry(record, line, damage),
@@ -231,7 +231,7 @@ impl Chat {
         }
     }
 
-    fn telemetry(&mut self, record: &Record<'_>, line: i64, damage: &mut Damage) {
+    fn telemetry(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let (event, time) = (&record.system_payload.ui_event, record.timestamp.0);
         let duration_ms = event.duration_ms.rounded();
         match event.name.as_str() {
@@ -347,7 +347,7 @@ impl Chat {
 
 #[cfg(test)]
 mod tests {
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
     use crate::model::session::{Identity, SessionResult};
 
@@ -361,7 +361,7 @@ mod tests {
     }
 
     fn read(lines: &[String]) -> SessionResult {
-        parse(lines.join("\n").as_bytes(), Hints::default(), Content::None).sessions.swap_remove(0)
+        parse(lines.join("\n").as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0)
     }
 
     /// Of two requests with the same prompt, the one with the tokens of the response is its request; the other was billed as

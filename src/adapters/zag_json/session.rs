@@ -5,26 +5,26 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use super::{Event, Output, Refusals, limit_text};
 use crate::adapters::common::builder::{Builder, brief, money};
 use crate::adapters::common::{changes, subagents, usage};
-use crate::adapters::{Context, Damage, Seen, hashed_id};
-use crate::base::text::Word;
+use crate::adapters::{Context, RecordErrors, RecordKind, hashed_id};
+use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::model::session::{
-    EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind, add,
+    Capabilities, EventKind, Identity, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind, add,
 };
 
 /// A session while its events are read.
 pub(super) struct Session {
     pub(super) builder: Builder,
-    pub(super) provider: Option<Word>,
+    pub(super) provider: Option<Symbol>,
     /// The main agent's model.
-    pub(super) model: Option<Word>,
+    pub(super) model: Option<Symbol>,
     /// A hash of each record.
     pub(super) recording: Vec<u64>,
     /// The last response of each agent.
     last: HashMap<Option<String>, Response>,
     /// The type of agent that each call starts.
-    agents: HashMap<String, Word>,
+    agents: HashMap<String, Symbol>,
     /// The calls whose agents have not ended.
     delegated: HashSet<String>,
     refusals: Refusals,
@@ -58,7 +58,7 @@ impl Session {
         }
     }
 
-    pub(super) fn event(&mut self, event: &Event<'_>, line: i64, damage: &mut Damage) -> Seen {
+    pub(super) fn event(&mut self, event: &Event<'_>, line: i64, damage: &mut RecordErrors) -> RecordKind {
         let kind = event.kind.as_str();
         self.has_steps |= !matches!(kind, "result" | "error");
         match kind {
@@ -95,9 +95,9 @@ impl Session {
                 row.message = Some(brief(&limit_text(&event.raw, &event.provider, &event.scope)));
             }
             "result" => self.result(event, line),
-            _ => return Seen::Unknown,
+            _ => return RecordKind::Unknown,
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     fn user(&mut self, event: &Event<'_>) {
@@ -109,7 +109,7 @@ impl Session {
         }
     }
 
-    fn assistant(&mut self, event: &Event<'_>, line: i64, damage: &mut Damage) {
+    fn assistant(&mut self, event: &Event<'_>, line: i64, damage: &mut RecordErrors) {
         let parent = event.parent_tool_use_id.some();
         let agent = parent.and_then(|it| self.subagent(it, line));
         let has_calls = event.content.blocks.iter().any(|it| it.kind.as_str() == "tool_use");
@@ -131,7 +131,7 @@ impl Session {
         row.tokens = row.tokens.get().max(tokens).into();
         row.web_searches = row.web_searches.get().max(web_searches).into();
         row.is_subagent = parent.is_some();
-        row.agent_id = parent.map(Word::new);
+        row.agent_id = parent.map(Symbol::new);
         row.agent.clone_from(&agent);
         row.provider.clone_from(&self.provider);
         if parent.is_none() {
@@ -167,7 +167,7 @@ impl Session {
     }
 
     /// Adds the agent that a call started. Returns its type.
-    fn subagent(&mut self, call_id: &str, line: i64) -> Option<Word> {
+    fn subagent(&mut self, call_id: &str, line: i64) -> Option<Symbol> {
         let agent = self.agents.get(call_id).cloned();
         if let Some(event) = subagents::add(&mut self.builder, call_id, Some(call_id), line, None) {
             event.agent.clone_from(&agent);
@@ -225,7 +225,7 @@ impl Session {
     }
 
     /// Adds the totals and the outcome of the object around the events.
-    pub(super) fn output(&mut self, output: &Output<'_>, line: Line<'_>, damage: &mut Damage) {
+    pub(super) fn output(&mut self, output: &Output<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let usage = usage::present(&output.usage, damage);
         let cost = money(output.total_cost_usd, damage);
         let session = &mut self.builder.session;
@@ -279,7 +279,7 @@ impl Session {
         let mut session = self.builder.finish();
         session.recording = Some(self.recording);
         if !self.has_steps {
-            session.shows = Shows::NOTHING;
+            session.capabilities = Capabilities::NOTHING;
         }
         // The output on the lines is a stub. A total completes it, except for subagents.
         let has_total = session.totals.iter().any(|it| !it.models.is_empty());

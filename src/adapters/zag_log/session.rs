@@ -5,19 +5,20 @@ use std::collections::BTreeMap;
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use super::{Record, StatusData, prompt_rank, rank};
-use crate::adapters::common::builder::{Builder, Content, brief, money};
+use crate::adapters::common::builder::{Builder, Retention, brief, money};
 use crate::adapters::common::changes;
 use crate::adapters::zag_json::{Refusals, ToolResult, limit_text};
-use crate::adapters::{Context, Damage, Seen, hashed_id};
+use crate::adapters::{Context, RecordErrors, RecordKind, hashed_id};
 use crate::base::rows::Rows;
-use crate::base::text::{Shared, Word};
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
+use crate::json::fields::Count;
 use crate::json::lines::Line;
-use crate::json::wire::Count;
 use crate::model::errors::ErrorKind;
 use crate::model::health::Reason;
 use crate::model::session::{
-    CallStatus, EventKind, Identity, ModelTotal, SessionResult, Shows, Status, Tokens, Total, TotalKind, add, add_money,
+    CallStatus, Capabilities, EventKind, Identity, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind, add,
+    add_money,
 };
 
 /// A session while its records are read.
@@ -28,7 +29,7 @@ pub(super) struct Session {
     pub(super) hashes: HashSet<u64>,
     provider: String,
     /// The model of the next usage.
-    model: Option<Word>,
+    model: Option<Symbol>,
     /// Whether the events were imported: their times and their end are those of the import.
     is_backfilled: bool,
     has_answer: bool,
@@ -42,7 +43,7 @@ pub(super) struct Session {
     turns: Option<i64>,
     refusals: Refusals,
     /// The message of a usage limit that has not ended.
-    limit: Option<Shared>,
+    limit: Option<SharedStr>,
 }
 
 #[derive(Default)]
@@ -57,7 +58,7 @@ struct Usage {
     line: i64,
     key: String,
     time: Option<Time>,
-    model: Option<Word>,
+    model: Option<Symbol>,
     duration_ms: Option<i64>,
     turns: Option<i64>,
     tokens: Tokens,
@@ -68,7 +69,7 @@ impl Session {
     pub(super) fn new(context: &Context, id: &str, line: i64) -> Self {
         Self {
             builder: Builder::new(context, id, line),
-            keeps_text: context.content >= Content::Text,
+            keeps_text: context.content >= Retention::Text,
             hashes: HashSet::new(),
             provider: String::new(),
             model: None,
@@ -85,7 +86,7 @@ impl Session {
         }
     }
 
-    pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut Damage) -> Seen {
+    pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
         let kind = record.kind.as_str();
         if kind == "session_started" {
             self.start(record);
@@ -137,9 +138,9 @@ impl Session {
             "session_ended" => self.end(record),
             "session_started" | "reasoning" | "stderr" | "parse_warning" | "session_cleared" | "heartbeat"
             | "user_event" => {}
-            _ => return Seen::Unknown,
+            _ => return RecordKind::Unknown,
         }
-        Seen::Known
+        RecordKind::Known
     }
 
     /// A run begins, perhaps one of several: it clears the end of the run before it.
@@ -219,7 +220,7 @@ impl Session {
         session.stop_reason = data.stop_reason.owned().or_else(|| session.stop_reason.take());
     }
 
-    fn usage(&mut self, record: &Record<'_>, line: Line<'_>, time: Option<Time>, damage: &mut Damage) {
+    fn usage(&mut self, record: &Record<'_>, line: Line<'_>, time: Option<Time>, damage: &mut RecordErrors) {
         let counts =
             [record.input_tokens, record.output_tokens, record.cache_read_tokens, record.cache_creation_tokens];
         let cost = money(record.total_cost_usd, damage);
@@ -272,7 +273,7 @@ impl Session {
         for call in agents.into_iter().filter(|it| it.status != CallStatus::Denied) {
             let event = self.builder.event(EventKind::Subagent, call.line, call.occurred_at);
             event.key = Some(format!("agent {}", call.call_id).into());
-            let agent = Word::new(&call.call_id);
+            let agent = Symbol::new(&call.call_id);
             event.code = Some(agent.clone());
             event.call_id = Some(call.call_id);
             self.builder.session.subagents.insert(agent);
@@ -285,10 +286,10 @@ impl Session {
         session.totals = totals;
         (session.duration_ms, session.stated_turns) = (self.duration_ms, self.turns);
         // zag reads no results of other providers, and of a captured run only its end.
-        session.shows = match self.provider.as_str() {
-            "claude" | "copilot" if self.has_answer || self.has_calls => session.shows,
-            _ if self.has_calls => Shows::USER_TURNS.and(Shows::TOOL_CALLS),
-            _ => Shows::USER_TURNS,
+        session.capabilities = match self.provider.as_str() {
+            "claude" | "copilot" if self.has_answer || self.has_calls => session.capabilities,
+            _ if self.has_calls => Capabilities::USER_TURNS.and(Capabilities::TOOL_CALLS),
+            _ => Capabilities::USER_TURNS,
         };
         session
     }
@@ -305,7 +306,7 @@ fn totals(usages: Vec<Usage>) -> Vec<Total> {
     let mut totals = Vec::new();
     let (mut cost, mut turns) = (None, None);
     let mut models: Rows<ModelTotal> = Rows::default();
-    let mut by_model: HashMap<Option<Word>, usize> = HashMap::new();
+    let mut by_model: HashMap<Option<Symbol>, usize> = HashMap::new();
     for usage in usages.into_iter().filter(|it| it.rank == best) {
         let index = *by_model.entry(usage.model).or_insert_with_key(|model| {
             models.push(ModelTotal { model: model.clone(), ..ModelTotal::default() });

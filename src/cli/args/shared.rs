@@ -6,8 +6,14 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub struct ArchiveDirectory {
-    /// The directory of the archive [env: AGENTLOGS_ARCHIVE] [default: agentlogs-archive]
-    #[arg(long, value_name = "DIR", default_value_os_t = default_archive(), hide_default_value = true)]
+    /// The directory of the archive
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value_os_t = default_archive(),
+        hide_default_value = true,
+        help = "The directory of the archive [env: AGENTLOGS_ARCHIVE] [default: agentlogs-archive]"
+    )]
     pub archive: PathBuf,
 }
 

@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use agentlogs::adapters::common::builder::Content;
+use agentlogs::adapters::common::builder::Retention;
 use agentlogs::base::time::Time;
 use agentlogs::ingest::Options;
 use agentlogs::input::open::Limit;
@@ -48,9 +48,9 @@ pub fn options(paths: Vec<PathBuf>, except: Option<PathBuf>, reading: &args::Rea
         roots: paths,
         except,
         content: match reading.content {
-            args::Content::None => Content::None,
-            args::Content::Text => Content::Text,
-            args::Content::Full => Content::Full,
+            args::Content::None => Retention::None,
+            args::Content::Text => Retention::Text,
+            args::Content::Full => Retention::Full,
         },
         redact: reading.redact,
         limit: reading.max_decompressed.map_or(Limit::Usual, Limit::Bytes),

@@ -7,7 +7,7 @@ use zip::read::read_zipfile_from_stream;
 use super::listing::{Listing, Member, Place};
 use super::zip_members::Zip;
 use super::{tar_members, zip_members};
-use crate::input::open::{self, Budget, Content};
+use crate::input::open::{self, Budget, FileContent};
 
 /// The most members of an archive. The list of so many takes some hundred MB of memory.
 pub const MAX_MEMBERS: usize = 1_000_000;
@@ -59,7 +59,7 @@ impl Unreadable {
 
 /// A tar or zip archive with the list of its members.
 pub struct Container<'a> {
-    content: &'a Content<'a>,
+    content: &'a FileContent<'a>,
     zip: Option<Zip<'a>>,
     members: Vec<Member>,
     /// Why members may be missing from the list: the archive is cut or damaged.
@@ -72,7 +72,7 @@ impl<'a> Container<'a> {
     ///
     /// # Errors
     /// When there are more than `limit` members.
-    pub fn open(content: &'a Content<'a>, limit: usize) -> Option<Result<Self, String>> {
+    pub fn open(content: &'a FileContent<'a>, limit: usize) -> Option<Result<Self, String>> {
         let kind = Kind::of(content)?;
         let mut listing = Listing { members: Vec::new(), damage: content.truncated.clone() };
         let zip = match kind {
@@ -98,7 +98,7 @@ impl<'a> Container<'a> {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn read(&self, member: &Member, budget: &Budget) -> Result<Content<'_>, Unreadable> {
+    pub fn read(&self, member: &Member, budget: &Budget) -> Result<FileContent<'_>, Unreadable> {
         let content = match &member.place {
             Place::Range { start, length } => self.range(*start, *length),
             Place::Entry(number) => {
@@ -120,7 +120,7 @@ impl<'a> Container<'a> {
         open::decompressed(content, budget).map_err(|error| Unreadable::now(&error))
     }
 
-    fn range(&self, start: u64, length: u64) -> Content<'_> {
+    fn range(&self, start: u64, length: u64) -> FileContent<'_> {
         // An offset beyond the address space is beyond the content.
         let address = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
         let end = start.saturating_add(length);

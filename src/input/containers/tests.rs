@@ -1,3 +1,5 @@
+//! Archives that are complete, cut, damaged, hostile or too large.
+
 use std::io::{self, Cursor, Write};
 
 use memchr::memmem;
@@ -5,7 +7,7 @@ use tar::EntryType;
 use zip::write::SimpleFileOptions;
 
 use super::*;
-use crate::input::open::{self, Budget, Content, Limit};
+use crate::input::open::{self, Budget, FileContent, Limit};
 
 /// A tar archive. Names that a library would refuse to write are written as well.
 fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
@@ -39,7 +41,7 @@ fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
 
 const FILES: &[(&str, &[u8])] = &[("a/b.jsonl", b"{}\n"), ("c", b"some text, some text, some text"), ("empty", b"")];
 
-fn opened(bytes: &[u8]) -> Content<'static> {
+fn opened(bytes: &[u8]) -> FileContent<'static> {
     open::open_member(bytes, &Budget::new(Limit::Usual, 0)).unwrap()
 }
 

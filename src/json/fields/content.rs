@@ -21,14 +21,14 @@ impl<T> Default for Pairs<'_, T> {
 
 /// The content of a message: one string, or blocks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Content<'a, T> {
+pub struct TextOrBlocks<'a, T> {
     /// The one string.
     pub text: Option<Cow<'a, str>>,
     /// The blocks.
     pub blocks: Vec<T>,
 }
 
-impl<T> Default for Content<'_, T> {
+impl<T> Default for TextOrBlocks<'_, T> {
     fn default() -> Self {
         Self { text: None, blocks: Vec::new() }
     }
@@ -52,31 +52,31 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Pairs<'a, T> {
     }
 }
 
-impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Content<'a, T> {
+impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for TextOrBlocks<'a, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct It<T>(PhantomData<T>);
         impl<'de, T: Deserialize<'de>> Visitor<'de> for It<T> {
-            type Value = Content<'de, T>;
+            type Value = TextOrBlocks<'de, T>;
             nothing!();
             nothing!(visit_bool(bool), visit_i64(i64), visit_f64(f64));
             fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Content { text: Some(Cow::Borrowed(text)), blocks: Vec::new() })
+                Ok(TextOrBlocks { text: Some(Cow::Borrowed(text)), blocks: Vec::new() })
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
                 self.visit_string(text.to_owned())
             }
             fn visit_string<E: Error>(self, text: String) -> Result<Self::Value, E> {
-                Ok(Content { text: Some(Cow::Owned(text)), blocks: Vec::new() })
+                Ok(TextOrBlocks { text: Some(Cow::Owned(text)), blocks: Vec::new() })
             }
             fn visit_newtype_struct<D: Deserializer<'de>>(self, object: D) -> Result<Self::Value, D::Error> {
-                Ok(Content { text: None, blocks: vec![T::deserialize(object)?] })
+                Ok(TextOrBlocks { text: None, blocks: vec![T::deserialize(object)?] })
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let mut blocks = Vec::with_capacity(seq.size_hint().unwrap_or(1));
                 while let Some(block) = seq.next_element()? {
                     blocks.push(block);
                 }
-                Ok(Content { text: None, blocks })
+                Ok(TextOrBlocks { text: None, blocks })
             }
         }
         deserializer.deserialize_newtype_struct(OBJECT, It(PhantomData))

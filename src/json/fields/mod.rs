@@ -6,8 +6,8 @@
 mod content;
 mod scalar;
 
-pub use content::{Content, Pairs};
+pub use content::{Pairs, TextOrBlocks};
 pub use scalar::{Count, Flag, Maybe, Number, Text, When};
 
-pub use super::raw::LateText;
+pub use super::raw::LazyText;
 pub(crate) use super::variants::by_type;

@@ -309,7 +309,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Maybe<T> {
 mod tests {
     use super::*;
     use crate::json;
-    use crate::json::fields::{Content, Pairs};
+    use crate::json::fields::{Pairs, TextOrBlocks};
 
     #[derive(Debug, Default, Deserialize)]
     #[serde(default)]
@@ -324,7 +324,7 @@ mod tests {
         #[serde(borrow)]
         models: Pairs<'a, Part>,
         #[serde(borrow)]
-        content: Content<'a, Part>,
+        content: TextOrBlocks<'a, Part>,
     }
 
     #[derive(Debug, Default, PartialEq, Deserialize)]

@@ -1,8 +1,8 @@
 //! A record is read as one that serde derives, whatever the order of its members and whatever is damaged in it.
 
-use crate::json::fields::{Content, Count, Maybe, Number, Text, When};
+use crate::json::fields::{Count, Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::record::Skip;
-use crate::json::{self, Both, Raw};
+use crate::json::{self, Raw, WithRaw};
 
 record! {
     struct Outer<'a> {
@@ -11,8 +11,8 @@ record! {
         "time" => time: When,
         "inner" => inner: Inner<'a>,
         "usage" => usage: Maybe<Box<Inner<'a>>>,
-        "list" => list: Content<'a, Inner<'a>>,
-        "both" => both: Both<'a, Inner<'a>>,
+        "list" => list: TextOrBlocks<'a, Inner<'a>>,
+        "both" => both: WithRaw<'a, Inner<'a>>,
         "raw" => raw: Raw<'a>,
     }
 }
@@ -28,7 +28,7 @@ record! {
 mod by_key {
     use serde::Deserialize;
 
-    use super::{Both, Content, Count, Maybe, Number, Raw, Skip, Text, When};
+    use super::{Count, Maybe, Number, Raw, Skip, Text, TextOrBlocks, When, WithRaw};
 
     #[derive(Debug, Default, Deserialize)]
     #[serde(default)]
@@ -43,9 +43,9 @@ mod by_key {
         #[serde(borrow)]
         usage: Maybe<Box<Inner<'a>>>,
         #[serde(borrow)]
-        list: Content<'a, Inner<'a>>,
+        list: TextOrBlocks<'a, Inner<'a>>,
         #[serde(borrow)]
-        both: Both<'a, Inner<'a>>,
+        both: WithRaw<'a, Inner<'a>>,
         #[serde(borrow)]
         raw: Raw<'a>,
     }

@@ -3,10 +3,10 @@
 
 use foldhash::HashSet;
 
-use crate::base::text::Word;
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::ledger::views::View;
-use crate::model::name::link;
+use crate::model::id_hash::link;
 use crate::model::session::SessionResult;
 
 /// The [links](crate::ledger::links) that a conversion with another session id has in common with its log. A log has
@@ -24,7 +24,7 @@ pub(in crate::ledger) fn links(session: &SessionResult) -> Vec<u64> {
 
 /// The first call of each agent with an id that no other session has.
 pub(super) fn first_calls(session: &SessionResult) -> Vec<&str> {
-    let mut agents: HashSet<Option<&Word>> = HashSet::default();
+    let mut agents: HashSet<Option<&Symbol>> = HashSet::default();
     let mut first = Vec::new();
     for call in &session.tool_calls {
         let agent = call.agent.as_ref();

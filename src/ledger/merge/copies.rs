@@ -3,7 +3,7 @@
 use foldhash::{HashMap, HashSet, HashSetExt as _};
 
 use crate::base::rows::Rows;
-use crate::base::text::{Shared, Word};
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::ledger::event_id::EventId;
 use crate::model::session::{Event, Identity, Tokens, ToolCall, Turn};
@@ -16,7 +16,7 @@ pub(super) struct KnownRows {
     occurrences: HashMap<(usize, UnnamedTurn), usize>,
     calls: HashMap<CallId, usize>,
     /// Calls with the files that they changed.
-    changes: HashSet<(usize, Shared)>,
+    changes: HashSet<(usize, SharedStr)>,
     events: HashSet<EventId>,
 }
 
@@ -54,7 +54,7 @@ impl KnownRows {
     }
 
     /// Whether no earlier part contained the change. A change without a call is never a copy.
-    pub fn is_new_change(&mut self, call: Option<usize>, path: &Shared) -> bool {
+    pub fn is_new_change(&mut self, call: Option<usize>, path: &SharedStr) -> bool {
         call.is_none_or(|call| self.changes.insert((call, path.clone())))
     }
 
@@ -69,8 +69,8 @@ impl KnownRows {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct UnnamedTurn {
     occurred_at: Option<Time>,
-    model: Option<Word>,
-    agent_id: Option<Word>,
+    model: Option<Symbol>,
+    agent_id: Option<Symbol>,
     tokens: Tokens,
     /// The ordinal of the response among equal ones of its file.
     occurrence: usize,
@@ -80,13 +80,13 @@ struct UnnamedTurn {
 /// part, because masked ids repeat.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct CallId {
-    id: Shared,
+    id: SharedStr,
     occurrence: usize,
 }
 
 /// Assigns identities to the calls of one part.
 #[derive(Default)]
-pub(super) struct CallIds(HashMap<Shared, usize>);
+pub(super) struct CallIds(HashMap<SharedStr, usize>);
 
 impl CallIds {
     pub fn id(&mut self, call: &ToolCall) -> CallId {

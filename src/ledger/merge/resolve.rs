@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashSet, HashSetExt as _};
 
 use super::merged_session::MergedSession;
 use crate::base::rows::Rows;
-use crate::base::text::Word;
+use crate::base::text::Symbol;
 use crate::ledger::renumber::NewIndexes;
 use crate::model::session::{Event, ToolCall, Turn};
 
@@ -26,7 +26,7 @@ pub(super) fn drop_echoes(session: &mut MergedSession) {
 }
 
 /// What only the caller reports of a response: its model and its duration.
-type CallerFacts = (Option<Word>, Option<i64>);
+type CallerFacts = (Option<Symbol>, Option<i64>);
 
 fn drop_echoed_turns(turns: &mut Rows<(usize, Box<Turn>)>) -> NewIndexes {
     let prompt = |turn: &Turn| {
@@ -108,7 +108,7 @@ mod tests {
         drop_echoed_turns(&mut turns);
         let turns: Vec<_> =
             turns.into_iter().map(|(_, mut turn)| (turn.tokens.get().input, turn.model.take(), turn.is_echo)).collect();
-        let model = Some(Word::from("m"));
+        let model = Some(Symbol::from("m"));
         assert_eq!(turns, [(Some(1), model.clone(), false), (Some(2), model, true), (Some(2), None, false)]);
     }
 }

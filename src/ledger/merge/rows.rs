@@ -7,7 +7,7 @@ use super::resolve::{drop_echoes, find_turns_of_calls, find_turns_of_events, nam
 use super::session_row::session_row;
 use crate::base::rows::Rows;
 use crate::ledger::totals::StatedTotals;
-use crate::model::session::{Shows, Turn};
+use crate::model::session::{Capabilities, Turn};
 use crate::model::tables::{CallRow, ChangeRow, EventRow, Grain, Tables, TurnRow};
 
 impl MergedSession {
@@ -33,7 +33,7 @@ impl MergedSession {
         for turn in self.calls.iter().filter_map(|(_, call)| call.turn.get()) {
             call_counts[turn] += 1;
         }
-        let shows_calls = self.facts.session.shows.has(Shows::TOOL_CALLS);
+        let shows_calls = self.facts.session.capabilities.has(Capabilities::TOOL_CALLS);
         let mut turns: Rows<Option<_>> = mem::take(&mut self.turns).into_iter().map(Some).collect();
         let mut rows: Vec<TurnRow> = Vec::with_capacity(turns.len());
         rows.extend(order.indexes.iter().filter_map(|index| {

@@ -1,7 +1,7 @@
 //! What the parts of a session report about the session as a whole.
 
 use crate::base::time::Time;
-use crate::model::session::{SessionResult, Shows, Status, add};
+use crate::model::session::{Capabilities, SessionResult, Status, add};
 
 /// The facts of a session, joined from its parts.
 #[derive(Default)]
@@ -52,7 +52,9 @@ impl SessionFacts {
         }
         let known = &mut self.session;
         // The file that the runtime keeps determines the format; a recording adds its total.
-        if part.shows.has(Shows::KEPT_BY_RUNTIME) && !known.shows.has(Shows::KEPT_BY_RUNTIME) {
+        if part.capabilities.has(Capabilities::KEPT_BY_RUNTIME)
+            && !known.capabilities.has(Capabilities::KEPT_BY_RUNTIME)
+        {
             known.format.clone_from(&part.format);
         }
         // Recordings contain successive runs of a session; other logs of one session repeat each other.
@@ -72,7 +74,7 @@ impl SessionFacts {
         known.started_at = known.started_at.into_iter().chain(part.started_at).min();
         known.ended_at = known.ended_at.max(part.ended_at);
         known.runtime_version = part.runtime_version.or(known.runtime_version.take());
-        known.shows = known.shows.and(part.shows);
+        known.capabilities = known.capabilities.and(part.capabilities);
         known.subagents.extend(part.subagents);
         known.labels.extend(part.labels);
         known.prompts.extend(part.prompts);
@@ -114,7 +116,8 @@ pub(super) struct Ending {
 
 impl Ending {
     pub fn of(part: &SessionResult) -> Self {
-        let is_main_file = part.shows.has(Shows::KEPT_BY_RUNTIME) && part.turns.iter().any(|turn| !turn.is_subagent);
+        let is_main_file =
+            part.capabilities.has(Capabilities::KEPT_BY_RUNTIME) && part.turns.iter().any(|turn| !turn.is_subagent);
         Self { status: part.status, ended_at: part.ended_at, is_main_file }
     }
 

@@ -6,9 +6,9 @@ use std::mem;
 use foldhash::{HashMap, HashMapExt as _};
 
 use super::merged_session::MergedSession;
-use crate::base::text::Word;
+use crate::base::text::Symbol;
 use crate::ledger::totals::StatedTotals;
-use crate::model::session::{CallStatus, EventKind, FileChange, SessionResult, Shows, Status, Tokens};
+use crate::model::session::{CallStatus, Capabilities, EventKind, FileChange, SessionResult, Status, Tokens};
 use crate::model::tables::{Grain, SessionRow, TurnRow, Usage};
 
 /// Makes the row of a session. `turns` are its rows in the ledger; `is_conflict`: the totals contradict them. A counter
@@ -20,12 +20,12 @@ pub(super) fn session_row(
     is_conflict: bool,
 ) -> SessionRow {
     let session = mem::take(&mut merged.facts.session);
-    let shows = session.shows;
-    let count_if_shown = |what: Shows, count: usize| {
+    let capabilities = session.capabilities;
+    let count_if_shown = |what: Capabilities, count: usize| {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        (count > 0 || shows.has(what)).then_some(count)
+        (count > 0 || capabilities.has(what)).then_some(count)
     };
-    let zero_if_shown = |what: Shows| shows.has(what).then_some(0);
+    let zero_if_shown = |what: Capabilities| capabilities.has(what).then_some(0);
     let calls = || merged.calls.iter().map(|(_, call)| call);
     let changes = || merged.changes.iter().map(|(_, change)| change);
     let event_count = |kind: EventKind| merged.events.iter().filter(|(_, event)| event.kind == kind).count();
@@ -39,7 +39,7 @@ pub(super) fn session_row(
     let responses = i64::try_from(responses).ok().filter(|count| *count > 0);
     let prompts = i64::try_from(session.prompts.len()).ok().filter(|count| *count > 0);
     let web_searches = turns.iter().filter_map(|row| row.turn.web_searches.get()).reduce(|a, b| a + b);
-    let models: BTreeSet<Word> = turns.iter().filter_map(|row| row.turn.model.clone()).collect();
+    let models: BTreeSet<Symbol> = turns.iter().filter_map(|row| row.turn.model.clone()).collect();
     let time_between = || Some(session.ended_at?.since(session.started_at?));
     SessionRow {
         source: merged.source,
@@ -48,19 +48,19 @@ pub(super) fn session_row(
         project: session.cwd.as_deref().map(project),
         duration_ms: totals.duration_ms.or(session.duration_ms).or_else(time_between),
         api_duration_ms: totals.api_duration_ms,
-        user_turns: prompts.max(session.user_turns).or(zero_if_shown(Shows::USER_TURNS)),
-        turns: responses.or(totals.turns).or(session.stated_turns).or(zero_if_shown(Shows::TURNS)),
-        tool_calls: count_if_shown(Shows::TOOL_CALLS, merged.calls.len()).or(session.stated_tool_calls),
-        tool_errors: count_if_shown(Shows::TOOL_CALLS, failed_calls).or(session.stated_tool_errors),
-        file_changes: count_if_shown(Shows::FILE_CHANGES, merged.changes.len()),
+        user_turns: prompts.max(session.user_turns).or(zero_if_shown(Capabilities::USER_TURNS)),
+        turns: responses.or(totals.turns).or(session.stated_turns).or(zero_if_shown(Capabilities::TURNS)),
+        tool_calls: count_if_shown(Capabilities::TOOL_CALLS, merged.calls.len()).or(session.stated_tool_calls),
+        tool_errors: count_if_shown(Capabilities::TOOL_CALLS, failed_calls).or(session.stated_tool_errors),
+        file_changes: count_if_shown(Capabilities::FILE_CHANGES, merged.changes.len()),
         lines_added: sum_lines(|change| change.lines_added).or(stated_added),
         lines_removed: sum_lines(|change| change.lines_removed).or(stated_removed),
         // Agents by name, or the calls that started them if the log names none.
-        subagents: count_if_shown(Shows::SUBAGENTS, session.subagents.len().max(started_agents)),
-        compactions: count_if_shown(Shows::COMPACTIONS, event_count(EventKind::Compaction)),
-        retries: count_if_shown(Shows::RETRIES, event_count(EventKind::Retry)),
-        permission_denials: count_if_shown(Shows::PERMISSION_DENIALS, event_count(EventKind::PermissionDenial)),
-        web_searches: web_searches.or(zero_if_shown(Shows::WEB_SEARCHES)),
+        subagents: count_if_shown(Capabilities::SUBAGENTS, session.subagents.len().max(started_agents)),
+        compactions: count_if_shown(Capabilities::COMPACTIONS, event_count(EventKind::Compaction)),
+        retries: count_if_shown(Capabilities::RETRIES, event_count(EventKind::Retry)),
+        permission_denials: count_if_shown(Capabilities::PERMISSION_DENIALS, event_count(EventKind::PermissionDenial)),
+        web_searches: web_searches.or(zero_if_shown(Capabilities::WEB_SEARCHES)),
         tokens,
         usage: usage(&session, turns, tokens, totals, is_conflict),
         session,
@@ -69,8 +69,8 @@ pub(super) fn session_row(
 }
 
 /// The main agent's model with the most responses, the later one on a tie. `None` if no response is of the main agent.
-fn main_model(turns: &[TurnRow]) -> Option<Word> {
-    let mut counts: HashMap<&Word, (usize, usize)> = HashMap::new();
+fn main_model(turns: &[TurnRow]) -> Option<Symbol> {
+    let mut counts: HashMap<&Symbol, (usize, usize)> = HashMap::new();
     for (index, row) in turns.iter().enumerate() {
         if row.grain == Grain::Turn
             && !row.turn.is_subagent

@@ -8,10 +8,10 @@ use super::election::{Candidate, Owner, elect_owner};
 use super::shared_responses::{PartNumbers, SharedResponses};
 use super::transfer::{ForeignRows, OwnerRows, transfer_rows};
 use crate::base::rows::Rows;
-use crate::base::text::Shared;
+use crate::base::text::SharedStr;
 use crate::ledger::event_id::EventId;
 use crate::ledger::part::{SessionKey, SessionPart, Sessions, facts_only};
-use crate::model::session::Shows;
+use crate::model::session::Capabilities;
 
 /// Gives each response that several sessions contain to one of them, with its prompts, calls, changes and events.
 /// Returns the sessions that show another session under an id of their own, each with the key of that session.
@@ -95,7 +95,7 @@ impl Owners {
         session: usize,
         parts: &[SessionPart],
         numbers: &[PartNumbers],
-    ) -> HashMap<Shared, usize> {
+    ) -> HashMap<SharedStr, usize> {
         let parts = parts.iter().zip(numbers);
         let turns = parts.flat_map(|(part, numbers)| part.session.turns.iter().zip(&numbers.turns));
         let foreign = turns.filter_map(|(turn, number)| {
@@ -107,7 +107,8 @@ impl Owners {
     /// The owner of a recording whose every response belongs to one other session: it shows that session under another
     /// id. See docs/accounting.md#recordings-under-another-id.
     fn owner_of_whole(&self, session: usize, part: &SessionPart, numbers: &PartNumbers) -> Option<Owner> {
-        let is_recording = !part.session.shows.has(Shows::KEPT_BY_RUNTIME) && part.session.totals.is_empty();
+        let is_recording =
+            !part.session.capabilities.has(Capabilities::KEPT_BY_RUNTIME) && part.session.totals.is_empty();
         if !is_recording {
             return None;
         }
@@ -120,7 +121,7 @@ impl Owners {
         &self,
         session: usize,
         numbers: &PartNumbers,
-        messages: &'a HashMap<Shared, usize>,
+        messages: &'a HashMap<SharedStr, usize>,
         owner_rows: &'a HashMap<usize, OwnerRows>,
     ) -> ForeignRows<'a> {
         let owners = |numbers: &Rows<Option<usize>>| -> Vec<Option<Owner>> {

@@ -5,8 +5,8 @@ use foldhash::HashMap;
 use super::election::Claim;
 use crate::base::rows::Rows;
 use crate::ledger::part::{SessionPart, Sessions};
-use crate::model::name::Name;
-use crate::model::session::{Identity, Shows};
+use crate::model::id_hash::IdHash;
+use crate::model::session::{Capabilities, Identity};
 
 /// The numbers of responses and prompts with a global identity. Each identity is looked up once; the other steps use
 /// its number.
@@ -51,7 +51,7 @@ impl SharedResponses {
         let mut claims: Rows<Vec<Claim>> = self.is_shared.iter().map(|_| Vec::new()).collect();
         for (session, (parts, numbers)) in sessions.values().zip(&self.numbers).enumerate() {
             for (part, numbers) in parts.iter().zip(numbers) {
-                let is_kept_by_runtime = part.session.shows.has(Shows::KEPT_BY_RUNTIME);
+                let is_kept_by_runtime = part.session.capabilities.has(Capabilities::KEPT_BY_RUNTIME);
                 let turns = numbers.turns.iter().zip(part.session.turns.iter().map(|turn| turn.occurred_at));
                 let prompts = numbers.prompts.iter().map(|number| (number, None));
                 let numbered = turns.chain(prompts).filter_map(|(number, time)| Some(((*number)?, time)));
@@ -72,7 +72,7 @@ impl SharedResponses {
 /// Assigns numbers to the global identities of responses and prompts.
 #[derive(Default)]
 struct Numbering {
-    numbers: HashMap<Name, usize>,
+    numbers: HashMap<IdHash, usize>,
     /// By number.
     holders: Rows<Holder>,
 }

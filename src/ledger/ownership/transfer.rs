@@ -2,7 +2,7 @@
 
 use foldhash::{HashMap, HashSet};
 
-use crate::base::text::Shared;
+use crate::base::text::SharedStr;
 use crate::ledger::event_id::EventId;
 use crate::ledger::part::SessionPart;
 use crate::ledger::renumber::NewIndexes;
@@ -15,7 +15,7 @@ pub(super) struct ForeignRows<'a> {
     /// The same for each prompt.
     pub prompts: Vec<Option<usize>>,
     /// The messages of foreign turns in all parts of the session, each with a file of the session that owns the turn.
-    pub messages: &'a HashMap<Shared, usize>,
+    pub messages: &'a HashMap<SharedStr, usize>,
     /// The rows of the sessions that own the turns.
     pub owners: Vec<&'a OwnerRows>,
 }
@@ -23,7 +23,7 @@ pub(super) struct ForeignRows<'a> {
 /// The identities of the calls and events of a session that owns shared responses.
 pub(super) struct OwnerRows {
     pub events: HashSet<EventId>,
-    pub calls: HashSet<Shared>,
+    pub calls: HashSet<SharedStr>,
 }
 
 impl ForeignRows<'_> {
@@ -136,7 +136,7 @@ mod tests {
 
     fn foreign<'a>(
         turns: [Option<usize>; 2],
-        messages: &'a HashMap<Shared, usize>,
+        messages: &'a HashMap<SharedStr, usize>,
         owner: &'a OwnerRows,
     ) -> ForeignRows<'a> {
         ForeignRows { turns: turns.to_vec(), prompts: vec![None], messages, owners: vec![owner] }

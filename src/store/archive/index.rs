@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::codec;
 use super::hashed_file::{self, Checksum};
-use crate::ingest::Stamp;
+use crate::ingest::Fingerprint;
 use crate::model::health::Reason;
 use crate::model::source::{Source, SourceStatus};
 
@@ -16,7 +16,7 @@ use crate::model::source::{Source, SourceStatus};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexEntry {
     /// Whether its file has to be read again.
-    pub(super) stamp: Stamp,
+    pub(super) stamp: Fingerprint,
     /// Whether it contains a session.
     pub(super) has_sessions: bool,
     /// How many lines were lost, by reason.
@@ -51,7 +51,7 @@ impl IndexEntry {
     /// The entry of a source that is not yet in a part. `has_sessions` is false if none of its sessions is elsewhere.
     pub(super) fn of(source: &Source, has_spilled_sessions: bool, links: Box<[u64]>) -> Self {
         Self {
-            stamp: Stamp::of(source),
+            stamp: Fingerprint::of(source),
             has_sessions: !source.sessions.is_empty() || has_spilled_sessions,
             rejects: source.health.rejects.iter().map(|reject| (reject.reason, reject.lines)).collect(),
             unknown_records: source.health.unknown_records,

@@ -2,7 +2,7 @@
 //! that reads its value from a row.
 
 use super::column::{Field, Get};
-use crate::base::text::Word;
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::model::errors::ErrorKind;
 use crate::model::health::Reject;
@@ -134,7 +134,7 @@ pub fn sessions<'a>() -> Vec<Field<Session<'a>>> {
             text!("project" "Working directory without worktree suffixes", |it| it.row.project),
             text!("git_branch" "Branch checked out there", |it| it.row.session.git_branch),
             text!("model" "The main agent's model with most responses", |it| it.row.model),
-            field!(List "models" "All models, sorted", |it| it.row.models.iter().map(Word::as_str).collect()),
+            field!(List "models" "All models, sorted", |it| it.row.models.iter().map(Symbol::as_str).collect()),
             word!("status" "success, error, aborted, incomplete or unknown", |it| it.row.session.status.as_str()),
             field!(Text "error_kind" "auth, billing, rate_limit, overloaded, timeout, context_overflow, max_turns, budget, cancelled or other",
                 |it| it.row.session.error_kind.map(ErrorKind::as_str)),

@@ -5,26 +5,26 @@ use std::iter::Peekable;
 
 use super::grammar::{self, Found};
 use super::words::{Token, Tokens};
-use crate::base::text::Shared;
+use crate::base::text::SharedStr;
 use crate::json::Raw;
-use crate::json::wire::Text;
+use crate::json::fields::Text;
 
 /// The deepest shell within shells whose command is read.
 const DEPTH: u32 = 4;
 
 /// Base name of the first program that a shell command runs, after `bash -lc`, `env`, `sudo`, `timeout`, assignments and
 /// `cd … &&`.
-pub fn program(command: &str) -> Option<Shared> {
+pub fn program(command: &str) -> Option<SharedStr> {
     program_within(command, DEPTH)
 }
 
 /// [`program`] of a command that is already split into words.
-pub fn program_of_words(words: Vec<Text<'_>>) -> Option<Shared> {
+pub fn program_of_words(words: Vec<Text<'_>>) -> Option<SharedStr> {
     program_of(words.into_iter().filter_map(Text::into_inner).map(Token::Word), DEPTH)
 }
 
 /// [`program`] of a command as a log contains it. Only the start of a long command is unescaped, unless more is needed.
-pub fn program_in(command: Raw<'_>) -> Option<Shared> {
+pub fn program_in(command: Raw<'_>) -> Option<SharedStr> {
     const HEAD: usize = 256;
     let head = command.head(HEAD);
     let mut tokens = Tokens::new(&head);
@@ -36,7 +36,7 @@ pub fn program_in(command: Raw<'_>) -> Option<Shared> {
     if needs_grammar { program_by_grammar(&head, first, DEPTH) } else { first }
 }
 
-fn program_within(command: &str, depth: u32) -> Option<Shared> {
+fn program_within(command: &str, depth: u32) -> Option<SharedStr> {
     let mut tokens = Tokens::new(command);
     let first = program_of(tokens.by_ref(), depth);
     if needs_grammar(&tokens, first.as_deref()) { program_by_grammar(command, first, depth) } else { first }
@@ -48,7 +48,7 @@ fn needs_grammar(tokens: &Tokens<'_>, first: Option<&str>) -> bool {
 }
 
 /// The program that the grammar finds; `first`, which the words show, where the grammar does not understand the command.
-fn program_by_grammar(command: &str, first: Option<Shared>, depth: u32) -> Option<Shared> {
+fn program_by_grammar(command: &str, first: Option<SharedStr>, depth: u32) -> Option<SharedStr> {
     let program = |words: &[&str]| {
         program_of(words.iter().filter_map(|word| unquoted(word)).map(Token::Word), depth.saturating_sub(1))
     };
@@ -67,7 +67,7 @@ fn unquoted(word: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-fn program_of<'a>(tokens: impl Iterator<Item = Token<'a>>, depth: u32) -> Option<Shared> {
+fn program_of<'a>(tokens: impl Iterator<Item = Token<'a>>, depth: u32) -> Option<SharedStr> {
     let mut tokens = tokens.peekable();
     while let Some(token) = tokens.next() {
         let Token::Word(word) = token else { continue };
@@ -107,7 +107,7 @@ fn program_of<'a>(tokens: impl Iterator<Item = Token<'a>>, depth: u32) -> Option
             }
             _ if is_assignment(&word) => {}
             "" => {}
-            name => return Some(name.trim_start_matches('(')).filter(|it| !it.is_empty()).map(Shared::from),
+            name => return Some(name.trim_start_matches('(')).filter(|it| !it.is_empty()).map(SharedStr::from),
         }
     }
     None

@@ -7,9 +7,9 @@ use serde::{Deserialize, Deserializer};
 
 use super::line_count_in;
 use crate::adapters::common::shell;
-use crate::base::text::{Shared, Word};
-use crate::json::wire::{LateText, Text};
-use crate::json::{Both, Raw};
+use crate::base::text::{SharedStr, Symbol};
+use crate::json::fields::{LazyText, Text};
+use crate::json::{Raw, WithRaw};
 
 /// The arguments that say what a call works on, under the names that the runtimes use.
 #[derive(Debug, Default)]
@@ -17,14 +17,14 @@ pub struct Arguments<'a> {
     file: Text<'a>,
     command: Raw<'a>,
     url: Text<'a>,
-    patch_text: LateText<'a>,
-    input: LateText<'a>,
-    content: LateText<'a>,
+    patch_text: LazyText<'a>,
+    input: LazyText<'a>,
+    content: LazyText<'a>,
     subagent_type: Text<'a>,
 }
 
 /// The arguments of a call that were read with it, if there are any, and as they stand in the log.
-pub type Given<'a> = Both<'a, Option<Box<Arguments<'a>>>>;
+pub type ToolArguments<'a> = WithRaw<'a, Option<Box<Arguments<'a>>>>;
 
 /// The names. Of several for a file or a command, the first that says something counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -121,23 +121,23 @@ impl Arguments<'_> {
     }
 
     /// The type of the agent that the call starts.
-    pub fn agent(&self) -> Option<Word> {
+    pub fn agent(&self) -> Option<Symbol> {
         self.subagent_type.owned()
     }
 
     /// The file's path, the URL's host, or the base name of the first program of a shell command.
-    pub fn target(&self, category: &str) -> Option<Shared> {
+    pub fn target(&self, category: &str) -> Option<SharedStr> {
         match category {
             "shell" if self.command.0.first() == Some(&b'[') => shell::program_of_words(self.command.read()),
             "shell" if !self.command.is_empty() => shell::program_in(self.command),
             "web" => self.url.some().and_then(host),
-            _ => self.file().map(Shared::from),
+            _ => self.file().map(SharedStr::from),
         }
     }
 }
 
 /// The host of a URL, without user, port and a leading scheme.
-fn host(url: &str) -> Option<Shared> {
+fn host(url: &str) -> Option<SharedStr> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next()?;
     let host = authority.rsplit('@').next()?;

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::json::Raw;
-use crate::json::wire::{Flag, Text};
+use crate::json::fields::{Flag, Text};
 use crate::model::session::Operation;
 
 /// One file of a patch.

@@ -2,10 +2,10 @@
 
 use super::{diff_lines, line_count, lines};
 use crate::json;
-use crate::json::wire::LateText;
+use crate::json::fields::LazyText;
 
 /// [`diff_lines`] of a string in a log, whose escapes are not undone for that.
-pub fn diff_lines_in(diff: &LateText<'_>) -> (i64, i64) {
+pub fn diff_lines_in(diff: &LazyText<'_>) -> (i64, i64) {
     let text = diff.escaped();
     let (mut added, mut removed) = (0, 0);
     let is_plain = each_line(text, |line| match line {
@@ -28,7 +28,7 @@ pub fn diff_lines_in(diff: &LateText<'_>) -> (i64, i64) {
 }
 
 /// [`line_count`] of a string in a log, whose escapes are not undone for that.
-pub fn line_count_in(text: &LateText<'_>) -> i64 {
+pub fn line_count_in(text: &LazyText<'_>) -> i64 {
     let mut count = 0;
     let is_plain = each_line(text.escaped(), |_| {
         count += 1;
@@ -78,7 +78,7 @@ mod tests {
             for number in 0..count.pow(length) {
                 let letter = |it: u32| letters[number / count.pow(it) % count];
                 let string = format!("\"{}\"", (0..length).map(letter).collect::<String>());
-                let text: LateText<'_> = json::from_slice(string.as_bytes()).unwrap();
+                let text: LazyText<'_> = json::from_slice(string.as_bytes()).unwrap();
                 let plain: String = serde_json::from_str(&string).unwrap();
                 assert_eq!(diff_lines_in(&text), diff_lines(lines(&plain)), "{string}");
                 assert_eq!(line_count_in(&text), line_count(&plain), "{string}");
@@ -90,7 +90,7 @@ mod tests {
             ("\"+\n-\\n-\"", (1, 2)),
             ("\"\"", (0, 0)),
         ] {
-            let text: LateText<'_> = json::from_slice(string.as_bytes()).unwrap();
+            let text: LazyText<'_> = json::from_slice(string.as_bytes()).unwrap();
             assert_eq!(diff_lines_in(&text), expected, "{string}");
         }
     }

@@ -6,7 +6,7 @@ mod edits;
 mod escaped_lines;
 
 pub use super::shell::{program, program_of_words};
-pub use arguments::{Arguments, Given};
+pub use arguments::{Arguments, ToolArguments};
 pub use category::{category, mcp_server};
 pub use edits::{PatchedFile, diff_lines, line_count, lines, lines_in_arguments, patched_files};
 pub use escaped_lines::{diff_lines_in, line_count_in};

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::adapters::common::builder::Content;
+use crate::adapters::common::builder::Retention;
 use crate::adapters::{self, Hints};
 use crate::model::source::{Source, SourceStatus};
 use crate::store::archive::{Archive, Error, Sums};
@@ -75,7 +75,7 @@ fn sources(formats: usize) -> Vec<Source> {
     for folder in below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-logs")).iter().take(formats) {
         let files = below(folder);
         for path in files.iter().filter(|it| it.is_file()) {
-            let parsed = adapters::parse(&fs::read(path).unwrap(), Hints::default(), Content::None);
+            let parsed = adapters::parse(&fs::read(path).unwrap(), Hints::default(), Retention::None);
             let path = path.to_str().unwrap().to_owned();
             let status = SourceStatus::Parsed;
             sources.push(Source {

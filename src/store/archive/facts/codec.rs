@@ -115,14 +115,14 @@ impl HasReferences for Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::common::builder::Content;
+    use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
-    use crate::base::text::Word;
+    use crate::base::text::Symbol;
     use crate::model::session::{Identity, Turn};
 
     fn source() -> Source {
         let log = include_bytes!("../../../../sample-logs/claude-transcript/with-a-subagent.jsonl");
-        let parsed = parse(log, Hints::default(), Content::Full);
+        let parsed = parse(log, Hints::default(), Retention::Full);
         assert!(!parsed.sessions.is_empty());
         Source {
             path: "a".to_owned(),
@@ -210,8 +210,8 @@ mod tests {
             let text = "x".repeat(length);
             assert_eq!(decode::<String>(&encode(&text).unwrap()).unwrap(), text);
         }
-        let words = vec![Word::new("Bash"); 100_000];
-        assert_eq!(decode::<Vec<Word>>(&encode(&words).unwrap()).unwrap(), words);
+        let words = vec![Symbol::new("Bash"); 100_000];
+        assert_eq!(decode::<Vec<Symbol>>(&encode(&words).unwrap()).unwrap(), words);
     }
 
     /// Facts of an earlier build may lack the last fields of a structure.

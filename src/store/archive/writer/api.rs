@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::spool::Spool;
 use super::stage::Staged;
-use crate::ingest::Stamp;
+use crate::ingest::Fingerprint;
 use crate::model::source::{STDIN, Source, SourceStatus};
 use crate::prices::{Catalog, Table};
 use crate::store::archive::disk;
@@ -115,7 +115,7 @@ impl Writer {
     }
 
     /// The stamp of a known source, which shows whether its file changed.
-    pub fn known(&self, path: &str) -> Option<&Stamp> {
+    pub fn known(&self, path: &str) -> Option<&Fingerprint> {
         self.state.sources.get(path).map(|entry| &entry.stamp)
     }
 
@@ -125,7 +125,7 @@ impl Writer {
     }
 
     /// The logs that were read from standard input before the last one, with their stamps.
-    pub fn earlier_stdin(&self) -> Vec<(String, Stamp)> {
+    pub fn earlier_stdin(&self) -> Vec<(String, Fingerprint)> {
         let is_earlier = |path: &str| path.strip_prefix(STDIN).is_some_and(|rest| rest.starts_with('#'));
         let sources = self.state.sources.iter().filter(|(path, _)| is_earlier(path));
         sources.map(|(path, entry)| (path.clone(), entry.stamp.clone())).collect()
@@ -167,8 +167,8 @@ impl Writer {
     pub fn merge(&self, source: Source) {
         self.record_error(|| {
             let Some(known) = self.state.sources.get(&source.path) else { return self.stage(source) };
-            let age = |stamp: &Stamp| (stamp.modified_at, stamp.bytes, stamp.content_hash);
-            let stamp = Stamp::of(&source);
+            let age = |stamp: &Fingerprint| (stamp.modified_at, stamp.bytes, stamp.content_hash);
+            let stamp = Fingerprint::of(&source);
             if age(&stamp) == age(&known.stamp) {
                 return Ok(());
             }

@@ -7,7 +7,7 @@ use super::api::Writer;
 use crate::ingest::Sink;
 use crate::ledger;
 use crate::model::session::SessionResult;
-use crate::model::source::{Aside, Source};
+use crate::model::source::{Source, SpilledSession};
 use crate::store::archive::error::Error;
 use crate::store::archive::facts::{Chunk, Chunks, MANY_ROWS, rows_of};
 use crate::store::archive::index::IndexEntry;
@@ -151,9 +151,9 @@ impl Writer {
     pub(super) fn stage(&self, mut source: Source) -> Result<(), Error> {
         if rows_of(&source.sessions) > MANY_ROWS && source.sessions.len() > 1 {
             let sessions = std::mem::take(&mut source.sessions);
-            source.aside.extend(self.spill_sessions(&sessions)?);
+            source.spilled.extend(self.spill_sessions(&sessions)?);
         }
-        let spilled = std::mem::take(&mut source.aside);
+        let spilled = std::mem::take(&mut source.spilled);
         let own_links = ledger::links(&source);
         if spilled.is_empty() && rows_of(&source.sessions) <= MANY_ROWS {
             let entry = Box::new(IndexEntry::of(&source, false, own_links));
@@ -165,7 +165,7 @@ impl Writer {
     }
 
     /// Stages a source that is too large for the memory: writes it to the spool, after its sessions that are already there.
-    fn stage_large(&self, source: &Source, spilled: &[Aside], own_links: &[u64]) -> Result<(), Error> {
+    fn stage_large(&self, source: &Source, spilled: &[SpilledSession], own_links: &[u64]) -> Result<(), Error> {
         let all_links = || spilled.iter().map(|session| &*session.links).chain([own_links]);
         let groups = ledger::groups(all_links());
         let (offset, length) = self.spool.append(source)?;
@@ -191,11 +191,11 @@ impl Writer {
     }
 
     /// Writes sessions of a source that is added later to the spool.
-    fn spill_sessions(&self, sessions: &[SessionResult]) -> Result<Vec<Aside>, Error> {
+    fn spill_sessions(&self, sessions: &[SessionResult]) -> Result<Vec<SpilledSession>, Error> {
         let spill = |session: &SessionResult| {
             let (offset, length) = self.spool.append(session)?;
             let links = ledger::links_of(std::slice::from_ref(session), None);
-            Ok(Aside { offset, length, session_id: session.session_id.clone(), links })
+            Ok(SpilledSession { offset, length, session_id: session.session_id.clone(), links })
         };
         sessions.iter().map(spill).collect()
     }
@@ -206,7 +206,7 @@ impl Sink for Writer {
         self.add(source);
     }
 
-    fn spill(&self, sessions: Vec<SessionResult>) -> Result<Vec<Aside>, Vec<SessionResult>> {
+    fn spill(&self, sessions: Vec<SessionResult>) -> Result<Vec<SpilledSession>, Vec<SessionResult>> {
         self.spill_sessions(&sessions).map_err(|error| {
             // The commit returns the error and changes nothing.
             self.staged().error.get_or_insert(error);

@@ -8,11 +8,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use twox_hash::XxHash3_64;
 
 use crate::base::hash;
-use crate::base::text::Shared;
+use crate::base::text::SharedStr;
 
 /// The 128-bit hash of a name. Collisions are expected once in 2⁶⁴ names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name {
+pub struct IdHash {
     link: u64,
     rest: u64,
 }
@@ -22,7 +22,7 @@ const SEED: u64 = 0x6e61_6d65;
 /// Size of a stored name in bytes.
 const BYTES: usize = 16;
 
-impl Name {
+impl IdHash {
     /// The hash of a text.
     pub fn new(text: &str) -> Self {
         of_kind("response", text, Self::hashed)
@@ -75,44 +75,44 @@ fn of_kind<T>(kind: &str, name: &str, hash: impl FnOnce(&[u8]) -> T) -> T {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for IdHash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{:016x}{:016x}", self.link, self.rest)
     }
 }
 
-impl fmt::Debug for Name {
+impl fmt::Debug for IdHash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{self}")
     }
 }
 
-impl From<&str> for Name {
+impl From<&str> for IdHash {
     fn from(text: &str) -> Self {
         Self::new(text)
     }
 }
 
-impl From<String> for Name {
+impl From<String> for IdHash {
     fn from(text: String) -> Self {
         Self::new(&text)
     }
 }
 
-impl From<Cow<'_, str>> for Name {
+impl From<Cow<'_, str>> for IdHash {
     fn from(text: Cow<'_, str>) -> Self {
         Self::new(&text)
     }
 }
 
-impl From<Shared> for Name {
-    fn from(text: Shared) -> Self {
+impl From<SharedStr> for IdHash {
+    fn from(text: SharedStr) -> Self {
         Self::new(&text)
     }
 }
 
 /// Hexadecimal in human-readable formats.
-impl Serialize for Name {
+impl Serialize for IdHash {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
@@ -123,22 +123,22 @@ impl Serialize for Name {
 }
 
 /// Also accepts a text, from which the hash is computed.
-impl<'de> Deserialize<'de> for Name {
+impl<'de> Deserialize<'de> for IdHash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl de::Visitor<'_> for Visitor {
-            type Value = Name;
+            type Value = IdHash;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("a name")
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Name, E> {
-                Ok(Name::new(text))
+            fn visit_str<E>(self, text: &str) -> Result<IdHash, E> {
+                Ok(IdHash::new(text))
             }
 
-            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Name, E> {
-                Name::of_bytes(bytes).ok_or_else(|| E::invalid_length(bytes.len(), &self))
+            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<IdHash, E> {
+                IdHash::of_bytes(bytes).ok_or_else(|| E::invalid_length(bytes.len(), &self))
             }
         }
         if deserializer.is_human_readable() {
@@ -157,12 +157,12 @@ mod tests {
     #[test]
     fn the_same_text_is_the_same_name() {
         let text = "x".repeat(600);
-        let names: Vec<Name> = (0..600).map(|it| Name::new(&text[..it])).collect();
+        let names: Vec<IdHash> = (0..600).map(|it| IdHash::new(&text[..it])).collect();
         let mut distinct: Vec<_> = names.iter().flat_map(|it| [it.link, it.rest]).collect();
         distinct.sort_unstable();
         distinct.dedup();
         assert_eq!(distinct.len(), 2 * names.len());
-        assert!(names.iter().enumerate().all(|(length, it)| *it == Name::from(text[..length].to_owned())));
+        assert!(names.iter().enumerate().all(|(length, it)| *it == IdHash::from(text[..length].to_owned())));
         // Archives contain such links.
         let link = |it: usize| XxHash3_64::oneshot(format!("response {}", &text[..it]).as_bytes());
         assert!(names.iter().enumerate().all(|(length, it)| it.link() == link(length)));
@@ -170,16 +170,16 @@ mod tests {
 
     #[test]
     fn names_in_human_readable_formats_are_parsed_again() {
-        for name in ["", "a", "msg_1"].map(Name::from) {
-            assert_eq!(serde_json::from_str::<Name>(&serde_json::to_string(&name).unwrap()).unwrap(), name);
+        for name in ["", "a", "msg_1"].map(IdHash::from) {
+            assert_eq!(serde_json::from_str::<IdHash>(&serde_json::to_string(&name).unwrap()).unwrap(), name);
         }
-        assert!(serde_json::from_str::<Name>(r#""msg_1""#).is_err());
+        assert!(serde_json::from_str::<IdHash>(r#""msg_1""#).is_err());
     }
 
     #[test]
     fn a_name_within_another_is_one_of_its_own() {
-        let [a, b, c] = ["a", "b", "c"].map(Name::from);
-        assert_eq!(a.within(c), Name::from("a").within(c));
+        let [a, b, c] = ["a", "b", "c"].map(IdHash::from);
+        assert_eq!(a.within(c), IdHash::from("a").within(c));
         assert!(a.within(c) != b.within(c) && a.within(b) != a.within(c) && a.within(b) != b.within(a));
     }
 }

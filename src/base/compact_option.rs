@@ -24,9 +24,9 @@ impl Number for usize {
 
 /// An `Option` of a number, half as large.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Known<T>(T);
+pub struct CompactOption<T>(T);
 
-impl<T: Number> Known<T> {
+impl<T: Number> CompactOption<T> {
     /// `None`.
     pub const NOTHING: Self = Self(T::NONE);
 
@@ -42,40 +42,40 @@ impl<T: Number> Known<T> {
     }
 }
 
-impl<T: Number> Default for Known<T> {
+impl<T: Number> Default for CompactOption<T> {
     fn default() -> Self {
         Self::NOTHING
     }
 }
 
-impl<T: Number> From<T> for Known<T> {
+impl<T: Number> From<T> for CompactOption<T> {
     #[inline]
     fn from(number: T) -> Self {
         Self(if number == T::NONE { T::NEAREST } else { number })
     }
 }
 
-impl<T: Number> From<Option<T>> for Known<T> {
+impl<T: Number> From<Option<T>> for CompactOption<T> {
     #[inline]
     fn from(number: Option<T>) -> Self {
         number.map_or(Self::NOTHING, Self::from)
     }
 }
 
-impl<T: Number + fmt::Debug> fmt::Debug for Known<T> {
+impl<T: Number + fmt::Debug> fmt::Debug for CompactOption<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.get().fmt(formatter)
     }
 }
 
-impl<T: Number + Serialize> Serialize for Known<T> {
+impl<T: Number + Serialize> Serialize for CompactOption<T> {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.get().serialize(serializer)
     }
 }
 
-impl<'de, T: Number + Deserialize<'de>> Deserialize<'de> for Known<T> {
+impl<'de, T: Number + Deserialize<'de>> Deserialize<'de> for CompactOption<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Option::deserialize(deserializer).map(Self::from)
     }
@@ -88,20 +88,20 @@ mod tests {
     #[test]
     fn all_numbers_but_one_are_kept() {
         for number in [0, 1, -1, i64::MAX, i64::MIN + 1] {
-            assert_eq!(Known::from(number).get(), Some(number));
+            assert_eq!(CompactOption::from(number).get(), Some(number));
         }
-        assert_eq!(Known::from(i64::MIN).get(), Some(i64::MIN + 1));
-        assert_eq!(Known::from(Some(usize::MAX)).get(), Some(usize::MAX - 1));
-        assert_eq!(Known::<usize>::from(None).get(), None);
-        assert_eq!(Known::<i64>::default(), Known::NOTHING);
+        assert_eq!(CompactOption::from(i64::MIN).get(), Some(i64::MIN + 1));
+        assert_eq!(CompactOption::from(Some(usize::MAX)).get(), Some(usize::MAX - 1));
+        assert_eq!(CompactOption::<usize>::from(None).get(), None);
+        assert_eq!(CompactOption::<i64>::default(), CompactOption::NOTHING);
     }
 
     #[test]
     fn it_is_written_and_read_as_an_option() {
         for number in [None, Some(0), Some(-7), Some(i64::MAX)] {
             let json = serde_json::to_string(&number).unwrap();
-            assert_eq!(serde_json::to_string(&Known::from(number)).unwrap(), json);
-            assert_eq!(serde_json::from_str::<Known<i64>>(&json).unwrap().get(), number);
+            assert_eq!(serde_json::to_string(&CompactOption::from(number)).unwrap(), json);
+            assert_eq!(serde_json::from_str::<CompactOption<i64>>(&json).unwrap().get(), number);
         }
     }
 }
