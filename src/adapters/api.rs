@@ -40,20 +40,12 @@ pub trait Fold: Send + 'static {
     /// The state before the first record.
     fn new(context: &Context) -> Self;
 
-    /// Parses one record. A format with a faster way than serde's overrides it.
-    ///
-    /// # Errors
-    /// When the line is not an object.
-    fn read(line: &[u8]) -> Result<Self::Record<'_>, json::Error> {
-        json::from_slice(line)
-    }
-
-    /// Parses one record and folds it: [`Self::read`] and [`Self::record`] in one, for formats whose records are large to move.
+    /// Parses one record and folds it. Formats whose records are large to move override it.
     ///
     /// # Errors
     /// When the line is not an object.
     fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
-        Self::read(line.bytes).map(|record| self.record(line, record, damage))
+        json::from_slice(line.bytes).map(|record| self.record(line, record, damage))
     }
 
     /// Folds one record into the sessions. What cannot be used of it is noted in `damage`.

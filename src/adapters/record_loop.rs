@@ -140,7 +140,7 @@ fn parse_batch<'a, F: Fold>(lines: &mut LineSource<'a>) -> Option<Batch<'a, F>> 
         && let Some(line) = lines.next()
     {
         bytes += line.bytes.len();
-        records.push((line, check(line.bytes).and_then(|()| F::read(line.bytes))));
+        records.push((line, check(line.bytes).and_then(|()| json::from_slice(line.bytes))));
     }
     (!records.is_empty()).then(|| Batch { records, rest: lines.clone() })
 }

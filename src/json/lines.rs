@@ -120,17 +120,7 @@ impl<'a> Iterator for Lines<'a> {
 
 /// Number of physical lines, including a last one without a newline.
 pub fn count(bytes: &[u8]) -> i64 {
-    count_beside(bytes, |_| ())
-}
-
-/// As [`count`]; calls `pass` with each part of the bytes before it is read.
-pub fn count_beside(bytes: &[u8], mut pass: impl FnMut(&[u8])) -> i64 {
-    const PART: usize = 1 << 20;
-    let newlines = bytes.chunks(PART).map(|part| {
-        pass(part);
-        count_newlines(part)
-    });
-    newlines.sum::<i64>() + i64::from(bytes.last().is_some_and(|it| *it != b'\n'))
+    count_newlines(bytes) + i64::from(bytes.last().is_some_and(|it| *it != b'\n'))
 }
 
 fn count_newlines(bytes: &[u8]) -> i64 {

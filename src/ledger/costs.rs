@@ -193,14 +193,6 @@ fn add_up(session: &mut SessionRow, rows: &[TurnRow]) {
     session.unpriced_tokens = unpriced.filter_map(|row| row.turn.tokens.get().total()).sum();
 }
 
-/// The tables of files, with the built-in prices.
-#[cfg(test)]
-pub fn settled(sources: Vec<crate::model::source::Source>) -> Tables {
-    let mut tables = crate::ledger::settle(sources);
-    price(&mut tables, Catalog::built_in());
-    tables
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

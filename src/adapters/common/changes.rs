@@ -59,14 +59,8 @@ pub fn edited_lines(arguments: Raw<'_>) -> Option<(i64, i64)> {
         return None;
     }
     tools::lines_in_arguments(arguments)
-        .or_else(|| changed_lines(edit.old_str.0.as_deref()?, edit.new_str.0.as_deref()?))
+        .or_else(|| tools::changed_lines(edit.old_str.0.as_deref()?, edit.new_str.0.as_deref()?))
         .or_else(|| search_replace_lines(edit.diff.some()?))
-}
-
-/// Lines that differ between two texts.
-fn changed_lines(old: &str, new: &str) -> Option<(i64, i64)> {
-    let edit = serde_json::json!({ "old_string": old, "new_string": new }).to_string();
-    tools::lines_in_arguments(Raw(edit.as_bytes()))
 }
 
 /// Lines added and removed by SEARCH/REPLACE blocks, as Cline and its forks write them:
@@ -98,7 +92,7 @@ fn search_replace_lines(diff: &str) -> Option<(i64, i64)> {
             Part::Old if line == "-------" && old.iter().all(|it: &&str| it.starts_with(':')) => old.clear(),
             Part::Old => old.push(line),
             Part::New if matches!(line, ">>>>>>> REPLACE" | "+++++++ REPLACE") => {
-                let (added, removed) = changed_lines(&old.join("\n"), &new.join("\n"))?;
+                let (added, removed) = tools::changed_lines(&old.join("\n"), &new.join("\n"))?;
                 let (added_before, removed_before) = sum.unwrap_or((0, 0));
                 sum = Some((added_before + added, removed_before + removed));
                 old.clear();

@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use super::{Data, EditArguments, Failure, Record, Request};
 use crate::adapters::common::builder::{Builder, Last, brief};
-use crate::adapters::common::{tools, usage};
+use crate::adapters::common::{changes, tools, usage};
 use crate::adapters::{RecordErrors, hashed_id};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
@@ -212,7 +212,9 @@ impl Session {
                 self.builder.change(call, file, Some(Operation::Create), lines, line.number, time);
             }
             (None, Some(file)) if is_edit => {
-                self.builder.change(call, file, Some(Operation::Update), None, line.number, time);
+                // The diff of the result replaces them, if there is one.
+                let lines = changes::edited_lines(arguments);
+                self.builder.change(call, file, Some(Operation::Update), lines, line.number, time);
             }
             _ => {}
         }

@@ -110,7 +110,7 @@ pub fn lines_in_arguments(arguments: Raw<'_>) -> Option<(i64, i64)> {
 }
 
 /// Lines added and removed by the shortest line diff of two texts; `None` if they have too many lines to compare.
-fn changed_lines(old: &str, new: &str) -> Option<(i64, i64)> {
+pub fn changed_lines(old: &str, new: &str) -> Option<(i64, i64)> {
     /// The time grows with the square of the number.
     const MOST_LINES: usize = 2000;
     // An empty text has no line, not an empty one.
