@@ -1,4 +1,4 @@
-//! Speed, as bytes per second: splitting lines, hopping over values, each adapter over its own samples, the whole pipeline,
+//! Speed, as bytes per second: splitting lines, skipping values, each adapter over its own samples, the whole pipeline,
 //! and an archive of it.
 //!
 //! `cargo bench -- lines`, `cargo bench -- fold/pi-json`. New adapters join by themselves: the benches loop over the table.
@@ -49,7 +49,7 @@ fn lines(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Hopping over what no field asks for: the records of a log, and the outputs that most of it are, at each level that this
+/// Skipping values that no field needs: the records of a log, and the outputs that most of it are, at each level that this
 /// processor has.
 fn skip(criterion: &mut Criterion) {
     let bytes = samples("claude-stream-json");

@@ -152,7 +152,7 @@ fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, dam
             }
             match &part.tokens {
                 Maybe::Wrong => damage.note(Reason::NoUsage),
-                // The message of such a response looks like that of a shell command of the user.
+                // The message of such a response is the same as that of a shell command of the user.
                 Maybe::Present(usage) if usage.is_empty() => {
                     let index = builder.turn(Identity::Session(part.message_id.as_str().into()), line);
                     let turn = &mut builder.session.turns[index];

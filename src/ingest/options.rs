@@ -24,7 +24,7 @@ pub struct Options {
     pub except: Option<PathBuf>,
     /// How much of the conversations is kept.
     pub content: Retention,
-    /// Whether what looks like a secret is removed from what is kept.
+    /// Whether text that resembles a secret is removed from the stored text.
     pub redact: bool,
     /// The size up to which a compressed file is decompressed.
     pub limit: Limit,

@@ -1,7 +1,7 @@
 //! Removes text that an archive should not contain.
 //!
 //! [`shape`] removes the words from the example of a rejected line; the rest shows why the line was rejected. [`redact`] removes
-//! what looks like a secret or a mail address from all text that is kept. It recognises keys by the prefixes of their issuers, and
+//! text that resembles a secret or a mail address from all stored text. It recognises keys by the prefixes of their issuers, and
 //! other secrets by the names of variables, options and headers. A secret with neither is kept.
 
 use std::borrow::Cow;
@@ -103,7 +103,7 @@ static RULES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     rules.iter().map(|rule| Regex::new(rule).expect("a valid pattern")).collect()
 });
 
-/// A text in which everything that looks like a secret or a mail address is replaced.
+/// A text in which everything that resembles a secret or a mail address is replaced.
 pub fn redacted(text: &str) -> Cow<'_, str> {
     let replaced = |found: &Captures<'_>| {
         let group = |index| found.get(index).map_or("", |group| group.as_str());

@@ -42,7 +42,7 @@ impl Run<'_> {
         source.status = if container.damage.is_some() { SourceStatus::Truncated } else { SourceStatus::Auxiliary };
         source.message.clone_from(&container.damage);
         if !is_complete {
-            // So that the archive does not look unchanged to the next run.
+            // So that the next run does not skip the archive as unchanged.
             source.options.push_str(INCOMPLETE);
         }
         source

@@ -136,7 +136,7 @@ impl PathPattern {
     }
 }
 
-/// Whether a text matches the pieces; then its labels are added.
+/// Whether a text matches the parts of the pattern; then its labels are added.
 fn matches(pieces: &[Piece], text: &str, labels: &mut Vec<String>) -> bool {
     let Some((piece, rest)) = pieces.split_first() else { return text.is_empty() };
     let (name, shortest) = match piece {
@@ -180,7 +180,7 @@ mod tests {
             ("{experiment}/{task}/{trial}.jsonl", "task/3.jsonl", ""),
             ("{experiment}/{task}/{trial}.jsonl", "/runs/base/fix-bug/3.json", ""),
             ("/{task}/out.jsonl", "/runs/x/out.jsonl", "task=x"),
-            // The first piece matches as much as possible, and leaves enough for the others.
+            // The first part matches as much as possible, and leaves enough for the others.
             ("{task}-{trial}.jsonl", "/fix-the-bug-12.jsonl", "task=fix-the-bug trial=12"),
             ("run_{date}_*.jsonl", "/run_2026-10-05_a_b.jsonl", "date=2026-10-05_a"),
             ("{task}/*/*", "/base/fix/agent/trajectory.json", "task=fix"),

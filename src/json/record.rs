@@ -9,8 +9,8 @@
 //! `record!` is for records of which a log contains thousands: with `derive` for all of them, parsing and reconciliation take
 //! 9 % (Codex) to 20 % (pi) more instructions.
 //!
-//! The macro speaks to the reader through serde. [`read_record`] asks for a struct with the name [`RECORD`]; the reader then
-//! provides [`Members`], of which [`take_key`], [`next_key`], [`read`] and [`skip`] are the operations.
+//! The macro speaks to the reader through serde. `read_record` asks for a struct with the name `RECORD`; the reader then
+//! provides `Members`, of which `take_key`, `next_key`, `read` and `skip` are the operations.
 
 #![expect(clippy::inline_always, reason = "a call would compare the key byte by byte, not with a constant")]
 

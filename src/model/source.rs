@@ -86,7 +86,7 @@ impl Source {
         self.sessions.iter().map(|it| &it.session_id).chain(aside).any(|it| it == session_id)
     }
 
-    /// The sessions of this source that a later observation of the file does not replace, set aside. It replaces all if the file grew,
+    /// The sessions of this source that a later observation of the file does not replace, as a source of their own. It replaces all if the file grew,
     /// or still contains one of the sessions; of a database it replaces the sessions that it still contains. A truncated file only
     /// replaces content with which it begins, and so does another log from standard input: the ledger removes the copies.
     pub fn left_by(&self, later: &Self) -> Option<Self> {

@@ -14,12 +14,12 @@ const LONGEST: usize = 4096;
 /// Steps of the parser, in hundreds, after which a command is given up. Real commands of that length need far fewer.
 const MOST_STEPS: usize = 200;
 
-/// What the grammar says of a command.
+/// The result of parsing a command.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found<T> {
     /// The first simple command for which there was an answer.
     Command(T),
-    /// There is none.
+    /// The command contains no simple command with an answer.
     Nothing,
     /// The command was not understood.
     Unknown,

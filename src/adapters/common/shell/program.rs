@@ -85,7 +85,7 @@ fn program_of<'a>(tokens: impl Iterator<Item = Token<'a>>, depth: u32) -> Option
             "export" | "set" | "source" | "." | "exit" | "return" | "break" | "continue" | "[" | "[[" | "test" => {
                 skip_command(&mut tokens);
             }
-            // They look a program up.
+            // Searches for a program, but does not run it.
             "command" if tokens.next_if(is_lookup).is_some() => skip_command(&mut tokens),
             "sudo" | "env" | "nohup" | "time" | "command" | "exec" | "nice" | "timeout" | "gtimeout" => {
                 skip_options(&mut tokens, options_with_values(name));

@@ -11,7 +11,7 @@ use crate::base::text::{SharedStr, Symbol};
 use crate::json::fields::{LazyText, Text};
 use crate::json::{Raw, WithRaw};
 
-/// The arguments that say what a call works on, under the names that the runtimes use.
+/// The arguments that state the target of a call, under the names that the runtimes use.
 #[derive(Debug, Default)]
 pub struct Arguments<'a> {
     file: Text<'a>,
@@ -23,10 +23,10 @@ pub struct Arguments<'a> {
     subagent_type: Text<'a>,
 }
 
-/// The arguments of a call that were read with it, if there are any, and as they stand in the log.
+/// The arguments of a call that were read with it, if there are any, and their bytes in the log.
 pub type ToolArguments<'a> = WithRaw<'a, Option<Box<Arguments<'a>>>>;
 
-/// The names. Of several for a file or a command, the first that says something counts.
+/// The names of arguments. If several name a file or a command, the first one in this order that is not empty is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(field_identifier, rename_all = "snake_case")]
 enum Argument {
@@ -67,7 +67,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
                 while let Some(name) = map.next_key::<Argument>()? {
                     let bit = 1 << name as u32;
                     if name == Argument::Other || seen & bit != 0 {
-                        // Of a name that stands twice the first counts.
+                        // The first value of a repeated name is used.
                         map.next_value::<IgnoredAny>()?;
                         continue;
                     }
@@ -166,7 +166,7 @@ mod tests {
         );
         assert_eq!(target("web", r#"{"query":"x"}"#), None);
         assert_eq!(target("other", r#"{"file_path":7}"#), None);
-        // The first that says something, in their order and not in the log's.
+        // The first that is not empty, in the order of `Argument`, not of the log.
         assert_eq!(target("read", r#"{"absolute_path":"/c","path":"/b","file_path":""}"#).as_deref(), Some("/b"));
         assert_eq!(target("read", r#"{"path":"/b","file_path":"/a"}"#).as_deref(), Some("/a"));
         assert_eq!(target("shell", r#"{"keystrokes":"ls","cmd":"make","command":null}"#).as_deref(), Some("make"));

@@ -19,7 +19,7 @@ pub struct PatchedFile {
     pub lines_removed: Option<i64>,
 }
 
-/// The files of a patch in the form `*** Begin Patch`, wherever in `text` it stands.
+/// The files of a patch in the form `*** Begin Patch`, anywhere in `text`.
 pub fn patched_files(text: &str) -> Vec<PatchedFile> {
     let mut files: Vec<PatchedFile> = Vec::new();
     let Some((_, patch)) = text.split_once("*** Begin Patch") else { return files };

@@ -10,7 +10,7 @@ pub fn diff_lines_in(diff: &LazyText<'_>) -> (i64, i64) {
     let (mut added, mut removed) = (0, 0);
     let is_plain = each_line(text, |line| match line {
         [b'+', b'+', b'+', b' ', ..] | [b'-', b'-', b'-', b' ', ..] => true,
-        // What decides may stand there by its number. Nobody writes it so.
+        // A deciding character may be written as an escape with its number. No known runtime does so.
         [b'\\', b'u', ..] | [b'+' | b'-', b'\\', b'u', ..] => false,
         [b'+', b'+', b'\\', b'u', ..] | [b'-', b'-', b'\\', b'u', ..] => false,
         [b'+', b'+', b'+', b'\\', b'u', ..] | [b'-', b'-', b'-', b'\\', b'u', ..] => false,
@@ -37,24 +37,24 @@ pub fn line_count_in(text: &LazyText<'_>) -> i64 {
     if is_plain { count } else { line_count(text.as_str()) }
 }
 
-/// Tells of each line of a text with its escapes how the rest of the text begins with it. Stops and is `false` where that is
-/// refused, and if a line ends without an escape, which JSON does not know.
-fn each_line(text: &[u8], mut see: impl FnMut(&[u8]) -> bool) -> bool {
+/// Calls `visit` with the rest of an escaped text from each line on. Returns `false` as soon as `visit` does, and for a text with
+/// a newline that is not escaped, which JSON does not allow.
+fn each_line(text: &[u8], mut visit: impl FnMut(&[u8]) -> bool) -> bool {
     if memchr::memchr(b'\n', text).is_some() {
         return false;
     }
     let mut rest = text;
     while !rest.is_empty() {
-        if !see(rest) {
+        if !visit(rest) {
             return false;
         }
-        rest = behind_newline(rest);
+        rest = after_newline(rest);
     }
     true
 }
 
-/// What stands behind the first newline.
-fn behind_newline(mut text: &[u8]) -> &[u8] {
+/// The text after the first newline.
+fn after_newline(mut text: &[u8]) -> &[u8] {
     while let Some(at) = json::backslash(text) {
         let escape = text.get(at + 1..).unwrap_or_default();
         match escape {
