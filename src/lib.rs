@@ -25,12 +25,12 @@
 //! adapters  records -> SessionResult, one file per format
 //!   driver      a log -> its sessions, in steps that the caller takes
 //!   common      builder, tools, shell, ids: shared by several formats
-//! model     the data types: session, source, tables, name, health, errors, sqlite_schema
+//! model     the data types: session, source, tables, id_hash, health, errors, sqlite_schema
 //! prices    model name, time and tokens -> US dollars
 //! ledger    SessionResults of all files -> tables: duplicates removed, counters derived
 //!   costs       the cost of each row: reported, or tokens times prices
 //! ingest    reads and parses files in parallel; privacy (`--redact`)
-//! base      hash, known, rows, text, time: types without knowledge of logs
+//! base      hash, compact_option, rows, text, time: types without knowledge of logs
 //! ---------- the following only with the feature `archive` (polars)
 //! store     tables <-> files
 //!   frames      tables -> polars frames, and rows of files; the only module with names of columns

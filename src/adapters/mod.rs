@@ -1,10 +1,11 @@
-//! The formats: one file each, one line each in [`ADAPTERS`], one record loop for all.
+//! The formats: a file and a line in [`ADAPTERS`] for each, and one record loop for all.
 //!
 //! An adapter performs no I/O and uses neither clock nor environment. It decides whether a record is one of its own
 //! ([`Adapter::claims`]), and folds typed records into sessions ([`Fold`]). Parsing cannot fail: what cannot be used is
 //! counted in [`Health`](crate::model::health::Health).
 //!
-//! To add a format: write its file, add its line to [`ADAPTERS`], a sample below `sample-logs/`, and accept the snapshot.
+//! `ARCHITECTURE.md` lists the steps to add a format. The formats of one runtime share a file with its name, such as `claude`,
+//! `codex`, `opencode` and `pi`.
 //!
 //! ```text
 //! api          what an adapter is, and what it sees
@@ -14,6 +15,8 @@
 //! registry     all adapters
 //! detect       which adapters claim a log
 //! driver       one log from its first byte to its sessions, in steps
+//! document     logs that are one JSON document
+//! sessions     states of several sessions in one log
 //! common       what several adapters share
 //! ```
 

@@ -20,7 +20,7 @@ use crate::store::archive::index::{FactsPlace, Sources};
 use crate::store::archive::layout::{FACTS, file_of};
 use crate::store::archive::manifest::{Manifest, Part};
 use crate::store::archive::part::{self, WrittenPart};
-use crate::store::frames::TABLES;
+use crate::store::frames::{TABLES, schema};
 
 /// Raised when the same facts are reconciled to other tables, so that the next run computes them again.
 const LEDGER: u32 = 4;
@@ -65,12 +65,15 @@ impl Writer {
         Ok(Written { sums: manifest.sums(), problems, is_damaged, sources })
     }
 
-    /// The version of the program and the prices: see [`Manifest::settled_with`].
+    /// The version of the program, its columns, and the prices: see [`Manifest::settled_with`].
     fn settled_with(&self, catalog: &Catalog) -> Result<String, Error> {
         let own: String =
             self.archive.own_prices()?.iter().filter_map(|entry| serde_json::to_string(entry).ok()).collect();
         let own = twox_hash::XxHash3_64::oneshot(own.as_bytes());
-        Ok(format!("{} {LEDGER} {} {own:x}", env!("CARGO_PKG_VERSION"), catalog.date))
+        let columns =
+            schema().into_iter().map(|column| format!("{} {} {:?}", column.table, column.column, column.dtype));
+        let columns = twox_hash::XxHash3_64::oneshot(columns.collect::<Vec<_>>().join("\n").as_bytes());
+        Ok(format!("{} {LEDGER} {columns:x} {} {own:x}", env!("CARGO_PKG_VERSION"), catalog.date))
     }
 
     /// Links the parts that stay into the next generation, and writes the others.
