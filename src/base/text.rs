@@ -73,9 +73,6 @@ thread_local! {
 }
 
 impl Symbol {
-    /// The name of the type in serialization.
-    pub const NAME: &str = "Word";
-
     /// The interned text.
     pub fn new(text: &str) -> Self {
         if text.is_empty() || text.len() > LONGEST {
@@ -194,11 +191,10 @@ impl From<Cow<'_, str>> for Symbol {
     }
 }
 
-/// Serialized with its name, so that the encoder of archives can store repeated texts once.
 impl Serialize for Symbol {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_newtype_struct(Self::NAME, self.as_str())
+        serializer.serialize_str(self.as_str())
     }
 }
 

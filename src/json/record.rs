@@ -6,8 +6,8 @@
 //! a repeated key the first counts: the result never depends on the order.
 //!
 //! A struct with `#[derive(Deserialize)]` and `#[serde(default)]` gives the same results, and both kinds can contain each other.
-//! `record!` is for records of which a log contains thousands: with `derive` for all of them, parsing and reconciliation take
-//! 9 % (Codex) to 20 % (pi) more instructions.
+//! `record!` is for records of which a log contains thousands: with `derive` for all of them, parsing and reconciliation would
+//! take an estimated 9 % (Codex) to 20 % (pi) more instructions.
 //!
 //! The macro speaks to the reader through serde. `read_record` asks for a struct with the name `RECORD`; the reader then
 //! provides `Members`, of which `take_key`, `next_key`, `read` and `skip` are the operations.

@@ -1,8 +1,9 @@
 //! pi's session files and recorded events.
 
+use agentlogs::model::session::{SessionResult, Status};
 use agentlogs::model::tables::CallRow;
 
-use super::tables;
+use super::{sessions, tables};
 
 /// A message that was requested in one second and logged in another one of the same minute.
 fn message(requested: u32, logged: u32, message: &str) -> String {
@@ -43,4 +44,35 @@ fn times_of_calls_are_those_of_the_session_s_own_file() {
         let durations: Vec<_> = tables.tool_calls.iter().map(CallRow::duration_ms).collect();
         assert_eq!(durations, [Some(2000)]);
     }
+}
+
+fn read(records: &[String]) -> SessionResult {
+    let header = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:00Z","cwd":"/a"}"#;
+    let log = format!("{header}\n{}", records.join("\n"));
+    sessions(&log).swap_remove(0)
+}
+
+/// The time of a message is that of its request: the calls begin when the response is logged.
+#[test]
+fn calls_begin_when_the_response_is_logged() {
+    let session = read(&[response(1, 9, CALL, "toolUse"), result(11), response(11, 12, "", "stop")]);
+    let call = &session.tool_calls[0];
+    assert_eq!(call.ended_at.unwrap().since(call.occurred_at.unwrap()), 2000);
+    let durations: Vec<_> = session.turns.iter().map(|turn| turn.duration_ms.get()).collect();
+    assert_eq!(durations, [Some(8000), Some(1000)]);
+    assert_eq!(session.turns[0].occurred_at, call.occurred_at);
+    // A write does not contain what it replaced.
+    let change = &session.file_changes[0];
+    assert_eq!((change.lines_added, change.lines_removed), (Some(2), None));
+}
+
+#[test]
+fn the_last_response_decides_the_status() {
+    let killed = response(1, 2, CALL, "toolUse");
+    let aborted = response(1, 2, CALL, "aborted");
+    let answer = response(5, 6, "", "stop");
+    assert_eq!(read(&[killed.clone(), answer.clone()]).status, Status::Success);
+    assert_eq!(read(&[aborted.clone(), answer]).status, Status::Success);
+    assert_eq!(read(&[killed]).status, Status::Incomplete);
+    assert_eq!(read(&[aborted]).status, Status::Aborted);
 }

@@ -1,4 +1,4 @@
-//! The words of a shell command, as far as they are plain: what only the grammar understands is marked.
+//! Splits a shell command into words. Parts that only the grammar can parse set a flag.
 
 use std::borrow::Cow;
 
