@@ -1,7 +1,7 @@
 //! The `agentlogs` program: parses the command line, runs one command, and returns an exit status.
 //!
 //! Rows are printed to stdout, everything else to stderr. Exit status: 0 success; 1 failure; 2 wrong command line; 3 with
-//! `--strict`: lines were rejected, or files could not be read.
+//! `--strict`: lines were rejected, or files could not be read; 4 with `check`: a bound is exceeded.
 
 mod cli;
 
@@ -15,6 +15,7 @@ use crate::cli::args::{Cli, Command};
 use crate::cli::commands::{self, Outcome, WrongCommandLine};
 #[cfg(unix)]
 use crate::cli::memory;
+use crate::cli::settings::Settings;
 
 #[cfg(unix)]
 #[global_allocator]
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NotAllDone) => ExitCode::from(1),
         Ok(Outcome::Lost) => ExitCode::from(3),
+        Ok(Outcome::Exceeded) => ExitCode::from(4),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             commands::complain(format_args!("{error:#}"));
@@ -45,18 +47,25 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
+    let settings = match &cli.command {
+        // These do not depend on settings, so that a broken configuration file does not stop them.
+        Command::Schema(_) | Command::Man(_) | Command::Completions(_) => Settings::default(),
+        _ => Settings::load()?,
+    };
     match cli.command {
-        Command::Ingest(args) => commands::ingest::run(args),
-        Command::Report(args) => commands::report::run(*args),
-        Command::Query(args) => commands::query::run(args),
-        Command::Compare(args) => commands::compare::run(args),
-        Command::Dashboard(args) => commands::dashboard::run(*args),
-        Command::Export(args) => commands::export::run(*args),
-        Command::Archive(args) => commands::archive::run(args),
-        Command::Prices(args) => commands::prices::run(args),
+        Command::Ingest(args) => commands::ingest::run(args, &settings),
+        Command::Report(args) => commands::report::run(*args, &settings),
+        Command::Query(args) => commands::query::run(args, &settings),
+        Command::Check(args) => commands::check::run(*args, &settings),
+        Command::Compare(args) => commands::compare::run(args, &settings),
+        Command::Dashboard(args) => commands::dashboard::run(*args, &settings),
+        Command::Export(args) => commands::export::run(*args, &settings),
+        Command::Archive(args) => commands::archive::run(args, &settings),
+        Command::Prices(args) => commands::prices::run(args, &settings),
         Command::Bench(args) => commands::bench::run(&args),
-        Command::Inspect(args) => commands::inspect::run(&args),
-        Command::Runtimes(args) => commands::lists::runtimes(args),
+        Command::Inspect(args) => commands::inspect::run(&args, &settings),
+        Command::Runtimes(args) => commands::runtimes::run(&args, &settings),
+        Command::Config(args) => commands::config::run(args, &settings),
         Command::Schema(args) => commands::lists::schema(args),
         Command::Man(args) => commands::lists::man(&args),
         Command::Completions(args) => commands::lists::completions(&args),

@@ -486,11 +486,11 @@ fn an_archive_of_another_version_is_refused() {
         format!("{before}{hash}{}", &after[32..])
     };
     let manifests = [
-        (4, manifest_text.replace("  \"version\": 5,\n", "")),
-        (4, manifest_text.replace("\"version\": 5", "\"version\": 4")),
-        (6, manifest_text.replace("\"version\": 5", "\"version\": 6")),
+        (4, manifest_text.replace("  \"version\": 6,\n", "")),
+        (4, manifest_text.replace("\"version\": 6", "\"version\": 4")),
+        (7, manifest_text.replace("\"version\": 6", "\"version\": 7")),
     ];
-    let markers = [1, 2, 3, 4, 6].map(|version| (version, &marker, format!(r#"{{"version":{version}}}"#)));
+    let markers = [1, 2, 3, 4, 5, 7].map(|version| (version, &marker, format!(r#"{{"version":{version}}}"#)));
     let manifests = manifests.map(|(version, text)| (version, &manifest, with_hash(&text)));
     for (version, file, text) in markers.into_iter().chain(manifests) {
         fs::write(&marker, &marker_text).unwrap();
@@ -509,7 +509,7 @@ fn an_archive_of_another_version_is_refused() {
         for error in errors {
             let error = error.unwrap();
             assert!(matches!(error, archive::Error::Version { found, .. } if found == version), "{error}");
-            let advice = if version < 5 { "into a new directory" } else { "use a newer agentlogs" };
+            let advice = if version < 6 { "into a new directory" } else { "use a newer agentlogs" };
             assert!(error.to_string().contains(advice), "{error}");
         }
         assert!(content_of(archive.folder()) == before);

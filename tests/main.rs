@@ -20,6 +20,7 @@ mod hostile;
 mod invariants;
 mod layers;
 mod moving;
+mod places;
 mod prices;
 mod privacy;
 #[cfg(feature = "archive")]

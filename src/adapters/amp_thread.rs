@@ -14,10 +14,12 @@ use serde::Deserialize;
 use super::document::Places;
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::common::builder::{Builder, Last};
+use crate::adapters::common::repository::of_remote;
 use crate::adapters::common::{changes, usage};
 use crate::json::Raw;
 use crate::json::fields::{Count, Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
+use crate::model::places::Place;
 use crate::model::session::{CallStatus, Capabilities, Identity, SessionResult, Tokens, add};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -30,6 +32,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::SUBAGENTS)
         .and(Capabilities::USER_TURNS)
         .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::data("amp/threads")],
     claims,
     parse: fold::<Threads>,
 };
@@ -72,6 +75,15 @@ struct Initial<'a> {
 struct Tree<'a> {
     #[serde(borrow)]
     uri: Text<'a>,
+    #[serde(borrow)]
+    repository: Repository<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Repository<'a> {
+    #[serde(borrow)]
+    url: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -201,6 +213,8 @@ impl Fold for Threads {
         builder.saw(thread.created.0);
         let folder = |tree: &Tree<'_>| tree.uri.as_str().strip_prefix("file://").map(str::to_owned);
         builder.session.cwd = thread.env.initial.trees.iter().find_map(folder);
+        let remote = |tree: &Tree<'_>| of_remote(tree.repository.url.as_str());
+        builder.session.repository = thread.env.initial.trees.iter().find_map(remote);
         let mut responses: Vec<MessageResponse> = Vec::new();
         let mut last = Last::Work;
         let mut places = Places::new(line);

@@ -9,6 +9,7 @@ use crate::json;
 use crate::json::fields::Count;
 use crate::json::lines::{Line, Lines};
 use crate::model::health::{Health, Reason};
+use crate::model::places::Place;
 use crate::model::retention::Retention;
 use crate::model::session::{Capabilities, SessionResult};
 
@@ -23,6 +24,8 @@ pub struct Adapter {
     pub about: &'static str,
     /// What the format can show at all.
     pub capabilities: Capabilities,
+    /// Where the runtime keeps logs of this format; empty for formats that a user records.
+    pub places: &'static [Place],
     /// How surely a record is of this format; 0 if it is not. A word that no other format uses weighs more.
     pub claims: fn(&Probe<'_>) -> u32,
     /// Starts the format's record loop: [`fold`](super::record_loop::fold) with the adapter's [`Fold`].

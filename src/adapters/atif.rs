@@ -28,6 +28,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::COMPACTIONS)
         .and(Capabilities::USER_TURNS)
         .and(Capabilities::CONVERTED),
+    places: &[],
     claims: |probe| 8 * u32::from(probe.text("schema_version").starts_with("ATIF-")),
     parse: fold::<Trajectories>,
 };

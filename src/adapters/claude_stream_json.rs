@@ -31,6 +31,7 @@ pub(super) const JSON: Adapter = Adapter {
     runtime: "claude",
     about: "Claude Code, claude -p --output-format json",
     capabilities: RESULT_SHOWS.and(Capabilities::RESULT_ONLY),
+    places: &[],
     claims: |probe| u32::from(probe.kind() == "result" && is_result(probe)),
     parse: fold::<Stream>,
 };
@@ -45,6 +46,7 @@ pub(super) const STREAM: Adapter = Adapter {
         .and(Capabilities::SUBAGENTS)
         .and(Capabilities::COMPACTIONS)
         .and(Capabilities::RETRIES),
+    places: &[],
     claims,
     parse: fold::<Stream>,
 };

@@ -19,6 +19,7 @@ use crate::json::lines::Line;
 use crate::json::record::{Skip, record};
 use crate::json::{self, Raw};
 use crate::model::health::Reason;
+use crate::model::places::Place;
 use crate::model::session::{CallStatus, Capabilities, Cost, EventKind, Identity, SessionResult};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -35,6 +36,10 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::WEB_SEARCHES)
         .and(Capabilities::USER_TURNS)
         .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[
+        Place::variable("CLAUDE_CONFIG_DIR", ".claude", "projects"),
+        Place::variable("CLAUDE_CONFIG_DIR", ".config/claude", "projects"),
+    ],
     claims,
     parse: fold::<Transcript>,
 };

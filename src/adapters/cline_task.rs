@@ -21,6 +21,7 @@ use super::{Adapter, Probe, RecordErrors, fold};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks, When};
+use crate::model::places::Place;
 use crate::model::session::{Capabilities, Tokens};
 
 mod task;
@@ -42,6 +43,7 @@ pub(super) const CLINE: Adapter = Adapter {
     runtime: "cline",
     about: "Cline until 4.0, task folders of saoudrizwan.claude-dev and ~/.cline/data",
     capabilities: SHOWS,
+    places: &[Place::extension("saoudrizwan.claude-dev/tasks"), Place::variable("CLINE_DIR", ".cline", "data/tasks")],
     claims: |probe| {
         let is_own = || {
             probe.has("modelInfo")
@@ -64,6 +66,7 @@ pub(super) const ROO: Adapter = Adapter {
     runtime: "roo",
     about: "Roo Code, task folders of rooveterinaryinc.roo-cline",
     capabilities: SHOWS,
+    places: &[Place::extension("rooveterinaryinc.roo-cline/tasks")],
     claims: |probe| {
         let is_own = || {
             probe.text("text").contains("\"apiProtocol\"")
@@ -84,6 +87,7 @@ pub(super) const KILO: Adapter = Adapter {
     runtime: "kilo",
     about: "Kilo Code until 5, task folders of kilocode.kilo-code",
     capabilities: SHOWS,
+    places: &[Place::extension("kilocode.kilo-code/tasks")],
     claims: |probe| {
         let is_own = || {
             let text = probe.text("text");

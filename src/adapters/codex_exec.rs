@@ -29,6 +29,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::RETRIES)
         .and(Capabilities::PERMISSION_DENIALS)
         .and(Capabilities::SUBAGENTS),
+    places: &[],
     claims: |probe| match probe.kind() {
         "thread.started" | "turn.started" | "turn.completed" | "turn.failed" => 2,
         "item.started" | "item.updated" | "item.completed" if probe.has("item") => 2,

@@ -23,6 +23,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::COMPACTIONS)
         .and(Capabilities::USER_TURNS)
         .and(Capabilities::PERMISSION_DENIALS),
+    places: &[],
     claims,
     parse: fold::<Legacy>,
 };

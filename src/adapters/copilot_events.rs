@@ -14,6 +14,7 @@ use crate::base::rows::Rows;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::json::lines::Line;
+use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult, Tokens};
 
 mod session;
@@ -30,6 +31,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::PERMISSION_DENIALS)
         .and(Capabilities::USER_TURNS)
         .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::variable("COPILOT_HOME", ".copilot", "session-state"), Place::state(".copilot/session-state")],
     claims,
     parse: fold::<Events>,
 };
@@ -84,7 +86,7 @@ struct Data<'a> {
     #[serde(borrow)]
     copilot_version: Text<'a>,
     #[serde(borrow)]
-    context: Place<'a>,
+    context: Checkout<'a>,
     #[serde(borrow)]
     selected_model: Text<'a>,
     #[serde(borrow)]
@@ -167,12 +169,19 @@ struct Data<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Place<'a> {
+#[serde(default, rename_all = "camelCase")]
+struct Checkout<'a> {
     #[serde(borrow)]
     cwd: Text<'a>,
     #[serde(borrow)]
     branch: Text<'a>,
+    #[serde(borrow)]
+    git_root: Text<'a>,
+    /// `owner/name`.
+    #[serde(borrow)]
+    repository: Text<'a>,
+    #[serde(borrow)]
+    repository_host: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]

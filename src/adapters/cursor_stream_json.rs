@@ -28,6 +28,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::SUBAGENTS)
         .and(Capabilities::PERMISSION_DENIALS)
         .and(Capabilities::USER_TURNS),
+    places: &[],
     claims,
     parse: fold::<Stream>,
 };

@@ -17,6 +17,7 @@ use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
 use crate::model::errors::ErrorKind;
+use crate::model::places::Place;
 use crate::model::session::{
     CallStatus, Capabilities, EventKind, Identity, ModelTotal, Operation, SessionResult, Tokens, Total, TotalKind,
 };
@@ -31,6 +32,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::COMPACTIONS)
         .and(Capabilities::USER_TURNS)
         .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::home(".factory/sessions")],
     claims,
     parse: fold::<Droid>,
 };

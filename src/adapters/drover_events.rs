@@ -30,6 +30,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::SUBAGENTS)
         .and(Capabilities::COMPACTIONS)
         .and(Capabilities::RETRIES),
+    places: &[],
     claims: |probe| 2 * u32::from(probe.has("runId") && !probe.has("type") && is_known(&probe.text("kind"))),
     parse: fold::<Events>,
 };

@@ -18,6 +18,7 @@ use crate::base::rows::Rows;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Text, When};
 use crate::json::lines::Line;
+use crate::model::places::Place;
 use crate::model::session::{Capabilities, Operation, SessionResult, Tokens};
 
 mod chat;
@@ -33,6 +34,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::PERMISSION_DENIALS)
         .and(Capabilities::USER_TURNS)
         .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::variable("GEMINI_CLI_HOME", "", ".gemini/tmp")],
     claims,
     parse: fold::<Chats>,
 };
@@ -43,6 +45,7 @@ pub(super) const QWEN: Adapter = Adapter {
     runtime: "qwen",
     about: "Qwen Code until 0.1, session files under ~/.qwen/tmp",
     capabilities: ADAPTER.capabilities,
+    places: &[Place::home(".qwen/tmp")],
     claims: |probe| {
         let is_answered = ["\"type\":\"qwen\"", "\"type\": \"qwen\""].iter().any(|it| has(probe.raw("messages"), it));
         2 * claims(probe) * u32::from(is_answered)

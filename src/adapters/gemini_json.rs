@@ -26,6 +26,7 @@ pub(super) const JSON: Adapter = Adapter {
     about: "Gemini CLI, gemini --output-format json",
     // The stats contain the numbers of calls and lines, in versions that write stats.
     capabilities: Capabilities::RESULT_ONLY,
+    places: &[],
     claims: claims_output,
     parse: fold::<Outputs>,
 };
@@ -38,6 +39,7 @@ pub(super) const STREAM: Adapter = Adapter {
         .and(Capabilities::FILE_CHANGES)
         .and(Capabilities::PERMISSION_DENIALS)
         .and(Capabilities::USER_TURNS),
+    places: &[],
     claims: stream::claims,
     parse: fold::<stream::Stream>,
 };

@@ -23,6 +23,7 @@ use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
+use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult, Tokens};
 use crate::model::sqlite_schema::Table;
 
@@ -39,6 +40,11 @@ pub(super) const DATABASE: Adapter = Adapter {
     runtime: "goose",
     about: "goose, sessions.db",
     capabilities: SHOWS,
+    places: &[
+        Place::data("goose/sessions"),
+        Place::only_variable("GOOSE_PATH_ROOT", "data/sessions"),
+        Place::application("Block/goose/data/sessions"),
+    ],
     claims: |probe| {
         5 * u32::from(match probe.text("table").as_ref() {
             "sessions" => probe.has_all(&["id", "working_dir", "accumulated_total_tokens"]),
@@ -55,6 +61,7 @@ pub(super) const SESSION: Adapter = Adapter {
     runtime: "goose",
     about: "goose before its database, sessions/*.jsonl",
     capabilities: SHOWS,
+    places: DATABASE.places,
     claims: |probe| {
         let is_head = probe.has_all(&["description", "message_count"]) && probe.has("total_tokens");
         let is_message = probe.has_all(&["role", "created", "content"]) && is_content(probe);

@@ -18,6 +18,7 @@ use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
 use crate::json::{self, Raw};
 use crate::model::errors::ErrorKind;
+use crate::model::places::Place;
 use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Tokens};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -33,6 +34,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::PERMISSION_DENIALS)
         .and(Capabilities::USER_TURNS)
         .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::variable("KIMI_SHARE_DIR", ".kimi", "sessions")],
     claims,
     parse: fold::<Wire>,
 };

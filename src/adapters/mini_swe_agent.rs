@@ -15,6 +15,7 @@ use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Maybe, Number, Text, When};
 use crate::json::lines::Line;
+use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult, Tokens};
 
 mod run;
@@ -29,6 +30,10 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::PERMISSION_DENIALS)
         .and(Capabilities::USER_TURNS)
         .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[
+        Place::variable("MSWEA_GLOBAL_CONFIG_DIR", ".config/mini-swe-agent", "last_mini_run.traj.json"),
+        Place::application("mini-swe-agent/last_mini_run.traj.json"),
+    ],
     claims,
     parse: fold::<Trajectories>,
 };

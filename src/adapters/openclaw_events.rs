@@ -14,6 +14,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     runtime: "openclaw",
     about: "openclaw, events of its embedded agent",
     capabilities: SHOWS.and(Capabilities::RETRIES),
+    places: &[],
     claims,
     parse: fold::<Events>,
 };

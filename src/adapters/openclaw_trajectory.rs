@@ -27,6 +27,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     runtime: "openclaw",
     about: "openclaw, trajectories beside its session files",
     capabilities: Capabilities::USER_TURNS.and(Capabilities::RETRIES).and(Capabilities::RUNS_ONLY),
+    places: super::pi_session::OPENCLAW.places,
     claims: |probe| if probe.text("traceSchema") == "openclaw-trajectory" { 4 } else { 0 },
     parse: fold::<Trajectory>,
 };

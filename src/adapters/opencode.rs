@@ -76,6 +76,9 @@ pub(super) struct Message<'a> {
 pub(super) struct Folder<'a> {
     #[serde(borrow)]
     pub(super) cwd: Text<'a>,
+    /// The root of the repository; `/` outside of one.
+    #[serde(borrow)]
+    pub(super) root: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]

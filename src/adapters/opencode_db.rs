@@ -22,6 +22,7 @@ use crate::json::Raw;
 use crate::json::fields::{Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
 use crate::model::health::Reason;
+use crate::model::places::Place;
 use crate::model::session::{Capabilities, EventKind, SessionResult};
 use crate::model::sqlite_schema::Table;
 
@@ -30,6 +31,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     runtime: "opencode",
     about: "OpenCode since 1.2, opencode.db",
     capabilities: SHOWS.and(Capabilities::TURNS).and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::data("opencode/opencode.db")],
     claims,
     parse: fold::<Database>,
 };

@@ -12,6 +12,7 @@ use super::document::Places;
 use super::opencode::{Bill, Info, Message, Part, compaction, go_on, is_real, reasoning_is_inside};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::Builder;
+use crate::adapters::common::repository::of_root;
 use crate::json::Raw;
 use crate::json::fields::Maybe;
 use crate::json::lines::Line;
@@ -23,6 +24,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     runtime: "opencode",
     about: "OpenCode, opencode export",
     capabilities: SHOWS.and(Capabilities::TURNS).and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[],
     claims: |probe| {
         // Other programs write `info` and `messages` as well.
         6 * u32::from(probe.has_all(&["info", "messages"]) && is_info(&probe.object("info")))
@@ -186,6 +188,7 @@ impl Conversation {
             let session = &mut self.builder.session;
             session.agent = session.agent.take().or_else(|| message.agent());
             session.cwd = session.cwd.take().or_else(|| message.path.cwd.owned());
+            session.repository = session.repository.take().or_else(|| of_root(message.path.root.as_str()));
         }
         let whole = self.whole(message, line, parts, damage);
         let mut open_calls = Vec::new();

@@ -23,6 +23,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::FILE_CHANGES)
         .and(Capabilities::SUBAGENTS)
         .and(Capabilities::PERMISSION_DENIALS),
+    places: &[],
     claims: |probe| {
         let is_event =
             matches!(probe.kind(), "step_start" | "step_finish" | "tool_use" | "text" | "reasoning" | "error" | "done");

@@ -12,11 +12,13 @@ use super::opencode::{Info, Message, Part, compaction, go_on, is_last};
 use super::opencode_export::{SHOWS, is_info};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::common::builder::{Builder, Retention};
+use crate::adapters::common::repository::of_root;
 use crate::base::rows::Rows;
 use crate::json::Raw;
 use crate::json::fields::{Maybe, Text};
 use crate::json::lines::Line;
 use crate::model::health::Reason;
+use crate::model::places::Place;
 use crate::model::session::{Capabilities, Identity, SessionResult};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -24,6 +26,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     runtime: "opencode",
     about: "OpenCode until 1.1, storage/{session,message,part}/**.json",
     capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::data("opencode/storage")],
     claims,
     parse: fold::<Storage>,
 };
@@ -121,6 +124,7 @@ fn assistant(builder: &mut Builder, message: &Message<'_>, line: i64, damage: &m
     } else {
         builder.session.agent = message.agent();
         builder.session.cwd = message.path.cwd.owned();
+        builder.session.repository = of_root(message.path.root.as_str());
     }
     let tokens = message.tokens.get().map(|it| (it, it.tokens(true, damage)));
     if message.tokens == Maybe::Wrong {

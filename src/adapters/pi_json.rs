@@ -21,6 +21,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     runtime: "pi",
     about: "pi, pi -p --mode json",
     capabilities: SHOWS.and(Capabilities::RETRIES),
+    places: &[],
     claims: |probe| 2 * u32::from(is_event(probe)),
     parse: fold::<Events>,
 };

@@ -15,6 +15,7 @@ use crate::json::lines::Line;
 use crate::json::record::{Skip, record};
 use crate::json::{self, Raw};
 use crate::model::health::Reason;
+use crate::model::places::Place;
 use crate::model::session::{Capabilities, EventKind};
 
 pub(super) const PI: Adapter = Adapter {
@@ -22,6 +23,7 @@ pub(super) const PI: Adapter = Adapter {
     runtime: "pi",
     about: "pi and oh-my-pi, session files under ~/.pi/agent/sessions",
     capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::variable("PI_CODING_AGENT_DIR", ".pi/agent", "sessions"), Place::home(".omp/agent/sessions")],
     claims: |probe| if is_entry(probe) { 2 } else { 0 },
     parse: fold::<Log>,
 };
@@ -31,6 +33,11 @@ pub(super) const OPENCLAW: Adapter = Adapter {
     runtime: "openclaw",
     about: "openclaw, session files under ~/.openclaw/agents, with their .reset, .deleted, .bak and checkpoint siblings",
     capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[
+        Place::variable("OPENCLAW_STATE_DIR", ".openclaw", "agents"),
+        Place::home(".clawdbot/agents"),
+        Place::home(".moltbot/agents"),
+    ],
     claims: openclaw_claims,
     parse: fold::<Log>,
 };

@@ -20,6 +20,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     runtime: "pi",
     about: "pi, transcripts of the extension pi-subagents",
     capabilities: SHOWS.without(Capabilities::USER_TURNS),
+    places: &[],
     claims: |probe| if probe.has_all(&["recordType", "runId", "agent", "ts"]) { 4 } else { 0 },
     parse: fold::<Transcripts>,
 };

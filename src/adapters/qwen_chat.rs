@@ -20,6 +20,7 @@ use crate::base::rows::Rows;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
 use crate::json::lines::Line;
+use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult, Tokens};
 
 mod chat;
@@ -36,6 +37,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::PERMISSION_DENIALS)
         .and(Capabilities::USER_TURNS)
         .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::home(".qwen/projects")],
     claims,
     parse: fold::<Chats>,
 };

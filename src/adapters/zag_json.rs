@@ -36,6 +36,7 @@ pub(super) const JSON: Adapter = Adapter {
     runtime: "zag",
     about: "zag, zag exec -o json or json-pretty",
     capabilities: SHOWS,
+    places: &[],
     claims: |probe| if probe.has_all(&["agent", "events", "is_error"]) { 6 } else { 0 },
     parse: fold::<Outputs>,
 };
@@ -45,6 +46,7 @@ pub(super) const STREAM: Adapter = Adapter {
     runtime: "zag",
     about: "zag, zag exec -o stream-json",
     capabilities: SHOWS,
+    places: &[],
     claims,
     parse: fold::<Stream>,
 };

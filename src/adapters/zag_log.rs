@@ -13,6 +13,7 @@ use crate::base::rows::Rows;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Number, Text, When};
 use crate::json::lines::Line;
+use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult};
 
 mod session;
@@ -27,6 +28,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::SUBAGENTS)
         .and(Capabilities::PERMISSION_DENIALS)
         .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::home(".zag/projects")],
     claims: |probe| if probe.has_all(&["wrapper_session_id", "source_kind"]) { 10 } else { 0 },
     parse: fold::<Log>,
 };

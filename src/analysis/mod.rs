@@ -1,5 +1,6 @@
 //! Reports, comparisons, exports and the dashboard, and their output as text.
 
+pub mod budget;
 pub mod compare;
 pub mod dashboard;
 pub mod export;

@@ -4,3 +4,4 @@ pub mod args;
 pub mod commands;
 #[cfg(unix)]
 pub mod memory;
+pub mod settings;

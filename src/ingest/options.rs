@@ -8,12 +8,13 @@ use super::fingerprint::Fingerprint;
 use crate::adapters::ADAPTERS;
 use crate::base::time::Time;
 use crate::input::labels::PathPattern;
+use crate::input::machine::UserPath;
 use crate::input::open::Limit;
 use crate::input::sidecar::Sidecar;
 use crate::model::retention::Retention;
 
 /// Raised when the same bytes are parsed differently, so that archives read unchanged files again.
-const PARSER: u32 = 10;
+const PARSER: u32 = 11;
 
 /// What to read, and how.
 #[derive(Debug, Clone, Default)]
@@ -32,8 +33,10 @@ pub struct Options {
     pub sidecar: Sidecar,
     /// Where the paths of logs contain labels.
     pub path_labels: Vec<PathPattern>,
-    /// The name of this machine, for `sources`.
+    /// The name of this machine, for `sources`, and for sessions whose logs are in `owned`.
     pub host: Option<String>,
+    /// The directories in which runtimes keep logs on this machine, as real paths, with the accounts whose logs they are.
+    pub owned: Vec<UserPath>,
     /// The time of this run.
     pub now: Option<Time>,
     /// Paths and stamps of logs that earlier runs read from standard input, except the last one, which is known by its path: a

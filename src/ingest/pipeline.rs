@@ -16,6 +16,7 @@ use super::read_file::{Finished, fingerprint_of, size};
 use super::run::{FileRead, Run, Sink};
 use crate::adapters::Claims;
 use crate::input::discover::{self, Found, discover};
+use crate::input::git_roots::GitRoots;
 use crate::input::open;
 use crate::model::source::{Source, SourceStatus, path_text};
 
@@ -121,7 +122,14 @@ pub fn read_into<'a>(
         sink.take(file.source);
     };
     let known = |path: &str| known(path).cloned();
-    let run = Run { options, fingerprint: options.fingerprint(), known: &known, emit: &emit, spill: Some(sink) };
+    let run = Run {
+        options,
+        fingerprint: options.fingerprint(),
+        known: &known,
+        emit: &emit,
+        repositories: GitRoots::default(),
+        spill: Some(sink),
+    };
     let (mut unchanged, mut changed) = (Vec::new(), Vec::new());
     for file in found {
         let path = path_text(&file.path);
@@ -167,7 +175,14 @@ pub fn inspect(path: &Path, options: &Options) -> (Vec<(Source, Claims)>, Vec<di
         let emit = |read: FileRead| {
             files.lock().unwrap_or_else(PoisonError::into_inner).push((read.source, read.claims));
         };
-        let run = Run { options, fingerprint: options.fingerprint(), known: &|_| None, emit: &emit, spill: None };
+        let run = Run {
+            options,
+            fingerprint: options.fingerprint(),
+            known: &|_| None,
+            emit: &emit,
+            repositories: GitRoots::default(),
+            spill: None,
+        };
         let finished = run.read_file(file);
         let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
         files.sort_by(|a, b| a.0.path.cmp(&b.0.path));

@@ -154,6 +154,9 @@ pub fn redact_session(session: &mut SessionResult) {
         entrypoint: _,
         cwd,
         git_branch,
+        repository,
+        host: _,
+        user_name: _,
         model: _,
         status: _,
         error_kind: _,
@@ -186,7 +189,7 @@ pub fn redact_session(session: &mut SessionResult) {
     *labels = std::mem::take(labels).into_iter().map(|label| redacted(&label).into_owned()).collect();
     agent.iter_mut().for_each(redact_text);
     error_message.iter_mut().for_each(redact_text);
-    [cwd, git_branch, prompt, text].into_iter().flatten().for_each(redact_text);
+    [cwd, git_branch, repository, prompt, text].into_iter().flatten().for_each(redact_text);
     for call in tool_calls {
         let ToolCall { target, args, result, .. } = &mut **call;
         [target, args, result].into_iter().flatten().for_each(redact_text);

@@ -1,6 +1,7 @@
 //! Reads the content of one file: a log, or the rows of a database.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::thread;
 
 use super::content_hasher::ContentHasher;
@@ -11,6 +12,7 @@ use super::run::{FileRead, Run};
 use crate::adapters::{self, Claims, Driver, Hints, Parsed, Step};
 use crate::base::hash::Hash;
 use crate::input::database;
+use crate::input::machine::UserPath;
 use crate::input::open::FileContent;
 use crate::input::sidecar::Sidecar;
 use crate::model::retention;
@@ -115,7 +117,29 @@ impl FileJob<'_> {
         let options = self.run.options;
         let mut sidecar = self.place.sidecar().or(options.sidecar.clone());
         sidecar.labels.extend(options.path_labels.iter().flat_map(|pattern| pattern.labels(&self.source.path)));
+        if let Some(directory) = self.directory_of_runtime() {
+            sidecar.host = sidecar.host.or_else(|| options.host.clone());
+            sidecar.user_name = sidecar.user_name.or_else(|| directory.user.clone());
+        }
         sidecar
+    }
+
+    /// The directory of this machine in which a runtime wrote the log; `None` if the log was brought from elsewhere.
+    fn directory_of_runtime(&self) -> Option<&UserPath> {
+        let path = Path::new(&self.source.path);
+        self.run.options.owned.iter().find(|directory| path.starts_with(&directory.path))
+    }
+
+    /// Fills in what the records of a session do not contain.
+    fn fill(&self, session: &mut SessionResult, sidecar: &Sidecar) {
+        sidecar.fill(session);
+        if session.repository.is_none()
+            && self.directory_of_runtime().is_some()
+            && let Some(cwd) = &session.cwd
+        {
+            let root = self.run.repositories.of(Path::new(cwd));
+            session.repository = root.and_then(|root| Some(root.file_name()?.to_string_lossy().into_owned()));
+        }
     }
 
     /// Reads the records, hashes the bytes that were read, and stores the sessions that are complete.
@@ -155,7 +179,7 @@ impl FileJob<'_> {
         sidecar: &Sidecar,
     ) -> Result<Vec<SpilledSession>, Vec<SessionResult>> {
         for session in &mut sessions {
-            sidecar.fill(session);
+            self.fill(session, sidecar);
             if self.run.options.redact {
                 privacy::redact_session(session);
             }
@@ -169,7 +193,12 @@ impl FileJob<'_> {
     /// Fills the source with what was read.
     fn add_records(&mut self, records: Records, sidecar: &Sidecar, is_cut: bool) {
         let Records { parsed, spilled, kept } = records;
+        let mut sessions = parsed.sessions;
+        for session in &mut sessions {
+            self.fill(session, sidecar);
+        }
         let (options, source) = (self.run.options, &mut self.source);
+        source.sessions = sessions;
         source.status = match parsed.format {
             _ if is_cut => SourceStatus::Truncated,
             Some(_) => SourceStatus::Parsed,
@@ -179,8 +208,6 @@ impl FileJob<'_> {
         source.health = parsed.health;
         source.runtime = parsed.runtime.map(str::to_owned);
         source.format = parsed.format.map(str::to_owned);
-        source.sessions = parsed.sessions;
-        source.sessions.iter_mut().for_each(|session| sidecar.fill(session));
         if parsed.format.is_none() {
             // A file that no format claims has no records to lose.
             source.health.rejects.clear();

@@ -4,6 +4,7 @@ use super::fingerprint::Fingerprint;
 use super::options::Options;
 use crate::adapters::Claims;
 use crate::base::time::Time;
+use crate::input::git_roots::GitRoots;
 use crate::model::session::SessionResult;
 use crate::model::source::{Source, SourceStatus, SpilledSession};
 
@@ -59,6 +60,8 @@ pub struct Run<'a> {
     pub known: &'a (dyn Fn(&str) -> Option<Fingerprint> + Sync),
     /// Takes each file that was read.
     pub emit: &'a (dyn Fn(FileRead) + Sync),
+    /// The repositories around working directories on this machine.
+    pub repositories: GitRoots,
     /// Stores sessions of files that are still being read; `None` keeps them in memory.
     pub spill: Option<&'a dyn Sink>,
 }

@@ -10,6 +10,8 @@
 //! containers  tar or zip archive -> the content of each member
 //! database    SQLite file -> lines
 //! labels      labels in the path of a log
+//! machine     where runtimes keep their logs on this machine
+//! git_roots   the repository around a working directory
 //! sidecar     the files that describe the logs beside them
 //! ```
 
@@ -19,7 +21,9 @@ mod content;
 pub mod database;
 mod decompress;
 pub mod discover;
+pub mod git_roots;
 pub mod labels;
+pub mod machine;
 mod mapped;
 pub mod open;
 pub mod sidecar;

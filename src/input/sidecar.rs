@@ -25,6 +25,12 @@ pub struct Sidecar {
     pub ended_at: Option<Time>,
     /// The working directory of the process.
     pub cwd: Option<String>,
+    /// The machine that the process ran on.
+    pub host: Option<String>,
+    /// The account that it ran as.
+    pub user_name: Option<String>,
+    /// The repository.
+    pub repository: Option<String>,
     /// Labels, as `key=value`.
     pub labels: BTreeSet<String>,
 }
@@ -45,6 +51,12 @@ impl Sidecar {
             #[serde(borrow)]
             cwd: Text<'a>,
             #[serde(borrow)]
+            host: Text<'a>,
+            #[serde(borrow, alias = "user_name", alias = "userName")]
+            user: Text<'a>,
+            #[serde(borrow)]
+            repository: Text<'a>,
+            #[serde(borrow)]
             labels: Pairs<'a, Raw<'a>>,
         }
         let file: File<'_> = Raw(bytes.trim_ascii()).read();
@@ -55,6 +67,9 @@ impl Sidecar {
             started_at: file.started_at.0,
             ended_at: file.ended_at.0,
             cwd: file.cwd.owned(),
+            host: file.host.owned(),
+            user_name: file.user.owned(),
+            repository: file.repository.owned(),
             labels: file.labels.0.iter().map(|(key, value)| format!("{key}={}", value.text())).collect(),
         }
     }
@@ -69,6 +84,9 @@ impl Sidecar {
             started_at: self.started_at.or(other.started_at),
             ended_at: self.ended_at.or(other.ended_at),
             cwd: self.cwd.or(other.cwd),
+            host: self.host.or(other.host),
+            user_name: self.user_name.or(other.user_name),
+            repository: self.repository.or(other.repository),
             labels: self.labels.into_iter().chain(other.labels).collect(),
         }
     }
@@ -88,7 +106,11 @@ impl Sidecar {
         if session.started_at.is_none() && session.ended_at.is_none() {
             (session.started_at, session.ended_at) = (self.started_at, self.ended_at);
         }
-        session.cwd = session.cwd.take().or_else(|| self.cwd.clone());
+        let fill = |known: &mut Option<String>, value: &Option<String>| *known = known.take().or_else(|| value.clone());
+        fill(&mut session.cwd, &self.cwd);
+        fill(&mut session.host, &self.host);
+        fill(&mut session.user_name, &self.user_name);
+        fill(&mut session.repository, &self.repository);
         session.labels.extend(self.labels.iter().cloned());
         // The exit status decides only if the log has no end record.
         if !session.status.is_end() && self.exit_code.is_some_and(|code| code != 0) {

@@ -53,6 +53,12 @@ pub struct SessionResult {
     pub cwd: Option<String>,
     /// Branch checked out there.
     pub git_branch: Option<String>,
+    /// The repository, as `host/owner/name` of its remote, else the name of its root directory.
+    pub repository: Option<String>,
+    /// The machine that the log was written on.
+    pub host: Option<String>,
+    /// The account there whose log it is.
+    pub user_name: Option<String>,
     /// The model of the session, used for turns without a model.
     pub model: Option<Symbol>,
     /// How it ended.
@@ -152,8 +158,17 @@ impl SessionResult {
         let text = |text: &Option<SharedStr>| text.as_ref().map_or(0, SharedStr::len);
         let own = |word: &Symbol| if word.len() > LONGEST { word.len() } else { 0 };
         let word = |word: &Option<Symbol>| word.as_ref().map_or(0, own);
-        let own_texts =
-            [&self.prompt, &self.text, &self.cwd, &self.git_branch, &self.entrypoint, &self.runtime_version];
+        let own_texts = [
+            &self.prompt,
+            &self.text,
+            &self.cwd,
+            &self.git_branch,
+            &self.repository,
+            &self.host,
+            &self.user_name,
+            &self.entrypoint,
+            &self.runtime_version,
+        ];
         let names = self.labels.iter().chain(&self.said).chain(self.asked.keys()).chain([&self.session_id]);
         let mut bytes: usize = own_texts.into_iter().flatten().chain(names).map(String::len).sum();
         bytes += self.subagents.iter().map(own).sum::<usize>();

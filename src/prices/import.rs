@@ -106,24 +106,34 @@ impl Table {
                     serde_json::from_str(text).map_err(|error| ImportError::Json { line: error.line(), error })?;
                 Self::from_genai_prices(value)?
             }
-            _ => {
-                let mut entries = toml::from_str::<TomlTable>(text)?.models;
-                for entry in &mut entries {
-                    entry.provider = provider_id(&entry.provider).into_owned();
-                }
-                Self { kind: TableKind::Toml, entries, skipped: 0 }
-            }
+            _ => return Self::of_user(toml::from_str::<TomlTable>(text)?.models),
         };
-        if table.entries.is_empty() {
+        table.checked()
+    }
+
+    /// A table of models that a user wrote.
+    ///
+    /// # Errors
+    ///
+    /// If it is empty, or contains an invalid price or name.
+    pub fn of_user(mut entries: Vec<Entry>) -> Result<Self, ImportError> {
+        for entry in &mut entries {
+            entry.provider = provider_id(&entry.provider).into_owned();
+        }
+        Self { kind: TableKind::Toml, entries, skipped: 0 }.checked()
+    }
+
+    fn checked(self) -> Result<Self, ImportError> {
+        if self.entries.is_empty() {
             return Err(ImportError::Empty);
         }
-        for entry in &table.entries {
+        for entry in &self.entries {
             if let Some(problem) = find_problem(entry) {
                 let model = [entry.provider.as_str(), &entry.model].join("/").trim_start_matches('/').to_owned();
                 return Err(ImportError::Price { model, problem });
             }
         }
-        Ok(table)
+        Ok(self)
     }
 
     /// The table with one entry per line, as it is stored. [`Table::parse`] reads it.

@@ -4,9 +4,11 @@ use twox_hash::XxHash3_64;
 
 use super::records::{Compacted, Meta, Payload, Record};
 use super::thread::{State, Thread};
+use crate::adapters::common::repository::of_remote;
 use crate::adapters::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::json;
 use crate::json::lines::Line;
+use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult};
 
 pub(in crate::adapters) const ADAPTER: Adapter = Adapter {
@@ -19,6 +21,10 @@ pub(in crate::adapters) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::PERMISSION_DENIALS)
         .and(Capabilities::USER_TURNS)
         .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[
+        Place::variable("CODEX_HOME", ".codex", "sessions"),
+        Place::variable("CODEX_HOME", ".codex", "archived_sessions"),
+    ],
     claims,
     parse: fold::<Rollout>,
 };
@@ -70,6 +76,7 @@ impl Fold for Rollout {
         thread.builder.saw(time);
         if is_header {
             thread.builder.session.git_branch = record.git.branch.owned();
+            thread.builder.session.repository = of_remote(record.git.repository_url.as_str());
             return RecordKind::Known;
         }
         if let Some(meta) = meta {

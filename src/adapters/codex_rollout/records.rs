@@ -23,6 +23,8 @@ record! {
 pub(super) struct Git<'a> {
     #[serde(borrow)]
     pub(super) branch: Text<'a>,
+    #[serde(borrow)]
+    pub(super) repository_url: Text<'a>,
 }
 
 by_type! {

@@ -8,6 +8,7 @@ use super::shell_output::command_of;
 use super::usage::Recorded;
 use crate::adapters::codex::Next;
 use crate::adapters::common::builder::{Builder, brief};
+use crate::adapters::common::repository::of_remote;
 use crate::adapters::{Context, RecordErrors, RecordKind};
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
@@ -84,6 +85,7 @@ impl Thread {
         }
         session.cwd = meta.cwd.owned().or_else(|| session.cwd.take());
         session.git_branch = meta.git.branch.owned().or_else(|| session.git_branch.take());
+        session.repository = of_remote(meta.git.repository_url.as_str()).or_else(|| session.repository.take());
         session.runtime_version = meta.cli_version.owned().or_else(|| session.runtime_version.take());
         session.entrypoint = meta.originator.owned().or_else(|| session.entrypoint.take());
         self.state.next.provider = meta.model_provider.owned().or_else(|| self.state.next.provider.take());

@@ -2,8 +2,9 @@
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
-use super::{Data, EditArguments, Failure, Record, Request};
+use super::{Checkout, Data, EditArguments, Failure, Record, Request};
 use crate::adapters::common::builder::{Builder, Last, brief};
+use crate::adapters::common::repository::{of_remote, of_root};
 use crate::adapters::common::{changes, tools, usage};
 use crate::adapters::{RecordErrors, hashed_id};
 use crate::base::text::Symbol;
@@ -118,6 +119,7 @@ impl Session {
         let fill = |known: &mut Option<String>, text: &Text<'_>| *known = known.take().or_else(|| text.owned());
         fill(&mut session.cwd, &data.context.cwd);
         fill(&mut session.git_branch, &data.context.branch);
+        session.repository = session.repository.take().or_else(|| repository_of(&data.context));
         fill(&mut session.parent_session_id, &data.detached_from_spawning_parent_session_id);
         session.runtime_version = data.copilot_version.owned().or(session.runtime_version.take());
     }
@@ -439,6 +441,13 @@ fn category(tool: &str, command: &str) -> &'static str {
 fn exit_code(output: &str) -> Option<i64> {
     let mark = output.trim_end().rsplit('\n').next()?.strip_prefix('<')?.strip_suffix('>')?;
     mark.rsplit_once("exit code ")?.1.parse().ok()
+}
+
+/// The repository of a checkout: its remote, else its root directory.
+fn repository_of(checkout: &Checkout<'_>) -> Option<String> {
+    let host = checkout.repository_host.some().unwrap_or("github.com");
+    let remote = checkout.repository.some().and_then(|name| of_remote(&format!("https://{host}/{name}")));
+    remote.or_else(|| of_root(checkout.git_root.as_str()))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub static DIMENSIONS: &[(&str, Dimension)] = &[
     ("error_kind", Dimension::Column("error_kind")),
     ("format", Dimension::Column("format")),
     ("git_branch", Dimension::Column("git_branch")),
+    ("host", Dimension::OfSession("host")),
     ("hour", Dimension::Formatted("%Y-%m-%d %H:00")),
     ("kind", Dimension::Column("kind")),
     ("mcp_server", Dimension::Column("mcp_server")),
@@ -20,12 +21,14 @@ pub static DIMENSIONS: &[(&str, Dimension)] = &[
     ("path", Dimension::Column("path")),
     ("project", Dimension::OfSession("project")),
     ("provider", Dimension::Column("provider")),
+    ("repository", Dimension::OfSession("repository")),
     ("runtime", Dimension::Column("runtime")),
     ("runtime_version", Dimension::Column("runtime_version")),
     ("session", Dimension::Column("session_id")),
     ("status", Dimension::OfSession("status")),
     ("target", Dimension::Column("target")),
     ("tool", Dimension::Column("tool")),
+    ("user", Dimension::OfSession("user_name")),
     ("week", Dimension::Week),
 ];
 
@@ -38,12 +41,15 @@ pub(super) const OF_SESSION: &[&str] = &[
     "entrypoint",
     "error_kind",
     "git_branch",
+    "host",
     "labels",
     "model",
     "project",
+    "repository",
     "runtime_version",
     "started_at",
     "status",
+    "user_name",
 ];
 
 /// The column that identifies the session of a row.

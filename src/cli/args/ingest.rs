@@ -9,17 +9,19 @@ use super::shared::{ArchiveDirectory, label};
 
 /// Read logs into the archive
 ///
-/// Formats are detected by content, not by file name; `agentlogs runtimes` lists them. Unchanged files are skipped. The
+/// Without paths, the logs that your own runtimes keep are read; `agentlogs runtimes` lists where they are. Formats are detected by content, not by file name; `agentlogs runtimes --formats` lists them. Unchanged files are skipped. The
 /// archive keeps what it read when a runtime deletes its logs. Members of tar and zip archives, compressed or not, are read
 /// like files.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "agentlogs ingest [OPTIONS] <PATH>...
+    override_usage = "agentlogs ingest [OPTIONS]                         (your own logs, wherever they are)
+       agentlogs ingest [OPTIONS] <PATH>...
        agentlogs ingest [OPTIONS] -                       (a log on standard input)
        agentlogs ingest [OPTIONS] --files-from <FILE>     (a list of paths)",
     after_help = "\
 Examples:
-  agentlogs ingest ~/.claude/projects ~/.codex/sessions
+  agentlogs ingest
+  agentlogs ingest --runtime codex
   agentlogs ingest runs --archive evals --label suite=nightly --strict
   agentlogs ingest logs-2026-10.tar.gz
   claude -p 'fix it' --output-format stream-json --verbose | tee run.jsonl | agentlogs ingest -
@@ -33,8 +35,8 @@ neither matches a slash. The extension .gz or .zst of a compressed log may be om
 a member of an archive is ARCHIVE!/MEMBER."
 )]
 pub struct Ingest {
-    /// Files and directories to read; - is standard input
-    #[arg(required_unless_present = "files_from", value_name = "PATH")]
+    /// Files and directories to read; - is standard input [default: where the runtimes keep their logs, see agentlogs runtimes]
+    #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Read the paths listed in FILE (- is standard input), separated by newlines or NULs
     #[arg(long, value_name = "FILE")]
@@ -61,7 +63,7 @@ pub struct Reading {
     /// the compressed size]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_decompressed: Option<u64>,
-    /// The runtime of logs whose format is used by several runtimes
+    /// The runtime of logs whose format is used by several runtimes; for ingest without paths, the runtime whose logs are read
     #[arg(long, value_name = "R")]
     pub runtime: Option<String>,
     /// The model of logs that do not name one

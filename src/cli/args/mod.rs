@@ -1,6 +1,7 @@
 //! The arguments of the command line. These types only validate; the commands resolve them.
 
 mod archive;
+mod check;
 mod compare;
 mod export;
 mod filters;
@@ -13,6 +14,7 @@ mod shared;
 mod tools;
 
 pub use archive::ArchiveCommand;
+pub use check::Check;
 pub use compare::Compare;
 pub use export::{Dashboard, Export, Kind};
 pub use filters::{Cost, Filters, Undated};
@@ -21,5 +23,5 @@ pub use prices::Prices;
 pub use program::{Cli, Command};
 pub use query::Query;
 pub use report::Report;
-pub use shared::{DataSource, Format, Printed, default_archive};
-pub use tools::{Bench, Completions, Inspect, Man};
+pub use shared::{DataSource, Format, Printed, label, timezone};
+pub use tools::{Bench, Completions, Inspect, Man, Runtimes};

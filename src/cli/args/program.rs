@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use super::archive::ArchiveCommand;
+use super::check::Check;
 use super::compare::Compare;
 use super::export::{Dashboard, Export};
 use super::ingest::Ingest;
@@ -10,7 +11,7 @@ use super::prices::Prices;
 use super::query::Query;
 use super::report::Report;
 use super::shared::Printed;
-use super::tools::{Bench, Completions, Inspect, Man};
+use super::tools::{Bench, Completions, Inspect, Man, Runtimes};
 
 /// Offline log analytics for AI coding agents: cost, tokens, tools and turns from recorded session logs
 #[derive(Debug, Parser)]
@@ -20,13 +21,14 @@ use super::tools::{Bench, Completions, Inspect, Man};
     max_term_width = 100,
     after_help = "\
 First steps:
-  agentlogs ingest ~/.claude/projects ~/.codex/sessions   read logs into ./agentlogs-archive
-  agentlogs report cost --by week,model                   report their cost
-  agentlogs query --list                                  list the built-in SQL queries
-  agentlogs COMMAND --help                                show options and examples
+  agentlogs ingest                         read the logs of your runtimes into your archive
+  agentlogs report cost --by week,model    report their cost
+  agentlogs query --list                   list the built-in SQL queries
+  agentlogs COMMAND --help                 show options and examples
 
 agentlogs opens no network connection. Exit status: 0 success, 1 failure, 2 wrong command line,
-3 with ingest --strict: lines were rejected, or files could not be read."
+3 with ingest --strict: lines were rejected, or files could not be read, 4 with check: a bound is
+exceeded."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -38,6 +40,7 @@ pub enum Command {
     Ingest(Ingest),
     Report(Box<Report>),
     Query(Query),
+    Check(Box<Check>),
     Compare(Compare),
     Dashboard(Box<Dashboard>),
     Export(Box<Export>),
@@ -66,12 +69,17 @@ Examples:
     Archive(ArchiveCommand),
     Inspect(Inspect),
     Bench(Bench),
-    /// List the supported log formats
+    Runtimes(Runtimes),
+    /// List the settings, and where each value comes from
+    ///
+    /// Settings come from environment variables, from agentlogs.toml in the current directory or the nearest parent of it
+    /// that has one, and from agentlogs.toml in your directory for configuration, in this order. docs/configuration.md
+    /// describes the file.
     #[command(after_help = "\
 Examples:
-  agentlogs runtimes
-  agentlogs runtimes --format json | jq -r '.[].runtime' | sort -u")]
-    Runtimes(Printed),
+  agentlogs config
+  agentlogs config --format json | jq -r '.[] | select(.setting == \"archive\") | .value'")]
+    Config(Printed),
     /// List the tables and their columns
     #[command(after_help = "\
 Examples:

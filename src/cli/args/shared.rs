@@ -4,23 +4,15 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct ArchiveDirectory {
-    /// The directory of the archive
     #[arg(
         long,
         value_name = "DIR",
-        default_value_os_t = default_archive(),
-        hide_default_value = true,
-        help = "The directory of the archive [env: AGENTLOGS_ARCHIVE] [default: agentlogs-archive]"
+        help = "The directory of the archive [env: AGENTLOGS_ARCHIVE] [default: agentlogs-archive if it exists, else your \
+                own archive, see agentlogs config]"
     )]
-    pub archive: PathBuf,
-}
-
-/// The archive of `AGENTLOGS_ARCHIVE`. An empty variable counts as unset.
-pub fn default_archive() -> PathBuf {
-    let variable = std::env::var_os("AGENTLOGS_ARCHIVE").filter(|value| !value.is_empty());
-    variable.map_or_else(|| PathBuf::from("agentlogs-archive"), PathBuf::from)
+    pub archive: Option<PathBuf>,
 }
 
 /// The source of the rows.
@@ -48,6 +40,14 @@ pub enum Format {
     Json,
     Csv,
     Markdown,
+}
+
+/// Validates the name of a time zone.
+pub fn timezone(name: &str) -> Result<String, String> {
+    match jiff::tz::TimeZone::get(name) {
+        Ok(_) => Ok(name.to_owned()),
+        Err(_) => Err(format!("no time zone {name:?}; names are those of IANA, such as Europe/Berlin")),
+    }
 }
 
 /// Validates a label.

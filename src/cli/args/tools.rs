@@ -1,4 +1,4 @@
-//! The arguments of `inspect`, `bench`, `completions` and `man`.
+//! The arguments of `inspect`, `bench`, `runtimes`, `completions` and `man`.
 
 use std::path::PathBuf;
 
@@ -37,6 +37,28 @@ pub struct Bench {
     /// Files and directories to read
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub printed: Printed,
+}
+
+/// List where each runtime keeps its logs on this machine, and what is there
+///
+/// `agentlogs ingest` without paths reads these directories and files. Runtimes without a path write logs only on request, to
+/// any directory.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agentlogs runtimes
+  agentlogs runtimes --all
+  agentlogs runtimes --formats
+  agentlogs runtimes --format json | jq -r '.[] | select(.exists) | .path'")]
+pub struct Runtimes {
+    /// Also list places that do not exist; formats other than table always contain them
+    #[arg(long, conflicts_with = "formats")]
+    pub all: bool,
+    /// List the supported log formats instead
+    #[arg(long)]
+    pub formats: bool,
     #[command(flatten)]
     pub printed: Printed,
 }

@@ -13,23 +13,25 @@ use anyhow::bail;
 use super::Outcome;
 use super::output::{complain, say};
 use super::reading::options;
-use super::source::archive_at;
 use super::summary::{contents, report_damage};
 use crate::cli::args::{ArchiveCommand, Reading};
+use crate::cli::settings::{Settings, archive_at};
 
-pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
+pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome> {
     match args {
-        ArchiveCommand::Check { archive } => check(&archive_at(archive.archive)?),
-        ArchiveCommand::Repair { reading, archive } => repair(&archive_at(archive.archive)?, &reading),
+        ArchiveCommand::Check { archive } => check(&settings.archive(archive.archive, false)?),
+        ArchiveCommand::Repair { reading, archive } => {
+            repair(&settings.archive(archive.archive, false)?, &reading, settings)
+        }
         ArchiveCommand::Compact { archive } => {
-            let archive = archive_at(archive.archive)?;
+            let archive = settings.archive(archive.archive, false)?;
             archive.sums()?;
             let mut writer = archive.write()?;
             writer.settle_all();
             Ok(report_written(&archive, &writer.commit()?))
         }
         ArchiveCommand::Merge { others, archive } => {
-            let archive = archive_at(archive.archive)?;
+            let archive = settings.archive(archive.archive, false)?;
             let others: Vec<Archive> = others.into_iter().map(archive_at).collect::<anyhow::Result<_>>()?;
             // Checked before the archive is created.
             others.iter().try_for_each(|other| other.snapshot().map(drop))?;
@@ -43,7 +45,7 @@ pub fn run(args: ArchiveCommand) -> anyhow::Result<Outcome> {
             Ok(report_written(&archive, &writer.commit()?))
         }
         ArchiveCommand::Forget { sources, before, archive } => {
-            let archive = archive_at(archive.archive)?;
+            let archive = settings.archive(archive.archive, false)?;
             archive.sums()?;
             let writer = archive.write()?;
             let patterns: Vec<Vec<&str>> = sources.iter().map(|pattern| pattern.split('*').collect()).collect();
@@ -87,8 +89,8 @@ fn report_written(archive: &Archive, written: &Written) -> Outcome {
 }
 
 /// Keeps intact data, and reads the sources with damaged data again.
-fn repair(archive: &Archive, reading: &Reading) -> anyhow::Result<Outcome> {
-    let options = options(Vec::new(), Some(archive.folder().to_owned()), reading)?;
+fn repair(archive: &Archive, reading: &Reading, settings: &Settings) -> anyhow::Result<Outcome> {
+    let options = options(Vec::new(), Some(archive.folder().to_owned()), reading, settings)?;
     let Repair { writer, problems, lost, is_incomplete } = archive.repair()?;
     for problem in &problems {
         complain(format_args!("{problem}"));

@@ -11,16 +11,17 @@ use super::resolve::{report_error, scope, state_left_out, undated};
 use super::source::tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{Compare, Filters, Format};
+use crate::cli::settings::Settings;
 
-pub fn run(args: Compare) -> anyhow::Result<Outcome> {
+pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     let of = |texts: &[String], flag: &str| {
-        let found = cohort(texts, args.timezone.clone());
+        let found = cohort(texts, args.timezone.clone(), settings);
         let found = found.map_err(|error| WrongCommandLine(format!("{flag}: {error}")))?;
         Ok::<_, WrongCommandLine>(Scope { undated: args.undated.map(undated), ..found })
     };
     let (a, b) = (of(&args.a, "--a")?, of(&args.b, "--b")?);
     let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
-    let found = compare(&tables(args.source)?.frames, &a, &b).map_err(report_error)?;
+    let found = compare(&tables(args.source, settings)?.frames, &a, &b).map_err(report_error)?;
     let lines = &found.lines;
     let numbers = |of: &dyn Fn(&Compared) -> Option<f64>, name: &'static str| {
         let column: Column = if is_for_people {
@@ -65,7 +66,7 @@ pub fn run(args: Compare) -> anyhow::Result<Outcome> {
 }
 
 /// Parses filters such as `model=claude-*,since=30d`.
-fn cohort(texts: &[String], timezone: Option<String>) -> Result<Scope, String> {
+fn cohort(texts: &[String], timezone: Option<String>, settings: &Settings) -> Result<Scope, String> {
     const TIMES: [&str; 2] = ["since", "until"];
     let names = || TIMES.into_iter().chain(DIMENSIONS.iter().map(|(name, _)| *name));
     let mut filters = Filters { timezone, ..Filters::default() };
@@ -94,7 +95,7 @@ fn cohort(texts: &[String], timezone: Option<String>) -> Result<Scope, String> {
             }
         }
     }
-    let mut scope = scope(filters);
+    let mut scope = scope(filters, settings);
     scope.only = only;
     Ok(scope)
 }
@@ -120,8 +121,10 @@ mod tests {
 
     #[test]
     fn filters_in_one_word() {
-        let asked =
-            |text: &str| cohort(&[text.to_owned()], None).map(|it| (it.only, it.since.is_some(), it.until.is_some()));
+        let asked = |text: &str| {
+            cohort(&[text.to_owned()], None, &Settings::default())
+                .map(|it| (it.only, it.since.is_some(), it.until.is_some()))
+        };
         let only = |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         assert_eq!(asked("model=gpt-5*"), Ok((only(&[("model", "gpt-5*")]), false, false)));
         assert_eq!(

@@ -13,11 +13,12 @@ use super::output::say;
 use super::resolve::{cost, report_error, scope, state_left_out};
 use super::source::tables;
 use crate::cli::args::{Dashboard, Filters};
+use crate::cli::settings::Settings;
 
-pub fn run(args: Dashboard) -> anyhow::Result<Outcome> {
-    let opened = tables(args.source)?;
+pub fn run(args: Dashboard, settings: &Settings) -> anyhow::Result<Outcome> {
+    let opened = tables(args.source, settings)?;
     let about = About { filters: filters(&args.filters), prices: opened.priced_with() };
-    let scope = scope(args.filters);
+    let scope = scope(args.filters, settings);
     let page = page(&opened.frames, &scope, cost(args.cost), about).map_err(report_error)?;
     if args.out == Path::new("-") {
         io::stdout().lock().write_all(page.html.as_bytes())?;

@@ -10,8 +10,9 @@ use super::resolve::{report_error, scope, state_left_out};
 use super::source::tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{Export, Kind};
+use crate::cli::settings::Settings;
 
-pub fn run(args: Export) -> anyhow::Result<Outcome> {
+pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
     if let Some(name) = args.tables.iter().find(|name| !TABLES.contains(&name.as_str())) {
         return Err(WrongCommandLine(format!("no table {name:?}; there are: {}", TABLES.join(", "))).into());
     }
@@ -27,8 +28,8 @@ pub fn run(args: Export) -> anyhow::Result<Outcome> {
     if args.directory.is_file() {
         bail!("{} is a file, not a directory", args.directory.display());
     }
-    let scope = scope(args.filters);
-    let opened = tables(args.source)?;
+    let scope = scope(args.filters, settings);
+    let opened = tables(args.source, settings)?;
     let mut tables = opened.frames;
     if !scope.is_everything() {
         let (kept, left_out) = in_scope(&tables, &scope).map_err(report_error)?;

@@ -6,43 +6,89 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use agentlogs::ingest::{self, Progress};
+use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::discover;
 use agentlogs::model::source::STDIN;
+use agentlogs::store::archive::{Archive, Written};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::files::Files;
 use super::output::{complain, complain_of_path, say};
 use super::reading::options;
-use super::source::archive_at;
 use super::summary::{HINT, report_damage, summary};
-use super::{Outcome, WrongCommandLine};
+use super::{Outcome, WrongCommandLine, places};
 use crate::cli::args::Ingest;
+use crate::cli::settings::Settings;
 
-pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
-    let archive = archive_at(args.archive.archive)?;
-    let mut paths = args.paths;
-    if let Some(list) = &args.files_from {
-        let reads_stdin = |path: &Path| path.as_os_str() == STDIN;
-        if reads_stdin(list) && paths.iter().any(|path| reads_stdin(path)) {
-            let message = "standard input cannot be both a log and the list of --files-from";
-            return Err(WrongCommandLine(message.to_owned()).into());
-        }
-        let listed = listed(list)?;
-        if listed.is_empty() {
-            let list = if reads_stdin(list) { "standard input".to_owned() } else { list.display().to_string() };
-            complain(format_args!("--files-from: {list} contains no paths"));
-        }
-        paths.extend(listed);
+pub fn run(args: Ingest, settings: &Settings) -> anyhow::Result<Outcome> {
+    let names_paths = !args.paths.is_empty() || args.files_from.is_some();
+    let mut reading = args.reading;
+    let paths = if names_paths {
+        named_paths(args.paths, args.files_from.as_deref())?
+    } else {
+        // Here --runtime selects the places.
+        places::existing(settings, reading.runtime.take().as_deref())?
+    };
+    if !names_paths && paths.is_empty() {
+        say(&places::searched(settings));
+        return Ok(Outcome::NotAllDone);
     }
-    let mut options = options(paths, Some(archive.folder().to_owned()), &args.reading)?;
+    let archive = settings.archive(args.archive.archive, names_paths)?;
+    let options = options(paths, Some(archive.folder().to_owned()), &reading, settings)?;
     options.roots.iter().filter(|path| is_pipe(path)).for_each(|path| {
         say(&format!("{} is a pipe; reading until its writer closes it", path.display()));
     });
+    let Some(run) = read_into(&archive, options)? else { return Ok(Outcome::NotAllDone) };
+    let lost = summary(&archive, &run, settings);
+    let damage = report_damage(&run.written);
+    Ok(match () {
+        () if !run.errors.iter().all(discover::Error::is_left_out) => Outcome::NotAllDone,
+        () if damage != Outcome::Done => damage,
+        () if args.strict && (lost || !run.errors.is_empty()) => Outcome::Lost,
+        () => Outcome::Done,
+    })
+}
+
+/// The paths of the command line, and of the list of `--files-from`.
+fn named_paths(mut paths: Vec<PathBuf>, list: Option<&Path>) -> anyhow::Result<Vec<PathBuf>> {
+    let Some(list) = list else { return Ok(paths) };
+    let reads_stdin = |path: &Path| path.as_os_str() == STDIN;
+    if reads_stdin(list) && paths.iter().any(|path| reads_stdin(path)) {
+        let message = "standard input cannot be both a log and the list of --files-from";
+        return Err(WrongCommandLine(message.to_owned()).into());
+    }
+    let listed = listed(list)?;
+    if listed.is_empty() {
+        let list = if reads_stdin(list) { "standard input".to_owned() } else { list.display().to_string() };
+        complain(format_args!("--files-from: {list} contains no paths"));
+    }
+    paths.extend(listed);
+    Ok(paths)
+}
+
+/// What was read into an archive.
+pub struct Ingested {
+    /// The files that were read or skipped.
+    pub files: Files,
+    /// The archive after it.
+    pub written: Written,
+    /// Paths that could not be read.
+    pub errors: Vec<discover::Error>,
+    /// How much was read.
+    pub progress: Progress,
+    /// How long it took, without the time to wait for other processes that write the archive.
+    pub time: Duration,
+}
+
+/// Reads logs into an archive, and prints paths that cannot be read. `None` if there are no files, and no archive yet: then
+/// nothing is written.
+///
+/// # Errors
+/// When the archive cannot be written.
+pub fn read_into(archive: &Archive, mut options: Options) -> anyhow::Result<Option<Ingested>> {
     let writer = archive.write()?;
     options.earlier_stdin = writer.earlier_stdin();
-    // Without the time to wait for other processes that write the archive.
     let start = Instant::now();
     let progress = Progress::default();
     let run = watched(&progress, || ingest::read_into(&options, |path| writer.known(path), &progress, &writer));
@@ -55,18 +101,11 @@ pub fn run(args: Ingest) -> anyhow::Result<Outcome> {
         }
         if writer.is_new() {
             say("nothing was written");
-            return Ok(Outcome::NotAllDone);
+            return Ok(None);
         }
     }
     let written = writer.commit()?;
-    let lost = summary(&archive, &files, &written, &progress, start.elapsed());
-    let damage = report_damage(&written);
-    Ok(match () {
-        () if !run.errors.iter().all(discover::Error::is_left_out) => Outcome::NotAllDone,
-        () if damage != Outcome::Done => damage,
-        () if args.strict && (lost || !run.errors.is_empty()) => Outcome::Lost,
-        () => Outcome::Done,
-    })
+    Ok(Some(Ingested { files, written, errors: run.errors, progress, time: start.elapsed() }))
 }
 
 fn names(paths: &[PathBuf]) -> String {

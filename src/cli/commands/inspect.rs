@@ -11,6 +11,7 @@ use super::Outcome;
 use super::output::complain_of_path;
 use super::reading::options;
 use crate::cli::args::Inspect;
+use crate::cli::settings::Settings;
 
 /// The output for a file.
 #[derive(Serialize)]
@@ -29,8 +30,8 @@ struct Claim {
     weight: u32,
 }
 
-pub fn run(args: &Inspect) -> anyhow::Result<Outcome> {
-    let options = options(Vec::new(), None, &args.reading)?;
+pub fn run(args: &Inspect, settings: &Settings) -> anyhow::Result<Outcome> {
+    let options = options(Vec::new(), None, &args.reading, settings)?;
     let mut outcome = Outcome::Done;
     let mut all = Vec::new();
     for path in &args.files {

@@ -1,8 +1,7 @@
-//! `agentlogs runtimes`, `schema`, `completions` and `man`.
+//! `agentlogs schema`, `completions` and `man`.
 
 use std::io::{self, Write};
 
-use agentlogs::adapters;
 use agentlogs::store::frames;
 use anyhow::{Context, bail};
 use clap::CommandFactory;
@@ -11,17 +10,6 @@ use polars::prelude::*;
 use super::Outcome;
 use super::output::print;
 use crate::cli::args::{Cli, Completions, Man, Printed};
-
-pub fn runtimes(printed: Printed) -> anyhow::Result<Outcome> {
-    let column = |of: fn(&adapters::Adapter) -> &'static str| adapters::ADAPTERS.iter().map(of).collect::<Vec<_>>();
-    let frame = df!(
-        "format" => column(|it| it.id),
-        "runtime" => column(|it| it.runtime),
-        "about" => column(|it| it.about),
-    )?;
-    print(&frame, printed, None)?;
-    Ok(Outcome::Done)
-}
 
 pub fn schema(printed: Printed) -> anyhow::Result<Outcome> {
     let schema = frames::schema();

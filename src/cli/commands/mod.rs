@@ -2,7 +2,9 @@
 
 pub mod archive;
 pub mod bench;
+pub mod check;
 pub mod compare;
+pub mod config;
 pub mod dashboard;
 mod explain;
 pub mod export;
@@ -12,13 +14,15 @@ pub mod inspect;
 pub mod lists;
 mod outcome;
 mod output;
+mod places;
 pub mod prices;
 pub mod query;
 mod reading;
 pub mod report;
 mod resolve;
+pub mod runtimes;
 mod source;
 mod summary;
 
 pub use outcome::{Outcome, WrongCommandLine};
-pub use output::complain;
+pub use output::{complain, say};

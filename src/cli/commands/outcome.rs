@@ -9,6 +9,8 @@ pub enum Outcome {
     NotAllDone,
     /// With `--strict`: lines were rejected, or files could not be read.
     Lost,
+    /// With `check`: a bound is exceeded.
+    Exceeded,
 }
 
 /// An error in the command line.

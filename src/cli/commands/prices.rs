@@ -12,18 +12,19 @@ use polars::prelude::*;
 use super::Outcome;
 use super::explain::explained;
 use super::output::{complain, print, say};
-use super::source::{archive_at, read, settled};
+use super::source::{read, settled};
 use crate::cli::args::Prices;
+use crate::cli::settings::Settings;
 
-pub fn run(args: Prices) -> anyhow::Result<Outcome> {
+pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
     match args {
         Prices::List { text, archive, printed } => {
-            let catalog = archive_at(archive.archive)?.catalog()?;
+            let catalog = settings.archive(archive.archive, false)?.catalog()?;
             print(&list(&catalog, text.as_deref().unwrap_or_default())?, printed, None)?;
             say(&about(&catalog));
         }
         Prices::Show { model, provider, archive, printed } => {
-            let catalog = archive_at(archive.archive)?.catalog()?;
+            let catalog = settings.archive(archive.archive, false)?.catalog()?;
             let Some(found) = catalog.find(provider.as_deref(), &model) else {
                 bail!("no model in the catalog is named {model:?}{}", near(&catalog, &model));
             };
@@ -36,19 +37,19 @@ pub fn run(args: Prices) -> anyhow::Result<Outcome> {
         }
         Prices::Explain { session, source, printed } => {
             let (tables, catalog) = if source.logs.is_empty() {
-                let archive = archive_at(source.archive.archive)?;
+                let archive = settings.archive(source.archive.archive, false)?;
                 archive.sums()?;
                 let catalog = archive.catalog()?;
                 (settled(archive.facts()?.into_values().collect(), &catalog), catalog)
             } else {
-                let catalog = std::borrow::Cow::Borrowed(Catalog::built_in());
-                (settled(read(source.logs)?, &catalog), catalog)
+                let catalog = settings.catalog()?;
+                (settled(read(source.logs, settings)?, &catalog), catalog)
             };
             print(&explained(&tables, &catalog, &session)?, printed, None)?;
             say(&about(&catalog));
         }
         Prices::Import { file, clear, archive } => {
-            import(&archive_at(archive.archive)?, file.as_deref(), clear)?;
+            import(&settings.archive(archive.archive, false)?, file.as_deref(), clear)?;
         }
     }
     Ok(Outcome::Done)

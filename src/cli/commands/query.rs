@@ -10,6 +10,7 @@ use super::output::print;
 use super::source::tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{self, Query};
+use crate::cli::settings::Settings;
 
 /// A built-in query: a file of `queries/`, whose first line is its description.
 struct Named {
@@ -25,7 +26,7 @@ impl Named {
     }
 }
 
-pub fn run(args: Query) -> anyhow::Result<Outcome> {
+pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
     if args.list {
         return list(args.printed);
     }
@@ -43,7 +44,7 @@ pub fn run(args: Query) -> anyhow::Result<Outcome> {
         },
         (None, None) => String::new(),
     };
-    let opened = tables(args.source)?;
+    let opened = tables(args.source, settings)?;
     let frame = agentlogs::store::query::query(opened.frames.clone(), &sql)?;
     print(&frame, args.printed, None)?;
     Ok(Outcome::Done)

@@ -1,5 +1,6 @@
 //! Options of the commands that read logs, and the threads that read them.
 
+use std::collections::BTreeSet;
 use std::error::Error as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -11,7 +12,9 @@ use agentlogs::input::open::Limit;
 use agentlogs::input::sidecar::Sidecar;
 
 use super::output::complain;
+use super::places::owned;
 use crate::cli::args;
+use crate::cli::settings::Settings;
 
 /// Starts the worker threads: `jobs` of them, up to a maximum, or one per core.
 ///
@@ -42,7 +45,12 @@ pub fn start_threads(jobs: Option<usize>) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When the threads cannot be started.
-pub fn options(paths: Vec<PathBuf>, except: Option<PathBuf>, reading: &args::Reading) -> anyhow::Result<Options> {
+pub fn options(
+    paths: Vec<PathBuf>,
+    except: Option<PathBuf>,
+    reading: &args::Reading,
+    settings: &Settings,
+) -> anyhow::Result<Options> {
     start_threads(reading.jobs)?;
     Ok(Options {
         roots: paths,
@@ -57,12 +65,21 @@ pub fn options(paths: Vec<PathBuf>, except: Option<PathBuf>, reading: &args::Rea
         sidecar: Sidecar {
             runtime: reading.runtime.clone(),
             model: reading.model.clone(),
-            labels: reading.labels.iter().cloned().collect(),
+            labels: labels(&reading.labels, settings),
             ..Sidecar::default()
         },
         path_labels: reading.path_labels.clone(),
+        owned: owned(settings),
         host: gethostname::gethostname().into_string().ok(),
         now: Some(Time::from_micros(jiff::Timestamp::now().as_microsecond())),
         earlier_stdin: Vec::new(),
     })
+}
+
+/// The labels of the command line, and those of the configuration with other keys.
+fn labels(named: &[String], settings: &Settings) -> BTreeSet<String> {
+    let key_of = |label: &String| label.split_once('=').map(|(key, _)| key.to_owned());
+    let keys: BTreeSet<String> = named.iter().filter_map(key_of).collect();
+    let configured = settings.labels.iter().filter(|(key, _)| !keys.contains(*key));
+    named.iter().cloned().chain(configured.map(|(_, label)| label.value.clone())).collect()
 }

@@ -14,13 +14,14 @@ use super::resolve::{cost, report_error, scope, state_left_out};
 use super::source::tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args;
+use crate::cli::settings::Settings;
 
-pub fn run(args: args::Report) -> anyhow::Result<Outcome> {
+pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let report = reports::find(&args.name).map_err(report_error)?;
     let is_for_people = matches!(args.printed.format, args::Format::Table | args::Format::Markdown);
     let options = Options {
         by: args.by,
-        scope: scope(args.filters),
+        scope: scope(args.filters, settings),
         cost: cost(args.cost),
         sort: args.sort,
         limit: args.limit,
@@ -28,7 +29,7 @@ pub fn run(args: args::Report) -> anyhow::Result<Outcome> {
         wide: args.wide || !is_for_people,
     };
     let has_cost = report.measures().iter().any(|it| it.name.ends_with("cost_usd"));
-    let opened = tables(args.source)?;
+    let opened = tables(args.source, settings)?;
     let prices = (is_for_people && has_cost).then(|| opened.priced_with());
     let answer = report.run(opened.frames.clone(), &options).map_err(report_error)?;
     if args.chart || args.svg.is_some() {

@@ -5,6 +5,7 @@ use agentlogs::analysis::reports::{Cost, Error, LeftOut, Scope, Undated};
 use super::WrongCommandLine;
 use super::output::complain;
 use crate::cli::args::{self, Filters};
+use crate::cli::settings::Settings;
 
 /// Prints how many rows are left out as they have no time, and the option that includes them.
 pub fn state_left_out(prefix: &str, left_out: &LeftOut, thing: &str, lack: &str) {
@@ -32,8 +33,7 @@ pub fn cost(cost: args::Cost) -> Cost {
 }
 
 /// Which rows are included.
-pub fn scope(filters: Filters) -> Scope {
-    let system = || jiff::tz::TimeZone::system().iana_name().unwrap_or("UTC").to_owned();
+pub fn scope(filters: Filters, settings: &Settings) -> Scope {
     let named = [
         ("runtime", filters.runtime),
         ("model", filters.model),
@@ -47,7 +47,7 @@ pub fn scope(filters: Filters) -> Scope {
         since: filters.since,
         until: filters.until,
         undated: filters.undated.map(undated),
-        timezone: filters.timezone.unwrap_or_else(system),
+        timezone: filters.timezone.unwrap_or_else(|| settings.timezone.value.clone()),
         only: named.chain(labels.map(|(key, value)| (format!("label:{key}"), value.to_owned()))).collect(),
         now: jiff::Timestamp::now(),
     }

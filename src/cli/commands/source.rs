@@ -9,13 +9,14 @@ use agentlogs::ledger::costs;
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
-use agentlogs::store::archive::{Archive, Snapshot};
+use agentlogs::store::archive::Snapshot;
 use agentlogs::store::frames;
 use polars::prelude::{IntoLazy, LazyFrame};
 
 use super::output::complain_of_path;
 use super::reading::{options, start_threads};
 use crate::cli::args;
+use crate::cli::settings::Settings;
 
 /// The tables that a command reads.
 pub struct Opened {
@@ -36,31 +37,17 @@ impl Opened {
     }
 }
 
-/// The archive in a directory, which need not exist.
-///
-/// # Errors
-/// When the path is a file.
-pub fn archive_at(directory: PathBuf) -> anyhow::Result<Archive> {
-    if directory.is_file() {
-        anyhow::bail!(
-            "{} is a file, not a directory; --archive names the directory of an archive",
-            directory.display()
-        );
-    }
-    Ok(Archive::at(directory))
-}
-
 /// The tables of the archive, or of the logs of `--logs`.
 ///
 /// # Errors
 /// When they cannot be read.
-pub fn tables(source: args::DataSource) -> anyhow::Result<Opened> {
+pub fn tables(source: args::DataSource, settings: &Settings) -> anyhow::Result<Opened> {
     if source.logs.is_empty() {
         start_threads(None)?;
-        let snapshot = archive_at(source.archive.archive)?.snapshot()?;
+        let snapshot = settings.archive(source.archive.archive, false)?.snapshot()?;
         return Ok(Opened { frames: snapshot.tables()?, snapshot: Some(snapshot) });
     }
-    let tables = settled(read(source.logs)?, Catalog::built_in());
+    let tables = settled(read(source.logs, settings)?, &*settings.catalog()?);
     let frames = frames::frames(&tables)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
     Ok(Opened { frames, snapshot: None })
 }
@@ -69,8 +56,8 @@ pub fn tables(source: args::DataSource) -> anyhow::Result<Opened> {
 ///
 /// # Errors
 /// When a path does not exist or cannot be read.
-pub fn read(logs: Vec<PathBuf>) -> anyhow::Result<Vec<Source>> {
-    let options = options(logs, None, &args::Reading::default())?;
+pub fn read(logs: Vec<PathBuf>, settings: &Settings) -> anyhow::Result<Vec<Source>> {
+    let options = options(logs, None, &args::Reading::default(), settings)?;
     let read = ingest::read(&options, &BTreeMap::new(), &Progress::default());
     for error in read.errors {
         if !error.is_left_out() {

@@ -3,23 +3,22 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use agentlogs::analysis::present::{counted, grouped};
-use agentlogs::ingest::Progress;
 use agentlogs::model::source::SourceStatus;
 use agentlogs::store::archive::{Archive, Sums, Written};
 
 use super::Outcome;
-use super::files::Files;
+use super::ingest::Ingested;
 use super::output::{complain, say};
+use crate::cli::settings::Settings;
 
 /// What to do if no logs were found.
-pub const HINT: &str =
-    "`agentlogs runtimes` lists the supported formats, `agentlogs inspect FILE` shows why a file is not recognised";
+pub const HINT: &str = "`agentlogs runtimes --formats` lists the supported formats, `agentlogs inspect FILE` shows why a file is not recognised";
 
 /// Prints what was read and what was rejected. Returns whether lines were rejected, or files could not be read completely.
-pub fn summary(archive: &Archive, files: &Files, written: &Written, progress: &Progress, time: Duration) -> bool {
+pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {
+    let Ingested { files, written, progress, time, .. } = run;
     let mut statuses: BTreeMap<&str, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, i64> = BTreeMap::new();
     let (mut unknown, mut unchanged) = (0, 0);
@@ -52,7 +51,7 @@ pub fn summary(archive: &Archive, files: &Files, written: &Written, progress: &P
     }
     let is_incomplete = rejected > 0 || has(SourceStatus::Unreadable) || has(SourceStatus::Truncated);
     if is_incomplete || unknown > 0 {
-        say(&format!("`agentlogs report health{}` lists the files and reasons", option_of(archive)));
+        say(&format!("`agentlogs report health{}` lists the files and reasons", option_of(archive, settings)));
     }
     let logs = [SourceStatus::Parsed, SourceStatus::Duplicate, SourceStatus::Truncated];
     if count > 0 && !logs.into_iter().any(has) {
@@ -62,10 +61,10 @@ pub fn summary(archive: &Archive, files: &Files, written: &Written, progress: &P
     is_incomplete
 }
 
-/// The option that names an archive, with a space before it; empty for the default archive.
-fn option_of(archive: &Archive) -> String {
+/// The option that names an archive, with a space before it; empty for the archive that is used without it.
+fn option_of(archive: &Archive, settings: &Settings) -> String {
     let directory = archive.folder();
-    if directory == crate::cli::args::default_archive() {
+    if settings.chosen_archive(false).is_ok_and(|chosen| chosen.value == directory) {
         return String::new();
     }
     format!(" --archive {}", directory.display())

@@ -32,6 +32,9 @@ impl SessionFacts {
         set_if_unknown(&mut known.entrypoint, view.entrypoint);
         set_if_unknown(&mut known.cwd, view.cwd);
         set_if_unknown(&mut known.git_branch, view.git_branch);
+        set_if_unknown(&mut known.repository, view.repository);
+        set_if_unknown(&mut known.host, view.host);
+        set_if_unknown(&mut known.user_name, view.user_name);
         set_if_unknown(&mut known.model, view.model);
         set_if_unknown(&mut known.user_turns, view.user_turns);
         set_if_unknown(&mut known.started_at, view.started_at);
@@ -95,6 +98,9 @@ impl SessionFacts {
         set_if_unknown(&mut known.entrypoint, part.entrypoint);
         set_if_unknown(&mut known.cwd, part.cwd);
         set_if_unknown(&mut known.git_branch, part.git_branch);
+        set_if_unknown(&mut known.repository, part.repository);
+        set_if_unknown(&mut known.host, part.host);
+        set_if_unknown(&mut known.user_name, part.user_name);
         set_if_unknown(&mut known.model, part.model);
         set_if_unknown(&mut known.prompt, part.prompt);
         set_if_unknown(&mut known.provider_session_id, part.provider_session_id);

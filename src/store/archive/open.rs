@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 use super::disk;
 use super::error::Error;
 use super::layout::{LOCK, MARKER, Marker, NEXT, VERSION, is_next};
+use crate::prices::Entry;
 
 /// A directory that contains an archive, or will contain one.
 #[derive(Debug, Clone)]
 pub struct Archive {
     folder: PathBuf,
+    /// See [`Self::with_prices`].
+    configured_prices: Vec<Entry>,
 }
 
 /// Keeps other processes from writing the archive while it exists.
@@ -26,7 +29,18 @@ pub(super) struct Lock {
 impl Archive {
     /// The archive in `folder`, which need not exist.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), configured_prices: Vec::new() }
+    }
+
+    /// The same archive, whose writers also use these prices. They take precedence over those that were imported.
+    #[must_use]
+    pub fn with_prices(self, entries: Vec<Entry>) -> Self {
+        Self { configured_prices: entries, ..self }
+    }
+
+    /// See [`Self::with_prices`].
+    pub(super) fn configured_prices(&self) -> &[Entry] {
+        &self.configured_prices
     }
 
     /// Its directory.

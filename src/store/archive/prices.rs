@@ -36,12 +36,20 @@ impl Archive {
         Table::parse(entries).map(|table| table.entries).map_err(|error| Error::Prices { path, error })
     }
 
-    /// The built-in prices, with the archive's own in place of them where it has some.
+    /// The prices of the configuration, then those that were imported.
+    ///
+    /// # Errors
+    /// As [`Self::own_prices`].
+    pub(super) fn all_own_prices(&self) -> Result<Vec<Entry>, Error> {
+        Ok(self.configured_prices().iter().cloned().chain(self.own_prices()?).collect())
+    }
+
+    /// The built-in prices, with those of the configuration and the archive's own in place of them where there are some.
     ///
     /// # Errors
     /// When the archive's own prices cannot be read.
     pub fn catalog(&self) -> Result<Cow<'static, Catalog>, Error> {
-        let own = self.own_prices()?;
+        let own = self.all_own_prices()?;
         let catalog = Catalog::built_in();
         Ok(if own.is_empty() { Cow::Borrowed(catalog) } else { Cow::Owned(catalog.under(own)) })
     }

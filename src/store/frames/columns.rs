@@ -59,7 +59,7 @@ macro_rules! place {
         [
             word!("session_id" "The runtime's own id of the session", |$it| &$it.session.session.session_id),
             word!("runtime" "The agent program that wrote the log", |$it| &$it.session.session.runtime),
-            word!("format" "The schema of the log, see agentlogs runtimes", |$it| &$it.session.session.format),
+            word!("format" "The schema of the log, see agentlogs runtimes --formats", |$it| &$it.session.session.format),
             word!("source_path" "The file where the row was first read", |$it| &$it.source.path),
             field!(Int "line" "The line there, from 1", |$it| Some($line)),
         ]
@@ -124,7 +124,7 @@ pub fn sessions<'a>() -> Vec<Field<Session<'a>>> {
         [
             word!("session_id" "The runtime's own id; ~ and a hash where the log names none", |it| &it.row.session.session_id),
             word!("runtime" "The agent program that wrote the log", |it| &it.row.session.runtime),
-            word!("format" "The schema of the log, see agentlogs runtimes", |it| &it.row.session.format),
+            word!("format" "The schema of the log, see agentlogs runtimes --formats", |it| &it.row.session.format),
             text!("runtime_version" "Version of the runtime", |it| it.row.session.runtime_version),
             text!("parent_session_id" "The session that started this one", |it| it.row.session.parent_session_id),
             text!("agent" "Name of the main agent", |it| it.row.session.agent),
@@ -133,6 +133,9 @@ pub fn sessions<'a>() -> Vec<Field<Session<'a>>> {
             text!("cwd" "Working directory", |it| it.row.session.cwd),
             text!("project" "Working directory without worktree suffixes", |it| it.row.project),
             text!("git_branch" "Branch checked out there", |it| it.row.session.git_branch),
+            text!("repository" "host/owner/name of the remote, else the name of the root directory", |it| it.row.session.repository),
+            text!("host" "The machine, from the sidecar, or if the log was in a directory where its runtime keeps logs", |it| it.row.session.host),
+            text!("user_name" "The account there, as host", |it| it.row.session.user_name),
             text!("model" "The main agent's model with most responses", |it| it.row.model),
             field!(List "models" "All models, sorted", |it| it.row.models.iter().map(Symbol::as_str).collect()),
             word!("status" "success, error, aborted, incomplete or unknown", |it| it.row.session.status.as_str()),
@@ -286,7 +289,7 @@ pub fn sources<'a>() -> Vec<Field<&'a Source>> {
         word!("source_path" "The file's real path; ARCHIVE!/MEMBER inside a tar or zip archive", |it| &it.path),
         text!("host" "The machine where it was read", |it| it.host),
         text!("runtime" "The agent program that wrote it", |it| it.runtime),
-        text!("format" "Its schema, see agentlogs runtimes", |it| it.format),
+        text!("format" "Its schema, see agentlogs runtimes --formats", |it| it.format),
         text!("compression" "gzip or zstd", |it| it.compression),
         field!(Int "bytes" "Size on disk, or of a member of an archive once extracted", |it| Some(it.bytes)),
         field!(Time "modified_at" "When it was last written", |it| it.modified_at),

@@ -68,7 +68,7 @@ impl Writer {
     /// The version of the program, its columns, and the prices: see [`Manifest::settled_with`].
     fn settled_with(&self, catalog: &Catalog) -> Result<String, Error> {
         let own: String =
-            self.archive.own_prices()?.iter().filter_map(|entry| serde_json::to_string(entry).ok()).collect();
+            self.archive.all_own_prices()?.iter().filter_map(|entry| serde_json::to_string(entry).ok()).collect();
         let own = twox_hash::XxHash3_64::oneshot(own.as_bytes());
         let columns =
             schema().into_iter().map(|column| format!("{} {} {:?}", column.table, column.column, column.dtype));

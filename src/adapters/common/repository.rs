@@ -1,0 +1,77 @@
+//! The name of a session's repository, from the remote or the root directory in a log (docs/accounting.md#repository).
+
+/// The repository of a git remote, as `host/owner/name`: without scheme, user, password, port and `.git`. For a local path, its
+/// last component. `None` if nothing is left.
+pub fn of_remote(remote: &str) -> Option<String> {
+    let remote = remote.trim().trim_end_matches('/');
+    let remote = remote.strip_suffix(".git").unwrap_or(remote);
+    let (address, path) = match remote.split_once("://") {
+        Some(("file", path)) => return of_root(path),
+        Some((_, rest)) => rest.split_once('/')?,
+        // The form of scp: `user@host:owner/name`. A letter before the colon is a drive of Windows.
+        None => match remote.split_once(':') {
+            Some((host, path)) if host.len() > 1 && !host.contains(['/', '\\']) => (host, path),
+            _ => return of_root(remote),
+        },
+    };
+    let host = address.rsplit_once('@').map_or(address, |(_, host)| host);
+    let host = host.split_once(':').map_or(host, |(host, _)| host);
+    let path = path.trim_matches('/');
+    if host.is_empty() || path.is_empty() {
+        return None;
+    }
+    Some(format!("{}/{path}", host.to_lowercase()))
+}
+
+/// The repository of a root directory: the directory's name. `None` for the root of a file system.
+pub fn of_root(root: &str) -> Option<String> {
+    let name = root.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next()?;
+    (!name.is_empty() && !name.ends_with(':')).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remotes_have_one_name_in_all_spellings() {
+        for remote in [
+            "https://github.com/acme/shop.git",
+            "https://github.com/acme/shop/",
+            "https://ann:secret@GitHub.com/acme/shop",
+            "git@github.com:acme/shop.git",
+            "github.com:acme/shop",
+            "ssh://git@github.com:22/acme/shop.git",
+            "git://github.com/acme/shop",
+        ] {
+            assert_eq!(of_remote(remote).as_deref(), Some("github.com/acme/shop"), "{remote}");
+        }
+        let others = [
+            ("https://gitlab.com/group/sub/shop.git", Some("gitlab.com/group/sub/shop")),
+            ("/srv/git/shop.git", Some("shop")),
+            ("file:///srv/git/shop.git", Some("shop")),
+            ("C:\\git\\shop", Some("shop")),
+            ("../shop", Some("shop")),
+            ("https://github.com", None),
+            ("https://:@/x", None),
+            ("", None),
+        ];
+        for (remote, expected) in others {
+            assert_eq!(of_remote(remote).as_deref(), expected, "{remote}");
+        }
+    }
+
+    #[test]
+    fn a_root_is_named_by_its_last_component() {
+        let cases = [
+            ("/home/ann/shop/", Some("shop")),
+            ("C:\\work\\shop", Some("shop")),
+            ("/", None),
+            ("C:\\", None),
+            ("", None),
+        ];
+        for (root, expected) in cases {
+            assert_eq!(of_root(root).as_deref(), expected, "{root}");
+        }
+    }
+}

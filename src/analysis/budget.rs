@@ -1,0 +1,134 @@
+//! Compares measures of reports with bounds, for budgets (docs/reports.md#budgets).
+
+use std::collections::BTreeMap;
+
+use polars::prelude::DataType;
+
+use super::reports::{Answer, Cost, Error, Frames, LeftOut, Options, REPORTS, Report, Scope, find};
+
+/// Which values a bound permits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Values up to the bound.
+    Max,
+    /// Values from the bound on.
+    Min,
+}
+
+impl Side {
+    /// The name of the option.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Max => "max",
+            Self::Min => "min",
+        }
+    }
+}
+
+/// A bound of a measure.
+#[derive(Debug)]
+pub struct MeasureBound {
+    report: &'static Report,
+    measure: &'static str,
+    /// Which values it permits.
+    pub side: Side,
+    /// The bound.
+    pub limit: f64,
+}
+
+/// A measure that no report has, or that is not a number.
+#[derive(Debug, thiserror::Error)]
+#[error("no report has a measure {name:?}; the measures are: {list}")]
+pub struct UnknownMeasure {
+    name: String,
+    list: String,
+}
+
+impl MeasureBound {
+    /// A bound of `MEASURE`, as the first report that has it computes it, or of `REPORT.MEASURE`.
+    ///
+    /// # Errors
+    /// When there is no such measure.
+    pub fn new(name: &str, side: Side, limit: f64) -> Result<Self, UnknownMeasure> {
+        let (report, measure) = name.split_once('.').map_or((None, name), |(report, measure)| (Some(report), measure));
+        let candidates = REPORTS.iter().filter(|candidate| report.is_none_or(|report| candidate.name == report));
+        let mut measures = candidates.flat_map(|report| report.measures().iter().map(move |found| (report, found)));
+        if let Some((report, found)) = measures.find(|(_, found)| found.name == measure) {
+            return Ok(Self { report, measure: found.name, side, limit });
+        }
+        let mut names: Vec<&str> = REPORTS.iter().flat_map(Report::measures).map(|measure| measure.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        Err(UnknownMeasure { name: name.to_owned(), list: names.join(", ") })
+    }
+
+    /// The measure, with its report if another one computes a measure of that name first.
+    pub fn name(&self) -> String {
+        let first = REPORTS.iter().find(|report| report.measures().iter().any(|found| found.name == self.measure));
+        match first {
+            Some(first) if first.name != self.report.name => format!("{}.{}", self.report.name, self.measure),
+            _ => self.measure.to_owned(),
+        }
+    }
+}
+
+/// A bound, and the value that was compared with it.
+#[derive(Debug)]
+pub struct Compared {
+    /// The value of the measure over all rows in scope; `None` if it is unknown, as without rows.
+    pub value: Option<f64>,
+    /// Whether the bound does not permit the value. An unknown value is not above any bound, and not at or above one.
+    pub is_exceeded: bool,
+}
+
+/// The values of measures over all rows in scope, compared with their bounds, and the undated rows that the scope excludes.
+///
+/// # Errors
+/// When a filter names something that does not exist, a measure is not a number, or the tables cannot be read.
+pub fn compare(
+    tables: &Frames,
+    bounds: &[MeasureBound],
+    scope: &Scope,
+    cost: Cost,
+) -> Result<(Vec<Compared>, LeftOut), Error> {
+    let mut answers: BTreeMap<&str, Answer> = BTreeMap::new();
+    let mut left_out = LeftOut::default();
+    for bound in bounds {
+        if !answers.contains_key(bound.report.name) {
+            let options =
+                Options { scope: scope.clone(), cost, total: true, wide: true, limit: Some(0), ..Options::default() };
+            let answer = find(bound.report.name)?.run(tables.clone(), &options)?;
+            if answer.left_out.rows > left_out.rows {
+                left_out = answer.left_out;
+            }
+            answers.insert(bound.report.name, answer);
+        }
+    }
+    let compared = bounds.iter().map(|bound| {
+        let total = answers.get(bound.report.name).and_then(|answer| answer.total.as_ref());
+        let column = total.and_then(|total| total.column(bound.measure).ok());
+        let value = column.and_then(|column| column.cast(&DataType::Float64).ok()?.f64().ok()?.get(0));
+        let is_exceeded = match bound.side {
+            Side::Max => value.is_some_and(|value| value > bound.limit),
+            Side::Min => value.is_none_or(|value| value < bound.limit),
+        };
+        Compared { value, is_exceeded }
+    });
+    Ok((compared.collect(), left_out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measure_may_name_its_report() {
+        let name = |text: &str| MeasureBound::new(text, Side::Max, 1.0).map(|bound| bound.name());
+        assert_eq!(name("cost_usd").unwrap(), "cost_usd");
+        assert_eq!(name("cost.cost_usd").unwrap(), "cost_usd");
+        assert_eq!(name("sessions.cost_usd").unwrap(), "sessions.cost_usd");
+        let error = name("costs").unwrap_err().to_string();
+        assert!(error.contains("\"costs\"") && error.contains("cost_usd, "), "{error}");
+        assert!(name("tools.cost_usd").is_err());
+    }
+}

@@ -1,0 +1,49 @@
+//! The arguments of `check`.
+
+use clap::Args;
+
+use super::filters::{Cost, Filters};
+use super::shared::{DataSource, Printed};
+
+/// Compare measures of reports with bounds, for cron and CI
+///
+/// Prints each value with its bound. The exit status is 4 if a bound is exceeded. Without --max and --min, the budgets of
+/// agentlogs.toml are compared. A value is unknown if no row is in scope: it exceeds every --min and no --max.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+MEASURE is a column of a report, such as cost_usd, total_tokens, sessions or error_rate. The first
+report that has it computes it, in the order of `agentlogs report --help`; REPORT.MEASURE names
+another one.
+
+Examples:
+  agentlogs check --max-cost 50 --since 7d
+  agentlogs check --max cost_usd=20 --max tools.error_rate=0.1 --project '*/shop' --since 1d
+  agentlogs check --min sessions=1 --since 1d --format json
+  agentlogs check")]
+pub struct Check {
+    /// The largest permitted value of a measure; repeatable
+    #[arg(long, value_name = "MEASURE=VALUE", value_parser = bound)]
+    pub max: Vec<(String, f64)>,
+    /// The smallest permitted value of a measure; repeatable
+    #[arg(long, value_name = "MEASURE=VALUE", value_parser = bound)]
+    pub min: Vec<(String, f64)>,
+    /// The largest permitted cost in US dollars, as `--max cost_usd=USD`
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<f64>,
+    #[command(flatten)]
+    pub filters: Filters,
+    /// Which cost to use
+    #[arg(long, value_enum, default_value_t)]
+    pub cost: Cost,
+    #[command(flatten)]
+    pub source: DataSource,
+    #[command(flatten)]
+    pub printed: Printed,
+}
+
+fn bound(text: &str) -> Result<(String, f64), String> {
+    let parsed = text.split_once('=').and_then(|(name, value)| Some((name.to_owned(), value.parse::<f64>().ok()?)));
+    parsed
+        .filter(|(name, value)| !name.is_empty() && value.is_finite())
+        .ok_or_else(|| "a bound has the form MEASURE=VALUE, where VALUE is a number, such as cost_usd=50".to_owned())
+}

@@ -1,0 +1,108 @@
+//! `agentlogs check`: compares measures with bounds.
+
+use agentlogs::analysis::budget::{MeasureBound, Side, compare};
+use polars::prelude::*;
+
+use super::output::{print, say};
+use super::resolve::{cost, report_error, scope, state_left_out};
+use super::source::tables;
+use super::{Outcome, WrongCommandLine};
+use crate::cli::args::{Check, Filters};
+use crate::cli::settings::{Budget, Settings};
+
+/// Bounds that apply to the same rows.
+struct Bounds {
+    /// The name of the budget, if it has one.
+    name: Option<String>,
+    bounds: Vec<MeasureBound>,
+    filters: Filters,
+}
+
+/// A line of the output.
+struct Line {
+    budget: Option<String>,
+    measure: String,
+    side: Side,
+    limit: f64,
+    value: Option<f64>,
+    is_exceeded: bool,
+}
+
+pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
+    let max = args.max.into_iter().chain(args.max_cost.map(|cost| ("cost_usd".to_owned(), cost)));
+    let named: Vec<(String, f64, Side)> = max
+        .map(|(name, value)| (name, value, Side::Max))
+        .chain(args.min.into_iter().map(|(name, value)| (name, value, Side::Min)))
+        .collect();
+    let groups = if named.is_empty() {
+        settings.budgets.iter().map(|chosen| of_budget(&chosen.value, &args.filters)).collect::<anyhow::Result<_>>()?
+    } else {
+        vec![Bounds { name: None, bounds: measure_bounds(named)?, filters: args.filters }]
+    };
+    if groups.is_empty() {
+        let message = "nothing to compare: give --max or --min, or write [[budgets]] in agentlogs.toml";
+        return Err(WrongCommandLine(message.to_owned()).into());
+    }
+    let opened = tables(args.source, settings)?;
+    let mut lines = Vec::new();
+    for group in groups {
+        let scope = scope(group.filters, settings);
+        let (compared, left_out) =
+            compare(&opened.frames, &group.bounds, &scope, cost(args.cost)).map_err(report_error)?;
+        let name = group.name;
+        lines.extend(group.bounds.iter().zip(compared).map(|(bound, compared)| Line {
+            budget: name.clone(),
+            measure: bound.name(),
+            side: bound.side,
+            limit: bound.limit,
+            value: compared.value,
+            is_exceeded: compared.is_exceeded,
+        }));
+        state_left_out("", &left_out, "row", "time");
+    }
+    print(&frame(&lines)?, args.printed, None)?;
+    let exceeded = lines.iter().filter(|line| line.is_exceeded).count();
+    say(&format!("{exceeded} of {} bounds exceeded", lines.len()));
+    Ok(if exceeded > 0 { Outcome::Exceeded } else { Outcome::Done })
+}
+
+/// The bounds of a budget. Filters of the command line replace its own.
+fn of_budget(budget: &Budget, filters: &Filters) -> anyhow::Result<Bounds> {
+    let side = |bounds: &std::collections::BTreeMap<String, f64>, side| -> Vec<(String, f64, Side)> {
+        bounds.iter().map(|(name, value)| (name.clone(), *value, side)).collect()
+    };
+    let bounds = [side(&budget.max, Side::Max), side(&budget.min, Side::Min)].concat();
+    let own = budget.clone();
+    let named = filters.clone();
+    let filters = Filters {
+        since: named.since.or(own.since),
+        until: named.until.or(own.until),
+        runtime: named.runtime.or(own.runtime),
+        model: named.model.or(own.model),
+        project: named.project.or(own.project),
+        status: named.status.or(own.status),
+        labels: if named.labels.is_empty() { own.labels } else { named.labels },
+        ..named
+    };
+    Ok(Bounds { name: own.name, bounds: measure_bounds(bounds)?, filters })
+}
+
+fn measure_bounds(named: Vec<(String, f64, Side)>) -> Result<Vec<MeasureBound>, WrongCommandLine> {
+    let bounds = named.into_iter().map(|(name, value, side)| MeasureBound::new(&name, side, value));
+    bounds.collect::<Result<_, _>>().map_err(|error| WrongCommandLine(error.to_string()))
+}
+
+fn frame(lines: &[Line]) -> PolarsResult<DataFrame> {
+    let mut columns = vec![
+        Column::new("measure".into(), lines.iter().map(|line| line.measure.as_str()).collect::<Vec<_>>()),
+        Column::new("value".into(), lines.iter().map(|line| line.value).collect::<Vec<_>>()),
+        Column::new("bound".into(), lines.iter().map(|line| line.side.as_str()).collect::<Vec<_>>()),
+        Column::new("limit".into(), lines.iter().map(|line| line.limit).collect::<Vec<_>>()),
+        Column::new("exceeded".into(), lines.iter().map(|line| line.is_exceeded).collect::<Vec<_>>()),
+    ];
+    if lines.iter().any(|line| line.budget.is_some()) {
+        let names = lines.iter().map(|line| line.budget.as_deref()).collect::<Vec<_>>();
+        columns.insert(0, Column::new("budget".into(), names));
+    }
+    DataFrame::new(lines.len(), columns)
+}

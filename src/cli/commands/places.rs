@@ -1,0 +1,111 @@
+//! Where this user's logs are: the places that adapters declare, and the directories of the configuration.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use agentlogs::adapters::{ADAPTERS, Adapter};
+use agentlogs::input::machine::UserPath;
+
+use super::WrongCommandLine;
+use crate::cli::settings::Settings;
+
+/// A directory or file that may contain logs.
+pub struct KnownPlace {
+    /// The runtime that writes there; `None` for a directory of the configuration.
+    pub runtime: Option<&'static str>,
+    /// The formats of the logs there.
+    pub formats: Vec<&'static str>,
+    /// The path, which need not exist, and the account.
+    pub path: UserPath,
+}
+
+impl KnownPlace {
+    /// A runtime that keeps no logs by itself: its path is empty.
+    pub fn nowhere(runtime: &'static str) -> Self {
+        Self { runtime: Some(runtime), formats: Vec::new(), path: UserPath { path: PathBuf::new(), user: None } }
+    }
+}
+
+/// All places where logs may be on this machine, by runtime.
+pub fn known_places(settings: &Settings) -> Vec<KnownPlace> {
+    let mut places: Vec<KnownPlace> = Vec::new();
+    for adapter in ADAPTERS {
+        for path in adapter.places.iter().flat_map(|place| settings.machine.resolve(place)) {
+            let is_same =
+                |place: &&mut KnownPlace| place.runtime == Some(adapter.runtime) && place.path.path == path.path;
+            match places.iter_mut().find(is_same) {
+                Some(place) => place.formats.push(adapter.id),
+                None => places.push(KnownPlace { runtime: Some(adapter.runtime), formats: vec![adapter.id], path }),
+            }
+        }
+    }
+    let user = settings.machine.user();
+    let configured = settings.logs.iter().map(|path| KnownPlace {
+        runtime: None,
+        formats: Vec::new(),
+        path: UserPath { path: path.value.clone(), user: user.clone() },
+    });
+    places.extend(configured);
+    places
+}
+
+/// The existing places of all runtimes, or of one.
+///
+/// # Errors
+/// When there is no runtime of that name, or it is not known where it keeps its logs.
+pub fn existing(settings: &Settings, runtime: Option<&str>) -> Result<Vec<PathBuf>, WrongCommandLine> {
+    if let Some(runtime) = runtime {
+        check_runtime(runtime)?;
+    }
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for place in known_places(settings) {
+        let is_selected = runtime.is_none() || place.runtime == runtime;
+        let path = place.path.path;
+        // A directory that may not be searched exists; reading it names the reason.
+        if is_selected && path.try_exists().unwrap_or(true) && !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    Ok(paths)
+}
+
+fn check_runtime(runtime: &str) -> Result<(), WrongCommandLine> {
+    let has_places = |adapter: &&Adapter| !adapter.places.is_empty();
+    if ADAPTERS.iter().filter(has_places).any(|adapter| adapter.runtime == runtime) {
+        return Ok(());
+    }
+    let mut names: Vec<&str> = ADAPTERS.iter().filter(has_places).map(|adapter| adapter.runtime).collect();
+    names.sort_unstable();
+    names.dedup();
+    Err(WrongCommandLine(format!(
+        "no directory is known in which runtime {runtime:?} keeps logs; name a PATH, or one of these runtimes: {}",
+        names.join(", ")
+    )))
+}
+
+/// The directories in which runtimes keep logs on this machine, as real paths, with their accounts. Those of the
+/// configuration may contain logs from anywhere, and are not among them.
+pub fn owned(settings: &Settings) -> Vec<UserPath> {
+    let of_runtimes = known_places(settings).into_iter().filter(|place| place.runtime.is_some());
+    of_runtimes
+        .filter_map(|place| Some(UserPath { path: place.path.path.canonicalize().ok()?, user: place.path.user }))
+        .collect()
+}
+
+/// The message if no log was found: the paths that were searched, and what to do.
+pub fn searched(settings: &Settings) -> String {
+    let mut text = "no logs were found. These directories were searched:\n".to_owned();
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for place in known_places(settings) {
+        if !seen.contains(&place.path.path) {
+            let runtime = place.runtime.unwrap_or("(configured)");
+            let _ = writeln!(text, "  {runtime:<16}{}", place.path.path.display());
+            seen.push(place.path.path);
+        }
+    }
+    text.push_str(
+        "If your logs are elsewhere, `agentlogs ingest PATH` reads them, and `logs = [\"PATH\"]` in agentlogs.toml \
+         makes that permanent (docs/configuration.md).",
+    );
+    text
+}

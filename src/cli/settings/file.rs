@@ -1,0 +1,259 @@
+//! The content of a configuration file: see docs/configuration.md.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use agentlogs::analysis::reports::Bound;
+use agentlogs::prices::{Entry, Table};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use thiserror::Error;
+use toml::Spanned;
+
+use crate::cli::args::{label, timezone};
+
+/// The name of a configuration file.
+pub const NAME: &str = "agentlogs.toml";
+
+/// The reason why a configuration file cannot be used.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// It cannot be read.
+    #[error("{}: {error}", .path.display())]
+    Unreadable { path: PathBuf, error: io::Error },
+    /// It is not TOML, has an unknown key, or a value is invalid. The message of the parser contains the line and the key.
+    #[error("{}: {error}", .path.display())]
+    Invalid { path: PathBuf, error: toml::de::Error },
+    /// A value is invalid for another reason.
+    #[error("{}: line {line}: {key}: {problem}", .path.display())]
+    Value { path: PathBuf, line: usize, key: String, problem: String },
+}
+
+/// The content of a configuration file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct File {
+    /// The directory of the archive.
+    pub archive: Option<PathBuf>,
+    /// More directories with logs, for `ingest` without paths, `watch` and the overview.
+    pub logs: Vec<PathBuf>,
+    /// The time zone of reports.
+    #[serde(deserialize_with = "timezone_name")]
+    pub timezone: Option<String>,
+    /// How money is shown in tables.
+    pub currency: Option<Currency>,
+    /// Labels of every session that is read.
+    #[serde(deserialize_with = "labels")]
+    pub labels: Vec<String>,
+    /// Names of models in logs, and the names that the catalog has for them.
+    pub aliases: BTreeMap<String, Spanned<String>>,
+    /// The user's own prices, as in a file for `prices import`.
+    pub models: Vec<Spanned<Entry>>,
+    /// What `check` compares without options.
+    pub budgets: Vec<Budget>,
+}
+
+/// How money is shown in tables. Other formats contain US dollars.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Currency {
+    /// The code, such as `EUR`.
+    #[serde(deserialize_with = "currency_code")]
+    pub code: String,
+    /// Units of it for one US dollar.
+    #[serde(deserialize_with = "rate")]
+    pub rate: f64,
+}
+
+/// Bounds of measures, for the sessions that filters select.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Budget {
+    /// Its name in messages.
+    pub name: Option<String>,
+    /// The largest permitted values, by measure.
+    pub max: BTreeMap<String, f64>,
+    /// The smallest permitted values, by measure.
+    pub min: BTreeMap<String, f64>,
+    #[serde(deserialize_with = "parsed")]
+    pub since: Option<Bound>,
+    #[serde(deserialize_with = "parsed")]
+    pub until: Option<Bound>,
+    pub runtime: Option<String>,
+    pub model: Option<String>,
+    pub project: Option<String>,
+    pub status: Option<String>,
+    /// Only sessions with these labels.
+    #[serde(deserialize_with = "labels")]
+    pub labels: Vec<String>,
+}
+
+impl Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let max = self.max.iter().map(|(measure, value)| format!("{measure} <= {value}"));
+        let min = self.min.iter().map(|(measure, value)| format!("{measure} >= {value}"));
+        let times = [("since", self.since), ("until", self.until)];
+        let times = times.into_iter().filter_map(|(name, bound)| Some(format!("{name} {}", bound?)));
+        let filters =
+            [("runtime", &self.runtime), ("model", &self.model), ("project", &self.project), ("status", &self.status)];
+        let filters = filters.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
+        let labels = self.labels.iter().map(|label| format!("label {label}"));
+        let text: Vec<String> = max.chain(min).chain(times).chain(filters).chain(labels).collect();
+        match &self.name {
+            Some(name) => write!(f, "{name}: {}", text.join(", ")),
+            None => f.write_str(&text.join(", ")),
+        }
+    }
+}
+
+impl File {
+    /// Reads a file; `None` if it does not exist. Paths in it are relative to its directory; `~` is the home directory.
+    ///
+    /// # Errors
+    /// When it cannot be read, or a key or value is invalid.
+    pub fn read(path: &Path, home: Option<&Path>) -> Result<Option<Self>, Error> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::Unreadable { path: path.to_owned(), error }),
+        };
+        let mut file: Self = toml::from_str(&text).map_err(|error| Error::Invalid { path: path.to_owned(), error })?;
+        for model in &mut file.models {
+            let line = line_of(&text, model.span().start);
+            let checked = Table::of_user(vec![model.get_ref().clone()]).map_err(|error| Error::Value {
+                path: path.to_owned(),
+                line,
+                key: "models".to_owned(),
+                problem: error.to_string(),
+            })?;
+            if let Some(entry) = checked.entries.into_iter().next() {
+                *model.get_mut() = entry;
+            }
+        }
+        let directory = path.parent().unwrap_or(Path::new(""));
+        for path in file.archive.iter_mut().chain(&mut file.logs) {
+            *path = directory.join(without_tilde(path, home));
+        }
+        Ok(Some(file))
+    }
+
+    /// The error of an alias in the file at `path`.
+    pub fn alias_error(path: &Path, name: &str, target: &Spanned<String>) -> Error {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        Error::Value {
+            path: path.to_owned(),
+            line: line_of(&text, target.span().start),
+            key: format!("aliases.{name}"),
+            problem: format!("no model in the catalog is named {:?}", target.get_ref()),
+        }
+    }
+}
+
+/// The line of a position in a text, from 1.
+fn line_of(text: &str, position: usize) -> usize {
+    text.bytes().take(position).filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// A path in which `~` at its beginning is the home directory.
+fn without_tilde(path: &Path, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
+    }
+}
+
+fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(|error| D::Error::custom(format!("{text:?} is {error}")))
+}
+
+fn timezone_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    timezone(&String::deserialize(deserializer)?).map(Some).map_err(D::Error::custom)
+}
+
+fn currency_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let code = String::deserialize(deserializer)?;
+    if code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        Ok(code)
+    } else {
+        Err(D::Error::custom(format!("{code:?} is not a currency; a code has three capital letters, such as EUR")))
+    }
+}
+
+fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let rate = f64::deserialize(deserializer)?;
+    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err(D::Error::custom("a rate is a number above 0")) }
+}
+
+/// A table of labels, as `key=value`.
+fn labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let labels = BTreeMap::<String, String>::deserialize(deserializer)?;
+    labels.into_iter().map(|(key, value)| label(&format!("{key}={value}")).map_err(D::Error::custom)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<File, String> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(NAME);
+        fs::write(&path, text).unwrap();
+        let read = File::read(&path, Some(Path::new("/home/ann")));
+        let text = |error: Error| error.to_string().replace(&directory.path().display().to_string(), "DIR");
+        read.map(Option::unwrap_or_default).map_err(text)
+    }
+
+    #[test]
+    fn a_complete_file() {
+        let file = read(
+            r#"
+            archive = "~/archive"
+            logs = ["/srv/ci", "~/runs"]
+            timezone = "Europe/Berlin"
+            currency = { code = "EUR", rate = 0.92 }
+            labels = { team = "shop" }
+            aliases = { house = "claude-sonnet-4-5" }
+            [[models]]
+            provider = "Anthropic"
+            model = "own"
+            prices = [{ input = 1, output = 2 }]
+            [[budgets]]
+            name = "week"
+            since = "7d"
+            labels = { team = "shop" }
+            max = { cost_usd = 50 }
+            "#,
+        );
+        let file = file.unwrap();
+        assert_eq!(file.archive, Some(PathBuf::from("/home/ann/archive")));
+        assert_eq!(file.logs, ["/srv/ci", "/home/ann/runs"].map(PathBuf::from));
+        assert_eq!(file.labels, ["team=shop"]);
+        assert_eq!(file.models[0].get_ref().provider, "anthropic");
+        assert_eq!(file.budgets[0].to_string(), "week: cost_usd <= 50, since 7d ago, label team=shop");
+    }
+
+    #[test]
+    fn an_error_names_the_file_the_line_and_the_key() {
+        let cases = [
+            ("timezone = \"Mars\"", "line 1", "timezone"),
+            ("\narchiv = \"x\"", "line 2", "archiv"),
+            ("currency = { code = \"euro\", rate = 1 }", "line 1", "code"),
+            ("currency = { code = \"EUR\", rate = 0 }", "line 1", "rate"),
+            ("[[budgets]]\nsince = \"soon\"", "line 2", "since"),
+            ("[[budgets]]\nmax = { cost_usd = \"many\" }", "line 2", "cost_usd"),
+            ("\n[labels]\n\"a\\u001b\" = \"x\"", "line 2", "label"),
+            ("\n\n[[models]]\nmodel = \"m\"\nprices = [{ input = -1, output = 2 }]", "line 3", "models"),
+            ("x", "line 1", "x"),
+        ];
+        for (text, line, key) in cases {
+            let error = read(text).unwrap_err();
+            let has_all = ["DIR", NAME, line, key].iter().all(|part| error.contains(part));
+            assert!(has_all, "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The user's settings: configuration files, environment variables, and what applies without them (docs/configuration.md).
+//!
+//! ```text
+//! file      the content of agentlogs.toml
+//! origin    where a value comes from
+//! resolved  the values that apply, and the archive that a command uses
+//! ```
+
+mod file;
+mod origin;
+mod resolved;
+
+pub use file::Budget;
+pub use origin::{Chosen, Origin};
+pub use resolved::{Settings, archive_at};

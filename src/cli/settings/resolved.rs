@@ -1,0 +1,213 @@
+//! The settings that apply, and the archive that a command uses.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use agentlogs::input::machine::Machine;
+use agentlogs::prices::{Catalog, Entry};
+use agentlogs::store::archive::Archive;
+use anyhow::{Context, bail};
+use toml::Spanned;
+
+use super::file::{self, Budget, Currency, File};
+use super::origin::{Chosen, Origin};
+use crate::cli::commands::say;
+
+/// The variable that names the archive.
+pub const ARCHIVE_VARIABLE: &str = "AGENTLOGS_ARCHIVE";
+/// The variable that names the configuration file, in place of those that are searched for.
+pub const CONFIGURATION_VARIABLE: &str = "AGENTLOGS_CONFIG";
+/// The name of an archive in the current directory.
+pub const LOCAL_ARCHIVE: &str = "agentlogs-archive";
+/// The name of the user's archive in the directory for the data of agentlogs.
+const OWN_ARCHIVE: &str = "archive";
+
+/// The settings that apply.
+#[derive(Debug)]
+pub struct Settings {
+    /// This machine.
+    pub machine: Machine,
+    /// The configuration files that were read, the one that takes precedence first.
+    pub files: Vec<PathBuf>,
+    /// The archive of the environment or of a configuration file.
+    pub archive: Option<Chosen<PathBuf>>,
+    /// More directories with logs.
+    pub logs: Vec<Chosen<PathBuf>>,
+    /// The time zone of reports.
+    pub timezone: Chosen<String>,
+    /// How money is shown in tables; `None` in US dollars.
+    pub currency: Option<Chosen<Currency>>,
+    /// Labels of every session that is read, as `key=value`, by key.
+    pub labels: BTreeMap<String, Chosen<String>>,
+    /// Names of models in logs, and their names in the catalog.
+    pub aliases: BTreeMap<String, Chosen<Spanned<String>>>,
+    /// The user's own prices.
+    pub models: Vec<Chosen<Entry>>,
+    /// What `check` compares.
+    pub budgets: Vec<Chosen<Budget>>,
+}
+
+impl Default for Settings {
+    /// The settings without configuration files.
+    fn default() -> Self {
+        Self::without_files(Machine::current())
+    }
+}
+
+impl Settings {
+    /// The settings of this process: those of the nearest `agentlogs.toml` in the current directory and its parents take
+    /// precedence over those in the user's directory for configuration.
+    ///
+    /// # Errors
+    /// When a configuration file is invalid.
+    pub fn load() -> anyhow::Result<Self> {
+        let machine = Machine::current();
+        let paths = if let Some(named) = machine.variable(CONFIGURATION_VARIABLE) {
+            let path = PathBuf::from(named);
+            // A file that is searched for may be missing, one that is named may not.
+            path.metadata().with_context(|| format!("${CONFIGURATION_VARIABLE}: {}", path.display()))?;
+            vec![path]
+        } else {
+            let current = std::env::current_dir().unwrap_or_default();
+            let near = current.ancestors().map(|directory| directory.join(file::NAME)).find(|path| path.is_file());
+            near.into_iter().chain(machine.own_configuration().map(|own| own.join(file::NAME))).collect()
+        };
+        let mut settings = Self::without_files(machine);
+        let home = settings.machine.home();
+        for path in paths {
+            let is_known = settings.files.contains(&path);
+            if !is_known && let Some(file) = File::read(&path, home.as_deref())? {
+                settings.add(file, path);
+            }
+        }
+        Ok(settings)
+    }
+
+    /// The settings of the environment, and the defaults.
+    fn without_files(machine: Machine) -> Self {
+        let archive = machine.variable(ARCHIVE_VARIABLE).map(PathBuf::from);
+        let system = jiff::tz::TimeZone::system().iana_name().unwrap_or("UTC").to_owned();
+        Self {
+            files: Vec::new(),
+            archive: archive.map(|value| Chosen { value, origin: Origin::Environment(ARCHIVE_VARIABLE) }),
+            logs: Vec::new(),
+            timezone: Chosen { value: system, origin: Origin::Default },
+            currency: None,
+            labels: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+            models: Vec::new(),
+            budgets: Vec::new(),
+            machine,
+        }
+    }
+
+    /// Adds what a file sets and no file before it.
+    fn add(&mut self, file: File, path: PathBuf) {
+        fn chosen<T>(value: T, path: &Path) -> Chosen<T> {
+            Chosen { value, origin: Origin::File(path.to_owned()) }
+        }
+        let File { archive, logs, timezone, currency, labels, aliases, models, budgets } = file;
+        self.archive = self.archive.take().or_else(|| archive.map(|value| chosen(value, &path)));
+        if self.timezone.origin == Origin::Default
+            && let Some(timezone) = timezone
+        {
+            self.timezone = chosen(timezone, &path);
+        }
+        self.currency = self.currency.take().or_else(|| currency.map(|value| chosen(value, &path)));
+        for label in labels {
+            let key = label.split_once('=').map_or(label.as_str(), |(key, _)| key).to_owned();
+            self.labels.entry(key).or_insert_with(|| chosen(label, &path));
+        }
+        for (name, target) in aliases {
+            self.aliases.entry(name).or_insert_with(|| chosen(target, &path));
+        }
+        self.logs.extend(logs.into_iter().map(|value| chosen(value, &path)));
+        self.models.extend(models.into_iter().map(|value| chosen(value.into_inner(), &path)));
+        self.budgets.extend(budgets.into_iter().map(|value| chosen(value, &path)));
+        self.files.push(path);
+    }
+
+    /// The archive that a command uses: `named` on the command line, else that of the environment, else that of a
+    /// configuration file, else `agentlogs-archive` in the current directory if it exists or if `creates_local`, else the
+    /// user's own.
+    ///
+    /// # Errors
+    /// When the path is a file, no directory is known, or a price in the configuration is invalid.
+    pub fn archive(&self, named: Option<PathBuf>, creates_local: bool) -> anyhow::Result<Archive> {
+        let directory = if let Some(directory) = named {
+            directory
+        } else {
+            let Chosen { value, origin } = self.chosen_archive(creates_local)?;
+            if !matches!(origin, Origin::Environment(_)) {
+                say(&format!("archive: {}", value.display()));
+            }
+            value
+        };
+        Ok(archive_at(directory)?.with_prices(self.prices()?))
+    }
+
+    /// The archive that a command without `--archive` uses: see [`Self::archive`].
+    ///
+    /// # Errors
+    /// When the user has no home directory.
+    pub fn chosen_archive(&self, creates_local: bool) -> anyhow::Result<Chosen<PathBuf>> {
+        if let Some(chosen) = &self.archive {
+            return Ok(chosen.clone());
+        }
+        let is_local = creates_local || Path::new(LOCAL_ARCHIVE).exists();
+        let value = if is_local { PathBuf::from(LOCAL_ARCHIVE) } else { self.own_archive()? };
+        Ok(Chosen { value, origin: Origin::Default })
+    }
+
+    /// The directory of the user's own archive.
+    ///
+    /// # Errors
+    /// When the user has no home directory.
+    pub fn own_archive(&self) -> anyhow::Result<PathBuf> {
+        let data = self.machine.own_data();
+        data.map(|data| data.join(OWN_ARCHIVE)).context("no home directory is known; --archive names an archive")
+    }
+
+    /// The prices of the configuration: the user's own models, and aliases.
+    ///
+    /// # Errors
+    /// When an alias is that of an unknown model.
+    pub fn prices(&self) -> anyhow::Result<Vec<Entry>> {
+        let mut entries: Vec<Entry> = self.models.iter().map(|chosen| chosen.value.clone()).collect();
+        if self.aliases.is_empty() {
+            return Ok(entries);
+        }
+        let catalog = Catalog::built_in().under(entries.clone());
+        for (name, target) in &self.aliases {
+            let found = catalog.find(None, target.value.get_ref());
+            let Some(entry) = found.as_ref().and_then(|found| found.entries.first()) else {
+                let Origin::File(path) = &target.origin else { continue };
+                return Err(File::alias_error(path, name, &target.value).into());
+            };
+            entries.push(Entry { aliases: vec![name.clone()], ..(*entry).clone() });
+        }
+        Ok(entries)
+    }
+
+    /// The built-in prices, with those of the configuration in place of them where it has some.
+    ///
+    /// # Errors
+    /// As [`Self::prices`].
+    pub fn catalog(&self) -> anyhow::Result<Cow<'static, Catalog>> {
+        let own = self.prices()?;
+        let catalog = Catalog::built_in();
+        Ok(if own.is_empty() { Cow::Borrowed(catalog) } else { Cow::Owned(catalog.under(own)) })
+    }
+}
+
+/// The archive in a directory, which need not exist.
+///
+/// # Errors
+/// When the path is a file.
+pub fn archive_at(directory: PathBuf) -> anyhow::Result<Archive> {
+    if directory.is_file() {
+        bail!("{} is a file, not a directory; --archive names the directory of an archive", directory.display());
+    }
+    Ok(Archive::at(directory))
+}

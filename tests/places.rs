@@ -1,0 +1,268 @@
+//! A user's own logs: where they are found on each platform, and the archive that is used without options.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agentlogs::adapters::ADAPTERS;
+use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::input::machine::{Machine, System, UserPath};
+
+use crate::root;
+
+/// Copies the samples of each format to the places where its runtime keeps them, and returns the places.
+fn fill_home(machine: &Machine) -> Vec<UserPath> {
+    let mut filled = Vec::new();
+    for adapter in ADAPTERS {
+        for place in adapter.places {
+            let Some(path) = machine.resolve(place).into_iter().next() else { continue };
+            let samples = root().join("sample-logs").join(adapter.id);
+            let is_file = Path::new(place.path).extension().is_some();
+            for sample in fs::read_dir(&samples).unwrap().map(|entry| entry.unwrap().path()) {
+                let target = if is_file { path.path.clone() } else { path.path.join(sample.file_name().unwrap()) };
+                copy(&sample, &target);
+                if is_file {
+                    break;
+                }
+            }
+            filled.push(path);
+        }
+    }
+    filled
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in walkdir::WalkDir::new(from).into_iter().map(Result::unwrap).filter(|entry| entry.file_type().is_file())
+    {
+        let below = entry.path().strip_prefix(from).unwrap();
+        let to = if below.as_os_str().is_empty() { to.to_owned() } else { to.join(below) };
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(entry.path(), to).unwrap();
+    }
+}
+
+fn variables(system: System, home: &Path) -> BTreeMap<String, OsString> {
+    let home_variable = if system == System::Windows { "USERPROFILE" } else { "HOME" };
+    let user = if system == System::Windows { "USERNAME" } else { "USER" };
+    [(home_variable, home.as_os_str().to_owned()), (user, "ann".into())]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+}
+
+fn formats_with_places() -> BTreeSet<&'static str> {
+    ADAPTERS.iter().filter(|adapter| !adapter.places.is_empty()).map(|adapter| adapter.id).collect()
+}
+
+#[test]
+fn the_logs_of_each_runtime_are_found_on_each_platform() {
+    for system in [System::Linux, System::MacOs, System::Windows] {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let machine = Machine::new(system, variables(system, &home));
+        let owned = fill_home(&machine);
+        let options = Options {
+            roots: owned.iter().map(|place| place.path.clone()).collect(),
+            owned,
+            host: Some("mars".to_owned()),
+            ..Options::default()
+        };
+        let run = ingest::read(&options, &BTreeMap::new(), &Progress::default());
+        assert!(run.errors.is_empty(), "{system:?}: {:?}", run.errors);
+        let sessions = || run.sources.iter().flat_map(|source| &source.sessions);
+        let formats: BTreeSet<&str> = sessions().map(|session| &*session.format).collect();
+        assert_eq!(formats, formats_with_places(), "{system:?}");
+        let is_owned = |(host, user): (Option<&str>, Option<&str>)| host == Some("mars") && user == Some("ann");
+        assert!(sessions().all(|session| is_owned((session.host.as_deref(), session.user_name.as_deref()))));
+    }
+}
+
+/// The directory name of a repository is only searched for logs of this machine.
+#[test]
+fn the_repository_is_that_of_the_working_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap();
+    let (logs, shop) = (home.join(".pi/agent/sessions"), home.join("shop"));
+    fs::create_dir_all(shop.join(".git")).unwrap();
+    fs::create_dir_all(shop.join("src")).unwrap();
+    fs::create_dir_all(&logs).unwrap();
+    let log = fs::read_to_string(first_file(&root().join("sample-logs/pi-session"))).unwrap();
+    let cwd = log.split("\"cwd\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap().to_owned();
+    let in_shop = shop.join("src").to_string_lossy().replace('\\', "\\\\");
+    fs::write(logs.join("s.jsonl"), log.replace(&cwd, &in_shop)).unwrap();
+    for (owned, expected) in [(vec![UserPath { path: logs.clone(), user: None }], Some("shop")), (Vec::new(), None)] {
+        let options = Options { roots: vec![logs.clone()], owned, ..Options::default() };
+        let run = ingest::read(&options, &BTreeMap::new(), &Progress::default());
+        assert_eq!(run.sources[0].sessions[0].repository.as_deref(), expected);
+    }
+}
+
+fn first_file(directory: &Path) -> PathBuf {
+    let mut files: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.into_iter().next().unwrap()
+}
+
+#[cfg(all(feature = "archive", unix))]
+mod program {
+    use std::process::{Command, Output};
+
+    use super::*;
+
+    /// The program with a home directory, and nothing else of the environment.
+    fn run(home: &Path, current: &Path, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        command.args(args).current_dir(current).env_clear().env("HOME", home).env("USER", "ann").env("TZ", "UTC");
+        command.output().unwrap()
+    }
+
+    fn text(bytes: &[u8]) -> String {
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn ingest_without_paths_reads_all_places_into_the_users_archive() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let system = if cfg!(target_os = "macos") { System::MacOs } else { System::Linux };
+        let machine = Machine::new(system, variables(system, &home));
+        fill_home(&machine);
+        let archive = machine.own_data().unwrap().join("archive");
+        let output = run(&home, &home, &["ingest"]);
+        let stderr = text(&output.stderr);
+        assert!(output.status.success() && stderr.contains(&format!("archive: {}", archive.display())), "{stderr}");
+        let sql = "SELECT DISTINCT format, user_name FROM sessions WHERE host IS NOT NULL ORDER BY format";
+        let output = run(&home, &home, &["query", sql, "--format", "csv"]);
+        let rows: BTreeSet<String> = text(&output.stdout).lines().skip(1).map(str::to_owned).collect();
+        assert_eq!(rows, formats_with_places().into_iter().map(|format| format!("{format},ann")).collect());
+        // A path makes an archive in the current directory, which is used from then on.
+        let here = home.join("here");
+        fs::create_dir(&here).unwrap();
+        let logs = home.join(".codex/sessions");
+        let output = run(&home, &here, &["ingest", logs.to_str().unwrap()]);
+        assert!(output.status.success() && here.join("agentlogs-archive").exists());
+        let output = run(&home, &here, &["report", "cost", "--by", "runtime", "--format", "csv"]);
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert!(stdout.contains("\ncodex,") && !stdout.contains("\nclaude,"), "{stdout}");
+        assert!(stderr.contains("archive: agentlogs-archive"), "{stderr}");
+    }
+
+    #[test]
+    fn one_runtime_is_selected_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        fill_home(&Machine::new(System::Linux, variables(System::Linux, &home)));
+        assert!(run(&home, &home, &["ingest", "--runtime", "codex"]).status.success());
+        let output = run(&home, &home, &["query", "SELECT DISTINCT runtime FROM sources", "--format", "csv"]);
+        assert_eq!(text(&output.stdout), "runtime\ncodex\n");
+        let output = run(&home, &home, &["ingest", "--runtime", "codx"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains("one of these runtimes: amp, claude"), "{}", text(&output.stderr));
+    }
+
+    #[test]
+    fn without_logs_it_says_where_it_searched() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path();
+        let output = run(home, home, &["ingest"]);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1));
+        for part in [".claude/projects", ".codex/sessions", "agentlogs ingest PATH", "agentlogs.toml"] {
+            assert!(stderr.contains(part), "{part}: {stderr}");
+        }
+        assert_eq!(fs::read_dir(home).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn runtimes_shows_what_is_in_each_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path();
+        let sessions = home.join("codex/sessions");
+        fs::create_dir_all(&sessions).unwrap();
+        fs::write(sessions.join("a.jsonl"), "{}\n").unwrap();
+        fs::create_dir_all(home.join(".config/agentlogs")).unwrap();
+        fs::write(home.join(".config/agentlogs/agentlogs.toml"), "logs = [\"~/runs\"]").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        command.args(["runtimes", "--format", "csv"]).current_dir(home).env_clear();
+        let output = command.env("HOME", home).env("CODEX_HOME", home.join("codex")).output().unwrap();
+        let stdout = text(&output.stdout);
+        assert!(stdout.contains(&format!("codex,codex-rollout,{},true,1,3,", sessions.display())), "{stdout}");
+        let missing = home.join("codex/archived_sessions");
+        assert!(stdout.contains(&format!("codex,codex-rollout,{},false,,,\n", missing.display())), "{stdout}");
+        assert!(stdout.contains(&format!(",,{},false,,,\n", home.join("runs").display())), "{stdout}");
+        assert!(stdout.contains("drover,drover-events,,,,,\n"), "{stdout}");
+    }
+
+    #[test]
+    fn a_configuration_file_decides_unless_something_nearer_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let (own, project) = (home.join(".config/agentlogs"), home.join("project/src"));
+        fs::create_dir_all(&own).unwrap();
+        fs::create_dir_all(&project).unwrap();
+        fs::write(
+            own.join("agentlogs.toml"),
+            "archive = \"own\"\ntimezone = \"Asia/Kolkata\"\nlabels = { team = \"a\" }",
+        )
+        .unwrap();
+        let near = home.join("project/agentlogs.toml");
+        let logs = root().join("sample-logs/pi-session");
+        fs::write(&near, format!("archive = \"near\"\nlogs = [{logs:?}]\nlabels = {{ team = \"b\" }}")).unwrap();
+        let settings = text(&run(&home, &project, &["config", "--format", "csv"]).stdout);
+        let (near_text, own_text) = (near.display(), own.join("agentlogs.toml").display().to_string());
+        for line in [
+            format!("archive,{},{near_text}", home.join("project/near").display()),
+            format!("timezone,Asia/Kolkata,{own_text}"),
+            format!("labels,team=b,{near_text}"),
+            "currency,USD,default".to_owned(),
+        ] {
+            assert!(settings.lines().any(|found| found == line), "{line}: {settings}");
+        }
+        assert!(run(&home, &project, &["ingest"]).status.success());
+        assert!(home.join("project/near/agentlogs.json").exists());
+        let output = run(
+            &home,
+            &project,
+            &["query", "SELECT DISTINCT label FROM (SELECT UNNEST(labels) AS label FROM sessions)", "--format", "csv"],
+        );
+        assert_eq!(text(&output.stdout), "label\nteam=b\n", "{}", text(&output.stderr));
+        fs::write(&near, "archiv = \"x\"").unwrap();
+        let output = run(&home, &project, &["report", "cost"]);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            stderr.contains("line 1") && stderr.contains("archiv") && stderr.contains(&near_text.to_string()),
+            "{stderr}"
+        );
+        // A broken file stops nothing that does not need it.
+        assert!(run(&home, &project, &["schema"]).status.success());
+    }
+
+    #[test]
+    fn check_compares_the_budgets_of_the_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path();
+        let budgets = "[[budgets]]\nname = \"pi\"\nruntime = \"pi\"\nmax = { cost_usd = LIMIT }\n\
+                       [[budgets]]\nmin = { sessions = 1 }\n";
+        let logs = root().join("sample-logs/pi-session");
+        for (limit, status) in [("0.000001", 4), ("1000", 0)] {
+            fs::write(home.join("agentlogs.toml"), budgets.replace("LIMIT", limit)).unwrap();
+            let output = run(home, home, &["check", "--logs", logs.to_str().unwrap(), "--format", "csv"]);
+            let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+            assert_eq!(output.status.code(), Some(status), "{stderr}");
+            assert!(stdout.starts_with("budget,measure,value,bound,limit,exceeded\npi,cost_usd,"), "{stdout}");
+            assert!(stdout.contains("\n,sessions,"), "{stdout}");
+        }
+        // An alias and a price of the configuration.
+        let prices = "[aliases]\nhouse = \"claude-sonnet-4-5\"\n[[models]]\nmodel = \"own\"\nprices = [{ input = 1, output = 2 }]";
+        fs::write(home.join("agentlogs.toml"), prices).unwrap();
+        for (model, expected) in [("house", "anthropic,"), ("own", ",own,")] {
+            let output = run(home, home, &["prices", "show", model, "--format", "csv"]);
+            assert!(text(&output.stdout).contains(expected), "{}", text(&output.stderr));
+        }
+        fs::write(home.join("agentlogs.toml"), "\n[aliases]\nhouse = \"no such model\"").unwrap();
+        let output = run(home, home, &["config"]);
+        let stderr = text(&output.stderr);
+        assert!(output.status.code() == Some(1) && stderr.contains("line 3: aliases.house"), "{stderr}");
+    }
+}
