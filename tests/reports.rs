@@ -28,7 +28,7 @@ fn tables() -> Frames {
 
 /// All dimensions, and a label.
 fn dimensions() -> Vec<&'static str> {
-    DIMENSIONS.iter().map(|dimension| dimension.0).chain(["label:team"]).collect()
+    DIMENSIONS.iter().map(|dimension| dimension.name).chain(["label:team"]).collect()
 }
 
 /// Every report with every dimension that its rows have.
