@@ -15,7 +15,7 @@ pub(super) struct Listed<'a> {
     pub aliases: Vec<&'a str>,
 }
 
-/// Variants that OpenRouter appends to a name after a colon: they choose a host or a price, not another model.
+/// Variants that `OpenRouter` appends to a name after a colon: they choose a host or a price, not another model.
 #[rustfmt::skip]
 static VARIANTS: &[&str] = &[
     "batch", "beta", "exacto", "extended", "floor", "free", "nitro", "online", "self-moderated", "thinking",
