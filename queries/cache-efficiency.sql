@@ -1,7 +1,7 @@
 -- Share of each model's prompts that came from the cache, and cost of cached and uncached tokens
 SELECT
     runtime,
-    model,
+    canonical_model,
     COUNT(*) AS turns,
     SUM(input_tokens) AS input_tokens,
     SUM(cache_read_tokens) AS cache_read_tokens,
@@ -12,5 +12,5 @@ SELECT
     SUM(cache_write_cost_usd) AS cache_write_cost_usd
 FROM turns
 WHERE grain = 'turn' AND context_tokens > 0
-GROUP BY runtime, model
-ORDER BY runtime, model NULLS LAST
+GROUP BY runtime, canonical_model
+ORDER BY runtime, canonical_model NULLS LAST

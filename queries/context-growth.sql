@@ -2,7 +2,7 @@
 WITH steps AS (
     SELECT
         runtime,
-        model,
+        canonical_model,
         context_tokens,
         context_tokens - LAG(context_tokens) OVER (PARTITION BY runtime, session_id ORDER BY turn) AS growth
     FROM turns
@@ -10,12 +10,12 @@ WITH steps AS (
 )
 SELECT
     runtime,
-    model,
+    canonical_model,
     COUNT(*) AS turns,
     MAX(context_tokens) AS largest_context,
     MEDIAN(growth) AS median_growth,
     SUM(CASE WHEN growth > 10000 THEN 1 ELSE 0 END) AS leaps_over_10k,
     SUM(CASE WHEN growth < 0 THEN 1 ELSE 0 END) AS shrinks
 FROM steps
-GROUP BY runtime, model
-ORDER BY median_growth DESC NULLS LAST, runtime, model NULLS LAST
+GROUP BY runtime, canonical_model
+ORDER BY median_growth DESC NULLS LAST, runtime, canonical_model NULLS LAST

@@ -1,7 +1,7 @@
 -- Cost of a changed line, by runtime and model, over sessions whose log contains the lines
 SELECT
     runtime,
-    model,
+    canonical_model,
     COUNT(*) AS sessions,
     SUM(lines_added) AS lines_added,
     SUM(lines_removed) AS lines_removed,
@@ -10,5 +10,5 @@ SELECT
     CAST(SUM(output_tokens) AS DOUBLE) / NULLIF(SUM(lines_added + lines_removed), 0) AS output_tokens_per_line
 FROM sessions
 WHERE lines_added + lines_removed > 0
-GROUP BY runtime, model
-ORDER BY cost_per_line_usd DESC NULLS LAST, runtime, model NULLS LAST
+GROUP BY runtime, canonical_model
+ORDER BY cost_per_line_usd DESC NULLS LAST, runtime, canonical_model NULLS LAST

@@ -2,7 +2,7 @@
 SELECT
     session_id,
     runtime,
-    model,
+    canonical_model,
     project,
     status,
     error_kind,

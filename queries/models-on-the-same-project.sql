@@ -2,13 +2,13 @@
 WITH several AS (
     SELECT project
     FROM sessions
-    WHERE project IS NOT NULL AND model IS NOT NULL
+    WHERE project IS NOT NULL AND canonical_model IS NOT NULL
     GROUP BY project
-    HAVING COUNT(DISTINCT model) > 1
+    HAVING COUNT(DISTINCT canonical_model) > 1
 )
 SELECT
     s.project,
-    s.model,
+    s.canonical_model,
     COUNT(*) AS sessions,
     CAST(SUM(CASE WHEN s.status = 'success' THEN 1 ELSE 0 END) AS DOUBLE)
         / NULLIF(SUM(CASE WHEN s.status <> 'unknown' THEN 1 ELSE 0 END), 0) AS success_rate,
@@ -18,6 +18,6 @@ SELECT
     CAST(SUM(s.tool_errors) AS DOUBLE) / NULLIF(SUM(s.tool_calls), 0) AS tool_error_rate
 FROM sessions s
 JOIN several p ON s.project = p.project
-WHERE s.model IS NOT NULL
-GROUP BY s.project, s.model
-ORDER BY s.project, s.model
+WHERE s.canonical_model IS NOT NULL
+GROUP BY s.project, s.canonical_model
+ORDER BY s.project, s.canonical_model

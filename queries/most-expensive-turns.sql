@@ -3,7 +3,7 @@ SELECT
     session_id,
     runtime,
     turn,
-    model,
+    canonical_model,
     is_subagent,
     context_tokens,
     output_tokens,

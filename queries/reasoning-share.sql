@@ -1,6 +1,6 @@
 -- Share of reasoning in the output, by model and effort
 SELECT
-    model,
+    canonical_model,
     effort,
     COUNT(*) AS turns,
     SUM(output_tokens) AS output_tokens,
@@ -9,5 +9,5 @@ SELECT
     SUM(output_cost_usd) AS output_cost_usd
 FROM turns
 WHERE reasoning_tokens IS NOT NULL
-GROUP BY model, effort
-ORDER BY reasoning_tokens DESC, model NULLS LAST, effort NULLS LAST
+GROUP BY canonical_model, effort
+ORDER BY reasoning_tokens DESC, canonical_model NULLS LAST, effort NULLS LAST

@@ -7,7 +7,7 @@ WITH medians AS (
 SELECT
     s.session_id,
     s.runtime,
-    s.model,
+    s.canonical_model,
     s.project,
     s.status,
     s.error_kind,

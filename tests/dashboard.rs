@@ -109,8 +109,10 @@ fn the_page_holds_no_text_of_a_log() {
     };
     let tables = tables.into_iter().map(|(name, frame)| {
         let frame = match name {
-            "sessions" => named(frame, &["model", "project", "status", "error_kind", "error_message", "usage"]),
-            "turns" => named(frame, &["model", "agent"]),
+            "sessions" => {
+                named(frame, &["model", "canonical_model", "project", "status", "error_kind", "error_message", "usage"])
+            }
+            "turns" => named(frame, &["model", "canonical_model", "agent"]),
             "tool_calls" => named(frame, &["tool", "category", "mcp_server", "target", "status"]),
             "events" => named(frame, &["kind", "code", "message"]),
             "rejects" => named(frame, &["reason"]),

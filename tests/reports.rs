@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use agentlogs::adapters::common::builder::Retention;
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{Format, ReportStyle, TableStyle, render};
-use agentlogs::analysis::reports::{self, Answer, DIMENSIONS, Error, Frames, Options, REPORTS, Report, Scope, Undated};
+use agentlogs::analysis::reports::{
+    self, Answer, DIMENSIONS, Dimension, Error, Frames, Options, REPORTS, Report, Scope, Undated,
+};
 use agentlogs::store::frames::frames;
 use agentlogs::store::query::query;
 use polars::prelude::*;
@@ -28,20 +30,27 @@ fn tables() -> Frames {
 
 /// All dimensions, and a label.
 fn dimensions() -> Vec<&'static str> {
-    DIMENSIONS.iter().map(|dimension| dimension.0).chain(["label:team"]).collect()
+    DIMENSIONS.iter().map(|dimension| dimension.name).chain(["label:team"]).collect()
 }
 
-/// Every report with every dimension that its rows have.
+/// Every report with every dimension that its rows have: the dimensions that help and documents list.
 fn groupings() -> Vec<(&'static Report, &'static str)> {
     static GROUPINGS: OnceLock<Vec<(&Report, &str)>> = OnceLock::new();
     let pairs = REPORTS.iter().flat_map(|report| dimensions().into_iter().map(move |dimension| (report, dimension)));
     let is_possible = |(report, dimension): &(&Report, &str)| {
         let options = Options { by: vec![(*dimension).to_owned()], limit: Some(1), ..Options::default() };
+        let is_listed = Dimension::find(dimension).map_or(report.name != "health", |dimension| report.has(dimension));
         match report.run(tables(), &options) {
-            Ok(_) => true,
-            Err(Error::NotOfReport { .. } | Error::NotOfHealth(_)) => false,
+            Ok(_) => assert!(is_listed, "{} by {dimension}", report.name),
+            Err(Error::NotOfReport { list, .. }) => {
+                assert!(!is_listed, "{} by {dimension}", report.name);
+                let names: Vec<&str> = report.dimensions().map(|dimension| dimension.name).collect();
+                assert_eq!(list, names.join(", "), "{}", report.name);
+            }
+            Err(Error::NotOfHealth(_)) => assert!(!is_listed),
             Err(error) => panic!("{} by {dimension}: {error}", report.name),
         }
+        is_listed
     };
     GROUPINGS.get_or_init(|| pairs.filter(is_possible).collect()).clone()
 }
@@ -65,6 +74,46 @@ fn in_threads<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
 /// A column as comparable texts, in the order of the rows.
 fn texts(frame: &DataFrame, column: &str) -> Vec<String> {
     frame.column(column).unwrap().as_materialized_series().iter().map(|value| value.to_string()).collect()
+}
+
+/// Writes a generated block of a document, or checks it: `TIDY=overwrite cargo test --test main dimensions`.
+fn check_block(path: &str, block: &str) {
+    const START: &str = "<!-- dimensions: written by tests/reports.rs -->\n";
+    const END: &str = "<!-- end of dimensions -->";
+    let path = root().join(path);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(START).unwrap();
+    let (found, after) = rest.split_once(END).unwrap();
+    if std::env::var("TIDY").is_ok_and(|mode| mode == "overwrite") {
+        std::fs::write(&path, [before, START, block, END, after].concat()).unwrap();
+        return;
+    }
+    assert_eq!(found, block, "{}: write it again with TIDY=overwrite", path.display());
+}
+
+/// README.md and docs/reports.md list all dimensions with their reports.
+#[test]
+fn documents_list_the_dimensions() {
+    let mut table = vec!["\n| dimension | value | reports |\n| --- | --- | --- |\n".to_owned()];
+    let mut by_reports: Vec<(String, Vec<String>)> = Vec::new();
+    for dimension in DIMENSIONS {
+        let (name, reports) = (format!("`{}`", dimension.name), dimension.reports_as_text());
+        table.push(format!("| {name} | {} | {reports} |\n", dimension.about));
+        match by_reports.iter_mut().find(|(known, _)| *known == reports) {
+            Some((_, names)) => names.push(name),
+            None => by_reports.push((reports, vec![name])),
+        }
+    }
+    table.push("| `label:KEY` | Value of the session's label KEY | all but health |\n\n".to_owned());
+    check_block("docs/reports.md", &table.concat());
+    let mut list = vec!["\n| reports | dimensions |\n| --- | --- |\n".to_owned()];
+    for (reports, mut names) in by_reports {
+        if reports == "all but health" {
+            names.push("`label:KEY`".to_owned());
+        }
+        list.push(format!("| {reports} | {} |\n", names.join(", ")));
+    }
+    check_block("README.md", &(list.concat() + "\n"));
 }
 
 #[test]

@@ -168,7 +168,7 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
   };
 }
 
-/** The series of all there is, the dearest first. */
+/** The series of all there is, the most expensive first. */
 export function ranked(data: Data, by: Series): number[] {
   const all = Int32Array.from({ length: data.turns.length }, (_, at) => at);
   const sums = [...ledger(data, all, by, "month").bySeries];
@@ -314,9 +314,9 @@ export function bins(data: Data, sorted: Int32Array): Bins {
 export const FAR = 10;
 export const FEW = 5;
 
-/** Sorted sessions that cost far more than the others, the dearest first. */
+/** Sorted sessions that cost far more than the others, the most expensive first. */
 export function runaways(data: Data, sorted: Int32Array): { above: number; sessions: number[] } {
   const above = Math.max(FAR * quantile(data, sorted, 0.5), 1);
-  const dearest = Array.from(sorted.subarray(sorted.length - Math.ceil((sorted.length * FEW) / 100))).reverse();
-  return { above, sessions: dearest.filter((it) => data.sessions.cost[it] >= above) };
+  const mostExpensive = Array.from(sorted.subarray(sorted.length - Math.ceil((sorted.length * FEW) / 100))).reverse();
+  return { above, sessions: mostExpensive.filter((it) => data.sessions.cost[it] >= above) };
 }

@@ -222,7 +222,7 @@ export function Distribution({ data, left, open }: PanelProps & { open: (session
   const [x, y] = useMemo(() => [sessions.turns.map(Math.log10), sessions.cost.map((it) => Math.log10(usd(it)))], []);
   const plotted = useMemo(() => data.byCost.filter((it) => sessions.cost[it] > 0 && sessions.turns[it] > 0).sort(), []);
   const points = useMemo(() => kept(plotted, left), [left]);
-  const notes = [`Median ${format.money(usd(quantile(data, costs, 0.5)))}, nine of ten at most ${format.money(usd(quantile(data, costs, 0.9)))}, dearest ${format.money(usd(quantile(data, costs, 1)))}.`];
+  const notes = [`Median ${format.money(usd(quantile(data, costs, 0.5)))}, nine of ten at most ${format.money(usd(quantile(data, costs, 0.9)))}, the most expensive ${format.money(usd(quantile(data, costs, 1)))}.`];
   if (zero > 0) notes.push(`${format.count(zero)} cost nothing.`);
   if (unknown > 0) notes.push(`Of ${format.count(unknown)} the cost is unknown.`);
   return (
@@ -243,11 +243,11 @@ export function Distribution({ data, left, open }: PanelProps & { open: (session
           />
         </div>
         <div>
-          <h3>Against turns <small>▲ {FAR} times the median or more, the dearest {FEW} % at most</small></h3>
+          <h3>Against turns <small>▲ {FAR} times the median or more, the most expensive {FEW} % at most</small></h3>
           {points.length === 0 ? <p class="unknown">No session whose cost and turns are known</p> : <Scatter label="Cost against turns, a point a session" points={points} bold={far.sessions} x={x} y={y} xText={(it) => `${format.short(it)}`} yText={format.money} onPick={open} of={[left]} />}
           <Numbers
             name="runaways"
-            caption={far.sessions.length > 0 ? `The dearest sessions beyond ${format.money(usd(far.above))}` : "Sessions far dearer than others"}
+            caption={far.sessions.length > 0 ? `The most expensive sessions beyond ${format.money(usd(far.above))}` : "Sessions far more expensive than others"}
             rows={() => far.sessions.slice(0, 200)}
             columns={[
               { title: "Started", name: "started_at", value: (it) => format.minute(sessions.started[it]) },

@@ -45,7 +45,7 @@ export function SessionList({ data, left, state, set }: { data: Data; left: Left
   const unnamed = data.leftOut.unnamed_sessions;
   const closed = data.leftOut.closed_sessions;
   const notes: string[] = [];
-  if (unnamed > 0) notes.push(`${format.count(unnamed)} sessions are in all figures and not in this list; it has the dearest, the longest, the newest and those that failed.`);
+  if (unnamed > 0) notes.push(`${format.count(unnamed)} sessions are in all figures and not in this list; it has the most expensive, the longest, the newest and those that failed.`);
   if (closed > 0) notes.push(`${format.count(data.timelines.size)} of them open to a timeline.`);
   return (
     <Panel id="sessions" title="Sessions" note={notes.length > 0 ? notes.join(" ") : undefined} controls={

@@ -1,8 +1,8 @@
 //! The cost of each row of the ledger: as the log reports it, or computed from tokens and prices. See
 //! docs/accounting.md#cost and docs/prices.md.
 //!
-//! This is a separate pass after the reconciliation. It changes only the [`Money`] of rows, so new prices do not
-//! require logs to be read again.
+//! This is a separate pass after the reconciliation. It changes only what depends on the catalog, the [`Money`] and the
+//! canonical models of rows, so a new catalog does not require logs to be read again.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::model::session::{CostParts, Tokens, Turn, add};
 use crate::model::tables::{CostSource, Grain, Money, SessionRow, Tables, TurnRow};
 use crate::prices::{Catalog, Pricer, Request};
 
-/// Sets the cost of every row of `turns` and `sessions`.
+/// Sets the cost and the canonical model of every row of `turns` and `sessions`.
 pub fn price(tables: &mut Tables, catalog: &Catalog) {
     tables.priced_with = Some(catalog.date);
     let mut pricer = Pricer::new(catalog);
@@ -27,6 +27,10 @@ pub fn price(tables: &mut Tables, catalog: &Catalog) {
                 covered.entry(total).or_default().push(index);
             }
         }
+        for row in rows.iter_mut() {
+            row.canonical_model = row.turn.model.as_ref().map(|model| pricer.canonical(model));
+        }
+        session.canonical_model = session.model.as_ref().map(|model| pricer.canonical(model));
         SessionCosts { rows, covered, start: session.session.started_at }.compute(&mut pricer);
         add_up(session, rows);
         first += count;

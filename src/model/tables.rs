@@ -110,6 +110,8 @@ pub struct SessionRow {
     pub source: usize,
     /// The main agent's model.
     pub model: Option<Symbol>,
+    /// The name of that model for all of its spellings; set with the costs.
+    pub canonical_model: Option<Symbol>,
     /// All models, sorted.
     pub models: Vec<Symbol>,
     /// Working directory without worktree suffixes.
@@ -189,6 +191,8 @@ pub struct TurnRow {
     pub tool_calls: Option<i64>,
     /// Index in the ledger of the row with the remainder of the total that contains this response.
     pub covered_by: Option<usize>,
+    /// The name of its model for all spellings of the model; set with the costs.
+    pub canonical_model: Option<Symbol>,
     /// Its cost.
     pub money: Money,
 }
@@ -197,7 +201,17 @@ impl TurnRow {
     /// A row without a number and a cost.
     pub fn new(session: usize, source: usize, grain: Grain, turn: Box<Turn>) -> Self {
         let money = Money::default();
-        Self { session, source, number: None, grain, turn, tool_calls: None, covered_by: None, money }
+        Self {
+            session,
+            source,
+            number: None,
+            grain,
+            turn,
+            tool_calls: None,
+            covered_by: None,
+            canonical_model: None,
+            money,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
+use super::canonical::{Listed, Names};
 use super::entry::Entry;
 use super::spelling::fold;
 use crate::base::time::Day;
@@ -27,6 +28,8 @@ pub struct Catalog {
     own_count: usize,
     /// Indices of `slots`, by folded name.
     by_name: HashMap<Cow<'static, str>, Vec<usize>>,
+    /// The canonical names, computed on first use.
+    canonical: OnceLock<Names>,
 }
 
 /// An entry, or a line of the built-in catalog that is parsed on first use. Most lines are never used.
@@ -49,14 +52,15 @@ struct Header {
     sources: BTreeMap<String, String>,
 }
 
-/// The names in a line `{"provider":"P","model":"M","aliases":["A"],"prices":…`, found without parsing the rest of it,
-/// which halves the time of loading.
-fn names_in(line: &str) -> impl Iterator<Item = &str> {
+/// The provider and the names in a line `{"provider":"P","model":"M","aliases":["A"],"prices":…`, found without parsing
+/// the rest of it, which halves the time of loading.
+fn head(line: &str) -> (&str, impl Iterator<Item = &str>) {
     let mut quotes = memchr::memchr_iter(b'"', line.as_bytes());
-    let quoted = std::iter::from_fn(move || line.get(quotes.next()? + 1..quotes.next()?));
-    let head = quoted.take_while(|it| *it != "prices");
+    let mut quoted = std::iter::from_fn(move || line.get(quotes.next()? + 1..quotes.next()?));
     // The first four texts are "provider", P, "model" and M; the fifth is "aliases".
-    head.enumerate().filter(|(index, _)| *index == 3 || *index > 4).map(|(_, name)| name)
+    let provider = quoted.nth(1).unwrap_or_default();
+    let names = quoted.take_while(|it| *it != "prices").enumerate();
+    (provider, names.filter(|(index, _)| *index == 1 || *index > 2).map(|(_, name)| name))
 }
 
 static BUILT_IN: &str = include_str!("catalog.jsonl");
@@ -99,12 +103,12 @@ impl Catalog {
             if line.is_empty() {
                 continue;
             }
-            for name in names_in(line) {
+            for name in head(line).1 {
                 by_name.entry(fold(name)).or_default().push(slots.len());
             }
             slots.push(Slot { line, entry: OnceLock::new() });
         }
-        Self { date, sources, slots, own_count, by_name }
+        Self { date, sources, slots, own_count, by_name, canonical: OnceLock::new() }
     }
 
     /// Every model; a user's own models come first.
@@ -120,6 +124,22 @@ impl Catalog {
     /// Whether a price is the user's own.
     pub fn is_own(&self, entry: &Entry) -> bool {
         self.own_entries().any(|own| std::ptr::eq(own, entry))
+    }
+
+    /// The canonical name of a logged model: one name for all its spellings. A name that the catalog does not contain is
+    /// its own canonical name. See docs/prices.md#canonical-names.
+    pub fn canonical(&self, model: &str) -> String {
+        let names = self.canonical.get_or_init(|| Names::new(self.slots.iter().enumerate().map(|it| self.listed(it))));
+        names.find(model).unwrap_or_else(|| model.to_owned())
+    }
+
+    fn listed<'a>(&self, (index, slot): (usize, &'a Slot)) -> Listed<'a> {
+        if index < self.own_count {
+            let Entry { provider, model, aliases, .. } = slot.entry();
+            return Listed { provider, is_own: true, model, aliases: aliases.iter().map(String::as_str).collect() };
+        }
+        let (provider, mut names) = head(slot.line);
+        Listed { provider, is_own: false, model: names.next().unwrap_or_default(), aliases: names.collect() }
     }
 
     /// The models with this folded name, each with whether it is the user's own.

@@ -6,6 +6,7 @@
 //! rates, clock  prices by kind of token, day, hour, size and tier
 //! spelling      how names are compared, and the names of providers
 //! model_name    removes the parts of a logged name that do not belong to the model
+//! canonical     a logged model -> the one name for all spellings of the model
 //! lookup        a logged provider and model -> the models of the catalog, and by which rules
 //! pricing       tokens of a model -> US dollars
 //! import        a user's table -> entries: litellm, genai_prices, an own TOML; validate checks them
@@ -13,6 +14,7 @@
 //!
 //! Pricing performs no I/O and never guesses: a name that no rule leads to a model has no price.
 
+mod canonical;
 mod catalog;
 mod clock;
 mod entry;

@@ -75,7 +75,12 @@ impl ModelName {
 
     /// Removes one part of the name. Returns whether there was one.
     pub fn simplify(&mut self) -> bool {
-        self.simplify_path() || self.simplify_bedrock() || self.simplify_end()
+        self.simplify_start() || self.simplify_bedrock_end() || self.simplify_end()
+    }
+
+    /// Removes one part before the name of the model. Returns whether there was one.
+    pub fn simplify_start(&mut self) -> bool {
+        self.simplify_path() || self.simplify_bedrock_start()
     }
 
     fn simplify_path(&mut self) -> bool {
@@ -126,15 +131,17 @@ impl ModelName {
         Some((None, vendor(first).filter(|_| is_vendor)?, self.text.len() - rest.len()))
     }
 
-    fn simplify_bedrock(&mut self) -> bool {
-        if let Some((region, vendor, length)) = self.bedrock_prefix() {
-            let region = region.map(str::to_owned);
-            self.region = region.or(self.region.take());
-            self.vendor = Some(vendor);
-            self.provider = Some(Cow::Borrowed("bedrock"));
-            self.keep_end(self.text.len() - length);
-            return true;
-        }
+    fn simplify_bedrock_start(&mut self) -> bool {
+        let Some((region, vendor, length)) = self.bedrock_prefix() else { return false };
+        let region = region.map(str::to_owned);
+        self.region = region.or(self.region.take());
+        self.vendor = Some(vendor);
+        self.provider = Some(Cow::Borrowed("bedrock"));
+        self.keep_end(self.text.len() - length);
+        true
+    }
+
+    fn simplify_bedrock_end(&mut self) -> bool {
         let is_bedrock = self.provider.as_deref() == Some("bedrock");
         if is_bedrock
             && let Some((start, number)) = self.text.rsplit_once(':')
@@ -201,11 +208,11 @@ impl ModelName {
     }
 }
 
-fn is_number(text: &str) -> bool {
+pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit())
 }
 
-fn is_effort(word: &str) -> bool {
+pub(super) fn is_effort(word: &str) -> bool {
     matches!(word, "none" | "minimal" | "low" | "medium" | "high" | "xhigh")
 }
 
@@ -227,7 +234,7 @@ fn is_region(word: &str) -> bool {
 }
 
 /// The length of a date at the end of the name, such as `-20250929` or `-2025-09-29`.
-fn date_at_end(text: &str) -> Option<usize> {
+pub(super) fn date_at_end(text: &str) -> Option<usize> {
     let is_day = |year: &str, month: &str, day: &str| {
         let in_range = |it: &str, range: std::ops::RangeInclusive<u16>| it.parse().is_ok_and(|it| range.contains(&it));
         in_range(year, 2020..=2099) && in_range(month, 1..=12) && in_range(day, 1..=31)

@@ -3,6 +3,7 @@
 
 use foldhash::{HashMap, HashMapExt as _};
 
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::model::session::{Cost, CostParts, Tokens};
 
@@ -209,12 +210,14 @@ pub struct Pricer<'c> {
     catalog: &'c Catalog,
     /// The models found so far, by the logged provider, then by the logged model.
     known: HashMap<String, HashMap<String, Option<Found<'c>>>>,
+    /// The canonical names found so far, by the logged model.
+    canonical: HashMap<Symbol, Symbol>,
 }
 
 impl<'c> Pricer<'c> {
     /// A pricer with the prices of `catalog`.
     pub fn new(catalog: &'c Catalog) -> Self {
-        Self { catalog, known: HashMap::new() }
+        Self { catalog, known: HashMap::new(), canonical: HashMap::new() }
     }
 
     /// The model that a logged name means.
@@ -225,6 +228,16 @@ impl<'c> Pricer<'c> {
             self.known.entry(key.to_owned()).or_default().insert(model.to_owned(), found);
         }
         self.known.get(key)?.get(model)?.as_ref()
+    }
+
+    /// The canonical name of a logged model: see [`Catalog::canonical`].
+    pub fn canonical(&mut self, model: &Symbol) -> Symbol {
+        if let Some(known) = self.canonical.get(model) {
+            return known.clone();
+        }
+        let canonical = Symbol::from(self.catalog.canonical(model).as_str());
+        self.canonical.insert(model.clone(), canonical.clone());
+        canonical
     }
 
     /// The price of a request.

@@ -54,6 +54,11 @@ const OF_SESSION: &[&str] = &[
     "subagents",
 ];
 
+/// The canonical model in place of the logged one: the page has one entry per model.
+fn canonical_model() -> Expr {
+    col("canonical_model").alias("model")
+}
+
 /// The cells of the rows in scope.
 ///
 /// # Errors
@@ -105,7 +110,8 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
         col("total_tokens").alias("listed_tokens"),
         lit(true).alias("is_listed"),
     ]);
-    let sessions = table(tables, "sessions").select(OF_SESSION.iter().map(|name| col(*name)).collect::<Vec<_>>());
+    let columns = OF_SESSION.iter().map(|name| if *name == "model" { canonical_model() } else { col(*name) });
+    let sessions = table(tables, "sessions").select(columns.collect::<Vec<_>>());
     let sessions = sessions.join(listed, key(), key(), JoinType::Left.into());
     let order = SortMultipleOptions::default().with_nulls_last(true);
     let sessions = sessions.sort(["started_at", "runtime", "session_id"], order);
@@ -127,6 +133,6 @@ pub fn timelines(tables: &Frames, sessions: &DataFrame, cost: Cost) -> Result<[D
     let of = |name: &str| table(tables, name).join(sessions.clone().lazy(), key(), key(), JoinType::Semi.into());
     let order = SortMultipleOptions::default().with_nulls_last(true).with_maintain_order(true);
     let sorted = |rows: LazyFrame| rows.sort(["runtime", "session_id", "occurred_at", "turn", "line"], order.clone());
-    let turns = sorted(of("turns").with_columns(cost.columns()));
+    let turns = sorted(of("turns").with_columns(cost.columns()).with_column(canonical_model()));
     Ok([turns.collect()?, sorted(of("tool_calls")).collect()?, sorted(of("events")).collect()?])
 }

@@ -1,65 +1,69 @@
-//! The dimensions that reports group by, and where their values come from.
+//! The dimensions that reports group by and filter by: names, meanings, and where their values come from.
 
-/// Dimensions by name, with the source of their values. Dimensions of time are computed from `occurred_at`.
-pub static DIMENSIONS: &[(&str, Dimension)] = &[
-    ("agent", Dimension::Column("agent")),
-    ("category", Dimension::Column("category")),
-    ("code", Dimension::Column("code")),
-    ("day", Dimension::Day),
-    ("effort", Dimension::Column("effort")),
-    ("entrypoint", Dimension::Column("entrypoint")),
-    ("error_kind", Dimension::Column("error_kind")),
-    ("format", Dimension::Column("format")),
-    ("git_branch", Dimension::Column("git_branch")),
-    ("host", Dimension::OfSession("host")),
-    ("hour", Dimension::Formatted("%Y-%m-%d %H:00")),
-    ("kind", Dimension::Column("kind")),
-    ("mcp_server", Dimension::Column("mcp_server")),
-    ("model", Dimension::Column("model")),
-    ("month", Dimension::Formatted("%Y-%m")),
-    ("operation", Dimension::Column("operation")),
-    ("path", Dimension::Column("path")),
-    ("project", Dimension::OfSession("project")),
-    ("provider", Dimension::Column("provider")),
-    ("repository", Dimension::OfSession("repository")),
-    ("runtime", Dimension::Column("runtime")),
-    ("runtime_version", Dimension::Column("runtime_version")),
-    ("session", Dimension::Column("session_id")),
-    ("status", Dimension::OfSession("status")),
-    ("target", Dimension::Column("target")),
-    ("tool", Dimension::Column("tool")),
-    ("user", Dimension::OfSession("user_name")),
-    ("week", Dimension::Week),
+use super::list::REPORTS;
+use super::spec::Report;
+
+/// A dimension: a line of [`DIMENSIONS`].
+#[derive(Debug)]
+pub struct Dimension {
+    /// Its name on the command line, and that of its column.
+    pub name: &'static str,
+    /// What it means, in a line.
+    pub about: &'static str,
+    pub(super) value: Value,
+}
+
+/// All dimensions, by name. Those of time are computed from `occurred_at`. The help, README.md and docs/reports.md list
+/// them; `TIDY=overwrite cargo test --test main dimensions` writes the lists.
+#[rustfmt::skip]
+pub static DIMENSIONS: &[Dimension] = &[
+    of_row_or_session("agent", "Name or type of the agent", "agent"),
+    of_row("category", "Kind of tool: shell, read, edit and others", "category"),
+    of_row("code", "Code of the error or retry, or tool of the denial", "code"),
+    day("day", "Local day"),
+    of_row("effort", "Reasoning effort", "effort"),
+    of_row_or_session("entrypoint", "How the runtime was started", "entrypoint"),
+    of_row_or_session("error_kind", "Kind of the session's error", "error_kind"),
+    of_row("format", "Format of the log", "format"),
+    of_row_or_session("git_branch", "Branch that was checked out", "git_branch"),
+    of_session("host", "Machine on which the log was written", "host"),
+    formatted("hour", "Local hour", "%Y-%m-%d %H:00"),
+    of_row("kind", "Kind of problem: error, retry, permission_denial and others", "kind"),
+    of_row("mcp_server", "MCP server that offers the tool", "mcp_server"),
+    of_row_or_session("model", "Model, one name for all of its spellings", "canonical_model"),
+    of_row_or_session("model_as_logged", "Model as the log names it", "model"),
+    formatted("month", "Local month", "%Y-%m"),
+    of_row("operation", "Create, update, delete or move", "operation"),
+    of_row("path", "Path of the changed file", "path"),
+    of_session("project", "Working directory without worktree suffixes", "project"),
+    of_row("provider", "Provider as the log names it", "provider"),
+    of_session("repository", "Repository, as host/owner/name or the name of its directory", "repository"),
+    of_row("runtime", "Agent program that wrote the log", "runtime"),
+    of_row_or_session("runtime_version", "Version of that program", "runtime_version"),
+    of_row("session", "Id of the session", "session_id"),
+    of_session("status", "Outcome of the session", "status"),
+    of_row("target", "File, host or program that the call is for", "target"),
+    of_row("tool", "Name of the tool", "tool"),
+    of_session("user", "Account whose log it is", "user_name"),
+    week("week", "Local week, by its Monday"),
 ];
 
 /// The prefix of dimensions whose value is that of a label: `label:experiment`.
 pub(super) const LABEL: &str = "label:";
 
-/// Columns of sessions that are joined to rows of other tables, as `session_NAME`.
-pub(super) const OF_SESSION: &[&str] = &[
-    "agent",
-    "entrypoint",
-    "error_kind",
-    "git_branch",
-    "host",
-    "labels",
-    "model",
-    "project",
-    "repository",
-    "runtime_version",
-    "started_at",
-    "status",
-    "user_name",
-];
+/// Columns of sessions that are no dimension, but are joined too.
+const ALSO_OF_SESSION: &[&str] = &["labels", "started_at"];
 
 /// The column that identifies the session of a row.
 pub(super) const SESSION_KEY: &str = "session_key";
 
 /// The source of a dimension's value.
 #[derive(Debug, Clone, Copy)]
-pub enum Dimension {
+pub(super) enum Value {
+    /// A column of the rows.
+    OfRow(&'static str),
     /// A column of the rows; of their session if the rows do not have it.
-    Column(&'static str),
+    OfRowOrSession(&'static str),
     /// A column of their session.
     OfSession(&'static str),
     /// The local day.
@@ -68,4 +72,74 @@ pub enum Dimension {
     Week,
     /// The local time in a format of `strftime`.
     Formatted(&'static str),
+}
+
+const fn of_row(name: &'static str, about: &'static str, column: &'static str) -> Dimension {
+    Dimension { name, about, value: Value::OfRow(column) }
+}
+
+const fn of_row_or_session(name: &'static str, about: &'static str, column: &'static str) -> Dimension {
+    Dimension { name, about, value: Value::OfRowOrSession(column) }
+}
+
+const fn of_session(name: &'static str, about: &'static str, column: &'static str) -> Dimension {
+    Dimension { name, about, value: Value::OfSession(column) }
+}
+
+const fn day(name: &'static str, about: &'static str) -> Dimension {
+    Dimension { name, about, value: Value::Day }
+}
+
+const fn week(name: &'static str, about: &'static str) -> Dimension {
+    Dimension { name, about, value: Value::Week }
+}
+
+const fn formatted(name: &'static str, about: &'static str, form: &'static str) -> Dimension {
+    Dimension { name, about, value: Value::Formatted(form) }
+}
+
+impl Dimension {
+    /// The dimension of that name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        DIMENSIONS.iter().find(|dimension| dimension.name == name)
+    }
+
+    /// Whether its values are days, weeks, months or hours.
+    pub const fn is_time(&self) -> bool {
+        matches!(self.value, Value::Day | Value::Week | Value::Formatted(_))
+    }
+
+    /// Whether rows have it that have the columns for which `has` is true.
+    pub(super) fn is_of(&self, has: impl Fn(&str) -> bool) -> bool {
+        match self.value {
+            Value::OfRow(column) => has(column),
+            _ => true,
+        }
+    }
+
+    /// The reports that accept it.
+    pub fn reports(&self) -> impl Iterator<Item = &'static Report> {
+        REPORTS.iter().filter(|report| report.has(self))
+    }
+
+    /// The reports that accept it, as a text: `tools, files`, or `all but health`.
+    pub fn reports_as_text(&self) -> String {
+        let without: Vec<&str> = REPORTS.iter().filter(|report| !report.has(self)).map(|report| report.name).collect();
+        let with: Vec<&str> = self.reports().map(|report| report.name).collect();
+        if without.len() < with.len() { format!("all but {}", without.join(", ")) } else { with.join(", ") }
+    }
+}
+
+/// Columns of sessions that are joined to rows of other tables, as `session_NAME`.
+pub(super) fn columns_of_session() -> impl Iterator<Item = &'static str> {
+    let columns = DIMENSIONS.iter().filter_map(|dimension| match dimension.value {
+        Value::OfSession(column) | Value::OfRowOrSession(column) => Some(column),
+        _ => None,
+    });
+    columns.chain(ALSO_OF_SESSION.iter().copied())
+}
+
+/// Whether a dimension of that name is one of time.
+pub fn is_time(name: &str) -> bool {
+    Dimension::find(name).is_some_and(Dimension::is_time)
 }

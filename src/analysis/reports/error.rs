@@ -14,7 +14,7 @@ pub enum Error {
     #[error("no report {0:?}; there are: {list}", list = names(REPORTS.iter().map(|it| it.name)))]
     Report(String),
     /// No dimension has this name.
-    #[error("no dimension {0:?}; there are: {list}, label:KEY", list = names(DIMENSIONS.iter().map(|it| it.0)))]
+    #[error("no dimension {0:?}; there are: {list}, label:KEY", list = names(DIMENSIONS.iter().map(|dimension| dimension.name)))]
     Dimension(String),
     /// `report health` does not accept this option.
     #[error(
@@ -22,12 +22,14 @@ pub enum Error {
     )]
     NotOfHealth(String),
     /// The rows of the report do not have this dimension.
-    #[error("report {report} has no dimension {dimension}")]
+    #[error("report {report} has no dimension {dimension}; it has: {list}, label:KEY")]
     NotOfReport {
         /// The report.
         report: &'static str,
         /// The dimension.
         dimension: String,
+        /// The dimensions of the report.
+        list: String,
     },
     /// No column to sort by has this name.
     #[error("no column {column:?} to sort by; there are: {list}")]

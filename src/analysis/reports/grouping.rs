@@ -5,8 +5,8 @@ use polars::prelude::*;
 
 use super::answer::LeftOut;
 use super::cost::Cost;
-use super::dimension::{DIMENSIONS, Dimension, LABEL, OF_SESSION};
-use super::error::Error;
+use super::dimension::{DIMENSIONS, Dimension, LABEL, Value, columns_of_session};
+use super::error::{self, Error};
 use super::pattern::{escaped, matches};
 use super::scope::{Bound, Scope, Undated};
 use super::spec::{Rows, known_sum};
@@ -57,8 +57,11 @@ impl Grouping {
             left_out: LeftOut::default(),
         };
         for (name, pattern) in &scope.only {
-            let value = grouping.dimension(name)?;
-            grouping.rows = grouping.rows.filter(matches(value, pattern)?);
+            let mut is_match = matches(grouping.dimension(name)?, pattern)?;
+            if name == "model" {
+                is_match = is_match.or(matches(grouping.dimension("model_as_logged")?, pattern)?);
+            }
+            grouping.rows = grouping.rows.filter(is_match);
         }
         grouping.filter_by_time(scope, &now)?;
         Ok(grouping)
@@ -120,8 +123,8 @@ impl Grouping {
     /// Adds the columns of each row's session, and sets the time of rows without one to the start of their session.
     pub(super) fn join_sessions(&mut self) -> PolarsResult<()> {
         let Some(sessions) = self.sessions.take() else { return Ok(()) };
-        let prefixed = |name: &&'static str| col(*name).alias(format!("session_{name}"));
-        let columns = [col("runtime"), col("session_id")].into_iter().chain(OF_SESSION.iter().map(prefixed));
+        let prefixed = |name: &'static str| col(name).alias(format!("session_{name}"));
+        let columns = [col("runtime"), col("session_id")].into_iter().chain(columns_of_session().map(prefixed));
         let keys = [col("runtime"), col("session_id")];
         let rows = std::mem::take(&mut self.rows);
         let joined = rows.join(sessions.select(columns.collect::<Vec<_>>()), keys.clone(), keys, JoinType::Left.into());
@@ -191,33 +194,29 @@ impl Grouping {
             let labels = col("session_labels").list().join(lit("\u{1f}"), true);
             return Ok(labels.str().extract(lit(value), 1).alias(name));
         }
-        let Some((name, dimension)) = DIMENSIONS.iter().find(|(dimension, _)| *dimension == name) else {
-            return Err(Error::Dimension(name.to_owned()));
-        };
-        let expression = match *dimension {
-            Dimension::Column(column) if self.schema.contains(column) => col(column),
-            Dimension::Column(column) | Dimension::OfSession(column) => {
-                if !OF_SESSION.contains(&column) {
-                    return Err(Error::NotOfReport { report: self.report, dimension: (*name).to_owned() });
-                }
+        let dimension = Dimension::find(name).ok_or_else(|| Error::Dimension(name.to_owned()))?;
+        let has = |column: &str| self.schema.contains(column);
+        if !dimension.is_of(has) {
+            let list = DIMENSIONS.iter().filter(|dimension| dimension.is_of(has)).map(|dimension| dimension.name);
+            let list = error::names(list);
+            return Err(Error::NotOfReport { report: self.report, dimension: name.to_owned(), list });
+        }
+        let expression = match dimension.value {
+            Value::OfRow(column) => col(column),
+            Value::OfRowOrSession(column) if has(column) => col(column),
+            Value::OfRowOrSession(column) | Value::OfSession(column) => {
                 self.join_sessions()?;
                 col(format!("session_{column}"))
             }
-            Dimension::Day | Dimension::Week | Dimension::Formatted(_) => {
-                let local = self.local_time()?;
-                let date = || local.clone().dt().date();
-                match *dimension {
-                    // Day 0 of the epoch was a Thursday.
-                    Dimension::Week => {
-                        let days = date().to_physical();
-                        (days.clone() - (days + lit(3)) % lit(7)).cast(DataType::Date)
-                    }
-                    Dimension::Formatted(form) => local.dt().to_string(form),
-                    _ => date(),
-                }
+            Value::Day => self.local_time()?.dt().date(),
+            // Day 0 of the epoch was a Thursday.
+            Value::Week => {
+                let days = self.local_time()?.dt().date().to_physical();
+                (days.clone() - (days + lit(3)) % lit(7)).cast(DataType::Date)
             }
+            Value::Formatted(form) => self.local_time()?.dt().to_string(form),
         };
-        Ok(expression.alias(*name))
+        Ok(expression.alias(dimension.name))
     }
 }
 

@@ -384,11 +384,15 @@ mod tests {
 
     #[test]
     fn the_tables_are_in_order() {
-        assert!(DIMENSIONS.is_sorted_by_key(|it| it.0));
+        assert!(DIMENSIONS.is_sorted_by_key(|dimension| dimension.name));
         for report in REPORTS {
             assert!(!report.about.ends_with('.'), "{}", report.name);
             if let Body::Groups { by, measures, .. } = &report.body {
-                assert!(by.iter().all(|by| DIMENSIONS.iter().any(|it| it.0 == *by)), "{}", report.name);
+                assert!(
+                    by.iter().all(|by| report.dimensions().any(|dimension| dimension.name == *by)),
+                    "{}",
+                    report.name
+                );
                 let names: BTreeSet<_> = measures.iter().map(|it| it.name).collect();
                 assert_eq!(names.len(), measures.len(), "{}", report.name);
             }

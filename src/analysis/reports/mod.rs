@@ -24,7 +24,7 @@ mod tables;
 
 pub use answer::{Answer, LeftOut};
 pub use cost::Cost;
-pub use dimension::{DIMENSIONS, Dimension};
+pub use dimension::{DIMENSIONS, Dimension, is_time};
 pub use error::Error;
 pub use list::REPORTS;
 pub use options::Options;

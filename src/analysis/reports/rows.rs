@@ -1,9 +1,13 @@
 //! The rows that each kind of report groups.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use polars::prelude::*;
 
 use super::spec::Rows;
 use super::tables::{Frames, table};
+use crate::store::frames;
 
 impl Rows {
     /// The rows, from the tables.
@@ -16,7 +20,33 @@ impl Rows {
             Self::Reconcile => costs_by_model(tables),
         }
     }
+
+    /// Whether the rows have a column.
+    pub(super) fn has(&self, column: &str) -> bool {
+        match self {
+            Self::Table(table) | Self::Where(table, _) => COLUMNS.contains(&(*table, column)),
+            Self::Sessions => column == "occurred_at" || COLUMNS.contains(&("sessions", column)),
+            Self::Errors => OF_ERRORS.contains(&column),
+            Self::Reconcile => OF_RECONCILE.contains(&column),
+        }
+    }
 }
+
+/// The tables and columns of an archive.
+static COLUMNS: LazyLock<HashSet<(&str, &str)>> =
+    LazyLock::new(|| frames::schema().into_iter().map(|column| (column.table, column.column)).collect());
+
+/// The columns of [`problems`].
+#[rustfmt::skip]
+const OF_ERRORS: &[&str] =
+    &["runtime", "session_id", "format", "agent", "occurred_at", "day", "kind", "code", "message"];
+
+/// The columns of [`costs_by_model`].
+#[rustfmt::skip]
+const OF_RECONCILE: &[&str] = &[
+    "runtime", "session_id", "model", "canonical_model", "reported_cost_usd", "computed_cost_usd", "occurred_at", "format",
+    "provider", "difference_usd",
+];
 
 /// The columns that identify a session.
 fn key() -> [Expr; 2] {
@@ -48,14 +78,19 @@ fn problems(tables: &Frames) -> PolarsResult<LazyFrame> {
 fn costs_by_model(tables: &Frames) -> PolarsResult<LazyFrame> {
     // If a reported total names no model, it is compared with the computed cost of the whole session.
     let [runtime, session] = key();
-    let sessions = table(tables, "sessions").select([runtime, session, col("model").alias("session_model")]);
+    let models = ["model", "canonical_model"];
+    let of_session = models.map(|name| col(name).alias(format!("session_{name}")));
+    let sessions = table(tables, "sessions").select([[runtime, session], of_session].concat());
     let rows = table(tables, "turns").join(sessions, key(), key(), JoinType::Left.into());
     let is_unnamed = col("model").is_null().and(col("reported_cost_usd").is_not_null());
-    let model = when(is_unnamed.any(true).over(key())?).then(col("session_model")).otherwise(col("model"));
+    let is_unnamed = is_unnamed.any(true).over(key())?;
+    let model =
+        |name: &str| when(is_unnamed.clone()).then(col(format!("session_{name}"))).otherwise(col(name)).alias(name);
     let sum_if = |is_known: Expr, name: &str| when(is_known).then(col(name).sum()).otherwise(lit(NULL)).alias(name);
     let is_priced = col("computed_cost_usd").is_not_null().or(col("total_tokens").fill_null(lit(0)).eq(lit(0)));
-    let sums = rows.with_column(model.alias("model")).group_by([col("runtime"), col("session_id"), col("model")]);
+    let sums = rows.with_columns(models.map(model)).group_by([col("runtime"), col("session_id"), col("model")]);
     let sums = sums.agg([
+        col("canonical_model").first(),
         sum_if(col("reported_cost_usd").count().gt(lit(0)), "reported_cost_usd"),
         sum_if(is_priced.all(true).and(col("computed_cost_usd").count().gt(lit(0))), "computed_cost_usd"),
         col("occurred_at").min(),

@@ -6,7 +6,7 @@ use polars::prelude::*;
 
 use super::answer::{Answer, LeftOut};
 use super::cost::Cost;
-use super::dimension::SESSION_KEY;
+use super::dimension::{DIMENSIONS, Dimension, SESSION_KEY, is_time};
 use super::error::{self, Error};
 use super::grouping::Grouping;
 use super::health;
@@ -39,6 +39,19 @@ impl Report {
         match self.body {
             Body::Groups { measures, .. } => measures,
             Body::Health => &[],
+        }
+    }
+
+    /// Its dimensions, apart from labels.
+    pub fn dimensions(&self) -> impl Iterator<Item = &'static Dimension> {
+        DIMENSIONS.iter().filter(|dimension| self.has(dimension))
+    }
+
+    /// Whether its rows have this dimension.
+    pub fn has(&self, dimension: &Dimension) -> bool {
+        match &self.body {
+            Body::Groups { rows, .. } => dimension.is_of(|column| rows.has(column)),
+            Body::Health => false,
         }
     }
 
@@ -142,8 +155,7 @@ fn round(frame: LazyFrame) -> LazyFrame {
 
 /// Sorts by time if time is a dimension, else by the first measure, descending.
 fn sorted(groups: LazyFrame, by: &[&str], first: Option<&str>, options: &Options) -> LazyFrame {
-    let is_time = |name: &&str| matches!(*name, "day" | "week" | "month" | "hour");
-    let descending = options.sort.as_deref().or_else(|| first.filter(|_| !by.iter().any(is_time)));
+    let descending = options.sort.as_deref().or_else(|| first.filter(|_| !by.iter().any(|name| is_time(name))));
     let mut columns: Vec<&str> = by.to_vec();
     if let Some(descending) = descending {
         columns.retain(|column| *column != descending);

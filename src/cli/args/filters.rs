@@ -25,7 +25,7 @@ pub struct Filters {
     /// Only this runtime; in this and the following filters, * matches any text
     #[arg(long, value_name = "R")]
     pub runtime: Option<String>,
-    /// Only this model
+    /// Only this model, by any of its names
     #[arg(long, value_name = "M")]
     pub model: Option<String>,
     /// Only this project

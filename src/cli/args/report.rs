@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agentlogs::analysis::reports::REPORTS;
+use agentlogs::analysis::reports::{DIMENSIONS, REPORTS};
 use clap::Args;
 
 use super::filters::{Cost, Filters};
@@ -16,13 +16,8 @@ use super::shared::{DataSource, Printed};
 pub struct Report {
     /// The report, see the list below
     pub name: String,
-    #[arg(
-        long,
-        value_name = "DIM,DIM",
-        value_delimiter = ',',
-        help = "Dimensions: day, week, month, hour, runtime, format, model, provider, project, session, agent, status, \
-                label:KEY; for tools also tool, category, mcp_server, target; for files path, operation; for errors kind, code"
-    )]
+    /// The dimensions, see the list below
+    #[arg(long, value_name = "DIM,DIM", value_delimiter = ',')]
     pub by: Vec<String>,
     #[command(flatten)]
     pub filters: Filters,
@@ -41,7 +36,7 @@ pub struct Report {
     /// Abbreviate large numbers, bytes and times: 3.1M, 2 MB, 4m 10s
     #[arg(long)]
     pub human: bool,
-    /// Print a chart instead of a table: lines if time is a dimension, else bars. It shows the column of --sort, or the first
+    /// Print a chart instead of a table: columns if time is a dimension, else bars. It shows the column of --sort, or the first
     #[arg(long, conflicts_with = "format")]
     pub chart: bool,
     /// Write the chart to an SVG file
@@ -53,18 +48,29 @@ pub struct Report {
     pub printed: Printed,
 }
 
-/// The list of reports, and examples.
+/// The lists of reports and dimensions, and examples.
 fn after_help() -> String {
-    let width = REPORTS.iter().map(|report| report.name.len()).max().unwrap_or_default();
-    let lines: Vec<String> =
-        REPORTS.iter().map(|report| format!("  {:width$}  {}", report.name, report.about)).collect();
+    let reports: Vec<(&str, String)> = REPORTS.iter().map(|report| (report.name, report.about.to_owned())).collect();
+    let mut dimensions: Vec<(&str, String)> = Vec::new();
+    for dimension in DIMENSIONS {
+        dimensions.push((dimension.name, format!("{} ({})", dimension.about, dimension.reports_as_text())));
+    }
+    dimensions.push(("label:KEY", "Value of the session's label KEY (all but health)".to_owned()));
     format!(
-        "Reports:\n{}\n\nExamples:\n  \
+        "Reports:\n{}\n\nDimensions, and the reports that have them:\n{}\n\nExamples:\n  \
          agentlogs report cost --by week,model --since 30d\n  \
          agentlogs report tools --by mcp_server,tool --runtime claude --sort errors\n  \
          agentlogs report sessions --by label:experiment --format csv\n  \
          agentlogs report cost --by session --project '*/shop' --limit 20\n  \
          agentlogs report cost --by week,runtime --chart --svg weeks.svg",
-        lines.join("\n")
+        listed(&reports),
+        listed(&dimensions)
     )
+}
+
+/// Names with their descriptions, a line each.
+fn listed(names: &[(&str, String)]) -> String {
+    let width = names.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let lines: Vec<String> = names.iter().map(|(name, about)| format!("  {name:width$}  {about}")).collect();
+    lines.join("\n")
 }

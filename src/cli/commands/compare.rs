@@ -68,7 +68,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
 /// Parses filters such as `model=claude-*,since=30d`.
 fn cohort(texts: &[String], timezone: Option<String>, settings: &Settings) -> Result<Scope, String> {
     const TIMES: [&str; 2] = ["since", "until"];
-    let names = || TIMES.into_iter().chain(DIMENSIONS.iter().map(|(name, _)| *name));
+    let names = || TIMES.into_iter().chain(DIMENSIONS.iter().map(|dimension| dimension.name));
     let mut filters = Filters { timezone, ..Filters::default() };
     let mut only = Vec::new();
     for text in texts {

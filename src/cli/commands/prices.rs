@@ -33,6 +33,10 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
             if let (Some(entry), false) = (found.entries.first(), rules.is_empty()) {
                 say(&format!("{model} is {}: {}", entry.model, rules.join(", ")));
             }
+            let canonical = catalog.canonical(&model);
+            if canonical != model {
+                say(&format!("reports name it {canonical}"));
+            }
             say(&about(&catalog));
         }
         Prices::Explain { session, source, printed } => {

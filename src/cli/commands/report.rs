@@ -41,8 +41,8 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         }
         if args.chart {
             let mut out = std::io::stdout().lock();
-            // The width of the terminal, or 100 columns.
-            let width = terminal_width().unwrap_or(100).clamp(40, 240);
+            // The width of the terminal, or 80 columns.
+            let width = terminal_width().unwrap_or(80).clamp(40, 240);
             out.write_all(chart.text(width).as_bytes())?;
             out.flush()?;
             if chart.left_out > 0 {

@@ -1,0 +1,503 @@
+//! The canonical names of models: one name for all spellings of a model. See docs/prices.md#canonical-names.
+//!
+//! A canonical name groups rows. It never decides a price: [`Catalog::find`](super::Catalog::find) does.
+
+use foldhash::{HashMap, HashMapExt as _, HashSet};
+
+use super::model_name::{ModelName, date_at_end, family, is_effort, is_number};
+use super::spelling::is_host;
+
+/// A line of the catalog: a model at a provider, with its names.
+pub(super) struct Listed<'a> {
+    pub provider: &'a str,
+    pub is_own: bool,
+    pub model: &'a str,
+    pub aliases: Vec<&'a str>,
+}
+
+/// Variants that `OpenRouter` appends to a name after a colon: they choose a host or a price, not another model.
+#[rustfmt::skip]
+static VARIANTS: &[&str] = &[
+    "batch", "beta", "exacto", "extended", "floor", "free", "nitro", "online", "self-moderated", "thinking",
+];
+
+/// All names of a catalog.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Names {
+    /// The canonical spellings of names without the names of vendors, by [`key`].
+    spellings: HashMap<String, String>,
+    /// The keys of hosts' names with those of vendors, such as `nvidia/nemotron-nano-9b-v2`.
+    paths: HashSet<String>,
+}
+
+impl Names {
+    /// The names of these lines. Where two lines spell a name differently, the spelling of the maker applies, then that of
+    /// another provider with its own price, then the most frequent one of hosts.
+    pub fn new<'a>(lines: impl Iterator<Item = Listed<'a>> + Clone) -> Self {
+        let mut names = Self::default();
+        let of_makers = || lines.clone().filter(|line| !line.is_own && !is_host(line.provider));
+        let is_of_maker = |line: &Listed<'_>| family(&key(line.model)).is_none_or(|maker| maker == line.provider);
+        of_makers().filter(is_of_maker).for_each(|line| names.add(&line));
+        of_makers().filter(|line| !is_of_maker(line)).for_each(|line| names.add(&line));
+        names.add_hosts(lines.clone().filter(|line| !line.is_own && is_host(line.provider)));
+        lines.filter(|line| line.is_own).for_each(|line| names.add_own(&line));
+        names
+    }
+
+    /// Adds the names of a model. Those that are only another spelling of the model lead to one of them. The others, which
+    /// have the same price, are models of their own.
+    fn add(&mut self, line: &Listed<'_>) {
+        let names = || std::iter::once(line.model).chain(line.aliases.iter().copied()).map(last_segment);
+        let mut chosen = last_segment(line.model);
+        let mut shorter = key(chosen);
+        while let Some(length) = mark_at_end(&shorter) {
+            shorter.truncate(shorter.len() - length);
+            chosen = names().find(|name| key(name) == shorter).unwrap_or(chosen);
+        }
+        for name in names() {
+            let spelling = if are_spellings(name, chosen) { chosen } else { name };
+            self.spellings.entry(key(name)).or_insert_with(|| spelling.to_ascii_lowercase());
+        }
+    }
+
+    fn add_hosts<'a>(&mut self, lines: impl Iterator<Item = Listed<'a>>) {
+        let mut counts: HashMap<String, HashMap<String, usize>> = HashMap::new();
+        for line in lines {
+            for name in std::iter::once(line.model).chain(line.aliases) {
+                let name = name.to_ascii_lowercase();
+                let name = variant_at_end(&name).and_then(|length| name.get(..name.len() - length)).unwrap_or(&name);
+                if name.contains('/') {
+                    self.paths.insert(key(name));
+                }
+                let name = last_segment(name);
+                let key = key(name);
+                // A speed is recognised on lookup.
+                if !self.spellings.contains_key(&key) && !key.ends_with("-fast") {
+                    *counts.entry(key).or_default().entry(name.to_owned()).or_default() += 1;
+                }
+            }
+        }
+        for (key, spellings) in counts {
+            let most = spellings.into_iter().min_by_key(|(name, count)| (std::cmp::Reverse(*count), name.clone()));
+            self.spellings.extend(most.map(|(name, _)| (key, name)));
+        }
+    }
+
+    /// Adds the names of a user's own table that are unknown so far.
+    fn add_own(&mut self, line: &Listed<'_>) {
+        if self.find(line.model).is_none() {
+            self.spellings.insert(key(line.model), line.model.trim().to_owned());
+        }
+        let Some(model) = self.find(line.model) else { return };
+        for alias in &line.aliases {
+            if self.find(alias).is_none() {
+                self.spellings.insert(key(alias), model.clone());
+            }
+        }
+    }
+
+    /// The canonical name of a logged name; `None` if the catalog does not contain it.
+    pub fn find(&self, logged: &str) -> Option<String> {
+        let mut name = ModelName::new(None, logged);
+        if let Some(spelling) = self.reduce(key(&name.text)) {
+            return Some(spelling);
+        }
+        while name.simplify_start() {}
+        if let Some(spelling) = self.reduce(key(&name.text)) {
+            return Some(spelling);
+        }
+        // A vendor that is not in the table of providers: only if a host lists the model with it.
+        let mut path = key(&name.text);
+        while !self.paths.contains(&path) {
+            path.truncate(path.len() - part_at_end(&path)?);
+        }
+        self.reduce(key(last_segment(&name.text)))
+    }
+
+    /// The spelling of a key after all parts at its end are removed without which the name is known.
+    fn reduce(&self, mut key: String) -> Option<String> {
+        let mut found: Option<&String> = None;
+        let mut is_followed = false;
+        loop {
+            if let Some(spelling) = self.spellings.get(&key) {
+                found = Some(spelling);
+                if !std::mem::replace(&mut is_followed, true) {
+                    // Another spelling of a model: its own dates do not matter.
+                    key = self::key(spelling);
+                }
+            } else if found.is_none()
+                && let Some(base) = key.strip_suffix("-fast")
+                && let Some(base) = self.reduce(base.to_owned())
+            {
+                // A speed, at another price.
+                return Some(format!("{base}-fast"));
+            }
+            // The catalog knows what a name without a version means at its date: `gemini-pro-latest` is not `gemini-pro`.
+            if key.ends_with("-latest") && self.spellings.contains_key(&key) {
+                break;
+            }
+            let Some(length) = part_at_end(&key) else { break };
+            key.truncate(key.len() - length);
+        }
+        found.cloned()
+    }
+}
+
+/// The part of a name after its last slash.
+fn last_segment(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// The spelling in which names are compared: lower case, with a dash for each separator. `llama3.1`, `llama-3-1` and
+/// `llama-v3p1` differ only in separators, and so do the first two here.
+fn key(name: &str) -> String {
+    let mut key = String::with_capacity(name.len() + 2);
+    // The letters since the last other character.
+    let mut letters = 0;
+    let mut before = [' ', ' '];
+    let mut chars = name.trim().chars().peekable();
+    while let Some(char) = chars.next() {
+        let char = char.to_ascii_lowercase();
+        let is_point = char == 'p' && before[1].is_ascii_digit() && chars.peek().is_some_and(char::is_ascii_digit);
+        if char.is_ascii_digit() && letters >= 3 {
+            key.push('-');
+        }
+        letters =
+            if char.is_ascii_alphabetic() && (letters > 0 || !before[1].is_ascii_digit()) { letters + 1 } else { 0 };
+        key.push(if is_point || matches!(char, '.' | ' ' | '_') { '-' } else { char });
+        before = [before[1], char];
+    }
+    key
+}
+
+/// Whether two names of one model differ only in dates, separators and the order of words: `claude-4-5-sonnet` and
+/// `claude-sonnet-4-5`, but not `gpt-5` and `gpt-5-codex`, which have the same price.
+fn are_spellings(a: &str, b: &str) -> bool {
+    let without_marks = |name: &str| {
+        let mut key = key(name);
+        while let Some(length) = mark_at_end(&key) {
+            key.truncate(key.len() - length);
+        }
+        key
+    };
+    let (a, b) = (without_marks(a), without_marks(b));
+    let words = |key: &str| {
+        let mut words: Vec<String> = key.split('-').filter(|word| *word != "0").map(str::to_owned).collect();
+        words.sort_unstable();
+        words
+    };
+    words(&a) == words(&b) || a.replace('-', "") == b.replace('-', "")
+}
+
+/// The length of a part at the end that is not a part of the name of a model, if the catalog lists both names as one model.
+fn mark_at_end(key: &str) -> Option<usize> {
+    let word = key.rsplit_once('-').map(|(_, word)| word)?;
+    let is_mark = matches!(word, "latest" | "preview" | "beta" | "0") || is_year_and_month(word);
+    is_mark.then_some(word.len() + 1).or_else(|| variant_at_end(key)).or_else(|| any_date_at_end(key))
+}
+
+/// The length of a part at the end without which a name is that of the same model, if the catalog contains it.
+fn part_at_end(key: &str) -> Option<usize> {
+    let behind = |start: &str| Some(key.len() - start.trim_end_matches('-').len());
+    if let Some((start, size)) = key.strip_suffix(']').and_then(|key| key.rsplit_once('['))
+        && is_number(size.trim_end_matches(['m', 'k']))
+    {
+        return behind(start);
+    }
+    if let Some((start, effort)) = key.strip_suffix(')').and_then(|key| key.rsplit_once('('))
+        && (is_effort(effort) || is_number(effort) || effort == "thinking")
+    {
+        return behind(start);
+    }
+    if let Some((start, version)) = key.rsplit_once('@')
+        && (is_number(version) || matches!(version, "default" | "latest"))
+    {
+        return behind(start);
+    }
+    if let Some(length) = variant_at_end(key).or_else(|| revision_at_end(key)).or_else(|| any_date_at_end(key)) {
+        return Some(length);
+    }
+    let (start, word) = key.rsplit_once('-')?;
+    let is_version = word.strip_prefix('v').is_some_and(is_number);
+    let is_part = match (word, family(key)) {
+        ("latest", _) | ("thinking", Some("anthropic" | "google")) => true,
+        (_, Some("anthropic")) if is_version => true,
+        (_, Some("google")) if word.len() == 3 && word.starts_with("00") && is_number(word) => true,
+        (_, Some("anthropic" | "google" | "openai" | "xai")) => is_effort(word),
+        _ => false,
+    };
+    is_part.then_some(key.len() - start.len())
+}
+
+/// The length of a [variant](VARIANTS) with its colon.
+fn variant_at_end(key: &str) -> Option<usize> {
+    let (_, variant) = key.rsplit_once(':')?;
+    VARIANTS.contains(&variant).then_some(variant.len() + 1)
+}
+
+/// The length of Bedrock's `-v1:0`, `-1:0` or `-v1:0:200k`.
+fn revision_at_end(key: &str) -> Option<usize> {
+    let (start, numbers) = key.split_once(':')?;
+    if !numbers.split(':').all(|number| is_number(number.trim_end_matches('k'))) {
+        return None;
+    }
+    let version = start.rsplit_once('-').filter(|(_, word)| is_number(word.trim_start_matches('v')));
+    Some(key.len() - version.map_or(start, |(start, _)| start).len())
+}
+
+/// The length of a date with its dash: `-20250929`, `-2025-09-29`, `-09-2025`, `-05-20` or `-0528`.
+fn any_date_at_end(key: &str) -> Option<usize> {
+    if let Some(length) = date_at_end(key) {
+        return Some(length);
+    }
+    let (start, last) = key.rsplit_once('-')?;
+    let in_range = |word: &str, length, range: std::ops::RangeInclusive<u16>| {
+        word.len() == length && is_number(word) && word.parse().is_ok_and(|number| range.contains(&number))
+    };
+    let is_month = |word: &str| in_range(word, 2, 1..=12);
+    let is_day = |word: &str| in_range(word, 2, 1..=31);
+    if last.split_at_checked(2).is_some_and(|(month, day)| is_month(month) && is_day(day)) {
+        return Some(5);
+    }
+    let (_, before) = start.rsplit_once('-')?;
+    let is_date = is_month(before) && (is_day(last) || in_range(last, 4, 2020..=2099));
+    is_date.then_some(before.len() + last.len() + 2)
+}
+
+/// Whether a word is a year and a month, as Mistral dates its models: `2508`.
+fn is_year_and_month(word: &str) -> bool {
+    let part = |range: std::ops::Range<usize>| word.get(range).filter(|it| is_number(it))?.parse::<u8>().ok();
+    word.len() == 4 && matches!((part(0..2), part(2..4)), (Some(23..=39), Some(1..=12)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::prices::{Catalog, Table};
+
+    fn canonical(model: &str) -> String {
+        Catalog::built_in().canonical(model)
+    }
+
+    #[test]
+    fn spellings_of_a_model_have_one_name() {
+        for (expected, logged) in [
+            (
+                "claude-sonnet-4-5",
+                &[
+                    "claude-sonnet-4-5",
+                    "claude-sonnet-4-5-20250929",
+                    "claude-sonnet-4-5-20250929[1m]",
+                    "claude-sonnet-4-5[1m]",
+                    "claude-sonnet-4.5",
+                    "claude-4.5-sonnet",
+                    "Claude Sonnet 4.5",
+                    "Claude 4.5 Sonnet (Thinking)",
+                    "claude-sonnet-4-5-thinking",
+                    "claude-sonnet-4-5-latest",
+                    "anthropic/claude-sonnet-4.5",
+                    "anthropic/claude-sonnet-4.5:thinking",
+                    "openrouter/anthropic/claude-sonnet-4.5:beta",
+                    "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+                    "anthropic.claude-sonnet-4-5-20250929-v1:0",
+                    "bedrock/global.anthropic.claude-sonnet-4-5-20250929-v1:0",
+                    "arn:aws:bedrock:eu-west-1:123:inference-profile/eu.anthropic.claude-sonnet-4-5-20250929-v1:0",
+                    "claude-sonnet-4-5@20250929",
+                    "projects/p/locations/l/publishers/anthropic/models/claude-sonnet-4-5@20250929",
+                ][..],
+            ),
+            ("claude-3-5-sonnet", &["anthropic.claude-3-5-sonnet-20241022-v2:0", "claude-3-5-sonnet-v2@20241022"]),
+            ("claude-3-5-haiku", &["claude-3-5-haiku-latest", "claude-3-5-haiku-20241022", "claude-3.5-haiku"]),
+            ("claude-3-7-sonnet", &["claude-3-7-sonnet-20250219", "claude-sonnet-3.7", "claude-3.7-sonnet:thinking"]),
+            (
+                "claude-opus-4",
+                &["claude-opus-4-20250514", "claude-opus-4-0", "claude-4-opus", "anthropic/claude-opus-4"],
+            ),
+            ("claude-opus-4-6", &["claude-opus-4-6", "Claude 4.6 Opus (Thinking)", "claude-opus-4-6[1m]"]),
+            ("claude-opus-5", &["claude-5.0-opus", "claude-opus-5.0", "anthropic/claude-opus-5:batch"]),
+            ("claude-opus-4-6-fast", &["anthropic/claude-opus-4.6-fast", "claude-opus-4-6-fast"]),
+            (
+                "gpt-4o",
+                &["gpt-4o-2024-08-06", "gpt-4o-2024-05-13", "openai/gpt-4o", "azure/eu/gpt-4o-2024-11-20", "GPT-4o"],
+            ),
+            (
+                "gpt-5",
+                &["gpt-5-2025-08-07", "openai/gpt-5", "gpt-5-high", "gpt-5 (high)", "GPT-5 Low", "gpt-5-minimal"],
+            ),
+            ("gpt-5.1", &["gpt-5-1", "gpt-5.1-2025-11-13"]),
+            ("gpt-5.5-fast", &["gpt-5.5-fast", "openai/gpt-5.5-fast", "gpt-5.5-high-fast", "gpt-5.5-fast-high"]),
+            ("gpt-3.5-turbo", &["gpt-35-turbo", "gpt-3.5-turbo-0125", "gpt-3.5-turbo-1106"]),
+            ("gpt-4", &["gpt-4-0613", "gpt-4-0314"]),
+            (
+                "gpt-oss-120b",
+                &["openai/gpt-oss-120b:free", "openai.gpt-oss-120b-1:0", "accounts/fireworks/models/gpt-oss-120b"],
+            ),
+            ("o3-mini", &["o3-mini-high", "o3-mini-2025-01-31"]),
+            (
+                "gemini-2.5-pro",
+                &["models/gemini-2.5-pro", "google/gemini-2.5-pro", "vertex_ai/gemini-2.5-pro", "Gemini 2.5 Pro"],
+            ),
+            ("gemini-2.5-flash", &["gemini-2.5-flash-preview-09-2025", "google/gemini-2.5-flash:thinking"]),
+            ("gemini-2.5-flash-preview", &["gemini-2.5-flash-preview-05-20", "gemini-2.5-flash-preview:thinking"]),
+            ("gemini-2.0-flash", &["gemini-2.0-flash-001", "google/gemini-2.0-flash-001"]),
+            ("gemini-3-pro-preview", &["models/gemini-3-pro-preview", "google/gemini-3-pro-preview"]),
+            ("gemini-3.5-flash", &["gemini-3.5-flash-preview"]),
+            ("grok-code-fast-1", &["x-ai/grok-code-fast-1", "xai/grok-code-fast-1", "grok-code-fast-1:free"]),
+            ("grok-4", &["grok-4-0709", "x-ai/grok-4"]),
+            ("kimi-k2.5", &["moonshotai/kimi-k2.5", "accounts/fireworks/models/kimi-k2p5", "kimi-k2-5"]),
+            ("glm-4.6", &["z-ai/glm-4.6", "zai-org/GLM-4.6", "accounts/fireworks/models/glm-4p6"]),
+            (
+                "deepseek-v4-flash",
+                &["madrid-spain/openrouter/deepseek/deepseek-v4-flash", "deepseek-v4-flash-20260731"],
+            ),
+            ("deepseek-r1", &["deepseek/deepseek-r1:free", "deepseek-ai/DeepSeek-R1-0528", "deepseek-r1-0528"]),
+            ("qwen3-coder", &["qwen/qwen3-coder:free", "alibaba/qwen3-coder"]),
+            ("qwen3-coder-plus", &["qwen3-coder-plus-2026-07-22", "qwen/qwen3-coder-plus"]),
+            ("llama-3.3-70b-instruct", &["meta-llama/Llama-3.3-70B-Instruct", "us.meta.llama3-3-70b-instruct-v1:0"]),
+            ("nova-lite", &["amazon.nova-lite-v1:0", "us.amazon.nova-lite-v1:0", "amazon/nova-lite"]),
+            ("composer-2.5", &["Composer 2.5"]),
+            ("nemotron-nano-9b-v2", &["nvidia/nemotron-nano-9b-v2", "nvidia/nemotron-nano-9b-v2:free"]),
+        ] {
+            for logged in logged {
+                assert_eq!(canonical(logged), expected, "{logged}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_models_stay_apart() {
+        for name in [
+            "gpt-5-mini",
+            "gpt-5-nano",
+            "gpt-5-pro",
+            "gpt-5-codex",
+            "gpt-5-chat",
+            "gpt-5.1-codex",
+            "gpt-5.1-codex-mini",
+            "gpt-5.1-codex-max",
+            "gpt-5.6",
+            "gpt-5.6-sol",
+            "gpt-4o-mini",
+            "gpt-4.1-nano",
+            "o1-mini",
+            "o1-preview",
+            "gemini-2.5-flash-lite",
+            "gemini-2.5-flash",
+            "gemini-2.5-pro-preview-03-25",
+            "gemini-pro-latest",
+            "grok-4-fast",
+            "grok-4-fast-non-reasoning",
+            "grok-3-mini-fast",
+            "composer-2.5-fast",
+            "kimi-k2-thinking",
+            "kimi-k2-turbo",
+            "minimax-m2",
+            "minimax-m2.1",
+            "minimax-m2.5",
+            "deepseek-reasoner",
+            "deepseek-chat",
+            "mistral-large-2512",
+            "codestral-2508",
+            "qwen3-235b-a22b-2507",
+            "chatgpt-4o-latest",
+            "glm-4.5-air",
+        ] {
+            assert_eq!(canonical(name), name);
+        }
+    }
+
+    #[test]
+    fn unknown_names_stay_as_logged() {
+        for name in [
+            "",
+            " ",
+            "m",
+            "acme-frontier-9",
+            "acme-frontier-9-20260101",
+            "Auto",
+            "auto-gemini-3",
+            "my-proxy/gpt-5",
+            "ft:gpt-4o:a::b",
+            "kimi-code",
+            "gpt-5.3-codex-spark",
+            "sonnet",
+            "acme/model:free",
+            "-fast",
+            "qwen3:8b",
+            "model-\u{1b}[31m",
+            "ü@1",
+        ] {
+            assert_eq!(canonical(name), name);
+        }
+    }
+
+    #[test]
+    fn names_of_an_own_table_are_known() {
+        let table = r#"
+            [[models]]
+            model = "Team/House-1"
+            aliases = ["house", "house-1-latest"]
+            prices = [{ input = 1, output = 2 }]
+            [[models]]
+            model = "claude-sonnet-4-5"
+            provider = "anthropic"
+            aliases = ["our-sonnet", "gpt-5"]
+            prices = [{ input = 1, output = 2 }]
+        "#;
+        let catalog = Catalog::built_in().under(Table::parse(table.as_bytes()).unwrap().entries);
+        for (logged, expected) in [
+            ("team/house-1", "Team/House-1"),
+            ("Team/House-1-20260101", "Team/House-1"),
+            ("house", "Team/House-1"),
+            ("our-sonnet", "claude-sonnet-4-5"),
+            ("gpt-5", "gpt-5"),
+            ("anthropic/claude-sonnet-4.5", "claude-sonnet-4-5"),
+        ] {
+            assert_eq!(catalog.canonical(logged), expected, "{logged}");
+            assert_eq!(catalog.canonical(expected), expected);
+        }
+    }
+
+    /// A name of the catalog with parts around it, or any text.
+    fn names() -> impl Strategy<Value = String> {
+        let known: Vec<String> = Catalog::built_in()
+            .entries()
+            .flat_map(|entry| entry.names().map(str::to_owned).collect::<Vec<_>>())
+            .collect();
+        let before =
+            prop::sample::select(vec!["", "", "openrouter/", "us.anthropic.", "models/", "x/openai/", "azure/eu/"]);
+        let after = prop::sample::select(vec![
+            "",
+            "",
+            "-20250929",
+            "-2025-09-29",
+            "-0528",
+            "-09-2025",
+            "@20250929",
+            "-v1:0",
+            ":free",
+            "[1m]",
+            "-latest",
+            "-high",
+            "-fast",
+            " (high)",
+            "-preview",
+            "-thinking",
+            "-001",
+            ":0",
+        ]);
+        let built = (before, prop::sample::select(known), after.clone(), after)
+            .prop_map(|(before, name, first, second)| format!("{before}{name}{first}{second}"));
+        prop_oneof![4 => built, 1 => ".{0,40}"]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn a_canonical_name_is_its_own(name in names()) {
+            let once = canonical(&name);
+            prop_assert_eq!(canonical(&once), once.clone(), "{}", name);
+        }
+    }
+}
