@@ -9,7 +9,7 @@ use crate::store::frames::TABLES;
 
 /// The version of the layout, of the facts and of the index. Raised whenever one of them changes: an archive of another version is
 /// refused.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// The last version whose manifest did not contain the version.
 pub const LAST_VERSION_WITHOUT_MENTION: u32 = 4;
 
