@@ -19,6 +19,8 @@ mod golden;
 mod hostile;
 mod invariants;
 mod layers;
+#[cfg(feature = "archive")]
+mod limits;
 mod moving;
 mod prices;
 mod privacy;
