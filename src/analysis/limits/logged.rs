@@ -33,22 +33,24 @@ pub struct Logged {
     logged_by: Vec<(u32, Time)>,
 }
 
-/// The windows of one limit, in the order of their ends. They have the same length, so it is the order of their starts too.
+/// The windows of one limit, in the order of their starts. Their lengths differ if there are several plans.
 #[derive(Debug, Default)]
 pub struct LimitWindows {
     pub windows: Vec<Logged>,
     /// For each session the times of its states, in order, with the indexes of their windows.
     timelines: BTreeMap<u32, Vec<(Time, usize)>>,
+    /// The length of the longest window, in microseconds.
+    longest: i64,
 }
 
-/// The limit and the length of a window.
-type Key = (String, Option<String>, String, Option<i64>);
+/// The runtime, the limit and the name of its window.
+type Key = (String, Option<String>, String);
 
 /// The windows of all states, by limit.
 pub fn limits(states: Vec<State>) -> Vec<LimitWindows> {
     let mut by_limit: BTreeMap<Key, Vec<State>> = BTreeMap::new();
     for state in states {
-        let limit = (state.runtime.clone(), state.limit_id.clone(), state.window_name.clone(), state.window_minutes);
+        let limit = (state.runtime.clone(), state.limit_id.clone(), state.window_name.clone());
         by_limit.entry(limit).or_default().push(state);
     }
     by_limit.into_values().map(LimitWindows::of).collect()
@@ -56,7 +58,8 @@ pub fn limits(states: Vec<State>) -> Vec<LimitWindows> {
 
 impl LimitWindows {
     fn of(mut states: Vec<State>) -> Self {
-        states.sort_by(|a, b| a.resets_at.cmp(&b.resets_at).then_with(|| by_time(a, b)));
+        let end = |state: &State| (state.window_minutes, state.resets_at);
+        states.sort_by(|a, b| end(a).cmp(&end(b)).then_with(|| by_time(a, b)));
         let mut windows: Vec<Logged> = Vec::new();
         let mut first_reset = None;
         for state in states {
@@ -65,7 +68,7 @@ impl LimitWindows {
                 (first, reset) => first == reset,
             };
             match windows.last_mut() {
-                Some(window) if is_same => window.add(state),
+                Some(window) if is_same && window.last.window_minutes == state.window_minutes => window.add(state),
                 _ => {
                     first_reset = state.resets_at;
                     windows.push(Logged::of(state));
@@ -77,6 +80,7 @@ impl LimitWindows {
             let start = |end: Time| Some(Time::from_micros(end.micros().saturating_sub(length?)));
             window.starts_at = window.last.resets_at.and_then(start);
         }
+        windows.sort_by_key(|window| window.starts_at);
         let mut timelines: BTreeMap<u32, Vec<(Time, usize)>> = BTreeMap::new();
         for (index, window) in windows.iter().enumerate() {
             for (session, time) in &window.logged_by {
@@ -86,7 +90,8 @@ impl LimitWindows {
         for states in timelines.values_mut() {
             states.sort_unstable();
         }
-        Self { windows, timelines }
+        let longest = windows.iter().filter_map(|window| window.last.window_minutes).max().unwrap_or_default();
+        Self { windows, timelines, longest: longest.saturating_mul(60_000_000) }
     }
 
     /// Whether this is a limit of the runtime with windows of that name.
@@ -109,7 +114,9 @@ impl LimitWindows {
         let before = states.partition_point(|(logged, _)| *logged <= time);
         let last = before.checked_sub(1).and_then(|state| states.get(state)).map(|(_, index)| *index);
         let begun = self.windows.partition_point(|window| window.starts_at.is_none_or(|start| start <= time));
-        last.filter(contains).or_else(|| begun.checked_sub(1).filter(contains))
+        let earliest = Time::from_micros(time.micros().saturating_sub(self.longest));
+        let is_recent = |index: &usize| self.windows.get(*index).is_some_and(|it| it.starts_at >= Some(earliest));
+        last.filter(contains).or_else(|| (0..begun).rev().take_while(is_recent).find(contains))
     }
 }
 
@@ -187,6 +194,7 @@ mod tests {
             of(2, state(140, 6.0, 300)),
             of(2, state(145, 2.0, 400)),
             of(1, state(900, 1.0, 1000)),
+            of(4, State { window_minutes: Some(500), ..state(1100, 7.0, 1500) }),
         ];
         let limits = limits(states);
         let [limit] = limits.as_slice() else { panic!("{limits:?}") };
@@ -204,6 +212,9 @@ mod tests {
             (400, Some(1), None),
             (700, None, Some(2)),
             (-1, None, None),
+            // A window of another plan.
+            (1100, None, Some(3)),
+            (1100, Some(1), Some(3)),
         ] {
             assert_eq!(limit.window_of(minute(time), session), expected, "{time} {session:?}");
         }
