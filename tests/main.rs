@@ -21,6 +21,8 @@ mod golden;
 mod hostile;
 mod invariants;
 mod layers;
+#[cfg(feature = "archive")]
+mod limits;
 mod moving;
 mod places;
 mod prices;

@@ -6,6 +6,8 @@
 //! that a process was billed for, including what no line contains: it is the total, never added to the lines
 //! (`docs/accounting.md#totals-against-turns`).
 
+mod limits;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -123,6 +125,9 @@ struct Record<'a> {
     #[serde(borrow)]
     permission_denials: Vec<Denial<'a>>,
     api_error_status: Number,
+    // rate_limit_event
+    #[serde(borrow)]
+    rate_limit_info: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -179,9 +184,8 @@ impl Fold for Stream {
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let known = match record.kind.as_str() {
-            "system" | "assistant" | "user" | "result" => true,
+            "system" | "assistant" | "user" | "result" | "rate_limit_event" => true,
             "stream_event"
-            | "rate_limit_event"
             | "tool_progress"
             | "tool_use_summary"
             | "auth_status"
@@ -204,6 +208,9 @@ impl Fold for Stream {
             "system" => session.system(&record, line),
             "assistant" => session.assistant(&record, line, damage),
             "user" => session.user(&record, line),
+            "rate_limit_event" => {
+                limits::add(&mut session.conversation.builder, record.rate_limit_info, &origin(&record, line));
+            }
             _ => session.result(&record, line, damage),
         }
         session.conversation.builder.name_events(record.uuid.some(), line.bytes);

@@ -6,6 +6,7 @@
 //! counts them once.
 
 mod calls;
+mod limits;
 mod log;
 mod records;
 mod shell_output;

@@ -4,6 +4,7 @@ pub mod budget;
 pub mod compare;
 pub mod dashboard;
 pub mod export;
+pub mod limits;
 pub mod measure;
 pub mod present;
 pub mod reports;

@@ -82,6 +82,7 @@ pub(super) fn facts_only(session: SessionResult) -> SessionResult {
         file_changes: Rows::default(),
         events: Rows::default(),
         totals: Vec::new(),
+        limits: Rows::default(),
         ..session
     }
 }

@@ -78,5 +78,6 @@ fn reserve_rows(tables: &mut Tables, sessions: &Sessions) {
         reserve(&mut tables.tool_calls, sum(|session| session.tool_calls.len()));
         reserve(&mut tables.file_changes, sum(|session| session.file_changes.len()));
         reserve(&mut tables.events, sum(|session| session.events.len()));
+        reserve(&mut tables.limits, sum(|session| session.limits.len()));
     }
 }

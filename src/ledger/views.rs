@@ -101,6 +101,7 @@ struct Shown<'a> {
     has_tokens: bool,
     has_calls: bool,
     has_prompts: bool,
+    has_limits: bool,
     /// The time of the last record, if the log ends without an end: it may be cut.
     cut_at: Option<Time>,
 }
@@ -132,6 +133,7 @@ impl<'a> Shown<'a> {
             tokens,
             has_tokens: tokens.is_some() || totals.any(|model| model.tokens.total().is_some()),
             has_calls: sessions().any(shows_calls),
+            has_limits: sessions().any(|session| !session.limits.is_empty()),
             has_prompts: sessions().any(|session| session.capabilities.has(Capabilities::USER_TURNS)),
             cut_at: sessions().filter_map(|session| session.ended_at).max().filter(|_| !has_end),
         })
@@ -140,6 +142,9 @@ impl<'a> Shown<'a> {
     /// A recording whose responses have other ids than those of the log repeats them. It keeps the totals that the
     /// runtime states; what its responses hold beyond those of the log, which may be cut, becomes a total too.
     fn reduce_recording(&self, part: &mut SessionPart) {
+        if self.has_limits {
+            part.session.limits = Rows::default();
+        }
         let turns = &part.session.turns;
         let has_matches = turns.iter().any(|turn| self.responses.contains(&turn.identity));
         // A resumed run has responses that an older log does not have: ids that are unique everywhere show which ones.
@@ -154,8 +159,9 @@ impl<'a> Shown<'a> {
         if totals.is_empty() && sum(&session.turns).total() > self.tokens {
             totals.extend(total_of(&session));
         }
+        let limits = mem::take(&mut session.limits);
         let (started_at, ended_at) = (session.started_at, session.ended_at);
-        part.session = SessionResult { started_at, ended_at, totals, ..facts_only(session) };
+        part.session = SessionResult { started_at, ended_at, totals, limits, ..facts_only(session) };
         part.transferred_to = Some(self.source);
     }
 

@@ -8,6 +8,7 @@ mod event;
 pub mod health;
 pub mod id_hash;
 mod identity;
+mod limit;
 pub mod places;
 pub mod retention;
 pub mod session;

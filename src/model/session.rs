@@ -18,6 +18,7 @@ pub use crate::model::cost::{Cost, CostParts, add_money};
 use crate::model::errors::ErrorKind;
 pub use crate::model::event::{Event, EventKind};
 pub use crate::model::identity::Identity;
+pub use crate::model::limit::{Limit, RESET_TOLERANCE_MS, WindowKey};
 pub use crate::model::tokens::{PackedTokens, Tokens, add};
 pub use crate::model::total::{ModelTotal, Total, TotalKind};
 pub use crate::model::turn::Turn;
@@ -115,6 +116,8 @@ pub struct SessionResult {
     pub events: Rows<Event>,
     /// Totals in the log, in its order.
     pub totals: Vec<Total>,
+    /// States of limits, each of which differs from the one before it in the same window.
+    pub limits: Rows<Limit>,
 }
 
 /// How a session ended.
@@ -196,6 +199,10 @@ impl SessionResult {
         for event in &self.events {
             bytes +=
                 text(&event.key) + text(&event.call_id) + text(&event.message) + word(&event.agent) + word(&event.code);
+        }
+        for limit in &self.limits {
+            bytes += text(&limit.key) + own(&limit.window_name);
+            bytes += word(&limit.limit_id) + word(&limit.plan) + word(&limit.reached);
         }
         bytes + self.file_changes.iter().map(|it| it.path.len()).sum::<usize>()
     }

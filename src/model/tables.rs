@@ -2,7 +2,7 @@
 
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Day;
-use crate::model::session::{CostParts, Event, FileChange, SessionResult, Tokens, ToolCall, Turn};
+use crate::model::session::{CostParts, Event, FileChange, Limit, SessionResult, Tokens, ToolCall, Turn};
 use crate::model::source::Source;
 
 /// All tables. Rows point at their session and source by index.
@@ -18,6 +18,8 @@ pub struct Tables {
     pub file_changes: Vec<ChangeRow>,
     /// Other events.
     pub events: Vec<EventRow>,
+    /// One row per window of a limit and change.
+    pub limits: Vec<LimitRow>,
     /// One row per file; its sessions have moved into the other tables.
     pub sources: Vec<Source>,
     /// The day of the prices with which costs are computed.
@@ -27,12 +29,13 @@ pub struct Tables {
 impl Tables {
     /// Removes all rows, but not their capacity.
     pub fn clear(&mut self) {
-        let Self { sessions, turns, tool_calls, file_changes, events, sources, priced_with } = self;
+        let Self { sessions, turns, tool_calls, file_changes, events, limits, sources, priced_with } = self;
         sessions.clear();
         turns.clear();
         tool_calls.clear();
         file_changes.clear();
         events.clear();
+        limits.clear();
         sources.clear();
         *priced_with = None;
     }
@@ -262,4 +265,15 @@ pub struct EventRow {
     pub turn: Option<i64>,
     /// The contents of the log.
     pub event: Event,
+}
+
+/// A row of `limits`.
+#[derive(Debug)]
+pub struct LimitRow {
+    /// Index of its session.
+    pub session: usize,
+    /// Index of the source where it was first read.
+    pub source: usize,
+    /// The contents of the log.
+    pub limit: Limit,
 }

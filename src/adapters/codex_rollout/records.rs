@@ -40,7 +40,7 @@ by_type! {
         "function_call_output" | "custom_tool_call_output" | "tool_search_output" => CallOutput(CallOutput<'a>),
         "reasoning" | "ghost_snapshot" | "compaction" | "compaction_summary" | "image_generation_call" => UnreadItem,
         // Events.
-        "token_count" => TokenCount(TokenCount),
+        "token_count" => TokenCount(TokenCount<'a>),
         "user_message" => UserMessage(MessageEvent<'a>),
         "agent_message" => AgentMessage(MessageEvent<'a>),
         "task_started" | "turn_started" => TaskStarted(TaskStarted),
@@ -172,11 +172,11 @@ record! {
 }
 
 record! {
-    pub(super) struct TokenCount {
+    pub(super) struct TokenCount<'a> {
         "type" => _type: Skip,
         /// Absent in events that only contain rate limits.
         "info" => pub(super) info: Info,
-        "rate_limits" => _rate_limits: Skip,
+        "rate_limits" => pub(super) rate_limits: Raw<'a>,
     }
 }
 

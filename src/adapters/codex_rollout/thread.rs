@@ -55,6 +55,8 @@ pub(super) struct State {
     /// Responses that made a compaction and have no own record yet.
     pub(super) compacting: HashSet<SharedStr>,
     pub(super) prompts: usize,
+    /// The bytes of the last limits, unless their meaning depends on the time of the record.
+    pub(super) limits: Vec<u8>,
 }
 
 impl Thread {
@@ -108,7 +110,10 @@ impl Thread {
     ) -> RecordKind {
         self.has_events = true;
         match event {
-            Payload::TokenCount(it) => self.token_count(&it.info, line, time, damage),
+            Payload::TokenCount(it) => {
+                self.limits(it.rate_limits, line, time);
+                self.token_count(&it.info, line, time, damage);
+            }
             Payload::UserMessage(it) => {
                 let identity = self.prompt_identity(it.message.as_str());
                 self.builder.prompt_as(identity, it.message.some());

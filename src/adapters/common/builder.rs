@@ -15,7 +15,7 @@ use crate::json::Raw;
 use crate::json::fields::Number;
 use crate::model::health::Reason;
 pub use crate::model::retention::Retention;
-use crate::model::session::{CallStatus, Identity, SessionResult, Status, ToolCall, Turn};
+use crate::model::session::{CallStatus, Identity, SessionResult, Status, ToolCall, Turn, WindowKey};
 
 /// What the main agent's part of a log ends with, in formats without an end record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub struct Builder {
     turns: RowIndex,
     /// Changed files by their calls and paths.
     pub(super) changes: RowIndex,
+    /// The last state of each window, by its index in the limits.
+    pub(super) windows: HashMap<WindowKey, usize>,
     /// The first tools that were called.
     tools: Vec<Tool>,
     /// The number of events whose keys are set.
@@ -97,6 +99,7 @@ impl Builder {
             calls: RowIndex::default(),
             turns: RowIndex::default(),
             changes: RowIndex::default(),
+            windows: HashMap::new(),
             tools: Vec::new(),
             keyed_events: 0,
             last_time: None,

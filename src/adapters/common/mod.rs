@@ -5,6 +5,7 @@ pub(super) mod changes;
 mod events;
 mod file_changes;
 pub mod ids;
+mod limits;
 pub(super) mod repository;
 mod row_index;
 mod shell;

@@ -81,7 +81,7 @@ impl Value {
             Self::Int(it) => grouped(it),
             Self::Float(it) if !it.is_finite() => String::new(),
             Self::Float(it) if is_share => format!("{:.1} %", it * 100.0),
-            Self::Float(it) if column.ends_with("_usd") => {
+            Self::Float(it) if column.ends_with("_usd") || column.ends_with("_usd_per_minute") => {
                 let text = if human { format!("{it:.2}") } else { format!("{it:.4}") };
                 let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
                 format!("{}.{fraction}", grouped(whole))

@@ -21,6 +21,15 @@ pub enum Error {
         "report health accepts --runtime, --sort and --limit, not {0}: its findings are about whole files and sessions"
     )]
     NotOfHealth(String),
+    /// `report limits` cannot group by dimensions.
+    #[error("report limits does not accept --by: each row is a window")]
+    GroupedLimits,
+    /// `report limits` cannot include rows without a time.
+    #[error("report limits does not accept --undated: rows without a time are in no window")]
+    UndatedLimits,
+    /// Only `report limits` has active windows.
+    #[error("only report limits accepts --active, not report {0}")]
+    NotActive(&'static str),
     /// The rows of the report do not have this dimension.
     #[error("report {report} has no dimension {dimension}; it has: {list}, label:KEY")]
     NotOfReport {

@@ -13,10 +13,10 @@ use super::spec::{Rows, known_sum};
 use super::tables::{Frames, table};
 
 /// The rows of a report before they are grouped.
-pub(super) struct Grouping {
+pub(in crate::analysis) struct Grouping {
     /// The report, for messages.
     report: &'static str,
-    pub(super) rows: LazyFrame,
+    pub(in crate::analysis) rows: LazyFrame,
     schema: SchemaRef,
     /// The time zone of [`Scope::timezone`].
     zone: jiff::tz::TimeZone,
@@ -32,7 +32,7 @@ pub(super) struct Grouping {
 
 impl Grouping {
     /// The rows of a report that are in scope.
-    pub(super) fn new(
+    pub(in crate::analysis) fn new(
         report: &'static str,
         rows: &Rows,
         tables: &Frames,
@@ -102,7 +102,7 @@ impl Grouping {
     }
 
     /// The undated rows, with their tokens and cost where the rows have those columns.
-    fn count_undated(&mut self) -> PolarsResult<LeftOut> {
+    pub(in crate::analysis) fn count_undated(&mut self) -> PolarsResult<LeftOut> {
         let sums = ["total_tokens", "cost_usd"];
         let known = sums.into_iter().filter(|column| self.schema.contains(column));
         // Not `len()`: over joined tables, polars casts a lone `len()` to a type that this build does not include.
@@ -132,6 +132,11 @@ impl Grouping {
         self.rows = joined.with_column(time);
         self.schema = self.rows.collect_schema()?;
         Ok(())
+    }
+
+    /// Sets the time of rows without one to the start of their session, if that has one.
+    pub(in crate::analysis) fn date_rows(&mut self) -> PolarsResult<()> {
+        self.times().map(drop)
     }
 
     /// The first and the last time of the rows. Rows without a time get the start of their session: the join is skipped if

@@ -230,6 +230,11 @@ pub static REPORTS: &[Report] = &[
             ],
         },
     },
+    Report {
+        name: "limits",
+        about: "Windows of subscription limits: tokens, cost, burn rate, projection",
+        body: Body::Limits,
+    },
     Report { name: "health", about: "Data that was not read, has no price, or is uncertain", body: Body::Health },
     Report {
         name: "reconcile",

@@ -11,15 +11,16 @@ pub mod cells;
 mod cost;
 mod dimension;
 mod error;
-mod grouping;
+pub(crate) mod grouping;
 mod health;
+mod limits;
 mod list;
 mod options;
 mod pattern;
 mod rows;
 mod run;
 mod scope;
-mod spec;
+pub(crate) mod spec;
 mod tables;
 
 pub use answer::{Answer, LeftOut};

@@ -18,6 +18,8 @@ pub struct Options {
     pub limit: Option<u32>,
     /// Whether to compute the measures over all rows as well.
     pub total: bool,
+    /// Of `report limits`, whether only active windows are included.
+    pub active: bool,
     /// Whether to include the columns that tables omit by default.
     pub wide: bool,
 }

@@ -10,6 +10,7 @@ use super::dimension::{DIMENSIONS, Dimension, SESSION_KEY, is_time};
 use super::error::{self, Error};
 use super::grouping::Grouping;
 use super::health;
+use super::limits;
 use super::list::REPORTS;
 use super::options::Options;
 use super::scope::Scope;
@@ -38,7 +39,7 @@ impl Report {
     pub fn measures(&self) -> &'static [Measure] {
         match self.body {
             Body::Groups { measures, .. } => measures,
-            Body::Health => &[],
+            Body::Health | Body::Limits => &[],
         }
     }
 
@@ -51,8 +52,18 @@ impl Report {
     pub fn has(&self, dimension: &Dimension) -> bool {
         match &self.body {
             Body::Groups { rows, .. } => dimension.is_of(|column| rows.has(column)),
-            Body::Health => false,
+            Body::Health | Body::Limits => false,
         }
+    }
+
+    /// Whether it contains costs.
+    pub fn has_cost(&self) -> bool {
+        matches!(self.body, Body::Limits) || self.measures().iter().any(|it| it.name.ends_with("cost_usd"))
+    }
+
+    /// Whether it can include rows without a time.
+    pub const fn takes_undated(&self) -> bool {
+        !matches!(self.body, Body::Limits)
     }
 
     /// The rows of the report.
@@ -60,9 +71,13 @@ impl Report {
     /// # Errors
     /// When an option names something that does not exist, or the tables cannot be read.
     pub fn run(&self, tables: Frames, options: &Options) -> Result<Answer, Error> {
+        if options.active && !matches!(self.body, Body::Limits) {
+            return Err(Error::NotActive(self.name));
+        }
         match &self.body {
             Body::Groups { rows, by, measures } => run_groups(self.name, rows, by, measures, &tables, options),
             Body::Health => health::run(tables, options),
+            Body::Limits => limits::run(&tables, options),
         }
     }
 }

@@ -66,6 +66,14 @@ impl Scope {
         self.undated.unwrap_or(if self.is_bounded() { Undated::Exclude } else { Undated::Include })
     }
 
+    /// The time zone of [`Self::timezone`].
+    ///
+    /// # Errors
+    /// When the time zone does not exist.
+    pub fn zone(&self) -> Result<jiff::tz::TimeZone, UnknownTimezone> {
+        Ok(self.now()?.time_zone().clone())
+    }
+
     /// The current time in [`Self::timezone`].
     ///
     /// # Errors

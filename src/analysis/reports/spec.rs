@@ -23,11 +23,13 @@ pub(super) enum Body {
     },
     /// A list of findings: see `health`.
     Health,
+    /// The windows of limits: see `limits`.
+    Limits,
 }
 
 /// The rows that a report groups. All have `runtime`, `session_id` and `occurred_at`.
 #[derive(Debug)]
-pub(super) enum Rows {
+pub(in crate::analysis) enum Rows {
     /// All rows of a table.
     Table(&'static str),
     /// The rows of a table that fulfil a condition.

@@ -40,6 +40,9 @@ pub struct Filters {
     /// Only sessions with this label; repeatable
     #[arg(long = "label", value_name = "K=V", value_parser = label)]
     pub labels: Vec<String>,
+    /// The time that counts as now, so that tests are repeatable
+    #[arg(long, value_name = "TIME", hide = true)]
+    pub now: Option<jiff::Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -8,10 +8,10 @@ use super::shared::{DataSource, Printed};
 
 /// Query the archive with SQL
 ///
-/// The tables are sessions, turns (every billed token in exactly one row), `tool_calls`, `file_changes`, events, sources and
-/// rejects; `agentlogs schema` lists their columns. The SQL dialect is that of polars. Queries read only these tables, and
-/// cannot change them. The columns day and week are in UTC, and NULL in rows without a time; reports use the start of the
-/// session for such rows.
+/// The tables are sessions, turns (every billed token in exactly one row), `tool_calls`, `file_changes`, events, limits,
+/// sources and rejects; `agentlogs schema` lists their columns. The SQL dialect is that of polars. Queries read only these
+/// tables, and cannot change them. The columns day and week are in UTC, and NULL in rows without a time; reports use the start
+/// of the session for such rows.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

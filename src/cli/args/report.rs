@@ -8,7 +8,7 @@ use clap::Args;
 use super::filters::{Cost, Filters};
 use super::shared::{DataSource, Printed};
 
-/// Print a report: cost, tokens, tools, turns, sessions, models, files, errors, health, reconcile
+/// Print a report: cost, tokens, tools, turns, sessions, models, files, errors, limits, health, reconcile
 ///
 /// A report groups the rows of the archive by dimensions. Each report has default dimensions; --by sets others.
 #[derive(Debug, Args)]
@@ -30,6 +30,9 @@ pub struct Report {
     /// The maximum number of rows
     #[arg(long, value_name = "N")]
     pub limit: Option<u32>,
+    /// Of report limits, only the current windows
+    #[arg(long)]
+    pub active: bool,
     /// Print all columns in tables; JSON and CSV always contain all columns
     #[arg(long)]
     pub wide: bool,
@@ -62,7 +65,8 @@ fn after_help() -> String {
          agentlogs report tools --by mcp_server,tool --runtime claude --sort errors\n  \
          agentlogs report sessions --by label:experiment --format csv\n  \
          agentlogs report cost --by session --project '*/shop' --limit 20\n  \
-         agentlogs report cost --by week,runtime --chart --svg weeks.svg",
+         agentlogs report cost --by week,runtime --chart --svg weeks.svg\n  \
+         agentlogs report limits --active --wide",
         listed(&reports),
         listed(&dimensions)
     )

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::chart::Chart;
-use agentlogs::analysis::present::{ReportStyle, grouped};
-use agentlogs::analysis::reports::{self, Answer, Options};
+use agentlogs::analysis::present::{ReportStyle, grouped, in_local_time};
+use agentlogs::analysis::reports::{self, Answer, LeftOut, Options};
 use anyhow::Context;
 use polars::prelude::*;
 
@@ -26,9 +26,10 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         sort: args.sort,
         limit: args.limit,
         total: is_for_people,
+        active: args.active,
         wide: args.wide || !is_for_people,
     };
-    let has_cost = report.measures().iter().any(|it| it.name.ends_with("cost_usd"));
+    let has_cost = report.has_cost();
     let opened = tables(args.source, settings)?;
     let prices = (is_for_people && has_cost).then(|| opened.priced_with());
     let answer = report.run(opened.frames.clone(), &options).map_err(report_error)?;
@@ -51,7 +52,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
                     grouped(chart.left_out)
                 ));
             }
-            state_left_out("", &answer.left_out, "row", "time");
+            state(report, &answer.left_out);
             return Ok(Outcome::Done);
         }
     }
@@ -63,16 +64,30 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         is_whole: args.wide,
     };
     let left_out = answer.left_out;
-    let rows = if is_for_people { for_people(&answer.rows, answer.dimensions, total.as_ref())? } else { answer.rows };
+    let rows = if is_for_people {
+        let rows = for_people(&answer.rows, answer.dimensions, total.as_ref())?;
+        in_local_time(&rows, &options.scope.zone().map_err(|error| report_error(error.into()))?)?
+    } else {
+        answer.rows
+    };
     let hidden = print(&rows, args.printed, Some(shown))?;
     if !hidden.is_empty() {
         complain(format_args!("the terminal is too narrow for {}; --format csv has all columns", hidden.join(", ")));
     }
-    state_left_out("", &left_out, "row", "time");
+    state(report, &left_out);
     if let Some(prices) = prices {
         say(&prices);
     }
     Ok(Outcome::Done)
+}
+
+/// Prints how many rows are left out as they have no time.
+fn state(report: &reports::Report, left_out: &LeftOut) {
+    if report.takes_undated() {
+        state_left_out("", left_out, "row", "time");
+    } else if let Some(sentence) = left_out.stated("row", "time") {
+        complain(format_args!("{sentence}: no window contains them"));
+    }
 }
 
 /// A chart of the column to sort by, or of the first numeric measure.

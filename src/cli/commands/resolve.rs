@@ -49,7 +49,7 @@ pub fn scope(filters: Filters, settings: &Settings) -> Scope {
         undated: filters.undated.map(undated),
         timezone: filters.timezone.unwrap_or_else(|| settings.timezone.value.clone()),
         only: named.chain(labels.map(|(key, value)| (format!("label:{key}"), value.to_owned()))).collect(),
-        now: jiff::Timestamp::now(),
+        now: filters.now.unwrap_or_else(jiff::Timestamp::now),
     }
 }
 

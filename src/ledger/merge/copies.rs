@@ -6,7 +6,8 @@ use crate::base::rows::Rows;
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::ledger::event_id::EventId;
-use crate::model::session::{Event, Identity, Tokens, ToolCall, Turn};
+use crate::ledger::merge::limits::LimitId;
+use crate::model::session::{Event, Identity, Limit, Tokens, ToolCall, Turn};
 
 /// The rows of a session so far, by their identities.
 #[derive(Default)]
@@ -18,6 +19,7 @@ pub(super) struct KnownRows {
     /// Calls with the files that they changed.
     changes: HashSet<(usize, SharedStr)>,
     events: HashSet<EventId>,
+    limits: HashSet<LimitId>,
 }
 
 impl KnownRows {
@@ -61,6 +63,11 @@ impl KnownRows {
     /// Whether no earlier part contained the event.
     pub fn is_new_event(&mut self, event: &Event) -> bool {
         EventId::of(event).is_none_or(|id| self.events.insert(id))
+    }
+
+    /// Whether no earlier part contained the state of a limit.
+    pub fn is_new_limit(&mut self, limit: &Limit) -> bool {
+        LimitId::of(limit).is_none_or(|id| self.limits.insert(id))
     }
 }
 

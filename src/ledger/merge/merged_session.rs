@@ -9,7 +9,7 @@ use super::session_facts::{Ending, SessionFacts};
 use crate::base::rows::Rows;
 use crate::ledger::duplicates::RowOrigin;
 use crate::ledger::part::SessionPart;
-use crate::model::session::{CallStatus, Event, FileChange, ToolCall, Total, Turn};
+use crate::model::session::{CallStatus, Event, FileChange, Limit, ToolCall, Total, Turn};
 
 /// One session with the rows of all its parts. Each row has the index of the first file that contains it.
 pub(in crate::ledger) struct MergedSession {
@@ -20,6 +20,7 @@ pub(in crate::ledger) struct MergedSession {
     pub(super) calls: Rows<(usize, Box<ToolCall>)>,
     pub(super) changes: Vec<(usize, FileChange)>,
     pub(super) events: Vec<(usize, Event)>,
+    pub(super) limits: Vec<(usize, Limit)>,
     /// By part.
     pub(super) totals: Vec<(usize, Vec<Total>)>,
     total_keys: HashSet<String>,
@@ -35,6 +36,7 @@ impl MergedSession {
             calls: Rows::default(),
             changes: Vec::new(),
             events: Vec::new(),
+            limits: Vec::new(),
             totals: Vec::new(),
             total_keys: HashSet::new(),
         };
@@ -100,6 +102,8 @@ impl MergedSession {
                 self.events.push((source, event));
             }
         }
+        let limits = mem::take(&mut session.limits).into_iter().filter(|limit| known.is_new_limit(limit));
+        self.limits.extend(limits.map(|limit| (source, limit)));
         self.total_keys.extend(session.totals.iter().map(|total| total.key.clone()));
         self.totals.push((source, mem::take(&mut session.totals)));
         if is_supplement && !self.facts.is_empty() {

@@ -1,6 +1,7 @@
 //! Merges the parts of one session into its rows in the tables.
 
 mod copies;
+mod limits;
 mod merged_session;
 mod resolve;
 mod rows;

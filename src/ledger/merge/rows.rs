@@ -2,13 +2,14 @@
 
 use std::mem;
 
+use super::limits::changes_of;
 use super::merged_session::MergedSession;
 use super::resolve::{drop_echoes, find_turns_of_calls, find_turns_of_events, name_the_model};
 use super::session_row::session_row;
 use crate::base::rows::Rows;
 use crate::ledger::totals::StatedTotals;
 use crate::model::session::{Capabilities, Turn};
-use crate::model::tables::{CallRow, ChangeRow, EventRow, Grain, Tables, TurnRow};
+use crate::model::tables::{CallRow, ChangeRow, EventRow, Grain, LimitRow, Tables, TurnRow};
 
 impl MergedSession {
     /// Adds the rows of the session to the tables.
@@ -45,7 +46,7 @@ impl MergedSession {
         rows
     }
 
-    /// Adds changes, calls and events.
+    /// Adds changes, calls, events and limits.
     fn add_other_rows(self, tables: &mut Tables, session: usize, order: &TurnOrder) {
         let calls = &self.calls;
         tables.file_changes.extend(self.changes.into_iter().map(|(source, change)| {
@@ -61,6 +62,8 @@ impl MergedSession {
             let turn = order.number(event.turn);
             EventRow { session, source, turn, event }
         }));
+        let limits = changes_of(self.limits).into_iter();
+        tables.limits.extend(limits.map(|(source, limit)| LimitRow { session, source, limit }));
     }
 }
 

@@ -76,7 +76,15 @@ pub(super) fn transfer_rows(part: &mut SessionPart, foreign: &ForeignRows<'_>) {
     });
     session.file_changes.retain_mut(|change| calls.update(&mut change.call));
     session.events.retain_mut(|event| turns.update(&mut event.turn));
+    remove_limits_before_first_turn(session);
     remove_events_before_first_turn(session);
+}
+
+/// A copied history contains the limits of its time, under the time of the copy: the session's own ones begin with its first
+/// own response.
+fn remove_limits_before_first_turn(session: &mut SessionResult) {
+    let first = session.turns.iter().filter_map(|turn| turn.occurred_at).min();
+    session.limits.retain(|limit| first.is_some() && limit.occurred_at >= first);
 }
 
 /// Events have no identity of their own to match them by, so those before the session's first own response are history

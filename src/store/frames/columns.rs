@@ -8,7 +8,7 @@ use crate::model::errors::ErrorKind;
 use crate::model::health::Reject;
 use crate::model::session::Operation;
 use crate::model::source::Source;
-use crate::model::tables::{CallRow, ChangeRow, EventRow, SessionRow, TurnRow};
+use crate::model::tables::{CallRow, ChangeRow, EventRow, LimitRow, SessionRow, TurnRow};
 
 /// A row with its session and its file.
 pub struct In<'a, R> {
@@ -282,6 +282,25 @@ pub fn events<'a>() -> Vec<Field<Happened<'a>>> {
             text!("message" "The log's words", |it| it.row.event.message),
             field!(Int "tokens_before" "Size of the context before a compaction", |it| it.row.event.tokens_before),
             field!(Int "tokens_after" "Size of the context after it", |it| it.row.event.tokens_after),
+        ],
+    ]
+}
+
+pub type Window<'a> = In<'a, LimitRow>;
+
+pub fn limits<'a>() -> Vec<Field<Window<'a>>> {
+    fields![Window<'a>:
+        place!(|it| it.row.limit.line),
+        [field!(Time "occurred_at" "When it was logged", |it| it.row.limit.occurred_at)],
+        day_and_week!(|it| it.row.limit.occurred_at),
+        [
+            text!("limit_id" "The limit, where the runtime has several", |it| it.row.limit.limit_id),
+            word!("window_name" "The runtime's word: primary, secondary, five_hour, seven_day", |it| &it.row.limit.window_name),
+            text!("plan" "The subscription, as logged", |it| it.row.limit.plan),
+            field!(Int "window_minutes" "Length of the window", |it| it.row.limit.window_minutes),
+            field!(Float "used_percent" "The used part of the limit", |it| it.row.limit.used_percent),
+            field!(Time "resets_at" "When the window ends", |it| it.row.limit.resets_at),
+            text!("reached" "The runtime's word, once the limit is reached", |it| it.row.limit.reached),
         ],
     ]
 }

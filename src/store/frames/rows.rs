@@ -5,7 +5,7 @@ use polars_arrow::array::Array;
 use polars_parquet::write::ParquetType;
 
 use super::column::{Arrays, ColumnPages, Field};
-use super::columns::{In, Lost, Session, events, file_changes, rejects, sessions, sources, tool_calls, turns};
+use super::columns::{In, Lost, Session, events, file_changes, limits, rejects, sessions, sources, tool_calls, turns};
 use super::schema::{TABLES, schema_of};
 use crate::model::tables::Tables;
 use crate::store::parquet::{PageEncoder, Pages, RowSet};
@@ -108,6 +108,7 @@ fn in_batches(
         "tool_calls" => cut(&tables.tool_calls, placed!(), &tool_calls(), max_rows, take),
         "file_changes" => cut(&tables.file_changes, placed!(), &file_changes(), max_rows, take),
         "events" => cut(&tables.events, placed!(), &events(), max_rows, take),
+        "limits" => cut(&tables.limits, placed!(), &limits(), max_rows, take),
         "sources" => cut(&tables.sources, |source| source, &sources(), max_rows, take),
         _ => {
             let lost = tables.sources.iter();
@@ -134,6 +135,7 @@ pub fn drop_rows(tables: &mut Tables, table: &str) {
         "tool_calls" => empty(&mut tables.tool_calls),
         "file_changes" => empty(&mut tables.file_changes),
         "events" => empty(&mut tables.events),
+        "limits" => empty(&mut tables.limits),
         _ => {}
     }
 }

@@ -3,10 +3,11 @@
 use polars::prelude::*;
 
 use super::column::Field;
-use super::columns::{events, file_changes, rejects, sessions, sources, tool_calls, turns};
+use super::columns::{events, file_changes, limits, rejects, sessions, sources, tool_calls, turns};
 
 /// The names of the tables, in their order.
-pub const TABLES: [&str; 7] = ["sessions", "turns", "tool_calls", "file_changes", "events", "sources", "rejects"];
+pub const TABLES: [&str; 8] =
+    ["sessions", "turns", "tool_calls", "file_changes", "events", "limits", "sources", "rejects"];
 
 /// The schema of a table.
 pub fn schema_of(table: &str) -> Schema {
@@ -52,13 +53,14 @@ pub fn schema() -> Vec<Described> {
             about: field.about,
         })
     }
-    let [t0, t1, t2, t3, t4, t5, t6] = TABLES;
+    let [t0, t1, t2, t3, t4, t5, t6, t7] = TABLES;
     of(t0, sessions())
         .chain(of(t1, turns()))
         .chain(of(t2, tool_calls()))
         .chain(of(t3, file_changes()))
         .chain(of(t4, events()))
-        .chain(of(t5, sources()))
-        .chain(of(t6, rejects()))
+        .chain(of(t5, limits()))
+        .chain(of(t6, sources()))
+        .chain(of(t7, rejects()))
         .collect()
 }

@@ -23,7 +23,10 @@ pub const MANY_ROWS: usize = 50_000;
 
 /// How many rows sessions have, of the kinds of which there may be many.
 pub fn rows_of(sessions: &[SessionResult]) -> usize {
-    sessions.iter().map(|session| session.turns.len() + session.tool_calls.len() + session.events.len()).sum()
+    let rows = |session: &SessionResult| {
+        session.turns.len() + session.tool_calls.len() + session.events.len() + session.limits.len()
+    };
+    sessions.iter().map(rows).sum()
 }
 
 /// What encodes values. A thread uses it again, because fresh memory takes as long as encoding.

@@ -1,0 +1,19 @@
+//! The windows of subscription limits: what was used in each, how fast, and how much it will be at the end. See
+//! docs/reports.md#limits.
+//!
+//! ```text
+//! rows      columns of the tables -> turns and states of limits
+//! logged    states of limits -> windows that a runtime logged
+//! blocks    times of turns -> windows that no runtime logged
+//! windows   all windows, with the turns in each
+//! window    one window, its rates and its projection
+//! ```
+
+mod blocks;
+mod logged;
+mod rows;
+mod window;
+mod windows;
+
+pub use window::{Rates, Spent, Window};
+pub use windows::{windows, windows_of};

@@ -1,0 +1,97 @@
+//! The turns and the states of limits that the windows are made of, from the columns of the tables.
+
+use std::collections::BTreeMap;
+
+use foldhash::{HashMap, HashMapExt as _};
+use polars::prelude::*;
+
+use super::logged::State;
+use crate::base::time::Time;
+
+/// A row of the ledger.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TurnFacts {
+    pub time: Time,
+    /// The number of its session, if that logged a limit.
+    pub session: Option<u32>,
+    pub tokens: Option<i64>,
+    pub cost_usd: Option<f64>,
+    pub is_response: bool,
+}
+
+/// The numbers of the sessions that logged a limit, by runtime and id.
+pub type SessionNumbers = HashMap<String, HashMap<String, u32>>;
+
+/// The states of limits in the rows of `limits`, whose time is the start of their session where they have none.
+pub fn states(rows: LazyFrame) -> PolarsResult<(Vec<State>, SessionNumbers)> {
+    let texts = ["runtime", "session_id", "limit_id", "window_name", "plan", "reached"]
+        .map(|name| col(name).cast(DataType::String));
+    let rest = ["window_minutes", "used_percent"].map(col);
+    let times = ["resets_at", "occurred_at"].map(|name| col(name).to_physical());
+    let rows = rows.select(texts.into_iter().chain(rest).chain(times).collect::<Vec<_>>()).collect()?;
+    let text = |name: &str| rows.column(name)?.str();
+    let number = |name: &str| rows.column(name)?.i64();
+    let (runtime, session, limit) = (text("runtime")?, text("session_id")?, text("limit_id")?);
+    let (window, plan, reached) = (text("window_name")?, text("plan")?, text("reached")?);
+    let (minutes, reset, time) = (number("window_minutes")?, number("resets_at")?, number("occurred_at")?);
+    let used = rows.column("used_percent")?.f64()?;
+    let mut numbers = SessionNumbers::new();
+    let mut count = 0;
+    let owned = |column: &StringChunked, row| column.get(row).map(str::to_owned);
+    let states = (0..rows.height()).map(|row| {
+        let of_runtime = numbers.entry(owned(runtime, row).unwrap_or_default()).or_default();
+        let number = *of_runtime.entry(owned(session, row).unwrap_or_default()).or_insert(count);
+        count = count.max(number.saturating_add(1));
+        State {
+            runtime: owned(runtime, row).unwrap_or_default(),
+            limit_id: owned(limit, row),
+            window_name: owned(window, row).unwrap_or_default(),
+            plan: owned(plan, row),
+            window_minutes: minutes.get(row),
+            used_percent: used.get(row),
+            resets_at: reset.get(row).map(Time::from_micros),
+            reached: owned(reached, row),
+            session: Some(number),
+            time: time.get(row).map(Time::from_micros),
+        }
+    });
+    let states = states.collect();
+    Ok((states, numbers))
+}
+
+/// The rows of `turns` that have a time, by runtime, in the order of time.
+pub fn turns(rows: LazyFrame, numbers: &SessionNumbers) -> PolarsResult<BTreeMap<String, Vec<TurnFacts>>> {
+    let columns = [
+        col("runtime").cast(DataType::String),
+        col("session_id").cast(DataType::String),
+        col("occurred_at").to_physical().alias("time"),
+        col("total_tokens"),
+        col("cost_usd"),
+        col("grain").eq(lit("turn")).alias("is_response"),
+    ];
+    let rows = rows.filter(col("occurred_at").is_not_null()).select(columns).collect()?;
+    let (runtime, session) = (rows.column("runtime")?.str()?, rows.column("session_id")?.str()?);
+    let (time, tokens) = (rows.column("time")?.i64()?, rows.column("total_tokens")?.i64()?);
+    let (cost, is_response) = (rows.column("cost_usd")?.f64()?, rows.column("is_response")?.bool()?);
+    let mut by_runtime: BTreeMap<String, Vec<TurnFacts>> = BTreeMap::new();
+    let values = runtime.iter().zip(session.iter()).zip(time.iter()).zip(tokens.iter()).zip(cost.iter());
+    for (((((runtime, session), time), tokens), cost_usd), is_response) in values.zip(is_response.iter()) {
+        let (Some(runtime), Some(time)) = (runtime, time) else { continue };
+        let numbers = numbers.get(runtime);
+        let facts = TurnFacts {
+            time: Time::from_micros(time),
+            session: numbers.and_then(|numbers| numbers.get(session?)).copied(),
+            tokens,
+            cost_usd,
+            is_response: is_response == Some(true),
+        };
+        match by_runtime.get_mut(runtime) {
+            Some(turns) => turns.push(facts),
+            None => drop(by_runtime.insert(runtime.to_owned(), vec![facts])),
+        }
+    }
+    for turns in by_runtime.values_mut() {
+        turns.sort_by_key(|turn| turn.time);
+    }
+    Ok(by_runtime)
+}
