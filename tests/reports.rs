@@ -39,7 +39,8 @@ fn groupings() -> Vec<(&'static Report, &'static str)> {
     let pairs = REPORTS.iter().flat_map(|report| dimensions().into_iter().map(move |dimension| (report, dimension)));
     let is_possible = |(report, dimension): &(&Report, &str)| {
         let options = Options { by: vec![(*dimension).to_owned()], limit: Some(1), ..Options::default() };
-        let is_listed = Dimension::find(dimension).map_or(report.name != "health", |dimension| report.has(dimension));
+        let is_listed = Dimension::find(dimension)
+            .map_or(!["health", "limits"].contains(&report.name), |dimension| report.has(dimension));
         match report.run(tables(), &options) {
             Ok(_) => assert!(is_listed, "{} by {dimension}", report.name),
             Err(Error::NotOfReport { list, .. }) => {
@@ -47,7 +48,7 @@ fn groupings() -> Vec<(&'static Report, &'static str)> {
                 let names: Vec<&str> = report.dimensions().map(|dimension| dimension.name).collect();
                 assert_eq!(list, names.join(", "), "{}", report.name);
             }
-            Err(Error::NotOfHealth(_)) => assert!(!is_listed),
+            Err(Error::NotOfHealth(_) | Error::GroupedLimits) => assert!(!is_listed),
             Err(error) => panic!("{} by {dimension}: {error}", report.name),
         }
         is_listed
@@ -104,11 +105,11 @@ fn documents_list_the_dimensions() {
             None => by_reports.push((reports, vec![name])),
         }
     }
-    table.push("| `label:KEY` | Value of the session's label KEY | all but health |\n\n".to_owned());
+    table.push("| `label:KEY` | Value of the session's label KEY | all but limits, health |\n\n".to_owned());
     check_block("docs/reports.md", &table.concat());
     let mut list = vec!["\n| reports | dimensions |\n| --- | --- |\n".to_owned()];
     for (reports, mut names) in by_reports {
-        if reports == "all but health" {
+        if reports == "all but limits, health" {
             names.push("`label:KEY`".to_owned());
         }
         list.push(format!("| {reports} | {} |\n", names.join(", ")));

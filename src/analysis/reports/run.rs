@@ -99,7 +99,7 @@ fn run_groups(
     check_sort(sort, &by, &measures)?;
 
     let mut grouping = Grouping::new(report, rows, tables, &options.scope, options.cost)?;
-    let keys = by.iter().map(|name| grouping.dimension(name)).collect::<Result<Vec<_>, _>>()?;
+    let keys = by.iter().map(|name| grouping.key(name)).collect::<Result<Vec<_>, _>>()?;
     if shown.iter().any(|measure| measure.needs_session) {
         grouping.join_sessions()?;
     } else {
