@@ -284,7 +284,7 @@ fn assistant(
                 last = Last::Work;
                 let call = builder.call(block.id.as_str(), block.name.as_str(), line, None);
                 let arguments = builder.arguments(call, block.input);
-                builder.session.tool_calls[call].turn = turn.into();
+                builder.session.tool_calls[call].turn = turn;
                 changes::add_named_file(builder, call, &arguments, block.input, None, line, None);
             }
             _ => {}

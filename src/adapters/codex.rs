@@ -249,7 +249,7 @@ impl Next {
         turn.context_window = counted.window.or(self.context_window).into();
         for call in calls {
             let turn = &mut builder.session.tool_calls[*call].turn;
-            *turn = turn.get().unwrap_or(index).into();
+            *turn = turn.unwrap_or(index).into();
         }
         index
     }

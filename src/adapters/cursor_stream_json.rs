@@ -281,7 +281,7 @@ mod tests {
         let last = words("Done.", "");
         let session = read(&[INIT, &delta, &whole, call, &last]).swap_remove(0);
         assert_eq!(session.turns.len(), 2);
-        assert_eq!((session.tool_calls[0].turn.get(), session.text.as_deref()), (Some(0), Some("Done.")));
+        assert_eq!((session.tool_calls[0].turn, session.text.as_deref()), (Some(0), Some("Done.")));
         assert_eq!(
             (session.tool_calls[0].category.as_ref(), session.tool_calls[0].tool.as_str()),
             ("search", "lsToolCall")

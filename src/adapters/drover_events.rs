@@ -280,7 +280,7 @@ impl Run {
 
     fn finish(mut self) -> SessionResult {
         for (call, number) in self.turn_of_call {
-            self.builder.session.tool_calls[call].turn = self.turns.get(&number).copied().into();
+            self.builder.session.tool_calls[call].turn = self.turns.get(&number).copied();
         }
         self.builder.session.model = self.model;
         self.builder.finish()

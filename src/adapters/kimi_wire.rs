@@ -360,9 +360,9 @@ impl Wire {
         }
         // The usage of a step is logged after its calls.
         let calls = builder.session.tool_calls.iter_mut().rev().filter(|call| call.is_subagent == agent.is_some());
-        calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = index.into());
+        calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
         if agent.is_none() && self.last != Last::Error {
-            let has_calls = builder.session.tool_calls.iter().any(|call| call.turn.get() == Some(index));
+            let has_calls = builder.session.tool_calls.iter().any(|call| call.turn == Some(index));
             self.last = if has_calls { Last::Work } else { Last::Answer };
         }
     }

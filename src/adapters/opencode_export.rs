@@ -199,7 +199,7 @@ impl Conversation {
                     self.builder.forget_calls();
                     let call = part.call(&mut self.builder, *line);
                     let row = &mut self.builder.session.tool_calls[call];
-                    row.turn = whole.turn.into();
+                    row.turn = whole.turn;
                     row.agent = message.agent();
                     is_open |= row.status == CallStatus::Incomplete;
                     open_calls.push(call);
@@ -212,7 +212,7 @@ impl Conversation {
                         let tokens = usage.tokens(self.reasoning_is_inside, damage);
                         let turn = message.turn(&mut self.builder, &bill, *line, tokens);
                         for call in open_calls.drain(..) {
-                            self.builder.session.tool_calls[call].turn = turn.into();
+                            self.builder.session.tool_calls[call].turn = Some(turn);
                         }
                     }
                 }

@@ -117,7 +117,7 @@ impl Session {
         turn.stop_reason = part.reason.owned();
         turn.cost = part.cost.money().map(Cost::of);
         for call in self.open_calls.drain(..) {
-            self.builder.session.tool_calls[call].turn = index.into();
+            self.builder.session.tool_calls[call].turn = Some(index);
         }
         self.builder.session.stop_reason = part.reason.owned();
         // Some versions log no reason. A step without calls is the last.

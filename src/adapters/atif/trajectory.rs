@@ -182,7 +182,7 @@ impl Trajectory {
         for call in &step.tool_calls.blocks {
             let index = self.builder.call(call.tool_call_id.as_str(), call.function_name.as_str(), line, time);
             let row = &mut self.builder.session.tool_calls[index];
-            row.turn = turn.into();
+            row.turn = turn;
             row.agent.clone_from(&self.agent);
             row.is_subagent = self.is_inner;
             let arguments = self.builder.arguments(index, call.arguments);

@@ -180,7 +180,7 @@ impl Session {
         for request in &data.tool_requests {
             // The time of a call is that of its execution, which may wait for permission.
             let call = self.call(request, line, None, agent.clone());
-            self.builder.session.tool_calls[call].turn = index.into();
+            self.builder.session.tool_calls[call].turn = Some(index);
         }
     }
 
@@ -395,7 +395,7 @@ impl Session {
         session.under_reports = was_killed || is_running || !self.has_shutdown;
         session.model = session.model.or(self.model);
         for call in &mut session.tool_calls {
-            call.occurred_at = call.occurred_at.or_else(|| session.turns[call.turn.get()?].occurred_at);
+            call.occurred_at = call.occurred_at.or_else(|| session.turns[call.turn?].occurred_at);
         }
         for change in &mut session.file_changes {
             change.occurred_at = change.occurred_at.or_else(|| session.tool_calls[change.call?].occurred_at);
