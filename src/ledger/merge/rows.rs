@@ -128,7 +128,7 @@ mod tests {
         for (times, expected) in cases {
             let turn = |time: &Option<i64>| Turn { occurred_at: time.map(Time::from_micros), ..Turn::default() };
             let turns = times.iter().map(|time| (0, Box::new(turn(time)))).collect();
-            assert_eq!(TurnOrder::of(&turns).numbers.as_slice(), expected, "{times:?}");
+            assert_eq!(TurnOrder::of(&turns).numbers, Rows::from(expected.to_vec()), "{times:?}");
         }
     }
 }
