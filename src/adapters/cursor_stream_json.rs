@@ -245,9 +245,9 @@ impl Fold for Stream {
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        let finish = |it: Process| {
-            let mut session = it.builder.finish();
-            session.recording = Some(it.hashes);
+        let finish = |process: Process| {
+            let mut session = process.builder.finish();
+            session.recording = Some(process.hashes);
             session
         };
         self.processes.into_iter().map(finish).collect()

@@ -67,8 +67,11 @@ pub(super) const SESSION: Adapter = Adapter {
 /// case.
 fn is_content(probe: &Probe<'_>) -> bool {
     let blocks: TextOrBlocks<'_, Block<'_>> = probe.raw("content").read();
-    let is_own = |it: &Block<'_>| {
-        matches!(it.kind.as_str(), "text" | "image" | "thinking" | "toolRequest" | "toolResponse" | "redactedThinking")
+    let is_own = |block: &Block<'_>| {
+        matches!(
+            block.kind.as_str(),
+            "text" | "image" | "thinking" | "toolRequest" | "toolResponse" | "redactedThinking"
+        )
     };
     !probe.has("type") && blocks.text.is_none() && !blocks.blocks.is_empty() && blocks.blocks.iter().all(is_own)
 }

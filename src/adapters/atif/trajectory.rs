@@ -236,8 +236,8 @@ impl Trajectory {
     fn references(&mut self, outcome: &Outcome<'_>, line: i64, time: Option<Time>, embedded: &[Document<'_>]) {
         for reference in &outcome.subagent_trajectory_ref.blocks {
             let own = self.builder.session.session_id.clone();
-            let is_embedded = embedded.iter().any(|it| {
-                it.trajectory_id.some().is_some() && it.trajectory_id.some() == reference.trajectory_id.some()
+            let is_embedded = embedded.iter().any(|inner| {
+                inner.trajectory_id.some().is_some() && inner.trajectory_id.some() == reference.trajectory_id.some()
             });
             self.has_agents_elsewhere |= !is_embedded;
             let name = reference.name();
