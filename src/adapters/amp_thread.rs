@@ -192,7 +192,7 @@ impl Fold for Threads {
     type Record<'a> = Thread<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new() }
+        Self { context: context.clone(), sessions: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, thread: Thread<'_>, damage: &mut RecordErrors) -> RecordKind {

@@ -172,7 +172,7 @@ impl Fold for Stream {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Sessions::new() }
+        Self { context: context.clone(), sessions: Sessions::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -215,7 +215,7 @@ impl Stream {
     fn session(&mut self, record: &Record<'_>, line: Line<'_>) -> Option<&mut Session> {
         let new = |id: &str| Session {
             conversation: Conversation::new(
-                &Context { format: STREAM.id, capabilities: STREAM.capabilities, ..self.context },
+                &Context { format: STREAM.id, capabilities: STREAM.capabilities, ..self.context.clone() },
                 id,
                 line.number,
             ),

@@ -202,7 +202,13 @@ impl Fold for Wire {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, builder: None, approvals: Vec::new(), last: Last::Work, growing: HashMap::new() }
+        Self {
+            context: context.clone(),
+            builder: None,
+            approvals: Vec::new(),
+            last: Last::Work,
+            growing: HashMap::new(),
+        }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -212,11 +218,11 @@ impl Fold for Wire {
         if record.message.kind.some().is_none() {
             return RecordKind::Unknown;
         }
-        let context = self.context;
-        let id = || context.folder_id.map_or_else(|| hashed_id(line.bytes), |id| id.to_string());
-        let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(&context, id(), line.number));
+        let context = &self.context;
+        let id = || context.folder_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
+        let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(context, id(), line.number));
         builder.saw(record.timestamp.0);
-        let agent = context.agent_id.map(|it| Agent { id: Some(it.to_string().into()), kind: None });
+        let agent = context.agent_id.as_ref().map(|id| Agent { id: Some(id.into()), kind: None });
         let seen = self.message(&mut builder, &record.message, agent.as_ref(), line.number, record.timestamp.0, damage);
         builder.name_events(None, line.bytes);
         self.builder = Some(builder);
