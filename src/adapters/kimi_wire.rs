@@ -7,18 +7,20 @@
 //! events in the same way. The tokens of a compaction and of a side question (`/btw`) are not logged.
 
 use foldhash::{HashMap, HashMapExt as _};
-use serde::Deserialize;
 
+use self::records::{Message, Payload, Record};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, counts_name, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, Last, brief};
 use crate::adapters::common::{subagents, tools, usage};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
-use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
+use crate::json::fields::Text;
 use crate::json::lines::Line;
 use crate::json::{self, Raw};
 use crate::model::errors::ErrorKind;
 use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Tokens};
+
+mod records;
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "kimi-wire",
@@ -48,130 +50,6 @@ fn claims(probe: &Probe<'_>) -> u32 {
     let message = probe.object("message");
     let is_own = message.has("payload") && message.kind().starts_with(|first: char| first.is_ascii_uppercase());
     4 * u32::from(is_own)
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Record<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    timestamp: When,
-    #[serde(borrow)]
-    message: Message<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    payload: Payload<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Payload<'a> {
-    // TurnBegin, SteerInput
-    #[serde(borrow)]
-    user_input: TextOrBlocks<'a, Part<'a>>,
-    // StatusUpdate
-    token_usage: Maybe<Usage>,
-    #[serde(borrow)]
-    message_id: Text<'a>,
-    max_context_tokens: Count,
-    // ContentPart
-    #[serde(borrow)]
-    text: Text<'a>,
-    // ToolCall, ApprovalRequest
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    function: Function<'a>,
-    // ToolCallPart
-    #[serde(borrow)]
-    arguments_part: Text<'a>,
-    #[serde(borrow)]
-    tool_call_id: Text<'a>,
-    // ToolResult
-    #[serde(borrow)]
-    return_value: Value<'a>,
-    // ApprovalResponse
-    #[serde(borrow)]
-    request_id: Text<'a>,
-    #[serde(borrow)]
-    response: Text<'a>,
-    #[serde(borrow)]
-    feedback: Text<'a>,
-    // StepRetry
-    #[serde(borrow)]
-    error_type: Text<'a>,
-    status_code: Number,
-    // SubagentEvent
-    #[serde(borrow)]
-    agent_id: Text<'a>,
-    #[serde(borrow)]
-    parent_tool_call_id: Text<'a>,
-    #[serde(borrow)]
-    task_tool_call_id: Text<'a>,
-    #[serde(borrow)]
-    subagent_type: Text<'a>,
-    /// A message of its own.
-    #[serde(borrow)]
-    event: Raw<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Part<'a> {
-    #[serde(borrow)]
-    text: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Usage {
-    input_other: Count,
-    output: Count,
-    input_cache_read: Count,
-    input_cache_creation: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Function<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    /// JSON as a string.
-    #[serde(borrow)]
-    arguments: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Value<'a> {
-    is_error: Flag,
-    #[serde(borrow)]
-    output: Raw<'a>,
-    #[serde(borrow)]
-    message: Text<'a>,
-    #[serde(borrow)]
-    display: Vec<Display<'a>>,
-}
-
-/// The part of a result that the user sees: of an edit, a part of the file before and after.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Display<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    path: Text<'a>,
-    #[serde(borrow)]
-    old_text: Text<'a>,
-    #[serde(borrow)]
-    new_text: Text<'a>,
-    is_summary: Flag,
 }
 
 /// The subagent that an event belongs to.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Counting, Document, ENDING_CALLS, Outcome, RUNTIMES, Stated, Step, reported};
+use super::records::{Counting, Document, Outcome, Stated, Step, reported};
 use crate::adapters::common::builder::{Builder, Last};
 use crate::adapters::common::{tools, usage};
 use crate::adapters::document::Places;
@@ -14,6 +14,22 @@ use crate::json::fields::Text;
 use crate::json::lines::Line;
 use crate::model::health::Reason;
 use crate::model::session::{CallStatus, Cost, EventKind, Identity, Operation, SessionResult, Status, Tokens};
+
+/// Harbor's names of agents, and their runtimes.
+const RUNTIMES: &[(&str, &str)] = &[
+    ("amp-cli", "amp"),
+    ("claude-code", "claude"),
+    ("cline-cli", "cline"),
+    ("codex-cli", "codex"),
+    ("copilot-cli", "copilot"),
+    ("cursor-cli", "cursor"),
+    ("gemini-cli", "gemini"),
+    ("kimi-cli", "kimi"),
+    ("qwen-code", "qwen"),
+    ("qwen-coder", "qwen"),
+];
+/// Calls with which an agent ends its work.
+const ENDING_CALLS: &[&str] = &["mark_task_complete", "finish", "submit"];
 
 /// One trajectory while its steps are read.
 pub(super) struct Trajectory {
