@@ -58,7 +58,7 @@ proptest! {
         prop_assert!(parsed.format.is_none() || parsed.health.records + parsed.health.rejected_lines() > 0);
         for session in &parsed.sessions {
             prop_assert!(session.turns.iter().all(|it| it.tokens.get().kinds().into_iter().flatten().all(|it| it >= 0)));
-            prop_assert!(session.tool_calls.iter().all(|it| it.turn.get().is_none_or(|it| it < session.turns.len())));
+            prop_assert!(session.tool_calls.iter().all(|it| it.turn.is_none_or(|it| it < session.turns.len())));
             prop_assert!(session.file_changes.iter().all(|it| it.call.is_none_or(|it| it < session.tool_calls.len())));
         }
     }

@@ -134,7 +134,7 @@ fn rows_point_at_rows(parsed: &Parsed) {
         let (turns, calls) = (session.turns.len(), session.tool_calls.len());
         assert!(is_line(session.line) && session.turns.iter().all(|it| is_line(it.line)));
         assert!(session.turns.iter().all(|it| it.tokens.get().kinds().into_iter().flatten().all(|it| it >= 0)));
-        assert!(session.tool_calls.iter().all(|it| is_line(it.line) && it.turn.get().is_none_or(|it| it < turns)));
+        assert!(session.tool_calls.iter().all(|it| is_line(it.line) && it.turn.is_none_or(|it| it < turns)));
         assert!(session.file_changes.iter().all(|it| is_line(it.line) && it.call.is_none_or(|it| it < calls)));
         assert!(session.events.iter().all(|it| is_line(it.line) && it.turn.is_none_or(|it| it < turns)));
         assert!(session.totals.iter().all(|it| is_line(it.line)));

@@ -204,7 +204,7 @@ impl Fold for Threads {
     type Record<'a> = Thread<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new() }
+        Self { context: context.clone(), sessions: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, thread: Thread<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -298,7 +298,7 @@ fn assistant(
                 last = Last::Work;
                 let call = builder.call(block.id.as_str(), block.name.as_str(), line, None);
                 let arguments = builder.arguments(call, block.input);
-                builder.session.tool_calls[call].turn = turn.into();
+                builder.session.tool_calls[call].turn = turn;
                 changes::add_named_file(builder, call, &arguments, block.input, None, line, None);
             }
             _ => {}

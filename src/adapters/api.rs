@@ -3,7 +3,7 @@
 use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
-use super::file_id::{FileId, FileName};
+use super::file_id;
 use super::probe::Probe;
 use crate::json;
 use crate::json::fields::Count;
@@ -72,7 +72,7 @@ pub trait Fold: Send + 'static {
 }
 
 /// What an adapter may use besides the records.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Context {
     /// The `runtime` column.
     pub runtime: &'static str,
@@ -83,13 +83,13 @@ pub struct Context {
     /// How much of the conversation is kept.
     pub content: Retention,
     /// The session's id in the name of the file, for logs without one in their records.
-    pub file_id: Option<FileId>,
+    pub file_id: Option<String>,
     /// The name of the file, for runtimes that name a session by it.
-    pub file_name: Option<FileName>,
+    pub file_name: Option<String>,
     /// The session's id in the name of the file's directory, for logs that have the same name in each session.
-    pub folder_id: Option<FileId>,
+    pub folder_id: Option<String>,
     /// The name of the agent's directory, below that of the session.
-    pub agent_id: Option<FileId>,
+    pub agent_id: Option<String>,
 }
 
 impl Context {
@@ -100,10 +100,10 @@ impl Context {
             format: adapter.id,
             capabilities: adapter.capabilities,
             content,
-            file_id: FileId::of(path),
-            file_name: FileName::of(path),
-            folder_id: FileId::of_folder(path),
-            agent_id: FileId::of_agent(path),
+            file_id: file_id::id_of(path),
+            file_name: file_id::name_of(path),
+            folder_id: file_id::folder_id_of(path),
+            agent_id: file_id::agent_id_of(path),
         }
     }
 }

@@ -179,7 +179,7 @@ impl Fold for Stream {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Sessions::new() }
+        Self { context: context.clone(), sessions: Sessions::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -224,7 +224,7 @@ impl Stream {
     fn session(&mut self, record: &Record<'_>, line: Line<'_>) -> Option<&mut Session> {
         let new = |id: &str| Session {
             conversation: Conversation::new(
-                &Context { format: STREAM.id, capabilities: STREAM.capabilities, ..self.context },
+                &Context { format: STREAM.id, capabilities: STREAM.capabilities, ..self.context.clone() },
                 id,
                 line.number,
             ),
@@ -392,8 +392,8 @@ impl Session {
             self.conversation.builder.deny(call, line.number, time, None);
             return;
         }
-        let is_known = |it: &crate::model::session::Event| {
-            it.kind == EventKind::PermissionDenial && it.call_id.as_deref() == Some(call_id)
+        let is_known = |event: &crate::model::session::Event| {
+            event.kind == EventKind::PermissionDenial && event.call_id.as_deref() == Some(call_id)
         };
         if call_id.is_empty() || !self.conversation.builder.session.events.iter().any(is_known) {
             let event = self.conversation.builder.event(EventKind::PermissionDenial, line.number, time);
@@ -456,9 +456,9 @@ fn origin<'a>(record: &'a Record<'a>, line: Line<'_>) -> Origin<'a> {
 /// The main agent's model, if only a result contains it: the model whose tokens are nearest to `usage`, which is the main agent's.
 /// The first key of `modelUsage` may be the model of a side call.
 fn main_model(models: &[ModelTotal], main: Option<Tokens>) -> Option<Symbol> {
-    let distance = |it: &&ModelTotal| {
+    let distance = |total: &&ModelTotal| {
         let apart = |(a, b): (Option<i64>, Option<i64>)| a.unwrap_or(0).abs_diff(b.unwrap_or(0));
-        it.tokens.kinds().into_iter().zip(main.unwrap_or_default().kinds()).map(apart).sum::<u64>()
+        total.tokens.kinds().into_iter().zip(main.unwrap_or_default().kinds()).map(apart).sum::<u64>()
     };
     let nearest = match main {
         Some(_) => models.iter().min_by_key(distance),

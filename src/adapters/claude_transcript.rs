@@ -176,7 +176,7 @@ impl Fold for Transcript {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Sessions::new() }
+        Self { context: context.clone(), sessions: Sessions::new() }
     }
 
     fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
@@ -455,7 +455,7 @@ impl Session {
             event.agent = event.code.as_ref().and_then(|it| types.get(it.as_str()).cloned());
         }
         for index in 0..session.tool_calls.len() {
-            let turn = session.tool_calls[index].turn.get().map(|it| &session.turns[it]);
+            let turn = session.tool_calls[index].turn.map(|it| &session.turns[it]);
             let (agent, is_subagent) = turn.map_or((None, false), |it| (it.agent.clone(), it.is_subagent));
             let call = &mut session.tool_calls[index];
             (call.agent, call.is_subagent) = (agent, is_subagent);
@@ -474,7 +474,7 @@ impl Session {
             Ending::Error => Last::Error,
             Ending::Interruption => Last::Abort,
             Ending::Response(turn) => {
-                let has_calls = || builder.session.tool_calls.iter().any(|call| call.turn.get() == Some(turn));
+                let has_calls = || builder.session.tool_calls.iter().any(|call| call.turn == Some(turn));
                 let ended_by_itself = match builder.session.turns[turn].stop_reason.as_deref() {
                     Some(reason) => reason != "tool_use",
                     None => !has_calls(),

@@ -148,10 +148,10 @@ impl Running {
         let has_same_kinds = |it: &Tokens| it.kinds().map(|it| it.is_some()) == whole.kinds().map(|it| it.is_some());
         let spent =
             last.filter(has_same_kinds).map(|response| Spent { unlogged: Some(whole.minus(response)), response });
-        let is_response = |it: &Spent| {
-            it.unlogged.is_some_and(|it| {
-                let counts = [it.input, it.output, it.cache_read, it.cache_write, it.reasoning];
-                it.total() > Some(0) && counts.into_iter().flatten().all(|it| it >= 0)
+        let is_response = |spent: &Spent| {
+            spent.unlogged.is_some_and(|tokens| {
+                let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.reasoning];
+                tokens.total() > Some(0) && counts.into_iter().flatten().all(|count| count >= 0)
             })
         };
         Some(spent.filter(is_response).unwrap_or(Spent { unlogged: None, response: whole }))
@@ -249,7 +249,7 @@ impl Next {
         turn.context_window = counted.window.or(self.context_window).into();
         for call in calls {
             let turn = &mut builder.session.tool_calls[*call].turn;
-            *turn = turn.get().unwrap_or(index).into();
+            *turn = turn.unwrap_or(index).into();
         }
         index
     }

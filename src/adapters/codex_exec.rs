@@ -132,7 +132,7 @@ impl Fold for Exec {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, recordings: Vec::new() }
+        Self { context: context.clone(), recordings: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {

@@ -126,7 +126,7 @@ impl Fold for Legacy {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, runs: Vec::new() }
+        Self { context: context.clone(), runs: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {

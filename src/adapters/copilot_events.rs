@@ -346,7 +346,7 @@ impl Fold for Events {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Rows::default(), current: 0 }
+        Self { context: context.clone(), sessions: Rows::default(), current: 0 }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -355,7 +355,7 @@ impl Fold for Events {
         }
         let stated_id = record.data.session_id.some().filter(|_| record.kind.as_str() == "session.start");
         if stated_id.is_some() || self.sessions.is_empty() {
-            let fallback = || self.context.file_id.map_or_else(|| hashed_id(line.bytes), |id| id.to_string());
+            let fallback = || self.context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
             let id = stated_id.map_or_else(fallback, str::to_owned);
             let known = self.sessions.iter().position(|session| session.builder.session.session_id == id);
             self.current = known.unwrap_or_else(|| {

@@ -212,7 +212,7 @@ impl Fold for Stream {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, processes: Vec::new() }
+        Self { context: context.clone(), processes: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -246,9 +246,9 @@ impl Fold for Stream {
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        let finish = |it: Process| {
-            let mut session = it.builder.finish();
-            session.recording = Some(it.hashes);
+        let finish = |process: Process| {
+            let mut session = process.builder.finish();
+            session.recording = Some(process.hashes);
             session
         };
         self.processes.into_iter().map(finish).collect()
@@ -282,7 +282,7 @@ mod tests {
         let last = words("Done.", "");
         let session = read(&[INIT, &delta, &whole, call, &last]).swap_remove(0);
         assert_eq!(session.turns.len(), 2);
-        assert_eq!((session.tool_calls[0].turn.get(), session.text.as_deref()), (Some(0), Some("Done.")));
+        assert_eq!((session.tool_calls[0].turn, session.text.as_deref()), (Some(0), Some("Done.")));
         assert_eq!(
             (session.tool_calls[0].category.as_ref(), session.tool_calls[0].tool.as_str()),
             ("search", "lsToolCall")

@@ -165,7 +165,7 @@ impl Fold for Droid {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, builder: None, turns: 0, answers: HashSet::new(), last: Last::Work }
+        Self { context: context.clone(), builder: None, turns: 0, answers: HashSet::new(), last: Last::Work }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -173,10 +173,10 @@ impl Fold for Droid {
         if !is_settings && !KNOWN.contains(&record.kind.as_str()) {
             return RecordKind::Unknown;
         }
-        let context = self.context;
+        let context = &self.context;
         let stated_id = record.id.owned().filter(|_| record.kind.as_str() == "session_start");
-        let other_id = || context.file_id.map_or_else(|| hashed_id(line.bytes), |id| id.to_string());
-        let new = || Builder::new(&context, stated_id.unwrap_or_else(other_id), line.number);
+        let other_id = || context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
+        let new = || Builder::new(context, stated_id.unwrap_or_else(other_id), line.number);
         let mut builder = self.builder.take().unwrap_or_else(new);
         builder.saw(record.timestamp.0);
         match record.kind.as_str() {

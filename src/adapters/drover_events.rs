@@ -147,7 +147,7 @@ impl Fold for Events {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, runs: Rows::default() }
+        Self { context: context.clone(), runs: Rows::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -281,7 +281,7 @@ impl Run {
 
     fn finish(mut self) -> SessionResult {
         for (call, number) in self.turn_of_call {
-            self.builder.session.tool_calls[call].turn = self.turns.get(&number).copied().into();
+            self.builder.session.tool_calls[call].turn = self.turns.get(&number).copied();
         }
         self.builder.session.model = self.model;
         self.builder.finish()

@@ -263,7 +263,7 @@ impl Fold for Chats {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Rows::default(), current: 0 }
+        Self { context: context.clone(), sessions: Rows::default(), current: 0 }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -308,7 +308,7 @@ impl Fold for Chats {
 impl Chats {
     /// The index of the session of that id; without one, of the id in the file's name.
     fn session(&mut self, stated_id: Option<&str>, line: Line<'_>) -> usize {
-        let fallback = || self.context.file_id.map_or_else(|| hashed_id(line.bytes), |id| id.to_string());
+        let fallback = || self.context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
         let id = stated_id.map_or_else(fallback, str::to_owned);
         let known = self.sessions.iter().position(|chat| chat.builder.session.session_id == id);
         known.unwrap_or_else(|| {

@@ -204,7 +204,7 @@ impl Fold for Outputs {
     type Record<'a> = Output<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new() }
+        Self { context: context.clone(), sessions: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {

@@ -74,8 +74,11 @@ pub(super) const SESSION: Adapter = Adapter {
 /// case.
 fn is_content(probe: &Probe<'_>) -> bool {
     let blocks: TextOrBlocks<'_, Block<'_>> = probe.raw("content").read();
-    let is_own = |it: &Block<'_>| {
-        matches!(it.kind.as_str(), "text" | "image" | "thinking" | "toolRequest" | "toolResponse" | "redactedThinking")
+    let is_own = |block: &Block<'_>| {
+        matches!(
+            block.kind.as_str(),
+            "text" | "image" | "thinking" | "toolRequest" | "toolResponse" | "redactedThinking"
+        )
     };
     !probe.has("type") && blocks.text.is_none() && !blocks.blocks.is_empty() && blocks.blocks.iter().all(is_own)
 }
@@ -343,7 +346,7 @@ impl Fold for Goose {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Rows::default(), places: HashMap::new(), seen: HashSet::new() }
+        Self { context: context.clone(), sessions: Rows::default(), places: HashMap::new(), seen: HashSet::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -408,7 +411,7 @@ impl Goose {
     /// The session id of a session file, which contains one session.
     fn file_id(&self, line: Line<'_>) -> String {
         let known = self.sessions.first().map(|session| session.builder.session.session_id.clone());
-        let name = || self.context.file_name.map(|name| name.as_str().to_owned());
+        let name = || self.context.file_name.clone();
         known.or_else(name).unwrap_or_else(|| hashed_id(line.bytes))
     }
 

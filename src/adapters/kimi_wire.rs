@@ -7,19 +7,21 @@
 //! events in the same way. The tokens of a compaction and of a side question (`/btw`) are not logged.
 
 use foldhash::{HashMap, HashMapExt as _};
-use serde::Deserialize;
 
+use self::records::{Message, Payload, Record};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, counts_name, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, Last, brief};
 use crate::adapters::common::{subagents, tools, usage};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
-use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
+use crate::json::fields::Text;
 use crate::json::lines::Line;
 use crate::json::{self, Raw};
 use crate::model::errors::ErrorKind;
 use crate::model::places::Place;
 use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Tokens};
+
+mod records;
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "kimi-wire",
@@ -52,130 +54,6 @@ fn claims(probe: &Probe<'_>) -> u32 {
     4 * u32::from(is_own)
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Record<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    timestamp: When,
-    #[serde(borrow)]
-    message: Message<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    payload: Payload<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Payload<'a> {
-    // TurnBegin, SteerInput
-    #[serde(borrow)]
-    user_input: TextOrBlocks<'a, Part<'a>>,
-    // StatusUpdate
-    token_usage: Maybe<Usage>,
-    #[serde(borrow)]
-    message_id: Text<'a>,
-    max_context_tokens: Count,
-    // ContentPart
-    #[serde(borrow)]
-    text: Text<'a>,
-    // ToolCall, ApprovalRequest
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    function: Function<'a>,
-    // ToolCallPart
-    #[serde(borrow)]
-    arguments_part: Text<'a>,
-    #[serde(borrow)]
-    tool_call_id: Text<'a>,
-    // ToolResult
-    #[serde(borrow)]
-    return_value: Value<'a>,
-    // ApprovalResponse
-    #[serde(borrow)]
-    request_id: Text<'a>,
-    #[serde(borrow)]
-    response: Text<'a>,
-    #[serde(borrow)]
-    feedback: Text<'a>,
-    // StepRetry
-    #[serde(borrow)]
-    error_type: Text<'a>,
-    status_code: Number,
-    // SubagentEvent
-    #[serde(borrow)]
-    agent_id: Text<'a>,
-    #[serde(borrow)]
-    parent_tool_call_id: Text<'a>,
-    #[serde(borrow)]
-    task_tool_call_id: Text<'a>,
-    #[serde(borrow)]
-    subagent_type: Text<'a>,
-    /// A message of its own.
-    #[serde(borrow)]
-    event: Raw<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Part<'a> {
-    #[serde(borrow)]
-    text: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Usage {
-    input_other: Count,
-    output: Count,
-    input_cache_read: Count,
-    input_cache_creation: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Function<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    /// JSON as a string.
-    #[serde(borrow)]
-    arguments: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Value<'a> {
-    is_error: Flag,
-    #[serde(borrow)]
-    output: Raw<'a>,
-    #[serde(borrow)]
-    message: Text<'a>,
-    #[serde(borrow)]
-    display: Vec<Display<'a>>,
-}
-
-/// The part of a result that the user sees: of an edit, a part of the file before and after.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Display<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    path: Text<'a>,
-    #[serde(borrow)]
-    old_text: Text<'a>,
-    #[serde(borrow)]
-    new_text: Text<'a>,
-    is_summary: Flag,
-}
-
 /// The subagent that an event belongs to.
 #[derive(Debug, Clone, Default)]
 struct Agent {
@@ -204,7 +82,13 @@ impl Fold for Wire {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, builder: None, approvals: Vec::new(), last: Last::Work, growing: HashMap::new() }
+        Self {
+            context: context.clone(),
+            builder: None,
+            approvals: Vec::new(),
+            last: Last::Work,
+            growing: HashMap::new(),
+        }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -214,11 +98,11 @@ impl Fold for Wire {
         if record.message.kind.some().is_none() {
             return RecordKind::Unknown;
         }
-        let context = self.context;
-        let id = || context.folder_id.map_or_else(|| hashed_id(line.bytes), |id| id.to_string());
-        let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(&context, id(), line.number));
+        let context = &self.context;
+        let id = || context.folder_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
+        let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(context, id(), line.number));
         builder.saw(record.timestamp.0);
-        let agent = context.agent_id.map(|it| Agent { id: Some(it.to_string().into()), kind: None });
+        let agent = context.agent_id.as_ref().map(|id| Agent { id: Some(id.into()), kind: None });
         let seen = self.message(&mut builder, &record.message, agent.as_ref(), line.number, record.timestamp.0, damage);
         builder.name_events(None, line.bytes);
         self.builder = Some(builder);
@@ -362,9 +246,9 @@ impl Wire {
         }
         // The usage of a step is logged after its calls.
         let calls = builder.session.tool_calls.iter_mut().rev().filter(|call| call.is_subagent == agent.is_some());
-        calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = index.into());
+        calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
         if agent.is_none() && self.last != Last::Error {
-            let has_calls = builder.session.tool_calls.iter().any(|call| call.turn.get() == Some(index));
+            let has_calls = builder.session.tool_calls.iter().any(|call| call.turn == Some(index));
             self.last = if has_calls { Last::Work } else { Last::Answer };
         }
     }

@@ -333,7 +333,7 @@ impl Fold for Trajectories {
     type Record<'a> = Document<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new() }
+        Self { context: context.clone(), sessions: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {

@@ -68,10 +68,9 @@ mod zag_log;
 pub use api::{Adapter, Context, Fold, Hints, Parsed, RecordErrors, RecordKind};
 pub use detect::{Claims, detect, is_auxiliary};
 pub use driver::{Driver, Step, parse};
-pub use file_id::{FileId, FileName};
 pub use probe::Probe;
 pub use registry::{ADAPTERS, TABLES};
 
 // What adapters use of each other's foundations, as `super::NAME`.
-pub(crate) use common::ids::{counts_name, hashed_id, push_counts_name, push_hexadecimal};
+pub(crate) use common::ids::{counts_name, hashed_id, push_counts_name};
 pub(crate) use record_loop::fold;

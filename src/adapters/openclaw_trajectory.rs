@@ -143,7 +143,7 @@ impl Fold for Trajectory {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Rows::default() }
+        Self { context: context.clone(), sessions: Rows::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -163,7 +163,7 @@ impl Fold for Trajectory {
         }
         let id = record.session_id.owned().unwrap_or_else(|| match self.sessions.last() {
             Some(session) => session.builder.session.session_id.clone(),
-            None => self.context.file_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string()),
+            None => self.context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes)),
         });
         let known = self.sessions.iter().position(|session| session.builder.session.session_id == id);
         let index = known.unwrap_or_else(|| {

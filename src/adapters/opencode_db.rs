@@ -149,7 +149,7 @@ impl Fold for Database {
     type Record<'a> = Row<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Rows::default(), places: HashMap::new(), seen: HashSet::new() }
+        Self { context: context.clone(), sessions: Rows::default(), places: HashMap::new(), seen: HashSet::new() }
     }
 
     fn record(&mut self, line: Line<'_>, row: Row<'_>, damage: &mut RecordErrors) -> RecordKind {

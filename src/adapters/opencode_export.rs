@@ -72,7 +72,7 @@ impl Fold for Exports {
     type Record<'a> = Document<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new() }
+        Self { context: context.clone(), sessions: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -202,7 +202,7 @@ impl Conversation {
                     self.builder.forget_calls();
                     let call = part.call(&mut self.builder, *line);
                     let row = &mut self.builder.session.tool_calls[call];
-                    row.turn = whole.turn.into();
+                    row.turn = whole.turn;
                     row.agent = message.agent();
                     is_open |= row.status == CallStatus::Incomplete;
                     open_calls.push(call);
@@ -215,7 +215,7 @@ impl Conversation {
                         let tokens = usage.tokens(self.reasoning_is_inside, damage);
                         let turn = message.turn(&mut self.builder, &bill, *line, tokens);
                         for call in open_calls.drain(..) {
-                            self.builder.session.tool_calls[call].turn = turn.into();
+                            self.builder.session.tool_calls[call].turn = Some(turn);
                         }
                     }
                 }

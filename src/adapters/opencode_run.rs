@@ -61,7 +61,7 @@ impl Fold for Run {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Rows::default() }
+        Self { context: context.clone(), sessions: Rows::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -118,7 +118,7 @@ impl Session {
         turn.stop_reason = part.reason.owned();
         turn.cost = part.cost.money().map(Cost::of);
         for call in self.open_calls.drain(..) {
-            self.builder.session.tool_calls[call].turn = index.into();
+            self.builder.session.tool_calls[call].turn = Some(index);
         }
         self.builder.session.stop_reason = part.reason.owned();
         // Some versions log no reason. A step without calls is the last.

@@ -246,7 +246,7 @@ impl Agent {
         let content = &message.content.value;
         for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
             let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, answered);
-            self.builder.session.tool_calls[call].turn = index.into();
+            self.builder.session.tool_calls[call].turn = index;
             let arguments = self.builder.given(call, &block.arguments);
             let category = self.builder.session.tool_calls[call].category.clone();
             if let Some(file) = arguments.and_then(Arguments::file)
@@ -317,7 +317,7 @@ impl Agent {
         let row = &mut self.builder.session.tool_calls[call];
         row.duration_ms = details.duration_ms.rounded().or(row.duration_ms.get()).into();
         row.exit_code = details.exit_code.whole().or(row.exit_code.get()).into();
-        if row.category == "shell" && row.exit_code.is_none() && is_error.is_true() {
+        if row.category == "shell" && row.exit_code.get().is_none() && is_error.is_true() {
             row.exit_code = exit_code_in(&content.text()).into();
         }
         if let (false, Some(path)) = (details.diff.escaped().is_empty(), row.target.clone()) {

@@ -108,7 +108,7 @@ impl Fold for Events {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Sessions::new() }
+        Self { context: context.clone(), sessions: Sessions::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {

@@ -119,7 +119,7 @@ impl Fold for Log {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Sessions::new() }
+        Self { context: context.clone(), sessions: Sessions::new() }
     }
 
     fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
@@ -157,7 +157,7 @@ impl Log {
         }
         if self.sessions.is_empty() {
             // Without its header the file is identified by its name.
-            let id = self.context.file_id.map_or_else(|| hashed_id(line.bytes), |it| it.to_string());
+            let id = self.context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
             self.sessions.get(&id, line.number, || Agent::new(&self.context, id.clone(), line.number));
         }
         let Some(agent) = self.sessions.current(line.number) else { return RecordKind::Known };

@@ -71,7 +71,7 @@ impl Fold for Transcripts {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, children: Rows::default() }
+        Self { context: context.clone(), children: Rows::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {

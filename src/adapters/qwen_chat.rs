@@ -292,7 +292,7 @@ impl Fold for Chats {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Rows::default() }
+        Self { context: context.clone(), sessions: Rows::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {

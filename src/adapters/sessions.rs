@@ -68,7 +68,7 @@ impl<S> Sessions<S> {
 
     /// The session of the last record, which has another record in `line`.
     pub(super) fn current(&mut self, line: i64) -> Option<&mut S> {
-        let session = self.all.as_list().get_mut(self.current)?;
+        let session = self.all.get_mut(self.current)?;
         session.last = line;
         session.is_late |= session.state.is_none();
         session.state.as_mut()

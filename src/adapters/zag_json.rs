@@ -248,7 +248,7 @@ impl Fold for Outputs {
     type Record<'a> = Output<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Vec::new() }
+        Self { context: context.clone(), sessions: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -290,7 +290,7 @@ impl Fold for Stream {
     type Record<'a> = Event<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, session: None, has_id: false, repeated: Vec::new() }
+        Self { context: context.clone(), session: None, has_id: false, repeated: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, event: Event<'_>, damage: &mut RecordErrors) -> RecordKind {

@@ -130,7 +130,7 @@ impl Fold for Log {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, sessions: Rows::default(), by_id: HashMap::new() }
+        Self { context: context.clone(), sessions: Rows::default(), by_id: HashMap::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {

@@ -1,13 +1,15 @@
-//! Rows that refer to each other by index.
+//! Lists whose rows refer to each other by index, such as the turn of a tool call.
+//!
+//! Code outside of tests may not index a `Vec` (clippy's `indexing_slicing`), as an index from a log would panic. Indexes of rows
+//! come from the list itself, when a row is added or found: an index out of bounds is an error of this program. [`Rows`] is a
+//! `Vec` that may be indexed, so that each of the 200 uses needs neither an exception of the lint nor code for a missing row.
 
-use std::fmt;
-use std::ops::{Index, IndexMut, RangeFrom};
+use std::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Serialize};
 
-/// A list that may be indexed: indexes come from the list itself, never from a log. An index out of bounds is therefore an error
-/// of this program, and panics here only.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A `Vec` that may be indexed, by its own indexes only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Rows<T>(Vec<T>);
 
@@ -27,34 +29,13 @@ impl<T> IndexMut<usize> for Rows<T> {
     }
 }
 
-impl<T> Index<RangeFrom<usize>> for Rows<T> {
-    type Output = [T];
-
-    /// The rows from an index on.
-    fn index(&self, indexes: RangeFrom<usize>) -> &[T] {
-        self.0.get(indexes).unwrap_or_default()
-    }
-}
-
-impl<T> IndexMut<RangeFrom<usize>> for Rows<T> {
-    fn index_mut(&mut self, indexes: RangeFrom<usize>) -> &mut [T] {
-        self.0.get_mut(indexes).unwrap_or_default()
-    }
-}
-
 impl<T> Default for Rows<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Rows<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
-
-// The methods of a list. With `Deref` to a slice or a list, clippy reports each index as if it were into that.
+// The methods of a `Vec` that are used. With `Deref` to it, clippy would report each index here too.
 impl<T> Rows<T> {
     /// The number of rows.
     pub const fn len(&self) -> usize {
@@ -86,14 +67,9 @@ impl<T> Rows<T> {
         self.0.iter_mut()
     }
 
-    /// All rows as a slice.
-    pub fn as_slice(&self) -> &[T] {
-        &self.0
-    }
-
-    /// All rows as a list, mutable.
-    pub const fn as_list(&mut self) -> &mut Vec<T> {
-        &mut self.0
+    /// A row, mutable; `None` if the index is out of bounds.
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        self.0.get_mut(index)
     }
 
     /// The first row.

@@ -81,11 +81,11 @@ impl Symbol {
         let ends = Ends::of(text.as_bytes());
         NEAREST.with_borrow_mut(|nearest| {
             let place = usize::try_from(ends.hash() >> (u64::BITS - NEAR)).ok().and_then(|it| nearest.get_mut(it));
-            let is_it = |it: &Near| {
-                it.ends == ends && it.word.len() == text.len() && (text.len() <= Ends::ALL || *it.word == *text)
+            let has_text = |near: &Near| {
+                near.ends == ends && near.word.len() == text.len() && (text.len() <= Ends::ALL || *near.word == *text)
             };
             match place {
-                Some(near) if is_it(near) => Self(near.word.clone()),
+                Some(near) if has_text(near) => Self(near.word.clone()),
                 place => {
                     let word = kept(&mut WORDS.lock().unwrap_or_else(PoisonError::into_inner), text);
                     if let Some(place) = place {

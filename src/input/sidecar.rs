@@ -144,7 +144,7 @@ mod tests {
             ..SessionResult::default()
         };
         sidecar.fill(&mut full);
-        assert_eq!(full.turns.as_slice(), [named, Box::default()]);
+        assert_eq!(full.turns, vec![named, Box::default()].into());
         assert_eq!((full.cwd.as_deref(), full.status), (Some("/b"), Status::Success));
         assert_eq!(Sidecar::parse(b"[1"), Sidecar::default());
     }

@@ -204,7 +204,7 @@ impl<'a> Shown<'a> {
         let is_after_cut = |time: Option<Time>| self.cut_at.is_some() && time > self.cut_at;
         if self.has_tokens || self.has_turns {
             session.turns.retain(|turn| is_after_cut(turn.occurred_at));
-            session.tool_calls.iter_mut().for_each(|call| call.turn = None.into());
+            session.tool_calls.iter_mut().for_each(|call| call.turn = None);
         }
         if self.has_calls {
             session.tool_calls.retain(|call| is_after_cut(call.occurred_at));

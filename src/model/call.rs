@@ -45,7 +45,7 @@ pub struct ToolCall {
     /// The line of its first record.
     pub line: i64,
     /// Index of its turn in [`SessionResult::turns`](crate::model::session::SessionResult::turns).
-    pub turn: CompactOption<usize>,
+    pub turn: Option<usize>,
     /// The message that contains the call, if call ids are unique only within a message. Its turn may be in another file.
     pub message_id: Option<SharedStr>,
     /// The runtime's id of the call.
@@ -65,15 +65,15 @@ pub struct ToolCall {
     /// Time of its result.
     pub ended_at: Option<Time>,
     /// Duration as logged, in milliseconds.
-    pub duration_ms: CompactOption<i64>,
+    pub duration_ms: CompactOption,
     /// How it ended.
     pub status: CallStatus,
     /// Exit status of a shell command.
-    pub exit_code: CompactOption<i64>,
+    pub exit_code: CompactOption,
     /// Length of its arguments in the log, in bytes.
-    pub args_bytes: CompactOption<i64>,
+    pub args_bytes: CompactOption,
     /// Length of its result in the log, in bytes.
-    pub result_bytes: CompactOption<i64>,
+    pub result_bytes: CompactOption,
     /// The file, command or query that it was about.
     pub target: Option<SharedStr>,
     /// Its arguments, if content is kept.

@@ -141,8 +141,10 @@ fn spoken_statuses(words: &str) -> Vec<i64> {
     let mut before = None;
     let mut statuses = Vec::new();
     for word in words.split(|it: char| !it.is_ascii_alphanumeric()).filter(|it| !it.is_empty()) {
-        let is_named = before.is_none_or(|it: &str| {
-            matches!(it, "http" | "https" | "code" | "statuscode") || it.ends_with("error") || it.ends_with("status")
+        let is_named = before.is_none_or(|word: &str| {
+            matches!(word, "http" | "https" | "code" | "statuscode")
+                || word.ends_with("error")
+                || word.ends_with("status")
         });
         if is_named && let Ok(status) = word.parse() {
             statuses.push(status);

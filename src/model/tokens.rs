@@ -1,6 +1,6 @@
 //! Token counts, disjoint by kind.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::base::compact_option::CompactOption;
 
@@ -81,8 +81,9 @@ impl Tokens {
 }
 
 /// [`Tokens`] of a row, in half the memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PackedTokens([CompactOption<i64>; 6]);
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Tokens", into = "Tokens")]
+pub struct PackedTokens([CompactOption; 6]);
 
 impl PackedTokens {
     /// The counts.
@@ -92,22 +93,16 @@ impl PackedTokens {
     }
 }
 
+impl From<PackedTokens> for Tokens {
+    fn from(tokens: PackedTokens) -> Self {
+        tokens.get()
+    }
+}
+
 impl From<Tokens> for PackedTokens {
     fn from(tokens: Tokens) -> Self {
         let Tokens { input, output, cache_read, cache_write, cache_write_1h, reasoning } = tokens;
         Self([input, output, cache_read, cache_write, cache_write_1h, reasoning].map(CompactOption::from))
-    }
-}
-
-impl Serialize for PackedTokens {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.get().serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for PackedTokens {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Tokens::deserialize(deserializer).map(Self::from)
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Turn {
     /// When it was answered.
     pub occurred_at: Option<Time>,
     /// Duration, in milliseconds.
-    pub duration_ms: CompactOption<i64>,
+    pub duration_ms: CompactOption,
     /// Why it stopped, in the runtime's words.
     pub stop_reason: Option<Symbol>,
     /// Service tier, as logged.
@@ -46,11 +46,11 @@ pub struct Turn {
     /// Region, as logged: some cost more. The tables have no column for it.
     pub inference_geo: Option<Symbol>,
     /// Size of the model's context window.
-    pub context_window: CompactOption<i64>,
+    pub context_window: CompactOption,
     /// Token counts.
     pub tokens: PackedTokens,
     /// Searches that the provider ran for it.
-    pub web_searches: CompactOption<i64>,
+    pub web_searches: CompactOption,
     /// Cost as logged, in US dollars.
     pub cost: Option<Box<Cost>>,
     /// Whether only the caller of its agent reports it: it is then the same as another turn with the same prompt.

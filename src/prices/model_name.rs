@@ -49,9 +49,9 @@ pub(super) struct ModelName {
 impl ModelName {
     pub fn new(logged: Option<&str>, model: &str) -> Self {
         let text = model.trim().to_ascii_lowercase();
-        let provider = logged.map(str::trim).filter(|it| !it.is_empty()).map(|it| match provider(it) {
+        let provider = logged.map(str::trim).filter(|it| !it.is_empty()).map(|name| match provider(name) {
             Some(known) => Cow::Borrowed(known.id),
-            None => Cow::Owned(fold(it).into_owned()),
+            None => Cow::Owned(fold(name).into_owned()),
         });
         let mut name = Self { text, provider, vendor: None, rules: Vec::new(), is_fast: false, region: None };
         if name.bedrock_prefix().is_some() || name.text.starts_with("arn:aws:bedrock:") {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Counting, Document, ENDING_CALLS, Outcome, RUNTIMES, Stated, Step, reported};
+use super::records::{Counting, Document, Outcome, Stated, Step, reported};
 use crate::adapters::common::builder::{Builder, Last};
 use crate::adapters::common::{tools, usage};
 use crate::adapters::document::Places;
@@ -14,6 +14,22 @@ use crate::json::fields::Text;
 use crate::json::lines::Line;
 use crate::model::health::Reason;
 use crate::model::session::{CallStatus, Cost, EventKind, Identity, Operation, SessionResult, Status, Tokens};
+
+/// Harbor's names of agents, and their runtimes.
+const RUNTIMES: &[(&str, &str)] = &[
+    ("amp-cli", "amp"),
+    ("claude-code", "claude"),
+    ("cline-cli", "cline"),
+    ("codex-cli", "codex"),
+    ("copilot-cli", "copilot"),
+    ("cursor-cli", "cursor"),
+    ("gemini-cli", "gemini"),
+    ("kimi-cli", "kimi"),
+    ("qwen-code", "qwen"),
+    ("qwen-coder", "qwen"),
+];
+/// Calls with which an agent ends its work.
+const ENDING_CALLS: &[&str] = &["mark_task_complete", "finish", "submit"];
 
 /// One trajectory while its steps are read.
 pub(super) struct Trajectory {
@@ -182,7 +198,7 @@ impl Trajectory {
         for call in &step.tool_calls.blocks {
             let index = self.builder.call(call.tool_call_id.as_str(), call.function_name.as_str(), line, time);
             let row = &mut self.builder.session.tool_calls[index];
-            row.turn = turn.into();
+            row.turn = turn;
             row.agent.clone_from(&self.agent);
             row.is_subagent = self.is_inner;
             let arguments = self.builder.arguments(index, call.arguments);
@@ -236,8 +252,8 @@ impl Trajectory {
     fn references(&mut self, outcome: &Outcome<'_>, line: i64, time: Option<Time>, embedded: &[Document<'_>]) {
         for reference in &outcome.subagent_trajectory_ref.blocks {
             let own = self.builder.session.session_id.clone();
-            let is_embedded = embedded.iter().any(|it| {
-                it.trajectory_id.some().is_some() && it.trajectory_id.some() == reference.trajectory_id.some()
+            let is_embedded = embedded.iter().any(|inner| {
+                inner.trajectory_id.some().is_some() && inner.trajectory_id.some() == reference.trajectory_id.some()
             });
             self.has_agents_elsewhere |= !is_embedded;
             let name = reference.name();

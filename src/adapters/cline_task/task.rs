@@ -37,7 +37,7 @@ impl Fold for Task {
 
     fn new(context: &Context) -> Self {
         Self {
-            context: *context,
+            context: context.clone(),
             builder: None,
             capabilities: Capabilities::NOTHING,
             first: None,
@@ -55,9 +55,9 @@ impl Fold for Task {
         if !is_view && !is_history && record.files_in_context.is_empty() {
             return RecordKind::Unknown;
         }
-        let context = self.context;
-        let id = || context.folder_id.map_or_else(|| hashed_id(line.bytes), |id| id.to_string());
-        let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(&context, id(), line.number));
+        let context = &self.context;
+        let id = || context.folder_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
+        let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(context, id(), line.number));
         builder.saw(record.ts.0);
         self.first = self.first.or(record.ts.0);
         if is_view {

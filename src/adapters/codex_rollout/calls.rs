@@ -96,7 +96,7 @@ impl Thread {
                 let began = self.state.inputs.get(&call).and_then(|it| self.state.shells.remove(it));
                 if began.is_some() || !self.state.inputs.contains_key(&call) {
                     let row = &mut self.builder.session.tool_calls[began.unwrap_or(call)];
-                    row.exit_code = code.into();
+                    row.exit_code = Some(code).into();
                     if began.is_some() {
                         row.status = CallStatus::from_error(code != 0);
                         row.ended_at = time;
@@ -127,7 +127,7 @@ impl Thread {
         let row = &mut self.builder.session.tool_calls[call];
         row.duration_ms = event.duration.milliseconds().into();
         row.status = CallStatus::from_error(outcome.is_error());
-        if row.args_bytes.is_none() {
+        if row.args_bytes.get().is_none() {
             self.builder.arguments(call, event.invocation.arguments);
         }
     }

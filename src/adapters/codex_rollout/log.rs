@@ -53,7 +53,7 @@ impl Fold for Rollout {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, thread: None }
+        Self { context: context.clone(), thread: None }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -63,10 +63,10 @@ impl Fold for Rollout {
             _ => None,
         };
         let id = if is_header { record.id.owned() } else { meta.as_ref().and_then(|meta| meta.id.owned()) };
-        let context = self.context;
+        let context = &self.context;
         let thread = self.thread.get_or_insert_with(|| {
-            let named = id.clone().or_else(|| context.file_id.map(|id| id.to_string()));
-            Thread::new(&context, named.unwrap_or_else(|| hashed_id(line.bytes)), line)
+            let named = id.clone().or_else(|| context.file_id.clone());
+            Thread::new(context, named.unwrap_or_else(|| hashed_id(line.bytes)), line)
         });
         // A resume has its own time.
         if id.is_some() && thread.first == XxHash3_64::oneshot(line.bytes) {

@@ -219,8 +219,8 @@ mod tests {
             Some(ShellEnd::Runs(shell)) => format!("runs {shell}"),
             None => String::new(),
         };
-        let plain = |it: &[u8]| {
-            let (head, is_whole) = ShellHead::of_lines(plain_lines(it));
+        let plain = |output: &[u8]| {
+            let (head, is_whole) = ShellHead::of_lines(plain_lines(output));
             is_whole.then(|| printed(head.end))
         };
         for (output, expected) in [

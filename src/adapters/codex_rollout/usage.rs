@@ -1,5 +1,6 @@
 //! Token counts and compactions of a thread.
 
+use std::fmt::Write as _;
 use std::hash::Hasher as _;
 
 use twox_hash::XxHash3_64;
@@ -7,7 +8,7 @@ use twox_hash::XxHash3_64;
 use super::records::UsageRecord;
 use super::thread::Thread;
 use crate::adapters::codex::{Counted, Info};
-use crate::adapters::{RecordErrors, push_counts_name, push_hexadecimal};
+use crate::adapters::{RecordErrors, push_counts_name};
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::json::fields::Maybe;
@@ -43,8 +44,7 @@ impl Thread {
             let mut name = String::with_capacity(128);
             name.push_str("Some(");
             push_counts_name(&mut name, reached);
-            name.push_str(") ");
-            push_hexadecimal(&mut name, hash.finish());
+            let _ = write!(name, ") {:x}", hash.finish());
             Identity::Thread(root.clone(), name.into())
         });
         let recorded = &mut self.state.recorded;

@@ -8,19 +8,8 @@ pub fn hashed_id(record: &[u8]) -> String {
     format!("~{:016x}", twox_hash::XxHash3_64::oneshot(record))
 }
 
-/// Appends a number to a name, as `{:x}` formats it.
-pub(crate) fn push_hexadecimal(name: &mut String, number: u64) {
-    let digits: [u8; 16] = std::array::from_fn(|place| {
-        let digit = (number >> (60 - 4 * place)).to_le_bytes()[0] & 15;
-        digit + if digit < 10 { b'0' } else { b'a' - 10 }
-    });
-    let zeros = number.leading_zeros() as usize / 4;
-    let digits = digits.get(zeros.min(15)..).and_then(|digits| std::str::from_utf8(digits).ok());
-    name.push_str(digits.unwrap_or_default());
-}
-
 /// Counts of tokens as a part of the name of a response, as `{:?}` of [`Tokens::kinds`] formats them: archives contain such
-/// names.
+/// names. With `format!`, parsing took 1.13 times the instructions for pi, and 1.08 times for Codex.
 pub(crate) fn counts_name(tokens: Tokens) -> String {
     let mut name = String::with_capacity(64);
     push_counts_name(&mut name, tokens);
@@ -56,10 +45,5 @@ mod tests {
     fn counts_are_named_as_they_are_shown() {
         let tokens = Tokens { input: Some(0), cache_read: Some(i64::MAX), cache_write: Some(-12), ..Tokens::UNKNOWN };
         assert_eq!(counts_name(tokens), format!("{:?}", tokens.kinds()));
-        for number in [0, 1, 15, 16, 0x0f00, u64::MAX, u64::MAX >> 4, 1 << 60] {
-            let mut name = String::new();
-            push_hexadecimal(&mut name, number);
-            assert_eq!(name, format!("{number:x}"));
-        }
     }
 }

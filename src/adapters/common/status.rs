@@ -35,7 +35,7 @@ impl Builder {
     /// What a log ends with if its last main response is `turn`. Open calls of earlier responses do not matter: they were
     /// interrupted, as the agent went on without their results.
     pub fn last_response(&self, turn: usize, ended_by_itself: bool) -> Last {
-        let mut calls = self.session.tool_calls.iter().filter(|call| call.turn.get() == Some(turn));
+        let mut calls = self.session.tool_calls.iter().filter(|call| call.turn == Some(turn));
         let is_open = calls.any(|call| call.status == CallStatus::Incomplete);
         if ended_by_itself && !is_open { Last::Answer } else { Last::Work }
     }

@@ -182,7 +182,7 @@ impl Session {
         for request in &data.tool_requests {
             // The time of a call is that of its execution, which may wait for permission.
             let call = self.call(request, line, None, agent.clone());
-            self.builder.session.tool_calls[call].turn = index.into();
+            self.builder.session.tool_calls[call].turn = Some(index);
         }
     }
 
@@ -363,16 +363,16 @@ impl Session {
 
     /// Adds the tokens of a process: those that its shutdown states for a model, for other models those of its turns.
     fn close_process(&mut self, totals: &[(&str, Tokens)]) {
-        let turns = &mut self.builder.session.turns[self.process..];
+        let turns = &mut self.builder.session.turns;
         let stated: Vec<_> = totals.iter().filter(|(_, tokens)| *tokens != Tokens::UNKNOWN).collect();
         let add_output = |sum: i64, tokens: Tokens| sum.saturating_add(tokens.output.unwrap_or(0));
         let stated_output = stated.iter().fold(0, |sum, (_, tokens)| add_output(sum, *tokens));
-        let logged_output = turns.iter().fold(0, |sum, turn| add_output(sum, turn.tokens.get()));
+        let logged_output = turns.iter().skip(self.process).fold(0, |sum, turn| add_output(sum, turn.tokens.get()));
         for (model, tokens) in &stated {
             spend(&mut self.spent, Some((*model).into()), *tokens);
         }
         let is_stated = |model: Option<&str>| stated.iter().any(|(name, _)| Some(*name) == model);
-        for turn in turns.iter_mut().filter(|turn| !is_stated(turn.model.as_deref())) {
+        for turn in turns.iter_mut().skip(self.process).filter(|turn| !is_stated(turn.model.as_deref())) {
             if stated_output > 0 && stated_output >= logged_output {
                 // The shutdown has the model under another name: its counts include this turn.
                 turn.tokens = Tokens::UNKNOWN.into();
@@ -380,13 +380,13 @@ impl Session {
                 spend(&mut self.spent, turn.model.clone(), turn.tokens.get());
             }
         }
-        self.process = self.builder.session.turns.len();
+        self.process = turns.len();
     }
 
     /// Marks the turns of a process that ended without a shutdown: no total includes them.
     fn leave_process(&mut self) {
         let turns = &mut self.builder.session.turns;
-        turns[self.process..].iter_mut().for_each(|turn| turn.is_of_killed = true);
+        turns.iter_mut().skip(self.process).for_each(|turn| turn.is_of_killed = true);
         self.process = turns.len();
     }
 
@@ -397,7 +397,7 @@ impl Session {
         session.under_reports = was_killed || is_running || !self.has_shutdown;
         session.model = session.model.or(self.model);
         for call in &mut session.tool_calls {
-            call.occurred_at = call.occurred_at.or_else(|| session.turns[call.turn.get()?].occurred_at);
+            call.occurred_at = call.occurred_at.or_else(|| session.turns[call.turn?].occurred_at);
         }
         for change in &mut session.file_changes {
             change.occurred_at = change.occurred_at.or_else(|| session.tool_calls[change.call?].occurred_at);

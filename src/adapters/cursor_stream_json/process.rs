@@ -80,7 +80,7 @@ impl Process {
         row.mcp_server = own.provider_identifier.owned().or_else(|| own.server_identifier.owned());
         if record.model_call_id.is_some() {
             let turn = self.turn(record, line);
-            self.builder.session.tool_calls[call].turn = turn.into();
+            self.builder.session.tool_calls[call].turn = Some(turn);
         }
         let arguments = self.builder.arguments(call, args);
         if category == "subagent"

@@ -105,7 +105,7 @@ impl Chat {
         // The only time of a call is that of its record, which is written after the call.
         let time = logged.timestamp.0;
         let call = self.builder.call(logged.id.as_str(), logged.name.as_str(), line, time);
-        self.builder.session.tool_calls[call].turn = turn.into();
+        self.builder.session.tool_calls[call].turn = turn;
         let arguments = self.builder.arguments(call, logged.args);
         let parts: Vec<Part<'_>> = logged.result.read();
         let response = parts.iter().find_map(|part| part.function_response.get()).map(|it| &it.response);

@@ -120,7 +120,7 @@ impl Fold for Stream {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: *context, processes: Vec::new() }
+        Self { context: context.clone(), processes: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {

@@ -98,7 +98,7 @@ impl Run {
             self.commands(index, message, line);
         }
         for call in &self.open_calls {
-            self.builder.session.tool_calls[*call].turn = turn.into();
+            self.builder.session.tool_calls[*call].turn = Some(turn);
         }
     }
 
@@ -120,7 +120,7 @@ impl Run {
 
     /// Adds a call whose arguments are a JSON string.
     fn tool_call(&mut self, id: &str, name: &str, arguments: Raw<'_>, line: i64, time: Option<Time>) {
-        let has_turn = |call: usize| self.builder.session.tool_calls[call].turn.get().is_some();
+        let has_turn = |call: usize| self.builder.session.tool_calls[call].turn.is_some();
         if self.builder.call_index(id).is_some_and(has_turn) {
             // The id of a call of an earlier answer: some servers use the same ids in each answer.
             self.builder.forget_calls();

@@ -143,7 +143,7 @@ impl Chat {
                     self.written.insert(call, tools::line_count(text));
                 }
                 let row = &mut self.builder.session.tool_calls[call];
-                row.turn = self.turn.into();
+                row.turn = self.turn;
                 row.is_subagent = is_subagent;
                 row.agent = record.agent_name.owned().filter(|_| is_subagent);
             }

@@ -77,7 +77,7 @@ impl MergedSession {
         let mut call_ids = CallIds::default();
         let mut call_indexes = Vec::new();
         for mut call in mem::take(&mut session.tool_calls) {
-            call.turn = new_turn(call.turn.get()).into();
+            call.turn = new_turn(call.turn);
             let next = self.calls.len();
             // Copied recordings were removed as a whole: the calls of the others are different ones, even with equal
             // ids.
@@ -153,8 +153,8 @@ fn merge_call(known: &mut Box<ToolCall>, copy: Box<ToolCall>) {
     if known.status == CallStatus::Incomplete && copy.status != CallStatus::Incomplete {
         let (line, turn) = (known.line, known.turn);
         *known = copy;
-        (known.line, known.turn) = (line, turn.get().or(known.turn.get()).into());
-    } else if known.duration_ms.is_none() && known.ended_at.is_none() {
+        (known.line, known.turn) = (line, turn.or(known.turn));
+    } else if known.duration_ms.get().is_none() && known.ended_at.is_none() {
         // A recording may have no times of calls, where the runtime's own file has them.
         known.duration_ms = copy.duration_ms;
         known.ended_at = copy.ended_at;
@@ -187,7 +187,7 @@ mod tests {
     fn copies_of_a_call_have_its_end() {
         let call = |status, line, turn: Option<usize>, ended_at: Option<i64>| {
             let ended_at = ended_at.map(Time::from_micros);
-            Box::new(ToolCall { status, line, turn: turn.into(), ended_at, ..ToolCall::default() })
+            Box::new(ToolCall { line, turn, ended_at, status, ..ToolCall::default() })
         };
         let (ok, error, open) = (CallStatus::Ok, CallStatus::Error, CallStatus::Incomplete);
         let cases = [

@@ -16,9 +16,9 @@ pub(super) fn drop_echoes(session: &mut MergedSession) {
     }
     let turns = drop_echoed_turns(&mut session.turns);
     for (_, call) in &mut session.calls {
-        let mut turn = call.turn.get();
+        let mut turn = call.turn;
         turns.update(&mut turn);
-        call.turn = turn.into();
+        call.turn = turn;
     }
     for (_, event) in &mut session.events {
         turns.update(&mut event.turn);
@@ -58,7 +58,7 @@ pub(super) fn find_turns_of_calls(session: &mut MergedSession) {
         turns.filter_map(|(index, (_, turn))| Some((turn.message_id.as_deref()?, index))).collect();
     for (_, call) in session.calls.iter_mut().filter(|(_, call)| call.turn.is_none()) {
         let turn = call.message_id.as_deref().and_then(|message| turns.get(message)).copied();
-        call.turn = turn.into();
+        call.turn = turn;
         if let Some(turn) = turn {
             call.agent = call.agent.take().or_else(|| session.turns[turn].1.agent.clone());
         }
@@ -70,7 +70,7 @@ pub(super) fn find_turns_of_events(events: &mut [(usize, Event)], calls: &Rows<(
     if !events.iter().any(|(_, event)| event.turn.is_none() && event.call_id.is_some()) {
         return;
     }
-    let turns = calls.iter().filter_map(|(_, call)| Some((call.call_id.as_str(), call.turn.get()?)));
+    let turns = calls.iter().filter_map(|(_, call)| Some((call.call_id.as_str(), call.turn?)));
     let turns: HashMap<&str, usize> = turns.collect();
     for (_, event) in events {
         let of_call = || event.call_id.as_deref().and_then(|call_id| turns.get(call_id).copied());

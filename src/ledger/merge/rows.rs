@@ -31,7 +31,7 @@ impl MergedSession {
 
     fn take_turn_rows(&mut self, session: usize, order: &TurnOrder) -> Vec<TurnRow> {
         let mut call_counts = Rows::from(vec![0; self.turns.len()]);
-        for turn in self.calls.iter().filter_map(|(_, call)| call.turn.get()) {
+        for turn in self.calls.iter().filter_map(|(_, call)| call.turn) {
             call_counts[turn] += 1;
         }
         let shows_calls = self.facts.session.capabilities.has(Capabilities::TOOL_CALLS);
@@ -51,11 +51,11 @@ impl MergedSession {
         let calls = &self.calls;
         tables.file_changes.extend(self.changes.into_iter().map(|(source, change)| {
             let call = change.call.map(|call| &calls[call].1);
-            let turn = order.number(call.and_then(|call| call.turn.get()));
+            let turn = order.number(call.and_then(|call| call.turn));
             ChangeRow { session, source, turn, call_id: call.map(|call| call.call_id.clone()), change }
         }));
         tables.tool_calls.extend(self.calls.into_iter().map(|(source, call)| {
-            let turn = order.number(call.turn.get());
+            let turn = order.number(call.turn);
             CallRow { session, source, turn, call }
         }));
         tables.events.extend(self.events.into_iter().map(|(source, event)| {
@@ -131,7 +131,7 @@ mod tests {
         for (times, expected) in cases {
             let turn = |time: &Option<i64>| Turn { occurred_at: time.map(Time::from_micros), ..Turn::default() };
             let turns = times.iter().map(|time| (0, Box::new(turn(time)))).collect();
-            assert_eq!(TurnOrder::of(&turns).numbers.as_slice(), expected, "{times:?}");
+            assert_eq!(TurnOrder::of(&turns).numbers, Rows::from(expected.to_vec()), "{times:?}");
         }
     }
 }

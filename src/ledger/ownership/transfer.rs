@@ -69,9 +69,9 @@ pub(super) fn transfer_rows(part: &mut SessionPart, foreign: &ForeignRows<'_>) {
     session.prompts.retain(|_| owners.next().is_none_or(Option::is_none));
     let calls = NewIndexes::after_removal(&mut session.tool_calls, |call| {
         let is_foreign = foreign.has_call(call);
-        let mut turn = call.turn.get();
+        let mut turn = call.turn;
         let has_turn = turns.update(&mut turn);
-        call.turn = turn.into();
+        call.turn = turn;
         has_turn && !is_foreign
     });
     session.file_changes.retain_mut(|change| calls.update(&mut change.call));
@@ -118,9 +118,7 @@ mod tests {
         let session = SessionResult {
             turns: vec![Box::new(turn(1)), Box::new(turn(2))].into(),
             tool_calls: [Some(0), Some(1), None]
-                .map(|turn| {
-                    Box::new(ToolCall { turn: turn.into(), call_id: format!("{turn:?}").into(), ..ToolCall::default() })
-                })
+                .map(|turn| Box::new(ToolCall { turn, call_id: format!("{turn:?}").into(), ..ToolCall::default() }))
                 .to_vec()
                 .into(),
             file_changes: [0, 1].map(|call| FileChange { call: Some(call), ..FileChange::default() }).to_vec().into(),
@@ -136,7 +134,7 @@ mod tests {
     fn references(part: &SessionPart) -> [Vec<Option<usize>>; 3] {
         let session = &part.session;
         [
-            session.tool_calls.iter().map(|call| call.turn.get()).collect(),
+            session.tool_calls.iter().map(|call| call.turn).collect(),
             session.file_changes.iter().map(|change| change.call).collect(),
             session.events.iter().map(|event| event.turn).collect(),
         ]

@@ -103,7 +103,7 @@ impl HasReferences for SessionResult {
     fn has_valid_references(&self) -> bool {
         let is_turn = |position: Option<usize>| position.is_none_or(|position| position < self.turns.len());
         let is_call = |position: Option<usize>| position.is_none_or(|position| position < self.tool_calls.len());
-        self.tool_calls.iter().all(|call| is_turn(call.turn.get()))
+        self.tool_calls.iter().all(|call| is_turn(call.turn))
             && self.events.iter().all(|event| is_turn(event.turn))
             && self.file_changes.iter().all(|change| is_call(change.call))
     }
