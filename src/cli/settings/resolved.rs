@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use agentlogs::analysis::present;
 use agentlogs::analysis::reports::WeekStart;
 use agentlogs::input::machine::Machine;
 use agentlogs::prices::{Catalog, Entry};
@@ -135,6 +136,12 @@ impl Settings {
         self.models.extend(models.into_iter().map(|value| chosen(value.into_inner(), &path)));
         self.budgets.extend(budgets.into_iter().map(|value| chosen(value, &path)));
         self.files.push(path);
+    }
+
+    /// The currency of tables for people.
+    pub fn shown_currency(&self) -> present::Currency {
+        let chosen = self.currency.as_ref().map(|chosen| &chosen.value);
+        chosen.and_then(|chosen| present::Currency::new(&chosen.code, chosen.rate)).unwrap_or_default()
     }
 
     /// The archive that a command uses: `named` on the command line, else that of the environment, else that of a
