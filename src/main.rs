@@ -60,6 +60,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Compare(args) => commands::compare::run(args, &settings),
         Command::Dashboard(args) => commands::dashboard::run(*args, &settings),
         Command::Export(args) => commands::export::run(*args, &settings),
+        Command::Statusline(args) => commands::statusline::run(&args, &settings),
         Command::Archive(args) => commands::archive::run(args, &settings),
         Command::Prices(args) => commands::prices::run(args, &settings),
         Command::Bench(args) => commands::bench::run(&args),

@@ -13,7 +13,7 @@ fn what_the_documents_show_is_what_happens() {
     std::env::set_current_dir(folder.path()).unwrap();
     let cases = trycmd::TestCases::new();
     // Neither logs nor settings of the user who runs the tests.
-    for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
+    for variable in ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
         cases.env(variable, folder.path().join("home").to_str().unwrap());
     }
     cases.env("AGENTLOGS_ARCHIVE", "agentlogs-archive").env("NO_COLOR", "1").env("TZ", "UTC").env("COLUMNS", "100");

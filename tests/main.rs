@@ -31,6 +31,8 @@ mod privacy;
 mod reports;
 mod rules;
 mod sessions;
+#[cfg(all(feature = "archive", unix))]
+mod statusline;
 #[cfg(feature = "archive")]
 mod stdin;
 mod tidy;

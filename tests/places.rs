@@ -265,4 +265,47 @@ mod program {
         let stderr = text(&output.stderr);
         assert!(output.status.code() == Some(1) && stderr.contains("line 3: aliases.house"), "{stderr}");
     }
+
+    #[test]
+    fn tables_use_the_currency_and_the_week_of_the_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path();
+        let configuration =
+            "timezone = \"Europe/Berlin\"\nweek_start = \"sunday\"\ncurrency = { code = \"EUR\", rate = 0.5 }";
+        fs::write(home.join("agentlogs.toml"), configuration).unwrap();
+        // The clocks change on Sunday 2026-10-25 at 01:00 UTC: the first hour of the week is in summer time.
+        let turns = [("2026-10-24T21:59:00Z", 1), ("2026-10-24T22:30:00Z", 2), ("2026-10-31T22:59:00Z", 3)];
+        let lines = turns.map(|(time, number)| {
+            format!(
+                "{{\"type\":\"assistant\",\"sessionId\":\"a\",\"timestamp\":\"{time}\",\"message\":{{\"id\":\"m{number}\",\
+                 \"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"stop_reason\":\"end_turn\",\"content\":[],\
+                 \"usage\":{{\"input_tokens\":100000,\"output_tokens\":1}}}}}}\n"
+            )
+        });
+        fs::write(home.join("a.jsonl"), lines.concat()).unwrap();
+        let report = |format: &str| {
+            let args = ["report", "cost", "--by", "week", "--logs", "a.jsonl", "--format", format, "--sort", "week"];
+            let output = run(home, home, &args);
+            (text(&output.stdout), text(&output.stderr))
+        };
+        let (csv, _) = report("csv");
+        assert!(csv.starts_with("week,cost_usd,"), "{csv}");
+        assert!(csv.contains("\n2026-10-25,0.60003,") && csv.contains("\n2026-10-18,0.300015,"), "{csv}");
+        let (table, message) = report("table");
+        assert!(table.contains("cost_eur") && table.contains("0.3000") && !table.contains("usd"), "{table}");
+        assert!(message.contains("amounts in EUR: 0.5 for a US dollar"), "{message}");
+        assert!(report("markdown").0.starts_with("| week | cost_eur |"));
+        let compare = ["compare", "--a", "model=claude-*", "--b", "model=gpt-*", "--logs", "a.jsonl"];
+        let compared = text(&run(home, home, &compare).stdout);
+        assert!(compared.contains("cost_per_session_eur") && compared.contains("0.4500"), "{compared}");
+        let compared = text(&run(home, home, &[&compare[..], &["--format", "json"]].concat()).stdout);
+        assert!(compared.contains("cost_per_session_usd") && compared.contains("0.90004"), "{compared}");
+        let settings = text(&run(home, home, &["config", "--format", "csv"]).stdout);
+        assert!(
+            settings.contains("\nweek_start,sunday,") && settings.contains("\ncurrency,EUR (0.5 for"),
+            "{settings}"
+        );
+        let windows = text(&run(home, home, &["report", "limits", "--logs", "a.jsonl", "--wide"]).stdout);
+        assert!(windows.contains("cost_eur_per_minute") && !windows.contains("usd"), "{windows}");
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use agentlogs::adapters::common::builder::Retention;
 use agentlogs::analysis::present::chart::Chart;
-use agentlogs::analysis::present::{Format, ReportStyle, TableStyle, render};
+use agentlogs::analysis::present::{Currency, Format, ReportStyle, TableStyle, render};
 use agentlogs::analysis::reports::{
     self, Answer, DIMENSIONS, Dimension, Error, Frames, Options, REPORTS, Report, Scope, Undated,
 };
@@ -208,7 +208,13 @@ fn default_columns_fit_a_page() {
 fn each_row_is_a_line_on_a_narrow_terminal() {
     for report in REPORTS {
         let answer = run(report, &Options::default());
-        let shown = ReportStyle { dimensions: answer.dimensions, has_total: false, human: false, is_whole: false };
+        let shown = ReportStyle {
+            dimensions: answer.dimensions,
+            has_total: false,
+            human: false,
+            currency: Currency::default(),
+            is_whole: false,
+        };
         let look = TableStyle { width: Some(80), report: Some(shown), ..TableStyle::default() };
         let mut out = Vec::new();
         let hidden = render(&answer.rows, Format::Table, look, &mut out).unwrap();

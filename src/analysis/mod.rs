@@ -8,3 +8,4 @@ pub mod limits;
 pub mod measure;
 pub mod present;
 pub mod reports;
+pub mod statusline;

@@ -97,6 +97,19 @@ impl Machine {
         base.map(|base| base.join(OWN))
     }
 
+    /// The user's directory for files of agentlogs that can be computed again; `None` without a home directory.
+    pub fn own_cache(&self) -> Option<PathBuf> {
+        let base = match self.system {
+            System::Linux => self.xdg("XDG_CACHE_HOME", ".cache"),
+            System::MacOs => Some(join(&self.home()?, "Library/Caches")),
+            System::Windows => {
+                let default = || Some(join(&self.home()?, "AppData/Local"));
+                self.variable("LOCALAPPDATA").map(PathBuf::from).or_else(default)
+            }
+        };
+        base.map(|base| base.join(OWN))
+    }
+
     /// The user's home directory.
     pub fn home(&self) -> Option<PathBuf> {
         let name = if self.system == System::Windows { "USERPROFILE" } else { "HOME" };
@@ -271,6 +284,12 @@ mod tests {
         assert_eq!(own(&linux), ["/h/.local/share/agentlogs", "/c/agentlogs"]);
         assert_eq!(own(&mac), ["/h/Library/Application Support/agentlogs"; 2]);
         assert_eq!(own(&windows), ["/u/Data/agentlogs"; 2]);
+        let cache = |machine: &Machine| machine.own_cache().map(|path| text(&path)).unwrap();
+        assert_eq!(cache(&linux), "/h/.cache/agentlogs");
+        assert_eq!(cache(&machine(System::Linux, &[("XDG_CACHE_HOME", "/c")])), "/c/agentlogs");
+        assert_eq!(cache(&mac), "/h/Library/Caches/agentlogs");
+        assert_eq!(cache(&windows), "/u/AppData/Local/agentlogs");
+        assert_eq!(cache(&machine(System::Windows, &[("LOCALAPPDATA", "/l")])), "/l/agentlogs");
     }
 
     #[test]

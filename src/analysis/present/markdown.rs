@@ -6,7 +6,7 @@ use polars::prelude::DataFrame;
 
 use super::escape::{escaped_markdown, visible};
 use super::style::TableStyle;
-use super::value::{Value, is_number, names, rows};
+use super::value::{Value, is_number, names, names_in, rows};
 
 /// Writes a table of Markdown.
 ///
@@ -14,13 +14,13 @@ use super::value::{Value, is_number, names, rows};
 /// When `out` cannot be written.
 pub(super) fn markdown(frame: &DataFrame, style: TableStyle, out: &mut impl Write) -> io::Result<()> {
     let names = names(frame);
-    let header: Vec<_> = names.iter().map(|it| escaped_markdown(&visible(it))).collect();
+    let header: Vec<_> = names_in(style.report, frame).iter().map(|it| escaped_markdown(&visible(it))).collect();
     writeln!(out, "| {} |", header.join(" | "))?;
     let rule: Vec<_> = frame.columns().iter().map(|it| if is_number(it.dtype()) { "---:" } else { "---" }).collect();
     writeln!(out, "| {} |", rule.join(" | "))?;
     for row in rows(frame) {
         let text = |(value, name): (&Value, &String)| match style.report {
-            Some(report) => value.display_in_report(name, report.human),
+            Some(report) => value.shown_in(report, name),
             None => value.display(),
         };
         let row: Vec<_> = row.iter().zip(&names).map(|it| escaped_markdown(&text(it))).collect();

@@ -5,6 +5,7 @@
 
 pub mod chart;
 mod csv;
+mod currency;
 mod escape;
 mod json;
 mod local;
@@ -16,6 +17,7 @@ mod table;
 mod value;
 
 pub use csv::csv;
+pub use currency::Currency;
 pub use escape::{harmless_json, visible};
 pub use json::jsonl;
 pub use local::in_local_time;

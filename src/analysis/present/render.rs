@@ -39,8 +39,8 @@ mod tests {
     use polars::prelude::*;
 
     use super::*;
-    use crate::analysis::present::ReportStyle;
     use crate::analysis::present::escape::{escaped_markdown, harmless_json};
+    use crate::analysis::present::{Currency, ReportStyle};
 
     fn printed(format: Format) -> String {
         let frame = df!(
@@ -62,7 +62,9 @@ mod tests {
             render(&frame, format, TableStyle { report, ..TableStyle::default() }, &mut out).unwrap();
             String::from_utf8(out).unwrap()
         };
-        let report = |dimensions, is_whole| Some(ReportStyle { dimensions, has_total: false, human: false, is_whole });
+        let report = |dimensions, is_whole| {
+            Some(ReportStyle { dimensions, has_total: false, human: false, currency: Currency::default(), is_whole })
+        };
         for format in [Format::Csv, Format::Json, Format::Markdown] {
             assert!(printed(format, report(1, false)).contains(&path), "{format:?}");
             assert!(printed(format, report(1, false)).contains(message.trim_end()), "{format:?}");

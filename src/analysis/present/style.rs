@@ -1,5 +1,7 @@
 //! How rows are printed.
 
+use super::currency::Currency;
+
 /// A format of rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
@@ -36,6 +38,8 @@ pub struct ReportStyle {
     pub has_total: bool,
     /// Whether large numbers are abbreviated.
     pub human: bool,
+    /// The currency of amounts of money.
+    pub currency: Currency,
     /// Whether texts keep their length although the table does not fit.
     pub is_whole: bool,
 }

@@ -8,7 +8,7 @@ use polars::prelude::DataFrame;
 use super::escape::visible;
 use super::number::bar;
 use super::style::{ReportStyle, TableStyle};
-use super::value::{Value, is_number, names, rows};
+use super::value::{Value, is_number, names, names_in, rows};
 
 /// The width in columns that reports fit if stdout is not a terminal.
 const PAGE: u16 = 100;
@@ -50,6 +50,8 @@ struct Layout<'a> {
     frame: &'a DataFrame,
     style: TableStyle,
     names: Vec<String>,
+    /// The names as they are shown.
+    headers: Vec<String>,
     /// Rows of cells.
     cells: Vec<Vec<String>>,
     /// The width of each column.
@@ -60,9 +62,17 @@ struct Layout<'a> {
 impl<'a> Layout<'a> {
     fn new(frame: &'a DataFrame, style: TableStyle) -> Self {
         let names = names(frame);
+        let headers = names_in(style.report, frame);
         let is_shown = vec![true; names.len()];
-        let mut layout =
-            Self { frame, style, names, cells: Vec::with_capacity(frame.height()), widths: Vec::new(), is_shown };
+        let mut layout = Self {
+            frame,
+            style,
+            names,
+            headers,
+            cells: Vec::with_capacity(frame.height()),
+            widths: Vec::new(),
+            is_shown,
+        };
         for (index, row) in rows(frame).enumerate() {
             let cells = row.iter().zip(&layout.names).map(|(value, name)| layout.text(value, name, index)).collect();
             layout.cells.push(cells);
@@ -73,11 +83,11 @@ impl<'a> Layout<'a> {
 
     fn text(&self, value: &Value, name: &str, row: usize) -> String {
         let text = match (self.style.report, value) {
-            (Some(_), Value::Float(share)) if self.has_bar(name) => {
+            (Some(report), Value::Float(share)) if self.has_bar(name) => {
                 let bar = if self.is_total(row) { String::new() } else { bar(*share) };
-                return format!("{:>7} {bar:8}", value.display_in_report(name, false));
+                return format!("{:>7} {bar:8}", value.shown_in(ReportStyle { human: false, ..report }, name));
             }
-            (Some(report), value) => value.display_in_report(name, report.human),
+            (Some(report), value) => value.shown_in(report, name),
             (None, value) => value.display(),
         };
         shortened(text, name, LONGEST_CELL)
@@ -95,7 +105,7 @@ impl<'a> Layout<'a> {
 
     /// The length of the longest text of a column, including its name.
     fn widest(&self, index: usize) -> usize {
-        let texts = self.cells.iter().filter_map(|row| row.get(index)).chain(self.names.get(index));
+        let texts = self.cells.iter().filter_map(|row| row.get(index)).chain(self.headers.get(index));
         texts.map(|text| comfy_table::Cell::new(text).content().chars().count()).max().unwrap_or_default()
     }
 
@@ -136,7 +146,7 @@ impl<'a> Layout<'a> {
     }
 
     fn hidden(&self) -> Vec<String> {
-        let hidden = self.names.iter().zip(&self.is_shown).filter(|(_, is_shown)| !**is_shown);
+        let hidden = self.headers.iter().zip(&self.is_shown).filter(|(_, is_shown)| !**is_shown);
         hidden.map(|(name, _)| name.clone()).collect()
     }
 
@@ -154,7 +164,7 @@ impl<'a> Layout<'a> {
             let cell = comfy_table::Cell::new(text);
             if is_bold && self.style.color { cell.add_attribute(Attribute::Bold) } else { cell }
         };
-        table.set_header(self.shown(&self.names).map(|name| cell(&visible(name), true)));
+        table.set_header(self.shown(&self.headers).map(|name| cell(&visible(name), true)));
         for (index, row) in self.cells.iter().enumerate() {
             table.add_row(self.shown(row).map(|text| cell(text, self.is_total(index))));
         }

@@ -4,8 +4,10 @@ use std::io::{self, Write};
 
 use polars::prelude::*;
 
+use super::currency::is_money;
 use super::escape::{formula_safe, harmless_json, visible};
 use super::number::{grouped, short, short_bytes, short_time};
+use super::style::ReportStyle;
 use crate::base::time::Time;
 
 /// One value.
@@ -70,9 +72,19 @@ impl Value {
         }
     }
 
-    /// The text for people in a report, by the name of the column: money has four decimal places, shares are percentages,
-    /// thousands are separated. `human` abbreviates large numbers.
-    pub(super) fn display_in_report(&self, column: &str, human: bool) -> String {
+    /// The text for people in a report, by the name of the column: money is in the currency of the report and has four decimal
+    /// places, shares are percentages, thousands are separated.
+    pub(super) fn shown_in(&self, report: ReportStyle, column: &str) -> String {
+        match self {
+            Self::Float(it) => {
+                Self::Float(report.currency.value_of(column, *it)).display_in_report(column, report.human)
+            }
+            other => other.display_in_report(column, report.human),
+        }
+    }
+
+    /// As [`Self::shown_in`], without a currency. `human` abbreviates large numbers.
+    fn display_in_report(&self, column: &str, human: bool) -> String {
         let is_share = column == "share" || column.ends_with("_rate");
         match self {
             Self::Int(it) if human && column.ends_with("_ms") => short_time(*it),
@@ -81,7 +93,7 @@ impl Value {
             Self::Int(it) => grouped(it),
             Self::Float(it) if !it.is_finite() => String::new(),
             Self::Float(it) if is_share => format!("{:.1} %", it * 100.0),
-            Self::Float(it) if column.ends_with("_usd") || column.ends_with("_usd_per_minute") => {
+            Self::Float(it) if is_money(column) => {
                 let text = if human { format!("{it:.2}") } else { format!("{it:.4}") };
                 let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
                 format!("{}.{fraction}", grouped(whole))
@@ -121,6 +133,15 @@ pub(super) fn rows(frame: &DataFrame) -> impl Iterator<Item = Vec<Value>> {
 /// The names of the columns.
 pub(super) fn names(frame: &DataFrame) -> Vec<String> {
     frame.columns().iter().map(|it| it.name().to_string()).collect()
+}
+
+/// The names of the columns as a report shows them: those of amounts of money contain its currency.
+pub(super) fn names_in(report: Option<ReportStyle>, frame: &DataFrame) -> Vec<String> {
+    let name = |column: &Column| match report {
+        Some(report) if column.dtype().is_float() => report.currency.name_of(column.name()),
+        _ => column.name().to_string(),
+    };
+    frame.columns().iter().map(name).collect()
 }
 
 /// Whether a column contains numbers.

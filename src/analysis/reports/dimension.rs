@@ -45,7 +45,7 @@ pub static DIMENSIONS: &[Dimension] = &[
     of_row("target", "File, host or program that the call is for", "target"),
     of_row("tool", "Name of the tool", "tool"),
     of_session("user", "Account whose log it is", "user_name"),
-    week("week", "Local week, by its Monday"),
+    week("week", "Local week, by its first day"),
 ];
 
 /// The prefix of dimensions whose value is that of a label: `label:experiment`.
@@ -68,7 +68,7 @@ pub(super) enum Value {
     OfSession(&'static str),
     /// The local day.
     Day,
-    /// The Monday of the local week.
+    /// The first day of the local week.
     Week,
     /// The local time in a format of `strftime`.
     Formatted(&'static str),

@@ -8,7 +8,7 @@ use super::cost::Cost;
 use super::dimension::{DIMENSIONS, Dimension, LABEL, Value, columns_of_session};
 use super::error::{self, Error};
 use super::pattern::{escaped, matches};
-use super::scope::{Bound, Scope, Undated};
+use super::scope::{Bound, Scope, Undated, WeekStart};
 use super::spec::{Rows, known_sum};
 use super::tables::{Frames, table};
 
@@ -23,6 +23,8 @@ pub(in crate::analysis) struct Grouping {
     schema: SchemaRef,
     /// The time zone of [`Scope::timezone`].
     zone: jiff::tz::TimeZone,
+    /// See [`Scope::week_start`].
+    week_start: WeekStart,
     /// The table of sessions; `None` once the rows are joined with it.
     sessions: Option<LazyFrame>,
     /// The first and the last time of the rows; `None` until [`Self::times`] computes them.
@@ -54,6 +56,7 @@ impl Grouping {
             rows,
             schema,
             zone,
+            week_start: scope.week_start,
             sessions: Some(table(tables, "sessions")),
             times: None,
             local: None,
@@ -238,7 +241,7 @@ impl Grouping {
             // Day 0 of the epoch was a Thursday.
             Value::Week => {
                 let days = self.local_time()?.dt().date().to_physical();
-                (days.clone() - (days + lit(3)) % lit(7)).cast(DataType::Date)
+                (days.clone() - (days + lit(3 + self.week_start.days_before_monday())) % lit(7)).cast(DataType::Date)
             }
             Value::Formatted(form) => self.local_time()?.dt().to_string(form),
         };
@@ -249,6 +252,7 @@ impl Grouping {
 #[cfg(test)]
 mod tests {
     use jiff::Span;
+    use jiff::civil::Weekday;
 
     use super::*;
 
@@ -256,10 +260,21 @@ mod tests {
     #[test]
     fn local_days_and_weeks_are_those_of_the_calendar() {
         let text = |value: AnyValue| value.to_string();
-        for zone in ["UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Apia", "Australia/Lord_Howe"] {
-            for (from, step, count) in
-                [(-86_400 * 900, 12_345_679, 60), (1_700_000_000, 1_801_803, 50), (0, 3_000_000_000, 60)]
-            {
+        for (zone, week_start) in [
+            ("UTC", WeekStart::Saturday),
+            ("Europe/Berlin", WeekStart::Monday),
+            ("Europe/Berlin", WeekStart::Sunday),
+            ("America/St_Johns", WeekStart::Monday),
+            ("Pacific/Apia", WeekStart::Saturday),
+            ("Australia/Lord_Howe", WeekStart::Sunday),
+        ] {
+            for (from, step, count) in [
+                (-86_400 * 900, 12_345_679, 60),
+                // The hours around the end of summer time in Berlin, on Sunday 2026-10-25.
+                (1_792_800_000, 3600, 72),
+                (1_700_000_000, 1_801_803, 50),
+                (0, 3_000_000_000, 60),
+            ] {
                 let moments: Vec<Timestamp> =
                     (0..count).map(|index| Timestamp::from_second(from + index * step).unwrap()).collect();
                 let micros: Vec<i64> = moments.iter().map(|it| it.as_microsecond()).collect();
@@ -268,7 +283,7 @@ mod tests {
                     "occurred_at" => Series::new("".into(), micros).cast(&utc).unwrap());
                 let tables =
                     vec![("turns", turns.unwrap().lazy()), ("sessions", df!("session_id" => ["y"]).unwrap().lazy())];
-                let scope = Scope { timezone: zone.to_owned(), ..Scope::default() };
+                let scope = Scope { timezone: zone.to_owned(), week_start, ..Scope::default() };
                 let rows = Rows::Table("turns");
                 let mut grouping = Grouping::new("turns", &rows, &tables, &scope, Cost::Auto).unwrap();
                 let columns = ["day", "week", "hour"].map(|name| grouping.dimension(name).unwrap());
@@ -276,11 +291,18 @@ mod tests {
                 for (index, moment) in moments.iter().enumerate() {
                     let local = moment.in_tz(zone).unwrap();
                     let date = local.date();
-                    let monday = date.checked_sub(Span::new().days(date.weekday().to_monday_zero_offset())).unwrap();
+                    let before = |days: i64| date.checked_sub(Span::new().days(days)).unwrap();
+                    let first_weekday = match week_start {
+                        WeekStart::Monday => Weekday::Monday,
+                        WeekStart::Sunday => Weekday::Sunday,
+                        WeekStart::Saturday => Weekday::Saturday,
+                    };
+                    let first = (0..7).map(before).find(|day| day.weekday() == first_weekday).unwrap();
+                    assert_eq!(week_start.first_day(date), first);
                     let hour = format!("\"{}\"", local.strftime("%Y-%m-%d %H:00"));
                     let row = found.get(index).unwrap();
                     let row: Vec<String> = row.into_iter().map(text).collect();
-                    assert_eq!(row, [date.to_string(), monday.to_string(), hour], "{zone} {moment}");
+                    assert_eq!(row, [date.to_string(), first.to_string(), hour], "{zone} {moment}");
                 }
             }
         }

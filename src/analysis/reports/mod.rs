@@ -30,6 +30,6 @@ pub use error::Error;
 pub use list::REPORTS;
 pub use options::Options;
 pub use run::{find, sessions};
-pub use scope::{Bound, Scope, Undated};
+pub use scope::{Bound, Scope, Undated, WeekStart};
 pub use spec::{Measure, Report};
 pub use tables::Frames;

@@ -109,7 +109,7 @@ impl Measure {
 }
 
 /// The sum of a column; NULL if no value is known.
-pub(super) fn known_sum(column: &str) -> Expr {
+pub(in crate::analysis) fn known_sum(column: &str) -> Expr {
     when(col(column).count().gt(lit(0))).then(col(column).sum()).otherwise(lit(NULL))
 }
 

@@ -11,6 +11,7 @@ mod program;
 mod query;
 mod report;
 mod shared;
+mod statusline;
 mod tools;
 
 pub use archive::ArchiveCommand;
@@ -24,4 +25,5 @@ pub use program::{Cli, Command};
 pub use query::Query;
 pub use report::Report;
 pub use shared::{DataSource, Format, Printed, label, timezone};
+pub use statusline::Statusline;
 pub use tools::{Bench, Completions, Inspect, Man, Runtimes};

@@ -11,6 +11,7 @@ use super::prices::Prices;
 use super::query::Query;
 use super::report::Report;
 use super::shared::Printed;
+use super::statusline::Statusline;
 use super::tools::{Bench, Completions, Inspect, Man, Runtimes};
 
 /// Offline log analytics for AI coding agents: cost, tokens, tools and turns from recorded session logs
@@ -44,6 +45,7 @@ pub enum Command {
     Compare(Compare),
     Dashboard(Box<Dashboard>),
     Export(Box<Export>),
+    Statusline(Statusline),
     /// List prices, explain the cost of a session, import your own prices
     #[command(
         subcommand,

@@ -6,7 +6,7 @@ use agentlogs::analysis::reports::{DIMENSIONS, Scope};
 use agentlogs::store::query::near;
 use polars::prelude::*;
 
-use super::output::{print, say};
+use super::output::{print, say, state_currency};
 use super::resolve::{report_error, scope, state_left_out, undated};
 use super::source::tables;
 use super::{Outcome, WrongCommandLine};
@@ -23,10 +23,15 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
     let found = compare(&tables(args.source, settings)?.frames, &a, &b).map_err(report_error)?;
     let lines = &found.lines;
+    let currency = if is_for_people { settings.shown_currency() } else { present::Currency::default() };
     let numbers = |of: &dyn Fn(&Compared) -> Option<f64>, name: &'static str| {
         let column: Column = if is_for_people {
             // Each line has its own unit.
-            let texts = lines.iter().map(|line| of(line).map(|value| present::measured(line.measure, value)));
+            let text = |line: &Compared| {
+                let value = currency.value_of(line.measure, of(line)?);
+                Some(present::measured(line.measure, value))
+            };
+            let texts = lines.iter().map(text);
             let texts: Vec<Option<String>> = texts.collect();
             let width = texts.iter().flatten().map(|text| text.chars().count()).max().unwrap_or_default();
             let texts = texts.into_iter().map(|text| text.map(|text| format!("{text:>width$}")));
@@ -45,7 +50,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         )
     };
     let columns = vec![
-        Column::new("measure".into(), lines.iter().map(|it| it.measure).collect::<Vec<_>>()),
+        Column::new("measure".into(), lines.iter().map(|it| currency.name_of(it.measure)).collect::<Vec<_>>()),
         numbers(&|it| it.a, "a"),
         numbers(&|it| it.b, "b"),
         numbers(&|it| it.difference(), "difference"),
@@ -56,6 +61,9 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         counts(|it| it.b_sessions, "b_sessions"),
     ];
     print(&DataFrame::new(lines.len(), columns)?, args.printed, None)?;
+    if is_for_people {
+        state_currency(settings);
+    }
     if found.shared > 0 {
         say(&format!("{} sessions are in both cohorts", present::grouped(found.shared)));
     }

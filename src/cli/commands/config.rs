@@ -16,6 +16,7 @@ pub fn run(printed: Printed, settings: &Settings) -> anyhow::Result<Outcome> {
         add("logs", value.display().to_string(), origin);
     }
     add("timezone", settings.timezone.value.clone(), &settings.timezone.origin);
+    add("week_start", settings.week_start.value.as_str().to_owned(), &settings.week_start.origin);
     match &settings.currency {
         Some(Chosen { value, origin }) => {
             add("currency", format!("{} ({} for a US dollar)", value.code, value.rate), origin);

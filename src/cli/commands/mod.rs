@@ -22,6 +22,7 @@ pub mod report;
 mod resolve;
 pub mod runtimes;
 mod source;
+pub mod statusline;
 mod summary;
 
 pub use outcome::{Outcome, WrongCommandLine};

@@ -10,6 +10,7 @@ use comfy_table::Table;
 use polars::prelude::DataFrame;
 
 use crate::cli::args;
+use crate::cli::settings::Settings;
 
 /// Prints a message with the name of the program.
 pub fn complain(message: fmt::Arguments<'_>) {
@@ -29,6 +30,14 @@ pub fn complain_of_path(error: &discover::Error) {
 /// Prints a line to stderr. Write errors are ignored: stderr may be closed, and `eprintln!` would panic.
 pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{}", present::visible(line));
+}
+
+/// Prints the currency of the amounts in a table, if they are not US dollars.
+pub fn state_currency(settings: &Settings) {
+    let currency = settings.shown_currency();
+    if currency.is_other() {
+        say(&format!("amounts in {}: {} for a US dollar", currency.code(), currency.rate));
+    }
 }
 
 /// The width of the terminal in columns, if stdout is a terminal.

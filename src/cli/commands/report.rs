@@ -9,7 +9,7 @@ use agentlogs::analysis::reports::{self, Answer, LeftOut, Options};
 use anyhow::Context;
 use polars::prelude::*;
 
-use super::output::{complain, print, say, terminal_width};
+use super::output::{complain, print, say, state_currency, terminal_width};
 use super::resolve::{cost, report_error, scope, state_left_out};
 use super::source::tables;
 use super::{Outcome, WrongCommandLine};
@@ -61,6 +61,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         dimensions: answer.dimensions,
         has_total: total.is_some(),
         human: args.human,
+        currency: settings.shown_currency(),
         is_whole: args.wide,
     };
     let left_out = answer.left_out;
@@ -77,6 +78,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     state(report, &left_out);
     if let Some(prices) = prices {
         say(&prices);
+        state_currency(settings);
     }
     Ok(Outcome::Done)
 }

@@ -48,6 +48,7 @@ pub fn scope(filters: Filters, settings: &Settings) -> Scope {
         until: filters.until,
         undated: filters.undated.map(undated),
         timezone: filters.timezone.unwrap_or_else(|| settings.timezone.value.clone()),
+        week_start: settings.week_start.value,
         only: named.chain(labels.map(|(key, value)| (format!("label:{key}"), value.to_owned()))).collect(),
         now: filters.now.unwrap_or_else(jiff::Timestamp::now),
     }

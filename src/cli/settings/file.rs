@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use agentlogs::analysis::reports::Bound;
+use agentlogs::analysis::reports::{Bound, WeekStart};
 use agentlogs::prices::{Entry, Table};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -44,6 +44,8 @@ pub struct File {
     /// The time zone of reports.
     #[serde(deserialize_with = "timezone_name")]
     pub timezone: Option<String>,
+    /// The day on which the weeks of reports begin.
+    pub week_start: Option<WeekStart>,
     /// How money is shown in tables.
     pub currency: Option<Currency>,
     /// Labels of every session that is read.
@@ -215,6 +217,7 @@ mod tests {
             archive = "~/archive"
             logs = ["/srv/ci", "~/runs"]
             timezone = "Europe/Berlin"
+            week_start = "sunday"
             currency = { code = "EUR", rate = 0.92 }
             labels = { team = "shop" }
             aliases = { house = "claude-sonnet-4-5" }
@@ -232,6 +235,7 @@ mod tests {
         let file = file.unwrap();
         assert_eq!(file.archive, Some(PathBuf::from("/home/ann/archive")));
         assert_eq!(file.logs, ["/srv/ci", "/home/ann/runs"].map(PathBuf::from));
+        assert_eq!(file.week_start, Some(WeekStart::Sunday));
         assert_eq!(file.labels, ["team=shop"]);
         assert_eq!(file.models[0].get_ref().provider, "anthropic");
         assert_eq!(file.budgets[0].to_string(), "week: cost_usd <= 50, since 7d ago, label team=shop");
@@ -244,6 +248,7 @@ mod tests {
             ("\narchiv = \"x\"", "line 2", "archiv"),
             ("currency = { code = \"euro\", rate = 1 }", "line 1", "code"),
             ("currency = { code = \"EUR\", rate = 0 }", "line 1", "rate"),
+            ("week_start = \"friday\"", "line 1", "week_start"),
             ("[[budgets]]\nsince = \"soon\"", "line 2", "since"),
             ("[[budgets]]\nmax = { cost_usd = \"many\" }", "line 2", "cost_usd"),
             ("\n[labels]\n\"a\\u001b\" = \"x\"", "line 2", "label"),

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use agentlogs::analysis::present;
+use agentlogs::analysis::reports::WeekStart;
 use agentlogs::input::machine::Machine;
 use agentlogs::prices::{Catalog, Entry};
 use agentlogs::store::archive::Archive;
@@ -36,6 +38,8 @@ pub struct Settings {
     pub logs: Vec<Chosen<PathBuf>>,
     /// The time zone of reports.
     pub timezone: Chosen<String>,
+    /// The day on which the weeks of reports begin.
+    pub week_start: Chosen<WeekStart>,
     /// How money is shown in tables; `None` in US dollars.
     pub currency: Option<Chosen<Currency>>,
     /// Labels of every session that is read, as `key=value`, by key.
@@ -93,6 +97,7 @@ impl Settings {
             archive: archive.map(|value| Chosen { value, origin: Origin::Environment(ARCHIVE_VARIABLE) }),
             logs: Vec::new(),
             timezone: Chosen { value: system, origin: Origin::Default },
+            week_start: Chosen { value: WeekStart::default(), origin: Origin::Default },
             currency: None,
             labels: BTreeMap::new(),
             aliases: BTreeMap::new(),
@@ -107,12 +112,17 @@ impl Settings {
         fn chosen<T>(value: T, path: &Path) -> Chosen<T> {
             Chosen { value, origin: Origin::File(path.to_owned()) }
         }
-        let File { archive, logs, timezone, currency, labels, aliases, models, budgets } = file;
+        let File { archive, logs, timezone, week_start, currency, labels, aliases, models, budgets } = file;
         self.archive = self.archive.take().or_else(|| archive.map(|value| chosen(value, &path)));
         if self.timezone.origin == Origin::Default
             && let Some(timezone) = timezone
         {
             self.timezone = chosen(timezone, &path);
+        }
+        if self.week_start.origin == Origin::Default
+            && let Some(week_start) = week_start
+        {
+            self.week_start = chosen(week_start, &path);
         }
         self.currency = self.currency.take().or_else(|| currency.map(|value| chosen(value, &path)));
         for label in labels {
@@ -126,6 +136,12 @@ impl Settings {
         self.models.extend(models.into_iter().map(|value| chosen(value.into_inner(), &path)));
         self.budgets.extend(budgets.into_iter().map(|value| chosen(value, &path)));
         self.files.push(path);
+    }
+
+    /// The currency of tables for people.
+    pub fn shown_currency(&self) -> present::Currency {
+        let chosen = self.currency.as_ref().map(|chosen| &chosen.value);
+        chosen.and_then(|chosen| present::Currency::new(&chosen.code, chosen.rate)).unwrap_or_default()
     }
 
     /// The archive that a command uses: `named` on the command line, else that of the environment, else that of a

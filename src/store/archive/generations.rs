@@ -3,6 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::disk;
 use super::error::{Error, Problem};
@@ -82,6 +83,16 @@ impl Archive {
     /// Those of [`Self::snapshot`].
     pub fn sums(&self) -> Result<Sums, Error> {
         Ok(self.snapshot()?.manifest.sums())
+    }
+
+    /// Identifies the current state: it changes with every write. Unlike [`Self::snapshot`], it reads no file. `None` if there is no
+    /// archive.
+    pub fn stamp(&self) -> Option<String> {
+        let folder = self.current().ok()??.folder;
+        let manifest = fs::metadata(folder.join(MANIFEST)).ok()?;
+        let modified = manifest.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        // An archive that was made again has the same generations.
+        Some(format!("{} {} {}", folder.file_name()?.to_str()?, manifest.len(), modified.as_nanos()))
     }
 
     fn open_current(&self) -> Result<Snapshot, Error> {

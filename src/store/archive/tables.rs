@@ -27,14 +27,24 @@ impl Snapshot {
     /// # Errors
     /// When a table cannot be opened or is damaged.
     pub fn tables(&self) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
+        self.some_tables(&TABLES)
+    }
+
+    /// Some of its tables, by name. The files of the others are not read.
+    ///
+    /// # Errors
+    /// Those of [`Self::tables`].
+    pub fn some_tables(&self, names: &[&'static str]) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
         let Self { folder, manifest, .. } = self;
         if manifest.parts.is_empty() {
             let empty = frames::frames(&Tables::default())?;
-            return Ok(empty.into_iter().map(|(name, frame)| (name, frame.lazy())).collect());
+            let named = empty.into_iter().filter(|(name, _)| names.contains(name));
+            return Ok(named.map(|(name, frame)| (name, frame.lazy())).collect());
         }
-        TABLES
-            .into_par_iter()
+        names
+            .par_iter()
             .map(|name| {
+                let name = *name;
                 let has_rows = |part: &&Part| part.files.get(name).is_some_and(|file| file.rows > 0);
                 let mut parts: Vec<&Part> = manifest.parts.iter().filter(has_rows).collect();
                 if parts.is_empty() {

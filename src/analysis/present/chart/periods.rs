@@ -7,7 +7,7 @@ use jiff::{Span, Unit};
 
 use super::{MAX_PANELS, Shape};
 
-/// The first day of week 0: a Monday.
+/// The first day of week 0, if weeks begin on Monday.
 const FIRST_MONDAY: Date = date(1969, 12, 29);
 
 /// The length of a period.
@@ -15,7 +15,8 @@ const FIRST_MONDAY: Date = date(1969, 12, 29);
 pub enum Period {
     Hour,
     Day,
-    Week,
+    /// With the first day of week 0.
+    Week(Date),
     Month,
 }
 
@@ -25,9 +26,21 @@ impl Period {
         match dimension {
             "hour" => Some(Self::Hour),
             "day" => Some(Self::Day),
-            "week" => Some(Self::Week),
+            "week" => Some(Self::Week(FIRST_MONDAY)),
             "month" => Some(Self::Month),
             _ => None,
+        }
+    }
+
+    /// The same periods; weeks begin on the day on which the weeks of a report do.
+    fn aligned(self, times: &[Option<String>]) -> Self {
+        let first = times.iter().flatten().find_map(|time| time.parse::<Date>().ok());
+        match (self, first) {
+            (Self::Week(_), Some(first)) => {
+                let day = i64::from(first.weekday().to_monday_zero_offset());
+                Self::Week(FIRST_MONDAY.checked_add(Span::new().days(day)).unwrap_or(FIRST_MONDAY))
+            }
+            (period, _) => period,
         }
     }
 
@@ -35,7 +48,7 @@ impl Period {
         match self {
             Self::Hour => "hours",
             Self::Day => "days",
-            Self::Week => "weeks",
+            Self::Week(_) => "weeks",
             Self::Month => "months",
         }
     }
@@ -48,7 +61,7 @@ impl Period {
                 Some(days(Date::default(), day.parse().ok()?)? * 24 + hour.split(':').next()?.parse::<i64>().ok()?)
             }
             Self::Day => days(Date::default(), text.parse().ok()?),
-            Self::Week => Some(days(FIRST_MONDAY, text.parse().ok()?)?.div_euclid(7)),
+            Self::Week(first) => Some(days(first, text.parse().ok()?)?.div_euclid(7)),
             Self::Month => {
                 let first: Date = format!("{text}-01").parse().ok()?;
                 Some(i64::from(first.year()) * 12 + i64::from(first.month()) - 1)
@@ -65,7 +78,7 @@ impl Period {
         match self {
             Self::Hour => format!("{} {:02}:00", day(Date::default(), number.div_euclid(24)), number.rem_euclid(24)),
             Self::Day => day(Date::default(), number),
-            Self::Week => day(FIRST_MONDAY, number.saturating_mul(7)),
+            Self::Week(first) => day(first, number.saturating_mul(7)),
             Self::Month => format!("{:04}-{:02}", number.div_euclid(12), number.rem_euclid(12) + 1),
         }
     }
@@ -108,6 +121,7 @@ pub(super) fn shape(
     values: &[Option<f64>],
     name_of: impl Fn(usize) -> String,
 ) -> (Shape, usize) {
+    let period = period.aligned(times);
     let numbers: Vec<Option<i64>> = times.iter().map(|time| period.number(time.as_deref()?)).collect();
     let mut omitted = numbers.iter().zip(values).filter(|(number, value)| number.is_none() && value.is_some()).count();
     // A period whose value is unknown has a place too.
@@ -136,14 +150,19 @@ pub(super) fn shape(
 mod tests {
     use super::*;
 
+    fn week_of(day: &str) -> Period {
+        Period::Week(FIRST_MONDAY).aligned(&[None, Some(day.to_owned())])
+    }
+
     #[test]
     fn periods_are_numbered_without_gaps() {
         for (period, texts) in [
             (Period::Hour, ["2026-12-31 23:00", "2027-01-01 00:00", "2027-01-01 01:00"]),
             (Period::Hour, ["1969-12-31 22:00", "1969-12-31 23:00", "1970-01-01 00:00"]),
             (Period::Day, ["2028-02-28", "2028-02-29", "2028-03-01"]),
-            (Period::Week, ["1969-12-22", "1969-12-29", "1970-01-05"]),
-            (Period::Week, ["2026-12-21", "2026-12-28", "2027-01-04"]),
+            (Period::Week(FIRST_MONDAY), ["1969-12-22", "1969-12-29", "1970-01-05"]),
+            (Period::Week(FIRST_MONDAY), ["2026-12-21", "2026-12-28", "2027-01-04"]),
+            (week_of("2026-12-27"), ["2026-12-20", "2026-12-27", "2027-01-03"]),
             (Period::Month, ["2026-11", "2026-12", "2027-01"]),
         ] {
             let numbers = texts.map(|text| period.number(text).unwrap());

@@ -1,0 +1,89 @@
+//! Amounts of money in the user's currency, for people. Other programs get US dollars.
+
+/// The part of a column's name that means US dollars.
+const DOLLARS: &str = "_usd";
+
+/// A currency, and its rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Currency {
+    /// Three capital letters.
+    code: [u8; 3],
+    /// Units of it for one US dollar.
+    pub rate: f64,
+}
+
+impl Default for Currency {
+    fn default() -> Self {
+        Self { code: *b"USD", rate: 1.0 }
+    }
+}
+
+impl Currency {
+    /// A currency by its code of three capital letters. `None` if the code has another form, or the rate is not above 0.
+    pub fn new(code: &str, rate: f64) -> Option<Self> {
+        let code: [u8; 3] = code.as_bytes().try_into().ok()?;
+        let is_valid = code.iter().all(u8::is_ascii_uppercase) && rate.is_finite() && rate > 0.0;
+        is_valid.then_some(Self { code, rate })
+    }
+
+    /// Its code, such as `EUR`.
+    pub fn code(&self) -> &str {
+        std::str::from_utf8(&self.code).unwrap_or_default()
+    }
+
+    /// Whether it is not the US dollar.
+    pub fn is_other(self) -> bool {
+        self != Self::default()
+    }
+
+    /// The name of a measure in this currency: `cost_eur` of `cost_usd`. Other names are unchanged.
+    pub fn name_of(self, measure: &str) -> String {
+        if is_money(measure) {
+            measure.replacen(DOLLARS, &format!("_{}", self.code().to_ascii_lowercase()), 1)
+        } else {
+            measure.to_owned()
+        }
+    }
+
+    /// The value of a measure in this currency. Values that are not money are unchanged.
+    pub fn value_of(self, measure: &str, value: f64) -> f64 {
+        if is_money(measure) { value * self.rate } else { value }
+    }
+
+    /// An amount of US dollars with two decimal places: `$1.23`, or `1.13 EUR`.
+    pub fn amount(self, dollars: f64) -> String {
+        let text = format!("{:.2}", dollars * self.rate);
+        if self.code == Self::default().code { format!("${text}") } else { format!("{text} {}", self.code()) }
+    }
+}
+
+/// Whether the values of a measure are US dollars.
+pub(super) fn is_money(measure: &str) -> bool {
+    measure.ends_with(DOLLARS) || measure.ends_with("_usd_per_minute")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_money_is_converted() {
+        let euro = Currency::new("EUR", 0.5).unwrap();
+        let dollar = Currency::default();
+        for (measure, name, value) in [
+            ("cost_usd", "cost_eur", 2.0),
+            ("cost_per_session_usd", "cost_per_session_eur", 2.0),
+            ("projected_cost_usd", "projected_cost_eur", 2.0),
+            ("cost_usd_per_minute", "cost_eur_per_minute", 2.0),
+            ("total_tokens", "total_tokens", 4.0),
+            ("usd", "usd", 4.0),
+        ] {
+            assert_eq!((euro.name_of(measure).as_str(), euro.value_of(measure, 4.0)), (name, value));
+            assert_eq!((dollar.name_of(measure).as_str(), dollar.value_of(measure, 4.0)), (measure, 4.0));
+        }
+        assert_eq!([euro.amount(2.468), dollar.amount(2.468)], ["1.23 EUR", "$2.47"]);
+        for (code, rate) in [("euro", 1.0), ("eur", 1.0), ("EUR", 0.0), ("EUR", f64::NAN), ("", 1.0)] {
+            assert_eq!(Currency::new(code, rate), None);
+        }
+    }
+}

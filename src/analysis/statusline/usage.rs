@@ -1,0 +1,176 @@
+//! What an archive contains about today and the current windows.
+
+use std::path::Path;
+
+use jiff::civil::Date;
+use jiff::{Span, Timestamp, Zoned};
+use polars::prelude::*;
+
+use super::cache::{Cached, CachedWindow, Key};
+use super::line::WindowLeft;
+use crate::analysis::limits::windows_of;
+use crate::analysis::reports::spec::known_sum;
+use crate::analysis::reports::{self, Cost, Frames, Scope};
+use crate::base::time::Time;
+use crate::store::archive::{self, Archive};
+
+/// The runtime whose status line this is.
+const RUNTIME: &str = "claude";
+/// A window of five hours depends on the turns before it, back to a pause of five hours. Everyone makes one in so many days.
+const DAYS_BEFORE: i64 = 8;
+
+/// The reason why an archive cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be read.
+    #[error(transparent)]
+    Archive(#[from] archive::Error),
+    /// The time zone does not exist, or the tables cannot be read.
+    #[error(transparent)]
+    Report(#[from] reports::Error),
+    /// The tables cannot be read.
+    #[error(transparent)]
+    Polars(#[from] PolarsError),
+    /// The current time is not in the calendar.
+    #[error(transparent)]
+    Calendar(#[from] jiff::Error),
+}
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Question<'a> {
+    /// The current time, in the time zone of the day.
+    pub now: Zoned,
+    /// The name of that time zone.
+    pub timezone: &'a str,
+    /// The session whose cost is needed.
+    pub session: Option<&'a str>,
+}
+
+/// What an archive contains.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Usage {
+    /// The cost of the local day, of all runtimes. `None` if it is unknown, as without turns.
+    pub today_usd: Option<f64>,
+    /// The cost of the session that was asked for.
+    pub session_usd: Option<f64>,
+    /// The current window of five hours.
+    pub five_hour: Option<WindowLeft>,
+    /// The used part of the week's limit in percent, where a log contains it.
+    pub week_percent: Option<f64>,
+}
+
+/// The answer of the cache if the archive is as it was then, else of the archive. Without an archive nothing is known.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub fn usage(archive: &Archive, cache: Option<&Path>, question: &Question<'_>) -> Result<Usage, Error> {
+    let Some(stamp) = archive.stamp() else { return Ok(Usage::default()) };
+    let key = Key::new(archive.folder(), stamp, question.now.date().to_string(), question.timezone);
+    let found = cache.and_then(|directory| Cached::read(directory, &key));
+    let mut is_new = found.is_none();
+    let mut cached = match found {
+        Some(cached) => cached,
+        None => compute(archive, key, question)?,
+    };
+    if let Some(session) = question.session
+        && !cached.sessions.contains_key(session)
+    {
+        let cost = cost_of(archive, session)?;
+        cached.sessions.insert(session.to_owned(), cost);
+        is_new = true;
+    }
+    if is_new && let Some(directory) = cache {
+        // Without the file, the next call computes it again.
+        let _ = cached.write(directory);
+    }
+    Ok(answer(&cached, question))
+}
+
+fn answer(cached: &Cached, question: &Question<'_>) -> Usage {
+    let now = Time::from_micros(question.now.timestamp().as_microsecond());
+    let current = |name: &str| {
+        let mut windows = cached.windows.iter().filter(|window| window.name == name);
+        windows.find(|window| window.starts_at <= now && now < window.ends_at)
+    };
+    Usage {
+        today_usd: cached.today_usd,
+        session_usd: question.session.and_then(|session| cached.sessions.get(session).copied().flatten()),
+        five_hour: current("five_hour").map(|window| WindowLeft {
+            used_percent: window.used_percent,
+            cost_usd: window.cost_usd,
+            ends_at: Some(window.ends_at),
+        }),
+        week_percent: current("seven_day").and_then(|window| window.used_percent),
+    }
+}
+
+fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cached, Error> {
+    let snapshot = archive.snapshot()?;
+    let tables = snapshot.some_tables(&["sessions", "turns", "limits"])?;
+    let [sessions, turns, limits] = ["sessions", "turns", "limits"].map(|name| {
+        let found = tables.iter().find(|(found, _)| *found == name);
+        found.map(|(_, frame)| frame.clone()).unwrap_or_default()
+    });
+    let (start, end) = day(question.now.date(), &question.now)?;
+    let now = question.now.timestamp();
+    let earliest = now.checked_sub(Span::new().hours(24 * DAYS_BEFORE))?;
+    let columns = ["runtime", "session_id", "occurred_at", "grain", "total_tokens", "cost_usd", "cost_source"].map(col);
+    // The files are read once, and only the groups of rows that may contain such times.
+    let recent = turns.clone().filter(col("occurred_at").gt_eq(literal(earliest.min(start)))).select(columns);
+    let recent = recent.collect()?;
+    let is_today = |time: &str| col(time).gt_eq(literal(start)).and(col(time).lt(literal(end)));
+    let dated = recent.clone().lazy().filter(is_today("occurred_at")).select([col("cost_usd")]);
+    // Turns without a time have that of their session's start.
+    let keys = || [col("runtime"), col("session_id")];
+    let begun = sessions.clone().filter(is_today("started_at"));
+    let undated = turns.filter(col("occurred_at").is_null()).select(["runtime", "session_id", "cost_usd"].map(col));
+    let undated = undated.join(begun, keys(), keys(), JoinType::Semi.into()).select([col("cost_usd")]);
+    let today = concat([dated, undated], UnionArgs::default())?.select([known_sum("cost_usd").alias("cost_usd")]);
+    let today_usd = first_number(&today.collect()?)?;
+    let limits = limits.filter(col("resets_at").gt_eq(literal(earliest))).collect()?.lazy();
+    let frames: Frames = vec![("turns", recent.lazy()), ("limits", limits), ("sessions", sessions)];
+    let windows = windows(&frames, now, question.timezone)?;
+    Ok(Cached { key, today_usd, windows, sessions: std::collections::BTreeMap::new() })
+}
+
+/// The windows of the runtime that have not ended.
+fn windows(frames: &Frames, now: Timestamp, timezone: &str) -> Result<Vec<CachedWindow>, Error> {
+    let only = vec![("runtime".to_owned(), RUNTIME.to_owned())];
+    let scope = Scope { only, now, timezone: timezone.to_owned(), ..Scope::default() };
+    let time = Time::from_micros(now.as_microsecond());
+    let (windows, _) = windows_of(frames, &scope, time, Cost::Auto)?;
+    let active = windows.into_iter().filter(|window| window.active).filter_map(|window| {
+        Some(CachedWindow {
+            starts_at: window.starts_at?,
+            ends_at: window.ends_at?,
+            used_percent: window.used_percent,
+            cost_usd: window.spent.cost_usd,
+            name: window.window_name,
+        })
+    });
+    Ok(active.collect())
+}
+
+/// The cost of a session.
+fn cost_of(archive: &Archive, session: &str) -> Result<Option<f64>, Error> {
+    let snapshot = archive.snapshot()?;
+    let sessions = snapshot.some_tables(&["sessions"])?.pop().map(|(_, frame)| frame).unwrap_or_default();
+    let is_this = col("session_id").eq(lit(session.to_owned())).and(col("runtime").eq(lit(RUNTIME)));
+    first_number(&sessions.filter(is_this).select([known_sum("cost_usd").alias("cost_usd")]).collect()?)
+}
+
+/// The start and the end of a local day.
+fn day(date: Date, zone: &Zoned) -> Result<(Timestamp, Timestamp), Error> {
+    let start = date.to_zoned(zone.time_zone().clone())?;
+    let end = date.tomorrow()?.to_zoned(zone.time_zone().clone())?;
+    Ok((start.timestamp(), end.timestamp()))
+}
+
+fn literal(time: Timestamp) -> Expr {
+    lit(time.as_microsecond()).cast(DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC)))
+}
+
+fn first_number(frame: &DataFrame) -> Result<Option<f64>, Error> {
+    Ok(frame.column("cost_usd")?.cast(&DataType::Float64)?.f64()?.get(0))
+}

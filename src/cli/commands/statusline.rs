@@ -1,0 +1,96 @@
+//! `agentlogs statusline`: one line about a running session of Claude Code.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+
+use agentlogs::analysis::statusline::{
+    Context, Input, Limit, Line, Question, Session, Usage, WindowLeft, session, usage,
+};
+use agentlogs::base::time::Time;
+
+use super::output::complain;
+use super::reading::start_threads;
+use super::{Outcome, WrongCommandLine};
+use crate::cli::args::Statusline;
+use crate::cli::settings::{Settings, archive_at};
+
+/// The setting of Claude Code.
+const USAGE: &str = "statusline reads the JSON that Claude Code writes to standard input; add \"statusLine\": {\"type\": \
+                     \"command\", \"command\": \"agentlogs statusline\"} to ~/.claude/settings.json";
+
+pub fn run(args: &Statusline, settings: &Settings) -> anyhow::Result<Outcome> {
+    if io::stdin().is_terminal() {
+        return Err(WrongCommandLine(USAGE.to_owned()).into());
+    }
+    let note = |message: &dyn std::fmt::Display| {
+        if args.verbose {
+            complain(format_args!("{message}"));
+        }
+    };
+    let input = Input::read(io::stdin().lock()).unwrap_or_else(|| {
+        note(&"standard input contains no JSON object");
+        Input::default()
+    });
+    let now = args.now.unwrap_or_else(jiff::Timestamp::now);
+    let timezone = args.timezone.as_deref().unwrap_or(&settings.timezone.value);
+    let zone = jiff::tz::TimeZone::get(timezone).unwrap_or(jiff::tz::TimeZone::UTC);
+    let logged =
+        input.transcript.as_deref().map_or_else(Session::default, |path| of_transcript(path, &input, settings, note));
+    // The log of the session has the current state, unlike the archive, and Claude Code estimates a cost.
+    let cost = logged.cost_usd.filter(|_| !logged.is_lower_bound).or(input.cost_usd).or(logged.cost_usd);
+    let archived = {
+        let session = input.session_id.as_deref().filter(|_| cost.is_none());
+        let question = Question { now: now.to_zoned(zone), timezone, session };
+        of_archive(args, settings, &question).unwrap_or_else(|error| {
+            note(&format_args!("{error:#}"));
+            Usage::default()
+        })
+    };
+    let now = Time::from_micros(now.as_microsecond());
+    let current = |limit: Option<Limit>| limit.filter(|limit| limit.resets_at.is_none_or(|reset| now < reset));
+    let stated = current(input.five_hour).map(|limit| WindowLeft {
+        used_percent: Some(limit.used_percent),
+        cost_usd: None,
+        ends_at: limit.resets_at,
+    });
+    let context_of = |tokens| Context::of(tokens, input.context_window.or(logged.context_window));
+    let line = Line {
+        session_usd: cost.or(archived.session_usd),
+        today_usd: archived.today_usd,
+        five_hour: stated.or(archived.five_hour),
+        week_percent: current(input.seven_day).map(|limit| limit.used_percent).or(archived.week_percent),
+        context: (input.context_percent.map(Context::Percent))
+            .or_else(|| context_of(input.context_tokens.or(logged.context_tokens))),
+        model: input.model,
+    };
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", line.text(settings.shown_currency(), now))?;
+    out.flush()?;
+    Ok(Outcome::Done)
+}
+
+/// What the log of the session contains.
+fn of_transcript(path: &Path, input: &Input, settings: &Settings, note: impl Fn(&dyn std::fmt::Display)) -> Session {
+    if !path.is_file() {
+        note(&format_args!("{}: no such file", path.display()));
+        return Session::default();
+    }
+    // More threads only take time to start.
+    match start_threads(Some(1)).and_then(|()| settings.catalog()) {
+        Ok(catalog) => session(path, input.session_id.as_deref(), &catalog),
+        Err(error) => {
+            note(&format_args!("{error:#}"));
+            Session::default()
+        }
+    }
+}
+
+/// What the archive contains. No archive is not an error.
+fn of_archive(args: &Statusline, settings: &Settings, question: &Question<'_>) -> anyhow::Result<Usage> {
+    let directory = match &args.archive.archive {
+        Some(directory) => directory.clone(),
+        None => settings.chosen_archive(false)?.value,
+    };
+    let cache = settings.machine.own_cache();
+    Ok(usage(&archive_at(directory)?, cache.as_deref(), question)?)
+}
