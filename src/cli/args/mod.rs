@@ -12,6 +12,7 @@ mod query;
 mod report;
 mod shared;
 mod tools;
+mod watch;
 
 pub use archive::ArchiveCommand;
 pub use check::Check;
@@ -25,3 +26,4 @@ pub use query::Query;
 pub use report::Report;
 pub use shared::{DataSource, Format, Printed, label, timezone};
 pub use tools::{Bench, Completions, Inspect, Man, Runtimes};
+pub use watch::Watch;

@@ -14,6 +14,7 @@ pub mod inspect;
 pub mod lists;
 mod outcome;
 mod output;
+pub mod overview;
 mod places;
 pub mod prices;
 pub mod query;
@@ -23,6 +24,8 @@ mod resolve;
 pub mod runtimes;
 mod source;
 mod summary;
+pub mod watch;
+mod watcher;
 
 pub use outcome::{Outcome, WrongCommandLine};
 pub use output::{complain, say};
