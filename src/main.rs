@@ -49,11 +49,13 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let settings = match &cli.command {
         // These do not depend on settings, so that a broken configuration file does not stop them.
-        Command::Schema(_) | Command::Man(_) | Command::Completions(_) => Settings::default(),
+        Some(Command::Schema(_) | Command::Man(_) | Command::Completions(_)) => Settings::default(),
         _ => Settings::load()?,
     };
-    match cli.command {
+    let Some(command) = cli.command else { return commands::overview::run(cli.now, &settings) };
+    match command {
         Command::Ingest(args) => commands::ingest::run(args, &settings),
+        Command::Watch(args) => commands::watch::run(*args, &settings),
         Command::Report(args) => commands::report::run(*args, &settings),
         Command::Query(args) => commands::query::run(args, &settings),
         Command::Check(args) => commands::check::run(*args, &settings),

@@ -24,6 +24,8 @@ mod layers;
 #[cfg(feature = "archive")]
 mod limits;
 mod moving;
+#[cfg(feature = "archive")]
+mod overview;
 mod places;
 mod prices;
 mod privacy;
@@ -37,6 +39,8 @@ mod statusline;
 mod stdin;
 mod tidy;
 mod views;
+#[cfg(all(feature = "archive", unix))]
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

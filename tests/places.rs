@@ -12,7 +12,7 @@ use agentlogs::input::machine::{Machine, System, UserPath};
 use crate::root;
 
 /// Copies the samples of each format to the places where its runtime keeps them, and returns the places.
-fn fill_home(machine: &Machine) -> Vec<UserPath> {
+pub fn fill_home(machine: &Machine) -> Vec<UserPath> {
     let mut filled = Vec::new();
     for adapter in ADAPTERS {
         for place in adapter.places {
@@ -42,7 +42,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn variables(system: System, home: &Path) -> BTreeMap<String, OsString> {
+pub fn variables(system: System, home: &Path) -> BTreeMap<String, OsString> {
     let home_variable = if system == System::Windows { "USERPROFILE" } else { "HOME" };
     let user = if system == System::Windows { "USERNAME" } else { "USER" };
     [(home_variable, home.as_os_str().to_owned()), (user, "ann".into())]
@@ -104,19 +104,19 @@ fn first_file(directory: &Path) -> PathBuf {
 }
 
 #[cfg(all(feature = "archive", unix))]
-mod program {
+pub mod program {
     use std::process::{Command, Output};
 
     use super::*;
 
     /// The program with a home directory, and nothing else of the environment.
-    fn run(home: &Path, current: &Path, args: &[&str]) -> Output {
+    pub fn run(home: &Path, current: &Path, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
         command.args(args).current_dir(current).env_clear().env("HOME", home).env("USER", "ann").env("TZ", "UTC");
         command.output().unwrap()
     }
 
-    fn text(bytes: &[u8]) -> String {
+    pub fn text(bytes: &[u8]) -> String {
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 

@@ -1,4 +1,4 @@
-//! Reports, comparisons, exports and the dashboard, and their output as text.
+//! Reports, the overview, comparisons, exports and the dashboard, and their output as text.
 
 pub mod budget;
 pub mod compare;
@@ -6,6 +6,7 @@ pub mod dashboard;
 pub mod export;
 pub mod limits;
 pub mod measure;
+pub mod overview;
 pub mod present;
 pub mod reports;
 pub mod statusline;

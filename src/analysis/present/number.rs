@@ -21,7 +21,7 @@ pub fn counted(number: impl std::fmt::Display, thing: &str) -> String {
 }
 
 /// An abbreviated number: `3.1M`.
-pub(super) fn short(number: i128) -> String {
+pub fn short(number: i128) -> String {
     scaled(number, &["", "k", "M", "G", "T"])
 }
 
@@ -49,7 +49,7 @@ fn scaled(number: i128, units: &[&str]) -> String {
 }
 
 /// Abbreviated milliseconds: `4m 10s`.
-pub(super) fn short_time(ms: i128) -> String {
+pub fn short_time(ms: i128) -> String {
     let seconds = ms / 1000;
     match seconds {
         _ if ms.abs() < 1000 => format!("{ms}ms"),

@@ -127,7 +127,7 @@ impl Grouping {
     }
 
     /// Adds the columns of each row's session, and sets the time of rows without one to the start of their session.
-    pub(super) fn join_sessions(&mut self) -> PolarsResult<()> {
+    pub(in crate::analysis) fn join_sessions(&mut self) -> PolarsResult<()> {
         let Some(sessions) = self.sessions.take() else { return Ok(()) };
         let prefixed = |name: &'static str| col(name).alias(format!("session_{name}"));
         let columns = [col("runtime"), col("session_id")].into_iter().chain(columns_of_session().map(prefixed));

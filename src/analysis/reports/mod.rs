@@ -21,7 +21,7 @@ mod rows;
 mod run;
 mod scope;
 pub(crate) mod spec;
-mod tables;
+pub(crate) mod tables;
 
 pub use answer::{Answer, LeftOut};
 pub use cost::Cost;

@@ -13,6 +13,7 @@ mod report;
 mod shared;
 mod statusline;
 mod tools;
+mod watch;
 
 pub use archive::ArchiveCommand;
 pub use check::Check;
@@ -27,3 +28,4 @@ pub use report::Report;
 pub use shared::{DataSource, Format, Printed, label, timezone};
 pub use statusline::Statusline;
 pub use tools::{Bench, Completions, Inspect, Man, Runtimes};
+pub use watch::Watch;

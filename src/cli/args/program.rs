@@ -13,16 +13,22 @@ use super::report::Report;
 use super::shared::Printed;
 use super::statusline::Statusline;
 use super::tools::{Bench, Completions, Inspect, Man, Runtimes};
+use super::watch::Watch;
 
 /// Offline log analytics for AI coding agents: cost, tokens, tools and turns from recorded session logs
+///
+/// Without a command it reads the logs of your runtimes into your archive, and shows an overview of the last days.
 #[derive(Debug, Parser)]
 #[command(
     name = "agentlogs",
     version,
+    args_conflicts_with_subcommands = true,
     max_term_width = 100,
     after_help = "\
 First steps:
-  agentlogs ingest                         read the logs of your runtimes into your archive
+  agentlogs                                read the logs of your runtimes, show an overview
+  agentlogs watch                          the same, again and again as they are written
+  agentlogs ingest runs                    read the logs in a directory into an archive
   agentlogs report cost --by week,model    report their cost
   agentlogs query --list                   list the built-in SQL queries
   agentlogs COMMAND --help                 show options and examples
@@ -33,12 +39,16 @@ exceeded."
 )]
 pub struct Cli {
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
+    /// The time that counts as now, so that tests are repeatable
+    #[arg(long, value_name = "TIME", hide = true)]
+    pub now: Option<jiff::Timestamp>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Ingest(Ingest),
+    Watch(Box<Watch>),
     Report(Box<Report>),
     Query(Query),
     Check(Box<Check>),

@@ -14,6 +14,7 @@ pub mod inspect;
 pub mod lists;
 mod outcome;
 mod output;
+pub mod overview;
 mod places;
 pub mod prices;
 pub mod query;
@@ -24,6 +25,8 @@ pub mod runtimes;
 mod source;
 pub mod statusline;
 mod summary;
+pub mod watch;
+mod watcher;
 
 pub use outcome::{Outcome, WrongCommandLine};
 pub use output::{complain, say};

@@ -45,6 +45,16 @@ pub fn terminal_width() -> Option<u16> {
     io::stdout().is_terminal().then(|| Table::new().width()).flatten()
 }
 
+/// Whether stdout is a terminal on which text may be bold or coloured.
+pub fn has_color() -> bool {
+    io::stdout().is_terminal() && !is_dumb() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Whether the terminal has no control sequences.
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
+}
+
 /// Prints rows to stdout. Returns the columns of a report that the terminal is too narrow for.
 ///
 /// # Errors
@@ -61,7 +71,7 @@ pub fn print(frame: &DataFrame, printed: args::Printed, report: Option<ReportSty
         // Some terminals report a width of 0 or 1.
         width: terminal_width().filter(|width| *width >= 40),
         is_terminal: stdout.is_terminal(),
-        color: stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        color: has_color(),
         report,
     };
     let mut out = io::BufWriter::new(stdout.lock());

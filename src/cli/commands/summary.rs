@@ -62,7 +62,7 @@ pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {
 }
 
 /// The option that names an archive, with a space before it; empty for the archive that is used without it.
-fn option_of(archive: &Archive, settings: &Settings) -> String {
+pub fn option_of(archive: &Archive, settings: &Settings) -> String {
     let directory = archive.folder();
     if settings.chosen_archive(false).is_ok_and(|chosen| chosen.value == directory) {
         return String::new();

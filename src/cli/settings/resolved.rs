@@ -151,16 +151,28 @@ impl Settings {
     /// # Errors
     /// When the path is a file, no directory is known, or a price in the configuration is invalid.
     pub fn archive(&self, named: Option<PathBuf>, creates_local: bool) -> anyhow::Result<Archive> {
-        let directory = if let Some(directory) = named {
-            directory
-        } else {
-            let Chosen { value, origin } = self.chosen_archive(creates_local)?;
-            if !matches!(origin, Origin::Environment(_)) {
-                say(&format!("archive: {}", value.display()));
-            }
-            value
-        };
-        Ok(archive_at(directory)?.with_prices(self.prices()?))
+        match named {
+            Some(directory) => Ok(archive_at(directory)?.with_prices(self.prices()?)),
+            None => self.implicit_archive(self.chosen_archive(creates_local)?),
+        }
+    }
+
+    /// The archive of commands that read the user's own logs without being asked to: that of the environment or of a
+    /// configuration file, else the user's own. An archive in the current directory may be for something else.
+    ///
+    /// # Errors
+    /// As [`Self::archive`].
+    pub fn users_archive(&self) -> anyhow::Result<Archive> {
+        let own = || Ok(Chosen { value: self.own_archive()?, origin: Origin::Default });
+        self.implicit_archive(self.archive.clone().map_or_else(own, anyhow::Ok)?)
+    }
+
+    /// The archive that the user did not name on the command line: a line on stderr names it.
+    fn implicit_archive(&self, chosen: Chosen<PathBuf>) -> anyhow::Result<Archive> {
+        if !matches!(chosen.origin, Origin::Environment(_)) {
+            say(&format!("archive: {}", chosen.value.display()));
+        }
+        Ok(archive_at(chosen.value)?.with_prices(self.prices()?))
     }
 
     /// The archive that a command without `--archive` uses: see [`Self::archive`].

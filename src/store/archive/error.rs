@@ -74,6 +74,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether a newer version of this program wrote the archive.
+    pub const fn is_of_newer_program(&self) -> bool {
+        matches!(self, Self::Version { found, .. } if *found > VERSION)
+    }
+
     /// For [`Result::map_err`]: an error of the file at `path`. Content that cannot be decoded is damage.
     pub(super) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

@@ -1,0 +1,147 @@
+//! The overview, from the tables of an archive.
+
+use foldhash::{HashMap, HashMapExt as _};
+use jiff::Zoned;
+use polars::prelude::*;
+
+use super::periods::Calendar;
+use super::turns::{Day, Period, Sums, Top, Turns, turns};
+use crate::analysis::limits::{Window, windows};
+use crate::analysis::reports::grouping::Grouping;
+use crate::analysis::reports::spec::Rows;
+use crate::analysis::reports::tables::table;
+use crate::analysis::reports::{Cost, Error, Frames, Scope};
+use crate::base::time::Time;
+
+/// The last days of all sessions.
+#[derive(Debug)]
+pub struct Overview {
+    /// The time that it was computed for.
+    pub now: Zoned,
+    /// Today, the last 7 and the last 30 days.
+    pub periods: Vec<Period>,
+    /// The last 30 days, the oldest first.
+    pub days: Vec<Day>,
+    /// The number of days of `models`, `projects` and `tools`: 7, or 30 if there is nothing in the last 7.
+    pub top_days: i64,
+    /// All models, by cost.
+    pub models: Vec<Top>,
+    /// All repositories, or projects where no repository is known, by cost.
+    pub projects: Vec<Top>,
+    /// Tools with errors, by their number.
+    pub tools: Vec<Tool>,
+    /// The current windows of limits.
+    pub limits: Vec<Window>,
+    /// What these numbers do not contain.
+    pub lost: Lost,
+}
+
+/// A tool with errors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tool {
+    /// Its name.
+    pub name: Option<String>,
+    /// Number of calls.
+    pub calls: u64,
+    /// Number of failed calls.
+    pub errors: u64,
+}
+
+/// What could not be read, priced or dated.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Lost {
+    /// Rejected lines of all files.
+    pub rejected_lines: i64,
+    /// Records of unknown types in all files.
+    pub unknown_records: i64,
+    /// Files that cannot be read, or not to their end.
+    pub unreadable_files: i64,
+    /// Tokens of the last 30 days without a price.
+    pub unpriced_tokens: i64,
+    /// Rows of the ledger without a time.
+    pub undated: Sums,
+}
+
+impl Overview {
+    /// The overview at a time, whose time zone decides what a day is.
+    ///
+    /// # Errors
+    /// When the tables cannot be read, or the time is at the ends of the calendar.
+    pub fn of(tables: &Frames, now: &Zoned) -> Result<Self, Error> {
+        let calendar = Calendar::at(now)?;
+        let recent = recent(tables, calendar.first);
+        let Turns { periods, days, models, projects, unpriced_tokens, undated } = turns(&recent, &calendar)?;
+        let is_in_week = periods.get(1).is_some_and(|week| week.now.rows > 0);
+        let (top_days, index) = if is_in_week { (7, 0) } else { (30, 1) };
+        let of_period = |lists: [Vec<Top>; 2]| lists.into_iter().nth(index).unwrap_or_default();
+        let since = calendar.periods.get(index + 1).map_or(calendar.first, |bounds| bounds.start);
+        let time = Time::from_micros(now.timestamp().as_microsecond());
+        let mut limits = windows(&recent, time, Cost::Auto)?;
+        limits.retain(|window| window.active);
+        limits.sort_by(|a, b| (&a.runtime, a.ends_at).cmp(&(&b.runtime, b.ends_at)));
+        Ok(Self {
+            now: now.clone(),
+            periods,
+            days,
+            top_days,
+            models: of_period(models),
+            projects: of_period(projects),
+            tools: tools(&recent, since, calendar.end)?,
+            limits,
+            lost: Lost { unpriced_tokens, undated, ..unread(tables)? },
+        })
+    }
+}
+
+/// The tables, without rows before a time.
+fn recent(tables: &Frames, since: Time) -> Frames {
+    let utc = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
+    let since = lit(since.micros()).cast(utc);
+    let is_recent = col("occurred_at").is_null().or(col("occurred_at").gt_eq(since));
+    let filtered = |(name, frame): &(&'static str, LazyFrame)| {
+        let is_filtered = ["turns", "tool_calls", "limits"].contains(name);
+        (*name, if is_filtered { frame.clone().filter(is_recent.clone()) } else { frame.clone() })
+    };
+    tables.iter().map(filtered).collect()
+}
+
+/// The tools with errors between two times.
+fn tools(tables: &Frames, since: Time, end: Time) -> Result<Vec<Tool>, Error> {
+    let mut calls = Grouping::new("overview", &Rows::Table("tool_calls"), tables, &Scope::default(), Cost::Auto)?;
+    calls.date_rows()?;
+    let is_error = col("status").cast(DataType::String).eq(lit("error")).alias("is_error");
+    let columns = [col("tool").cast(DataType::String), is_error, col("occurred_at").to_physical()];
+    let frame = calls.rows.select(columns).collect()?;
+    let (name, is_error) = (frame.column("tool")?.str()?, frame.column("is_error")?.bool()?);
+    let time = frame.column("occurred_at")?.i64()?;
+    let mut counts: HashMap<Option<&str>, (u64, u64)> = HashMap::new();
+    for ((name, is_error), time) in name.iter().zip(is_error.iter()).zip(time.iter()) {
+        if time.is_some_and(|time| (since.micros()..end.micros()).contains(&time)) {
+            let (calls, errors) = counts.entry(name).or_default();
+            *calls += 1;
+            *errors += u64::from(is_error == Some(true));
+        }
+    }
+    let with_errors = counts.into_iter().filter(|(_, (_, errors))| *errors > 0);
+    let mut tools: Vec<Tool> =
+        with_errors.map(|(name, (calls, errors))| Tool { name: name.map(str::to_owned), calls, errors }).collect();
+    tools.sort_by(|a, b| b.errors.cmp(&a.errors).then_with(|| a.name.cmp(&b.name)));
+    Ok(tools)
+}
+
+/// What could not be read, over all files.
+fn unread(tables: &Frames) -> Result<Lost, Error> {
+    let sum = |name: &str| col(name).cast(DataType::Int64).sum().alias(name);
+    let status = || col("status").cast(DataType::String);
+    let is_unread = status().eq(lit("unreadable")).or(status().eq(lit("truncated")));
+    let unread = is_unread.cast(DataType::Int64).sum().alias("unread");
+    let columns = [sum("rejected_lines"), sum("unknown_records"), unread];
+    let sums = table(tables, "sources").select(columns).collect()?;
+    let number = |name: &str| -> PolarsResult<i64> { Ok(sums.column(name)?.i64()?.get(0).unwrap_or(0)) };
+    Ok(Lost {
+        rejected_lines: number("rejected_lines")?,
+        unknown_records: number("unknown_records")?,
+        unreadable_files: number("unread")?,
+        ..Lost::default()
+    })
+}

@@ -1,0 +1,18 @@
+//! What a user spent lately, for `agentlogs` without a command and for `agentlogs watch`: see docs/configuration.md#overview.
+//!
+//! ```text
+//! periods  a time and its zone -> the last days, and the periods that they are compared with
+//! turns    rows of the ledger -> sums of the periods, days, models and projects
+//! compute  the tables of an archive -> the overview
+//! text     the overview -> text
+//! ```
+
+mod compute;
+mod periods;
+mod text;
+mod turns;
+
+pub use compute::{Lost, Overview, Tool};
+pub use periods::DAYS;
+pub use text::{Look, change};
+pub use turns::{Day, Period, Sums, Top};

@@ -1,0 +1,107 @@
+//! `agentlogs` without a command: brings the user's archive up to date, and prints an overview.
+
+use std::io::{self, Write};
+
+use agentlogs::analysis::overview::{Look, Overview};
+use agentlogs::analysis::present::Money;
+use agentlogs::input::discover;
+use agentlogs::store::archive::{self, Archive};
+use anyhow::Context;
+use jiff::{Timestamp, Zoned};
+
+use super::ingest::read_into;
+use super::output::{has_color, say};
+use super::reading::{options, start_threads};
+use super::resolve::report_error;
+use super::summary::{option_of, report_damage};
+use super::{Outcome, places};
+use crate::cli::args::Reading;
+use crate::cli::settings::Settings;
+
+pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcome> {
+    let paths = places::existing(settings, None)?;
+    let archive = settings.users_archive()?;
+    let mut outcome = Outcome::Done;
+    if paths.is_empty() {
+        if matches!(archive.snapshot(), Err(archive::Error::Missing(_))) {
+            say(&places::searched(settings));
+            return Ok(Outcome::NotAllDone);
+        }
+        say(
+            "no directories with logs were found (`agentlogs runtimes --all` lists where they are searched); this is what \
+             the archive contains",
+        );
+        start_threads(None)?;
+    } else {
+        let options = options(paths, Some(archive.folder().to_owned()), &Reading::default(), settings)?;
+        let Some(run) = explained(read_into(&archive, options), &archive)? else {
+            say(&places::searched(settings));
+            return Ok(Outcome::NotAllDone);
+        };
+        outcome = report_damage(&run.written);
+        if !run.errors.iter().all(discover::Error::is_left_out) {
+            outcome = Outcome::NotAllDone;
+        }
+        if run.written.sums.sessions == 0 {
+            say(&places::searched(settings));
+            return Ok(Outcome::NotAllDone);
+        }
+    }
+    let overview = explained(overview(&archive, now, settings), &archive)?;
+    let mut out = io::stdout().lock();
+    out.write_all(overview.text(&look(&archive, settings)).as_bytes())?;
+    out.flush()?;
+    Ok(outcome)
+}
+
+/// The overview of an archive.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub fn overview(archive: &Archive, now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Overview> {
+    let snapshot = archive.snapshot()?;
+    let now = zoned(now, settings)?;
+    Overview::of(&snapshot.tables()?, &now).map_err(report_error)
+}
+
+/// A time, or the current one, in the time zone of the settings.
+///
+/// # Errors
+/// When the time zone does not exist.
+pub fn zoned(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Zoned> {
+    Ok(now.unwrap_or_else(Timestamp::now).in_tz(&settings.timezone.value)?)
+}
+
+/// How the overview of an archive is printed.
+pub fn look(archive: &Archive, settings: &Settings) -> Look {
+    Look { color: has_color(), money: money(settings), archive_option: option_of(archive, settings) }
+}
+
+/// The currency of the settings.
+pub fn money(settings: &Settings) -> Money {
+    let currency = settings.currency.as_ref().map(|chosen| &chosen.value);
+    currency.map_or_else(Money::default, |currency| Money { code: currency.code.clone(), rate: currency.rate })
+}
+
+/// Adds to the error of an archive the command that repairs it or writes it again. The user did not name the archive.
+///
+/// # Errors
+/// The given one.
+pub fn explained<T>(result: anyhow::Result<T>, archive: &Archive) -> anyhow::Result<T> {
+    result.or_else(|error| {
+        let folder = archive.folder().display();
+        let remedy = match error.downcast_ref::<archive::Error>() {
+            Some(archive::Error::Damaged { .. }) => {
+                format!("this repairs it: agentlogs archive repair --archive {folder}")
+            }
+            Some(error @ archive::Error::Version { .. }) if !error.is_of_newer_program() => {
+                format!("this writes it again from the logs that still exist: mv {folder} {folder}.old && agentlogs")
+            }
+            Some(archive::Error::Unrepairable(_)) => {
+                format!("this writes it again from the logs that still exist: mv {folder} {folder}.old && agentlogs")
+            }
+            _ => return Err(error),
+        };
+        Err(error).context(remedy)
+    })
+}

@@ -1,0 +1,148 @@
+//! `agentlogs watch`: reads logs into the archive as they are written, and shows the overview.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use agentlogs::analysis::overview::{Overview, Period};
+use agentlogs::model::source::{STDIN, SourceStatus};
+use agentlogs::store::archive::Archive;
+use jiff::Timestamp;
+
+use super::ingest::{Ingested, read_into};
+use super::output::{complain, is_dumb, say};
+use super::overview::{explained, look, overview, zoned};
+use super::reading::options;
+use super::summary::report_damage;
+use super::watcher::{Waited, Watcher};
+use super::{Outcome, WrongCommandLine, places};
+use crate::cli::args::Watch;
+use crate::cli::settings::Settings;
+
+/// How often to check for places that did not exist before.
+const CHECK_PLACES: Duration = Duration::from_secs(30);
+
+/// How often the overview is shown again without an update: its times until limits reset become wrong.
+const REDRAW: Duration = Duration::from_mins(1);
+
+pub fn run(mut args: Watch, settings: &Settings) -> anyhow::Result<Outcome> {
+    if args.paths.iter().any(|path| path.as_os_str() == STDIN) {
+        let message = "standard input cannot be followed; `agentlogs ingest -` reads it";
+        return Err(WrongCommandLine(message.to_owned()).into());
+    }
+    let names_paths = !args.paths.is_empty();
+    // Without paths --runtime selects the places.
+    let runtime = if names_paths { None } else { args.reading.runtime.take() };
+    let archive = match args.archive.archive.take() {
+        None if !names_paths => settings.users_archive()?,
+        named => settings.archive(named, names_paths)?,
+    };
+    let mut roots = if names_paths { args.paths.clone() } else { places::existing(settings, runtime.as_deref())? };
+    if let Some(missing) = roots.iter().find(|path| !path.exists()) {
+        anyhow::bail!("{}: no such file or directory", missing.display());
+    }
+    if roots.is_empty() {
+        say(&places::searched(settings));
+        say(&format!("watching for them every {} seconds", CHECK_PLACES.as_secs()));
+    }
+    // The first update comes after the watches, so that no change between them is missed.
+    let mut watcher = Watcher::new(&roots, archive.folder(), args.poll.map(Duration::from_secs));
+    let mut screen = Screen { archive: &archive, settings, now: args.now, is_terminal: io::stdout().is_terminal() };
+    let mut took = update(&roots, &args, &mut screen, true)?;
+    let mut shown = Instant::now();
+    loop {
+        let patience = if screen.is_terminal { CHECK_PLACES.min(REDRAW) } else { CHECK_PLACES };
+        let mut is_changed = watcher.wait(patience, took) == Waited::Changed;
+        if !names_paths {
+            let existing = places::existing(settings, runtime.as_deref())?;
+            let new: Vec<PathBuf> = existing.into_iter().filter(|path| !roots.contains(path)).collect();
+            if !new.is_empty() {
+                watcher.add(&new);
+                roots.extend(new);
+                is_changed = true;
+            }
+        }
+        if is_changed {
+            took = update(&roots, &args, &mut screen, false)?;
+            shown = Instant::now();
+        } else if screen.is_terminal && shown.elapsed() >= REDRAW {
+            screen.show(None)?;
+            shown = Instant::now();
+        }
+    }
+}
+
+/// Reads what is new, and shows it. Returns how long that took.
+fn update(roots: &[PathBuf], args: &Watch, screen: &mut Screen<'_>, is_first: bool) -> anyhow::Result<Duration> {
+    let start = Instant::now();
+    if roots.is_empty() {
+        return Ok(Duration::ZERO);
+    }
+    let options = options(roots.to_vec(), Some(screen.archive.folder().to_owned()), &args.reading, screen.settings)?;
+    let Some(run) = explained(read_into(screen.archive, options), screen.archive)? else {
+        return Ok(start.elapsed());
+    };
+    report_damage(&run.written);
+    let count = logs_read(&run);
+    if count > 0 || is_first {
+        screen.show(Some(count))?;
+    }
+    if count > 0
+        && let Some(command) = &args.exec
+    {
+        execute(command);
+    }
+    Ok(start.elapsed())
+}
+
+/// The number of logs that were read. Other files do not count: the command of `--exec` may write some, such as a dashboard,
+/// and would be run for them again and again.
+fn logs_read(run: &Ingested) -> usize {
+    let is_log = |status| !matches!(status, SourceStatus::Unrecognised | SourceStatus::Empty);
+    run.written.sources().filter(|(path, source)| run.files.is_read(path) && is_log(source.status)).count()
+}
+
+/// Runs the user's command. An error does not end the watch.
+fn execute(command: &str) {
+    let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+    match Command::new(shell).args([option, command]).status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => complain(format_args!("--exec: {command}: {status}")),
+        Err(error) => complain(format_args!("--exec: {shell}: {error}")),
+    }
+}
+
+/// Where updates are shown.
+struct Screen<'a> {
+    archive: &'a Archive,
+    settings: &'a Settings,
+    /// The time that counts as now.
+    now: Option<Timestamp>,
+    is_terminal: bool,
+}
+
+impl Screen<'_> {
+    /// Shows the overview on a terminal; elsewhere a line, if logs were read.
+    fn show(&self, read: Option<usize>) -> anyhow::Result<()> {
+        let overview = explained(overview(self.archive, self.now, self.settings), self.archive)?;
+        let look = look(self.archive, self.settings);
+        let mut out = io::stdout().lock();
+        if self.is_terminal {
+            let clear = if is_dumb() { "\n" } else { "\u{1b}[2J\u{1b}[H" };
+            write!(out, "{clear}{}", overview.text(&look))?;
+        } else if let Some(read) = read {
+            let time = zoned(self.now, self.settings)?.strftime("%Y-%m-%d %H:%M:%S");
+            let cost = today(&overview).map_or_else(|| "unknown".to_owned(), |cost| look.money.text(cost));
+            let logs = agentlogs::analysis::present::counted(read, "log");
+            writeln!(out, "{time}  {logs} read, cost today {cost}")?;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+/// The cost of today; `None` if it is unknown.
+fn today(overview: &Overview) -> Option<f64> {
+    let Period { now, .. } = overview.periods.first()?;
+    now.cost()
+}

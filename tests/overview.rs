@@ -1,0 +1,186 @@
+//! The overview of `agentlogs` without a command: its numbers, its text, and its message without logs.
+
+use agentlogs::adapters::common::builder::Retention;
+use agentlogs::analysis::overview::{Look, Overview};
+use agentlogs::analysis::present::Money;
+use agentlogs::analysis::reports::{self, Frames, Options, Scope};
+use agentlogs::store::frames::frames;
+use jiff::Zoned;
+use polars::prelude::*;
+
+use crate::{facts, settled};
+
+/// The most columns of a line.
+const WIDTH: usize = 80;
+
+fn tables() -> Frames {
+    let tables = settled(facts(Retention::None));
+    frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
+}
+
+fn now(text: &str) -> Zoned {
+    text.parse().unwrap()
+}
+
+#[test]
+fn the_overview_as_text() {
+    let overview = Overview::of(&tables(), &now("2026-10-05T14:30:00[UTC]")).unwrap();
+    let look = Look { archive_option: " --archive evals".to_owned(), ..Look::default() };
+    let text = overview.text(&look);
+    assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+    insta::assert_snapshot!("overview", text);
+    let money = Money { code: "EUR".to_owned(), rate: 0.92 };
+    let colored = overview.text(&Look { color: true, money, ..Look::default() });
+    insta::assert_snapshot!("overview_with_colors_in_euros", colored.replace('\u{1b}', "ESC"));
+}
+
+/// Long before and long after the logs it is empty.
+#[test]
+fn a_time_without_logs_has_zeros() {
+    for time in ["2020-01-01T00:00:00[UTC]", "2030-01-01T00:00:00[Europe/Berlin]"] {
+        let overview = Overview::of(&tables(), &now(time)).unwrap();
+        assert!(overview.periods.iter().all(|period| period.now.rows == 0 && period.sessions_before == 0));
+        assert!(overview.models.is_empty() && overview.tools.is_empty() && overview.limits.is_empty());
+        let text = overview.text(&Look::default());
+        assert!(text.contains("today                  $0.00") && !text.contains("cost per day"), "{text}");
+    }
+}
+
+/// A period is what the report of cost shows since its first day.
+#[test]
+fn the_periods_are_those_of_reports() {
+    let tables = tables();
+    for time in
+        ["2026-10-05T23:59:59[UTC]", "2026-10-01T00:00:00[Asia/Kolkata]", "2026-09-30T12:00:00[America/New_York]"]
+    {
+        let now = now(time);
+        let overview = Overview::of(&tables, &now).unwrap();
+        for period in &overview.periods {
+            let scope = Scope {
+                since: Some(format!("{}d", period.days - 1).parse().unwrap()),
+                until: Some("0d".parse().unwrap()),
+                timezone: now.time_zone().iana_name().unwrap().to_owned(),
+                now: now.timestamp(),
+                ..Scope::default()
+            };
+            let options = Options { scope, total: true, wide: true, ..Options::default() };
+            let total = reports::find("cost").unwrap().run(tables.clone(), &options).unwrap().total.unwrap();
+            let number =
+                |name: &str| total.column(name).unwrap().cast(&DataType::Float64).unwrap().f64().unwrap().get(0);
+            let close = |a: Option<f64>, b: Option<f64>| (a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs() < 1e-6;
+            assert!(close(period.now.cost_usd, number("cost_usd")), "{time} {period:?}");
+            let tokens = period.now.total_tokens.map(|tokens| tokens as f64);
+            assert!(close(tokens, number("total_tokens")), "{time} {period:?}");
+            assert!(close(Some(period.sessions as f64), number("sessions")), "{time} {period:?}");
+        }
+        let days: f64 = overview.days.iter().filter_map(|day| day.sums.cost_usd).sum();
+        assert!((days - overview.periods[2].now.cost_usd.unwrap_or(0.0)).abs() < 1e-6);
+    }
+}
+
+#[cfg(unix)]
+mod program {
+    use std::fs;
+    use std::path::Path;
+
+    use agentlogs::input::machine::{Machine, System};
+
+    use super::*;
+    use crate::places::program::{run, text};
+    use crate::places::{fill_home, variables};
+
+    const OVERVIEW: &[&str] = &["--now", "2026-10-05T14:30:00Z"];
+
+    fn machine(home: &Path) -> Machine {
+        let system = if cfg!(target_os = "macos") { System::MacOs } else { System::Linux };
+        Machine::new(system, variables(system, home))
+    }
+
+    #[test]
+    fn it_reads_all_places_and_shows_the_last_days() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        fill_home(&machine(&home));
+        // An archive of something else in the current directory is neither read nor written.
+        let other = home.join("agentlogs-archive");
+        fs::create_dir(&other).unwrap();
+        fs::create_dir_all(home.join(".config/agentlogs")).unwrap();
+        fs::write(home.join(".config/agentlogs/agentlogs.toml"), "currency = { code = \"EUR\", rate = 2 }").unwrap();
+        let output = run(&home, &home, OVERVIEW);
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{stderr}");
+        for part in
+            ["today", "last 7 days", "last 30 days", "models", "claude-sonnet-4-5", "EUR", "agentlogs report health"]
+        {
+            assert!(stdout.contains(part), "{part}: {stdout}");
+        }
+        assert!(!stdout.contains('\u{1b}') && !stdout.contains('$'), "{stdout}");
+        // A path of the archive has any length.
+        let mut lines = stdout.lines().filter(|line| !line.contains("--archive"));
+        assert!(lines.all(|line| line.chars().count() <= WIDTH), "{stdout}");
+        assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
+        // An unchanged archive is not written again.
+        let archive = machine(&home).own_data().unwrap().join("archive");
+        let current = || fs::canonicalize(archive.join("current")).unwrap();
+        let before = current();
+        let again = run(&home, &home, OVERVIEW);
+        assert_eq!((text(&again.stdout), current()), (stdout, before));
+        assert!(stderr.contains(&format!("archive: {}", archive.display())), "{stderr}");
+    }
+
+    #[test]
+    fn without_logs_it_says_where_it_searched() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path();
+        for has_empty_directory in [false, true] {
+            if has_empty_directory {
+                fs::create_dir_all(home.join(".claude/projects")).unwrap();
+            }
+            let output = run(home, home, &[]);
+            let stderr = text(&output.stderr);
+            assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+            for part in [".claude/projects", ".codex/sessions", "agentlogs ingest PATH"] {
+                assert!(stderr.contains(part), "{part}: {stderr}");
+            }
+            assert!(!home.join(".local/share/agentlogs/archive/agentlogs.json").exists());
+        }
+    }
+
+    #[test]
+    fn the_archive_outlives_the_logs() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        fill_home(&machine(&home));
+        let before = text(&run(&home, &home, OVERVIEW).stdout);
+        for entry in fs::read_dir(&home).unwrap().map(|entry| entry.unwrap().path()) {
+            let is_of_archive = entry.ends_with(".local") || entry.ends_with("Library");
+            if !is_of_archive {
+                fs::remove_dir_all(entry).unwrap();
+            }
+        }
+        let output = run(&home, &home, OVERVIEW);
+        assert!(output.status.success() && text(&output.stdout) == before, "{}", text(&output.stderr));
+    }
+
+    #[test]
+    fn a_damaged_archive_is_reported_with_what_repairs_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        fill_home(&machine(&home));
+        assert!(run(&home, &home, OVERVIEW).status.success());
+        let archive = machine(&home).own_data().unwrap().join("archive");
+        let failed = |expected: &str| {
+            let output = run(&home, &home, OVERVIEW);
+            let stderr = text(&output.stderr);
+            assert!(output.status.code() == Some(1) && stderr.contains(expected), "{stderr}");
+        };
+        fs::write(archive.join("current/manifest.json"), "{").unwrap();
+        failed(&format!("agentlogs archive repair --archive {}", archive.display()));
+        assert!(run(&home, &home, &["archive", "repair", "--archive", archive.to_str().unwrap()]).status.success());
+        assert!(run(&home, &home, OVERVIEW).status.success());
+        fs::write(archive.join("agentlogs.json"), "{\"version\":1}").unwrap();
+        failed(&format!("mv {0} {0}.old && agentlogs", archive.display()));
+        fs::write(archive.join("agentlogs.json"), "{\"version\":1000}").unwrap();
+        failed("use a newer agentlogs");
+    }
+}

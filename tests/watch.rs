@@ -1,0 +1,161 @@
+//! `agentlogs watch`: an update for each change of a log, and nothing else.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use crate::places::program::{run, text};
+use crate::root;
+
+/// Much longer than an update takes, for machines with other work.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A running watch and its output.
+struct Watch {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Watch {
+    fn start(home: &Path, args: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        command.arg("watch").args(args).current_dir(home).env_clear().env("HOME", home).env("TZ", "UTC");
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        let errors = File::create(home.join("stderr")).unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
+        Self { child, lines }
+    }
+
+    /// Waits for a line that contains a text.
+    fn wait_for(&self, part: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no line with {part:?}"));
+            if line.contains(part) {
+                return line;
+            }
+        }
+    }
+
+    /// No further line is printed for some time.
+    fn is_quiet(&self) -> bool {
+        self.lines.recv_timeout(Duration::from_secs(2)).is_err()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A transcript of a sample, divided into its first lines and its last one.
+fn transcript() -> (String, String) {
+    let path = root().join("sample-logs/pi-session");
+    let mut files: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let log = fs::read_to_string(&files[0]).unwrap();
+    let (head, last) = log.trim_end().rsplit_once('\n').unwrap();
+    (format!("{head}\n"), format!("{last}\n"))
+}
+
+fn append(path: &Path, text: &str) {
+    OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+#[test]
+fn appended_lines_and_new_files_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap();
+    let logs = home.join("logs");
+    fs::create_dir(&logs).unwrap();
+    let (head, last) = transcript();
+    fs::write(logs.join("a.jsonl"), &head).unwrap();
+    // The command writes into the watched directory, which is no update.
+    let exec = "echo executed; date +%N > logs/time.txt; exit 3";
+    let watch = Watch::start(&home, &["logs", "--archive", "logs/archive", "--label", "team=a", "--exec", exec]);
+    watch.wait_for("1 log read, cost today $0.00");
+    watch.wait_for("executed");
+    assert!(watch.is_quiet());
+    append(&logs.join("a.jsonl"), &last);
+    watch.wait_for("1 log read");
+    watch.wait_for("executed");
+    fs::create_dir_all(logs.join("new/deep")).unwrap();
+    fs::write(logs.join("new/deep/b.jsonl"), fs::read_to_string(logs.join("a.jsonl")).unwrap().replace("019", "018"))
+        .unwrap();
+    watch.wait_for("1 log read");
+    append(&logs.join("new/deep/b.jsonl"), "\n{\"type\":\"x\"}\n");
+    watch.wait_for("1 log read");
+    // ingest and watch can write the same archive.
+    let output = run(&home, &home, &["ingest", "logs", "--archive", "logs/archive", "--label", "team=a"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let sql = "SELECT DISTINCT source_path FROM sources WHERE status <> 'unrecognised' ORDER BY source_path";
+    let output = run(&home, &home, &["query", sql, "--archive", "logs/archive", "--format", "csv"]);
+    let stdout = text(&output.stdout);
+    assert!(stdout.contains("logs/a.jsonl") && stdout.contains("logs/new/deep/b.jsonl"), "{stdout}");
+    drop(watch);
+    let stderr = fs::read_to_string(home.join("stderr")).unwrap();
+    assert!(stderr.contains(&format!("--exec: {exec}: exit status: 3")), "{stderr}");
+}
+
+#[test]
+fn files_can_be_checked_from_time_to_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap();
+    let (head, last) = transcript();
+    let sessions = home.join(".pi/agent/sessions");
+    fs::create_dir_all(&sessions).unwrap();
+    fs::write(sessions.join("a.jsonl"), &head).unwrap();
+    let watch = Watch::start(&home, &["--poll", "1", "--runtime", "pi"]);
+    watch.wait_for("1 log read");
+    // Times of files have a coarse clock.
+    std::thread::sleep(Duration::from_secs(2));
+    append(&sessions.join("a.jsonl"), &last);
+    watch.wait_for("1 log read");
+    // An archive of the user's own logs is not in the current directory.
+    assert!(!home.join("agentlogs-archive").exists());
+}
+
+/// A single file is followed too, when it is replaced.
+#[test]
+fn a_file_may_be_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap();
+    let (head, last) = transcript();
+    fs::write(home.join("a.jsonl"), &head).unwrap();
+    let watch = Watch::start(&home, &["a.jsonl"]);
+    watch.wait_for("1 log read");
+    fs::write(home.join("unrelated.jsonl"), "{}\n").unwrap();
+    fs::write(home.join("next"), head + &last).unwrap();
+    fs::rename(home.join("next"), home.join("a.jsonl")).unwrap();
+    watch.wait_for("1 log read");
+    assert!(home.join("agentlogs-archive").exists());
+}
+
+#[test]
+fn what_cannot_be_followed_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    for (args, status, part) in [
+        (["watch", "missing"].as_slice(), 1, "missing: no such file or directory"),
+        (&["watch", "-"], 2, "agentlogs ingest -"),
+        (&["watch", "--poll", "0"], 2, "--poll"),
+        (&["watch", "--runtime", "codx"], 2, "one of these runtimes"),
+    ] {
+        let output = run(home, home, args);
+        let stderr = text(&output.stderr);
+        assert!(output.status.code() == Some(status) && stderr.contains(part), "{args:?}: {stderr}");
+    }
+}
