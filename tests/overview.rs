@@ -2,7 +2,7 @@
 
 use agentlogs::adapters::common::builder::Retention;
 use agentlogs::analysis::overview::{Look, Overview};
-use agentlogs::analysis::present::Money;
+use agentlogs::analysis::present::Currency;
 use agentlogs::analysis::reports::{self, Frames, Options, Scope};
 use agentlogs::store::frames::frames;
 use jiff::Zoned;
@@ -29,8 +29,8 @@ fn the_overview_as_text() {
     let text = overview.text(&look);
     assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
     insta::assert_snapshot!("overview", text);
-    let money = Money { code: "EUR".to_owned(), rate: 0.92 };
-    let colored = overview.text(&Look { color: true, money, ..Look::default() });
+    let currency = Currency::new("EUR", 0.92).unwrap();
+    let colored = overview.text(&Look { color: true, currency, ..Look::default() });
     insta::assert_snapshot!("overview_with_colors_in_euros", colored.replace('\u{1b}', "ESC"));
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::compute::{Lost, Overview, Tool};
 use super::turns::{Period, Sums, Top};
 use crate::analysis::limits::Window;
-use crate::analysis::present::{Money, counted, grouped, short, short_time, visible};
+use crate::analysis::present::{Currency, counted, grouped, short, short_time, visible};
 use crate::base::time::Time;
 
 /// The number of models, projects and tools that are shown.
@@ -26,7 +26,7 @@ pub struct Look {
     /// Whether text may be bold, dim or coloured.
     pub color: bool,
     /// The currency.
-    pub money: Money,
+    pub currency: Currency,
     /// The option that names the archive in the commands that are shown, with a space before it; may be empty.
     pub archive_option: String,
 }
@@ -53,7 +53,7 @@ impl Look {
     }
 
     fn cost(&self, sums: Sums) -> String {
-        sums.cost().map_or_else(|| UNKNOWN.to_owned(), |cost| self.money.text(cost))
+        sums.cost().map_or_else(|| UNKNOWN.to_owned(), |cost| self.currency.amount(cost))
     }
 }
 
@@ -124,7 +124,7 @@ impl Overview {
         let first = self.days.first().map(|day| day.date.to_string()).unwrap_or_default();
         let last = self.days.last().map(|day| day.date.to_string()).unwrap_or_default();
         let axis = format!("{first}{last:>width$}", width = (2 * self.days.len()).saturating_sub(first.len()));
-        let maximum = look.money.text(maximum);
+        let maximum = look.currency.amount(maximum);
         format!(
             "{title}   maximum {maximum} on {date}\n{}\n{}\n",
             look.styled(Style::Cyan, &columns),
@@ -174,7 +174,7 @@ impl Overview {
         for window in &self.limits {
             let percent = |used: Option<f64>| used.map(|used| format!("{used:.0} %"));
             let rates = window.rates(now);
-            let money = |cost: Option<f64>| cost.map(|cost| look.money.text(cost));
+            let money = |cost: Option<f64>| cost.map(|cost| look.currency.amount(cost));
             // The rate of some minutes does not predict a week.
             let projected_cost = rates.projected_cost_usd.filter(|_| is_short(window));
             let at_reset = percent(rates.projected_used_percent).or_else(|| money(projected_cost));

@@ -1,5 +1,7 @@
 //! Amounts of money in the user's currency, for people. Other programs get US dollars.
 
+use super::number::grouped;
+
 /// The part of a column's name that means US dollars.
 const DOLLARS: &str = "_usd";
 
@@ -50,10 +52,18 @@ impl Currency {
         if is_money(measure) { value * self.rate } else { value }
     }
 
-    /// An amount of US dollars with two decimal places: `$1.23`, or `1.13 EUR`.
+    /// An amount of US dollars to the cent: `$1,234.50`, or `1,135.74 EUR`. An amount that would be rounded to 0 is `<$0.01`.
     pub fn amount(self, dollars: f64) -> String {
-        let text = format!("{:.2}", dollars * self.rate);
-        if self.code == Self::default().code { format!("${text}") } else { format!("{text} {}", self.code()) }
+        let amount = dollars * self.rate;
+        let is_tiny = amount > 0.0 && amount < 0.005;
+        let text = format!("{:.2}", if is_tiny { 0.01 } else { amount });
+        let (whole, cents) = text.split_once('.').unwrap_or((&text, "00"));
+        let (whole, less) = (grouped(whole), if is_tiny { "<" } else { "" });
+        if self.code == Self::default().code {
+            format!("{less}${whole}.{cents}")
+        } else {
+            format!("{less}{whole}.{cents} {}", self.code())
+        }
     }
 }
 
@@ -81,7 +91,14 @@ mod tests {
             assert_eq!((euro.name_of(measure).as_str(), euro.value_of(measure, 4.0)), (name, value));
             assert_eq!((dollar.name_of(measure).as_str(), dollar.value_of(measure, 4.0)), (measure, 4.0));
         }
-        assert_eq!([euro.amount(2.468), dollar.amount(2.468)], ["1.23 EUR", "$2.47"]);
+        for (amount, in_dollars, in_euros) in [
+            (0.0, "$0.00", "0.00 EUR"),
+            (0.006, "$0.01", "<0.01 EUR"),
+            (2.468, "$2.47", "1.23 EUR"),
+            (1234.5, "$1,234.50", "617.25 EUR"),
+        ] {
+            assert_eq!([dollar.amount(amount), euro.amount(amount)], [in_dollars, in_euros]);
+        }
         for (code, rate) in [("euro", 1.0), ("eur", 1.0), ("EUR", 0.0), ("EUR", f64::NAN), ("", 1.0)] {
             assert_eq!(Currency::new(code, rate), None);
         }

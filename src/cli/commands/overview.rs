@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use agentlogs::analysis::overview::{Look, Overview};
-use agentlogs::analysis::present::Money;
 use agentlogs::input::discover;
 use agentlogs::store::archive::{self, Archive};
 use anyhow::Context;
@@ -74,13 +73,7 @@ pub fn zoned(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Zone
 
 /// How the overview of an archive is printed.
 pub fn look(archive: &Archive, settings: &Settings) -> Look {
-    Look { color: has_color(), money: money(settings), archive_option: option_of(archive, settings) }
-}
-
-/// The currency of the settings.
-pub fn money(settings: &Settings) -> Money {
-    let currency = settings.currency.as_ref().map(|chosen| &chosen.value);
-    currency.map_or_else(Money::default, |currency| Money { code: currency.code.clone(), rate: currency.rate })
+    Look { color: has_color(), currency: settings.shown_currency(), archive_option: option_of(archive, settings) }
 }
 
 /// Adds to the error of an archive the command that repairs it or writes it again. The user did not name the archive.

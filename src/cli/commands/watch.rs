@@ -133,7 +133,7 @@ impl Screen<'_> {
             write!(out, "{clear}{}", overview.text(&look))?;
         } else if let Some(read) = read {
             let time = zoned(self.now, self.settings)?.strftime("%Y-%m-%d %H:%M:%S");
-            let cost = today(&overview).map_or_else(|| "unknown".to_owned(), |cost| look.money.text(cost));
+            let cost = today(&overview).map_or_else(|| "unknown".to_owned(), |cost| look.currency.amount(cost));
             let logs = agentlogs::analysis::present::counted(read, "log");
             writeln!(out, "{time}  {logs} read, cost today {cost}")?;
         }
