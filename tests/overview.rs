@@ -43,6 +43,7 @@ fn a_time_without_logs_has_zeros() {
         assert!(overview.models.is_empty() && overview.tools.is_empty() && overview.limits.is_empty());
         let text = overview.text(&Look::default());
         assert!(text.contains("today                  $0.00") && !text.contains("cost per day"), "{text}");
+        assert!(text.contains("agentlogs report cost --by month"), "{text}");
     }
 }
 
@@ -143,6 +144,15 @@ mod program {
                 assert!(stderr.contains(part), "{part}: {stderr}");
             }
             assert!(!home.join(".local/share/agentlogs/archive/agentlogs.json").exists());
+        }
+    }
+
+    #[test]
+    fn a_wrong_option_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        for args in [["--now", "yesterday"].as_slice(), &["--now", "2026-10-05T14:30:00Z", "schema"], &["--chart"]] {
+            let output = run(folder.path(), folder.path(), args);
+            assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
         }
     }
 

@@ -85,7 +85,10 @@ fn appended_lines_and_new_files_are_read() {
     fs::write(logs.join("a.jsonl"), &head).unwrap();
     // The command writes into the watched directory, which is no update.
     let exec = "echo executed; date +%N > logs/time.txt; exit 3";
-    let watch = Watch::start(&home, &["logs", "--archive", "logs/archive", "--label", "team=a", "--exec", exec]);
+    let reading = ["--label", "team=a", "--content", "text", "--redact", "--model", "m", "--jobs", "2"];
+    let more = ["--runtime", "pi", "--max-decompressed", "1G", "--label-from-path", "{name}.jsonl"];
+    let args = [["logs", "--archive", "logs/archive", "--exec", exec].as_slice(), &reading, &more].concat();
+    let watch = Watch::start(&home, &args);
     watch.wait_for("1 log read, cost today $0.00");
     watch.wait_for("executed");
     assert!(watch.is_quiet());

@@ -107,6 +107,10 @@ impl Overview {
                 change(Some(count(sessions)), Some(count(sessions_before))),
             );
         }
+        if self.periods.iter().all(|period| period.now.rows == 0) {
+            let command = format!("agentlogs report cost --by month{}", look.archive_option);
+            let _ = writeln!(out, "\nNothing was logged in this time; this shows all months:\n  {command}");
+        }
         out
     }
 

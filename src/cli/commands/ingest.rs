@@ -87,6 +87,9 @@ pub struct Ingested {
 /// # Errors
 /// When the archive cannot be written.
 pub fn read_into(archive: &Archive, mut options: Options) -> anyhow::Result<Option<Ingested>> {
+    if archive.is_being_written() {
+        say(&format!("waiting for another process that writes {}", archive.folder().display()));
+    }
     let writer = archive.write()?;
     options.earlier_stdin = writer.earlier_stdin();
     let start = Instant::now();

@@ -49,11 +49,11 @@ pub fn run(mut args: Watch, settings: &Settings) -> anyhow::Result<Outcome> {
     // The first update comes after the watches, so that no change between them is missed.
     let mut watcher = Watcher::new(&roots, archive.folder(), args.poll.map(Duration::from_secs));
     let mut screen = Screen { archive: &archive, settings, now: args.now, is_terminal: io::stdout().is_terminal() };
-    let mut took = update(&roots, &args, &mut screen, true)?;
+    let mut earliest = update(&roots, &args, &mut screen, true)?;
     let mut shown = Instant::now();
     loop {
         let patience = if screen.is_terminal { CHECK_PLACES.min(REDRAW) } else { CHECK_PLACES };
-        let mut is_changed = watcher.wait(patience, took) == Waited::Changed;
+        let mut is_changed = watcher.wait(patience, earliest) == Waited::Changed;
         if !names_paths {
             let existing = places::existing(settings, runtime.as_deref())?;
             let new: Vec<PathBuf> = existing.into_iter().filter(|path| !roots.contains(path)).collect();
@@ -64,7 +64,7 @@ pub fn run(mut args: Watch, settings: &Settings) -> anyhow::Result<Outcome> {
             }
         }
         if is_changed {
-            took = update(&roots, &args, &mut screen, false)?;
+            earliest = update(&roots, &args, &mut screen, false)?;
             shown = Instant::now();
         } else if screen.is_terminal && shown.elapsed() >= REDRAW {
             screen.show(None)?;
@@ -73,15 +73,16 @@ pub fn run(mut args: Watch, settings: &Settings) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Reads what is new, and shows it. Returns how long that took.
-fn update(roots: &[PathBuf], args: &Watch, screen: &mut Screen<'_>, is_first: bool) -> anyhow::Result<Duration> {
+/// Reads what is new, and shows it. Returns when to do it again at the earliest: after as much time as it took, so that it uses at
+/// most half of the time.
+fn update(roots: &[PathBuf], args: &Watch, screen: &mut Screen<'_>, is_first: bool) -> anyhow::Result<Instant> {
     let start = Instant::now();
     if roots.is_empty() {
-        return Ok(Duration::ZERO);
+        return Ok(start);
     }
     let options = options(roots.to_vec(), Some(screen.archive.folder().to_owned()), &args.reading, screen.settings)?;
     let Some(run) = explained(read_into(screen.archive, options), screen.archive)? else {
-        return Ok(start.elapsed());
+        return Ok(Instant::now() + start.elapsed());
     };
     report_damage(&run.written);
     let count = logs_read(&run);
@@ -93,7 +94,7 @@ fn update(roots: &[PathBuf], args: &Watch, screen: &mut Screen<'_>, is_first: bo
     {
         execute(command);
     }
-    Ok(start.elapsed())
+    Ok(Instant::now() + start.elapsed())
 }
 
 /// The number of logs that were read. Other files do not count: the command of `--exec` may write some, such as a dashboard,

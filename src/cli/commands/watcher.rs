@@ -62,9 +62,9 @@ impl Watcher {
         }
     }
 
-    /// Waits until a file changes and then is left alone for a moment, or until `patience` ends. `took` is how long reading took
-    /// the last time: as long is waited at least, so that at most half of a core is used.
-    pub fn wait(&mut self, patience: Duration, took: Duration) -> Waited {
+    /// Waits until a file changes and then is left alone for a moment, or until `patience` ends. A change is not returned before
+    /// `earliest`.
+    pub fn wait(&mut self, patience: Duration, earliest: Instant) -> Waited {
         let deadline = Instant::now() + patience;
         loop {
             match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -76,7 +76,7 @@ impl Watcher {
             }
         }
         let first = Instant::now();
-        let (mut quiet_at, last) = (first + DELAY.max(took), first + LONGEST_DELAY.max(took));
+        let (mut quiet_at, last) = ((first + DELAY).max(earliest), (first + LONGEST_DELAY).max(earliest));
         while let Ok(event) = self.events.recv_timeout(quiet_at.saturating_duration_since(Instant::now())) {
             if self.is_change(&event) {
                 quiet_at = quiet_at.max(Instant::now() + DELAY).min(last);

@@ -1,6 +1,6 @@
 //! An archive in its directory: the check of its version, and the lock of its writers.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -86,6 +86,12 @@ impl Archive {
         disk::sync(&file, &next)?;
         disk::rename(&next, &self.folder.join(name))?;
         disk::sync_folder(&self.folder)
+    }
+
+    /// Whether another process writes the archive at this moment, so that [`Self::write`] has to wait.
+    pub fn is_being_written(&self) -> bool {
+        let lock = File::open(self.folder.join(LOCK));
+        lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
     }
 
     /// Creates the directory if it is missing, and waits until no other process writes the archive.
