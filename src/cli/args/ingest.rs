@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use agentlogs::input::labels::PathPattern;
 use clap::{Args, ValueEnum};
+use serde::Deserialize;
 
 use super::shared::{ArchiveDirectory, label};
 
@@ -53,9 +54,9 @@ pub struct Ingest {
 /// How logs are read.
 #[derive(Debug, Default, Args)]
 pub struct Reading {
-    /// How much text of the conversations to keep
-    #[arg(long, value_enum, default_value_t)]
-    pub content: Content,
+    /// How much text of the conversations to keep [default: none, or that of agentlogs.toml]
+    #[arg(long, value_enum)]
+    pub content: Option<Content>,
     /// Remove secrets and mail addresses, as far as they are recognised, from all text that is kept
     #[arg(long)]
     pub redact: bool,
@@ -81,7 +82,8 @@ pub struct Reading {
 }
 
 /// How much text of the conversations is kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Content {
     /// No text
     #[default]
@@ -90,6 +92,17 @@ pub enum Content {
     Text,
     /// Also the arguments and results of tool calls
     Full,
+}
+
+impl Content {
+    /// The value on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Text => "text",
+            Self::Full => "full",
+        }
+    }
 }
 
 /// A number of bytes, with an optional unit of 1024, 1024², 1024³ or 1024⁴.

@@ -15,6 +15,8 @@ pub fn run(printed: Printed, settings: &Settings) -> anyhow::Result<Outcome> {
     for Chosen { value, origin } in &settings.logs {
         add("logs", value.display().to_string(), origin);
     }
+    add("content", settings.content.value.as_str().to_owned(), &settings.content.origin);
+    add("redact", settings.redact.value.to_string(), &settings.redact.origin);
     add("timezone", settings.timezone.value.clone(), &settings.timezone.origin);
     add("week_start", settings.week_start.value.as_str().to_owned(), &settings.week_start.origin);
     match &settings.currency {

@@ -55,12 +55,12 @@ pub fn options(
     Ok(Options {
         roots: paths,
         except,
-        content: match reading.content {
+        content: match reading.content.unwrap_or(settings.content.value) {
             args::Content::None => Retention::None,
             args::Content::Text => Retention::Text,
             args::Content::Full => Retention::Full,
         },
-        redact: reading.redact,
+        redact: reading.redact || settings.redact.value,
         limit: reading.max_decompressed.map_or(Limit::Usual, Limit::Bytes),
         sidecar: Sidecar {
             runtime: reading.runtime.clone(),

@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 use toml::Spanned;
 
-use crate::cli::args::{label, timezone};
+use crate::cli::args::{Content, label, timezone};
 
 /// The name of a configuration file.
 pub const NAME: &str = "agentlogs.toml";
@@ -41,6 +41,10 @@ pub struct File {
     pub archive: Option<PathBuf>,
     /// More directories with logs, for `ingest` without paths, `watch` and the overview.
     pub logs: Vec<PathBuf>,
+    /// How much text of the conversations is kept.
+    pub content: Option<Content>,
+    /// Whether secrets are removed from the text that is kept.
+    pub redact: Option<bool>,
     /// The time zone of reports.
     #[serde(deserialize_with = "timezone_name")]
     pub timezone: Option<String>,
@@ -217,6 +221,8 @@ mod tests {
             archive = "~/archive"
             logs = ["/srv/ci", "~/runs"]
             timezone = "Europe/Berlin"
+            content = "text"
+            redact = true
             week_start = "sunday"
             currency = { code = "EUR", rate = 0.92 }
             labels = { team = "shop" }
@@ -237,6 +243,7 @@ mod tests {
         assert_eq!(file.logs, ["/srv/ci", "/home/ann/runs"].map(PathBuf::from));
         assert_eq!(file.week_start, Some(WeekStart::Sunday));
         assert_eq!(file.labels, ["team=shop"]);
+        assert_eq!((file.content, file.redact), (Some(Content::Text), Some(true)));
         assert_eq!(file.models[0].get_ref().provider, "anthropic");
         assert_eq!(file.budgets[0].to_string(), "week: cost_usd <= 50, since 7d ago, label team=shop");
     }
@@ -246,6 +253,7 @@ mod tests {
         let cases = [
             ("timezone = \"Mars\"", "line 1", "timezone"),
             ("\narchiv = \"x\"", "line 2", "archiv"),
+            ("content = \"all\"", "line 1", "content"),
             ("currency = { code = \"euro\", rate = 1 }", "line 1", "code"),
             ("currency = { code = \"EUR\", rate = 0 }", "line 1", "rate"),
             ("week_start = \"friday\"", "line 1", "week_start"),

@@ -14,6 +14,7 @@ use toml::Spanned;
 
 use super::file::{self, Budget, Currency, File};
 use super::origin::{Chosen, Origin};
+use crate::cli::args::Content;
 use crate::cli::commands::say;
 
 /// The variable that names the archive.
@@ -36,6 +37,10 @@ pub struct Settings {
     pub archive: Option<Chosen<PathBuf>>,
     /// More directories with logs.
     pub logs: Vec<Chosen<PathBuf>>,
+    /// How much text of the conversations is kept.
+    pub content: Chosen<Content>,
+    /// Whether secrets are removed from the text that is kept.
+    pub redact: Chosen<bool>,
     /// The time zone of reports.
     pub timezone: Chosen<String>,
     /// The day on which the weeks of reports begin.
@@ -96,6 +101,8 @@ impl Settings {
             files: Vec::new(),
             archive: archive.map(|value| Chosen { value, origin: Origin::Environment(ARCHIVE_VARIABLE) }),
             logs: Vec::new(),
+            content: Chosen { value: Content::None, origin: Origin::Default },
+            redact: Chosen { value: false, origin: Origin::Default },
             timezone: Chosen { value: system, origin: Origin::Default },
             week_start: Chosen { value: WeekStart::default(), origin: Origin::Default },
             currency: None,
@@ -112,18 +119,20 @@ impl Settings {
         fn chosen<T>(value: T, path: &Path) -> Chosen<T> {
             Chosen { value, origin: Origin::File(path.to_owned()) }
         }
-        let File { archive, logs, timezone, week_start, currency, labels, aliases, models, budgets } = file;
+        fn set_if_default<T>(known: &mut Chosen<T>, value: Option<T>, path: &Path) {
+            if known.origin == Origin::Default
+                && let Some(value) = value
+            {
+                *known = chosen(value, path);
+            }
+        }
+        let File { archive, logs, content, redact, timezone, week_start, currency, labels, aliases, models, budgets } =
+            file;
         self.archive = self.archive.take().or_else(|| archive.map(|value| chosen(value, &path)));
-        if self.timezone.origin == Origin::Default
-            && let Some(timezone) = timezone
-        {
-            self.timezone = chosen(timezone, &path);
-        }
-        if self.week_start.origin == Origin::Default
-            && let Some(week_start) = week_start
-        {
-            self.week_start = chosen(week_start, &path);
-        }
+        set_if_default(&mut self.content, content, &path);
+        set_if_default(&mut self.redact, redact, &path);
+        set_if_default(&mut self.timezone, timezone, &path);
+        set_if_default(&mut self.week_start, week_start, &path);
         self.currency = self.currency.take().or_else(|| currency.map(|value| chosen(value, &path)));
         for label in labels {
             let key = label.split_once('=').map_or(label.as_str(), |(key, _)| key).to_owned();
