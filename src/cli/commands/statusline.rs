@@ -89,7 +89,7 @@ fn of_transcript(path: &Path, input: &Input, settings: &Settings, note: impl Fn(
 fn of_archive(args: &Statusline, settings: &Settings, question: &Question<'_>) -> anyhow::Result<Usage> {
     let directory = match &args.archive.archive {
         Some(directory) => directory.clone(),
-        None => settings.chosen_archive(false)?.value,
+        None => settings.users_directory()?.value,
     };
     let cache = settings.machine.own_cache();
     Ok(usage(&archive_at(directory)?, cache.as_deref(), question)?)

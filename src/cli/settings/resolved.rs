@@ -172,8 +172,18 @@ impl Settings {
     /// # Errors
     /// As [`Self::archive`].
     pub fn users_archive(&self) -> anyhow::Result<Archive> {
-        let own = || Ok(Chosen { value: self.own_archive()?, origin: Origin::Default });
-        self.implicit_archive(self.archive.clone().map_or_else(own, anyhow::Ok)?)
+        self.implicit_archive(self.users_directory()?)
+    }
+
+    /// The directory of [`Self::users_archive`].
+    ///
+    /// # Errors
+    /// When the user has no home directory.
+    pub fn users_directory(&self) -> anyhow::Result<Chosen<PathBuf>> {
+        match &self.archive {
+            Some(chosen) => Ok(chosen.clone()),
+            None => Ok(Chosen { value: self.own_archive()?, origin: Origin::Default }),
+        }
     }
 
     /// The archive that the user did not name on the command line: a line on stderr names it.
