@@ -37,6 +37,13 @@ function report(name, ...args) {
   return JSON.parse(run("report", name, "--archive", archive, "--timezone", "UTC", "--format", "json", ...args));
 }
 
+/** The canonical name of each model. The page shows it; a report shows the logged name if it is the only spelling. */
+function canonicalNames() {
+  const sql = "SELECT DISTINCT model, canonical_model FROM turns WHERE model IS NOT NULL";
+  const rows = JSON.parse(run("query", sql, "--archive", archive, "--format", "json"));
+  return new Map(rows.map((it) => [it.model, it.canonical_model]));
+}
+
 /** A session of Claude Code whose every name is hostile. */
 function hostileLog(text, at) {
   const id = `deadbeef-0000-4000-8000-00000000000${at}`;
@@ -133,7 +140,8 @@ async function agrees(page, filters) {
   const tools = report("tools", "--by", "tool", ...filters);
   assert.equal(await figure(page, "calls"), sum(tools, "calls") || 0, `calls ${filters}`);
   // Row by row: the models, and the tools.
-  const models = new Map(report("cost", "--by", "model", ...filters).map((it) => [it.model, it]));
+  const canonical = canonicalNames();
+  const models = new Map(report("cost", "--by", "model", ...filters).map((it) => [canonical.get(it.model) ?? it.model, it]));
   const shown = (await rowsOf(page, "where")).filter((it) => it.length > 1);
   assert.equal(shown.length, models.size, `models ${filters}`);
   for (const row of shown) {
