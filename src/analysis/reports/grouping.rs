@@ -12,9 +12,6 @@ use super::scope::{Bound, Scope, Undated, WeekStart};
 use super::spec::{Rows, known_sum};
 use super::tables::{Frames, table};
 
-/// The column that [`Grouping::key`] adds for models.
-const SHOWN_MODEL: &str = "shown_model";
-
 /// The rows of a report before they are grouped.
 pub(in crate::analysis) struct Grouping {
     /// The report, for messages.
@@ -192,24 +189,6 @@ impl Grouping {
         );
         self.local = Some(local.clone());
         Ok(local)
-    }
-
-    /// The value of a dimension as reports show it. That is its value, except that a model is shown by the name in the logs if
-    /// all rows in scope have the same: see docs/reports.md#dimensions.
-    ///
-    /// # Errors
-    /// As [`Self::dimension`].
-    pub(super) fn key(&mut self, name: &str) -> Result<Expr, Error> {
-        let value = self.dimension(name)?;
-        if name != "model" {
-            return Ok(value);
-        }
-        let logged = self.dimension("model_as_logged")?;
-        let has_one_spelling = logged.clone().n_unique().over([value.clone()])?.eq(lit(1));
-        let shown = when(has_one_spelling).then(logged).otherwise(value).alias(SHOWN_MODEL);
-        let rows = std::mem::take(&mut self.rows);
-        self.rows = rows.with_column(shown);
-        Ok(col(SHOWN_MODEL).alias(name))
     }
 
     /// The value of a dimension, by its name. Joins the sessions if the dimension needs them.

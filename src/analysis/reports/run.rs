@@ -17,6 +17,10 @@ use super::scope::Scope;
 use super::spec::{Body, Measure, Report, Rows};
 use super::tables::{Frames, table};
 
+/// Columns of groups by model: the first and the last spelling of the model in the logs, by their letters.
+const FIRST_SPELLING: &str = "first_spelling";
+const LAST_SPELLING: &str = "last_spelling";
+
 /// The report of that name.
 ///
 /// # Errors
@@ -99,7 +103,8 @@ fn run_groups(
     check_sort(sort, &by, &measures)?;
 
     let mut grouping = Grouping::new(report, rows, tables, &options.scope, options.cost)?;
-    let keys = by.iter().map(|name| grouping.key(name)).collect::<Result<Vec<_>, _>>()?;
+    let keys = by.iter().map(|name| grouping.dimension(name)).collect::<Result<Vec<_>, _>>()?;
+    let spelling = if by.contains(&"model") { Some(grouping.dimension("model_as_logged")?) } else { None };
     if shown.iter().any(|measure| measure.needs_session) {
         grouping.join_sessions()?;
     } else {
@@ -119,7 +124,15 @@ fn run_groups(
         let measures = shown.iter().map(|measure| measure.name);
         by.iter().copied().chain(measures).map(col).collect()
     };
-    let groups = derive(rows.clone().group_by_stable(keys).agg(aggregations.clone())).select(select(&by));
+    let mut of_groups = aggregations.clone();
+    if let Some(spelling) = &spelling {
+        of_groups.extend([spelling.clone().min().alias(FIRST_SPELLING), spelling.clone().max().alias(LAST_SPELLING)]);
+    }
+    let mut groups = derive(rows.clone().group_by_stable(keys).agg(of_groups));
+    if spelling.is_some() {
+        groups = groups.with_column(shown_model()?);
+    }
+    let groups = groups.select(select(&by));
     let mut frames = vec![sorted(groups, &by, shown.first().map(|measure| measure.name), options)];
     if options.total {
         frames.push(derive(rows.select(aggregations)).select(select(&[])));
@@ -129,6 +142,14 @@ fn run_groups(
     let mut frames = LazyFrame::collect_all_with_engine(plans, Engine::InMemory, OptFlags::default())?.into_iter();
     let (rows, total) = (frames.next().unwrap_or_default(), frames.next());
     Ok(Answer { rows, dimensions: by.len(), total, left_out })
+}
+
+/// The name of a model as reports show it: its only spelling in the logs, if all groups of the model have the same, else its
+/// canonical name. See docs/reports.md#dimensions.
+fn shown_model() -> PolarsResult<Expr> {
+    let first = col(FIRST_SPELLING).min().over([col("model")])?;
+    let last = col(LAST_SPELLING).max().over([col("model")])?;
+    Ok(when(first.clone().eq(last)).then(first).otherwise(col("model")).alias("model"))
 }
 
 /// The dimensions of the options, or else those of the report, each once.
