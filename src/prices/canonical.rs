@@ -33,14 +33,19 @@ pub(super) struct Names {
 impl Names {
     /// The names of these lines. Where two lines spell a name differently, the spelling of the maker applies, then that of
     /// another provider with its own price, then the most frequent one of hosts.
-    pub fn new<'a>(lines: impl Iterator<Item = Listed<'a>> + Clone) -> Self {
-        let mut names = Self::default();
-        let of_makers = || lines.clone().filter(|line| !line.is_own && !is_host(line.provider));
+    pub fn new<'a>(lines: impl Iterator<Item = Listed<'a>>) -> Self {
         let is_of_maker = |line: &Listed<'_>| family(&key(line.model)).is_none_or(|maker| maker == line.provider);
-        of_makers().filter(is_of_maker).for_each(|line| names.add(&line));
-        of_makers().filter(|line| !is_of_maker(line)).for_each(|line| names.add(&line));
-        names.add_hosts(lines.clone().filter(|line| !line.is_own && is_host(line.provider)));
-        lines.filter(|line| line.is_own).for_each(|line| names.add_own(&line));
+        let (own, built_in): (Vec<_>, Vec<_>) = lines.partition(|line| line.is_own);
+        let (hosts, others): (Vec<_>, Vec<_>) = built_in.into_iter().partition(|line| is_host(line.provider));
+        let (makers, others): (Vec<_>, Vec<_>) = others.into_iter().partition(is_of_maker);
+        let mut names = Self::default();
+        for line in makers.iter().chain(&others) {
+            names.add(line);
+        }
+        names.add_hosts(hosts.into_iter());
+        for line in &own {
+            names.add_own(line);
+        }
         names
     }
 
