@@ -12,6 +12,7 @@ use crate::analysis::reports::spec::Rows;
 use crate::analysis::reports::tables::table;
 use crate::analysis::reports::{Cost, Error, Frames, Scope};
 use crate::base::time::Time;
+use crate::store::frames::time_value;
 
 /// The last days of all sessions.
 #[derive(Debug)]
@@ -95,9 +96,7 @@ impl Overview {
 
 /// The tables, without rows before a time.
 fn recent(tables: &Frames, since: Time) -> Frames {
-    let utc = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
-    let since = lit(since.micros()).cast(utc);
-    let is_recent = col("occurred_at").is_null().or(col("occurred_at").gt_eq(since));
+    let is_recent = col("occurred_at").is_null().or(col("occurred_at").gt_eq(time_value(since)));
     let filtered = |(name, frame): &(&'static str, LazyFrame)| {
         let is_filtered = ["turns", "tool_calls", "limits"].contains(name);
         (*name, if is_filtered { frame.clone().filter(is_recent.clone()) } else { frame.clone() })

@@ -11,6 +11,8 @@ use super::pattern::{escaped, matches};
 use super::scope::{Bound, Scope, Undated, WeekStart};
 use super::spec::{Rows, known_sum};
 use super::tables::{Frames, table};
+use crate::base::time::Time;
+use crate::store::frames::time_value;
 
 /// The rows of a report before they are grouped.
 pub(in crate::analysis) struct Grouping {
@@ -82,10 +84,7 @@ impl Grouping {
             self.left_out = self.count_undated()?;
         }
         let edge = |bound: Option<Bound>, is_end| bound.map(|bound| bound.edge(now, is_end)).transpose();
-        let time = |moment: Timestamp| {
-            let utc = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
-            lit(moment.as_microsecond()).cast(utc)
-        };
+        let time = |moment: Timestamp| time_value(Time::from_micros(moment.as_microsecond()));
         let mut is_in_time = col("occurred_at").is_not_null();
         if let Some(since) = edge(scope.since, false)? {
             is_in_time = is_in_time.and(col("occurred_at").gt_eq(time(since)));
@@ -234,6 +233,7 @@ mod tests {
     use jiff::civil::Weekday;
 
     use super::*;
+    use crate::store::frames::time_type;
 
     /// Local days and weeks are those of the calendar: across all changes of the clocks, before 1970, and in the far future.
     #[test]
@@ -257,9 +257,8 @@ mod tests {
                 let moments: Vec<Timestamp> =
                     (0..count).map(|index| Timestamp::from_second(from + index * step).unwrap()).collect();
                 let micros: Vec<i64> = moments.iter().map(|it| it.as_microsecond()).collect();
-                let utc = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
                 let turns = df!("runtime" => vec!["x"; micros.len()], "session_id" => vec!["y"; micros.len()],
-                    "occurred_at" => Series::new("".into(), micros).cast(&utc).unwrap());
+                    "occurred_at" => Series::new("".into(), micros).cast(&time_type()).unwrap());
                 let tables =
                     vec![("turns", turns.unwrap().lazy()), ("sessions", df!("session_id" => ["y"]).unwrap().lazy())];
                 let scope = Scope { timezone: zone.to_owned(), week_start, ..Scope::default() };

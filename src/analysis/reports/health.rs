@@ -3,7 +3,8 @@
 use polars::prelude::*;
 
 use super::answer::{Answer, LeftOut};
-use super::error::{self, Error};
+use super::error::Error;
+use super::listing::listed;
 use super::options::Options;
 use super::pattern::matches;
 use super::tables::Frames;
@@ -76,24 +77,6 @@ pub(super) fn run(tables: Frames, options: &Options) -> Result<Answer, Error> {
     let columns = [rank, col("reason"), col("count"), col("runtime"), col("format"), col("source_path")];
     let descending = vec![false, false, true, false, false, false];
     let sorted = SortMultipleOptions::default().with_order_descending_multi(descending).with_nulls_last(true);
-    let mut rows = rows.sort_by_exprs(columns, sorted);
-    if let Some(column) = &options.sort {
-        let schema = rows.collect_schema()?;
-        if !schema.contains(column) {
-            let list = error::names(schema.iter_names().map(PlSmallStr::as_str));
-            return Err(Error::Sort { column: column.clone(), list });
-        }
-        let descending = SortMultipleOptions::default().with_order_descending(true).with_nulls_last(true);
-        rows = rows.sort([column.as_str()], descending.with_maintain_order(true));
-    }
-    if let Some(limit) = options.limit {
-        rows = rows.limit(limit);
-    }
-    if !options.wide {
-        let is_wide = |name: &str| WIDE.contains(&name) && options.sort.as_deref() != Some(name);
-        let names = rows.collect_schema()?;
-        rows = rows
-            .select(names.iter_names().filter(|name| !is_wide(name)).map(|name| col(name.clone())).collect::<Vec<_>>());
-    }
-    Ok(Answer { rows: rows.collect()?, dimensions: 0, total: None, left_out: LeftOut::default() })
+    let rows = listed(rows.sort_by_exprs(columns, sorted), WIDE, options)?;
+    Ok(Answer { rows, dimensions: 0, total: None, left_out: LeftOut::default() })
 }

@@ -3,12 +3,15 @@
 use polars::prelude::*;
 
 use super::answer::Answer;
-use super::error::{self, Error};
+use super::error::Error;
+use super::listing::listed;
 use super::options::Options;
+use super::run::round;
 use super::scope::Undated;
 use super::tables::Frames;
 use crate::analysis::limits::{Rates, Window, windows_of};
 use crate::base::time::Time;
+use crate::store::frames::time_type;
 
 /// Columns that tables omit unless `--wide` is given, or they are sorted by.
 const WIDE: &[&str] = &[
@@ -63,26 +66,9 @@ pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
             && until.is_none_or(|until| window.starts_at.is_some_and(|start| start < until));
         is_in_time && (window.active || !options.active)
     });
-    let mut rows = frame(&windows, now)?.lazy();
-    let schema = rows.collect_schema()?;
-    if let Some(column) = &options.sort {
-        if !schema.contains(column) {
-            let list = error::names(schema.iter_names().map(PlSmallStr::as_str));
-            return Err(Error::Sort { column: column.clone(), list });
-        }
-        let descending = SortMultipleOptions::default().with_order_descending(true).with_nulls_last(true);
-        rows = rows.sort([column.as_str()], descending.with_maintain_order(true));
-    }
-    if let Some(limit) = options.limit {
-        rows = rows.limit(limit);
-    }
-    if !options.wide {
-        let wide = if options.active { WIDE_OF_ACTIVE } else { WIDE };
-        let is_shown =
-            |name: &&PlSmallStr| !wide.contains(&name.as_str()) || options.sort.as_deref() == Some(name.as_str());
-        rows = rows.select(schema.iter_names().filter(is_shown).map(|name| col(name.clone())).collect::<Vec<_>>());
-    }
-    Ok(Answer { rows: rows.collect()?, dimensions: 0, total: None, left_out })
+    let wide = if options.active { WIDE_OF_ACTIVE } else { WIDE };
+    let rows = listed(round(frame(&windows, now)?.lazy()), wide, options)?;
+    Ok(Answer { rows, dimensions: 0, total: None, left_out })
 }
 
 fn frame(windows: &[Window], now: Time) -> PolarsResult<DataFrame> {
@@ -95,16 +81,15 @@ fn frame(windows: &[Window], now: Time) -> PolarsResult<DataFrame> {
     let number = |name: &str, of: fn(&Window) -> Option<i64>| {
         Column::new(name.into(), windows.iter().map(of).collect::<Vec<Option<i64>>>())
     };
-    let utc = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
     let time = |name: &str, of: fn(&Window) -> Option<Time>| {
         let micros: Vec<Option<i64>> = windows.iter().map(|window| of(window).map(Time::micros)).collect();
-        Column::new(name.into(), micros).cast(&utc)
+        Column::new(name.into(), micros).cast(&time_type())
     };
     let float = |name: &str, of: fn(&Window) -> Option<f64>| {
-        Column::new(name.into(), windows.iter().map(|window| of(window).map(rounded)).collect::<Vec<Option<f64>>>())
+        Column::new(name.into(), windows.iter().map(of).collect::<Vec<Option<f64>>>())
     };
     let rate = |name: &str, of: fn(&Rates) -> Option<f64>| {
-        Column::new(name.into(), rates.iter().map(|rates| of(rates).map(rounded)).collect::<Vec<Option<f64>>>())
+        Column::new(name.into(), rates.iter().map(of).collect::<Vec<Option<f64>>>())
     };
     let projected: Vec<Option<i64>> = rates.iter().map(|rates| rates.projected_tokens).collect();
     let columns = vec![
@@ -128,9 +113,4 @@ fn frame(windows: &[Window], now: Time) -> PolarsResult<DataFrame> {
         rate("projected_used_percent", |rates| rates.projected_used_percent),
     ];
     DataFrame::new(windows.len(), columns)
-}
-
-/// Ten digits: the last digits of a sum depend on the order of its rows.
-fn rounded(value: f64) -> f64 {
-    (value * 1e10).round() / 1e10
 }

@@ -15,6 +15,7 @@ pub(crate) mod grouping;
 mod health;
 mod limits;
 mod list;
+mod listing;
 mod options;
 mod pattern;
 mod rows;

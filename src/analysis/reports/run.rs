@@ -184,7 +184,7 @@ fn session_key(sessions: &LazyFrame) -> PolarsResult<Expr> {
 }
 
 /// Rounds all floats to ten digits: the last digits of a sum depend on the order of its rows, which is not defined.
-fn round(frame: LazyFrame) -> LazyFrame {
+pub(super) fn round(frame: LazyFrame) -> LazyFrame {
     let floats = dtype_col(&DataType::Float64).as_selector().as_expr();
     frame.with_column(floats.round(10, RoundMode::HalfAwayFromZero))
 }

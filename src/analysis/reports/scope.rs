@@ -190,7 +190,7 @@ impl FromStr for Bound {
 
 impl Bound {
     /// Its first point in time; with `is_end`, the first one after it.
-    pub(super) fn edge(self, now: &Zoned, is_end: bool) -> Result<Timestamp, jiff::Error> {
+    pub(crate) fn edge(self, now: &Zoned, is_end: bool) -> Result<Timestamp, jiff::Error> {
         let day = match self {
             Self::Moment(moment) => return Ok(moment),
             Self::Local(time) => return Ok(time.to_zoned(now.time_zone().clone())?.timestamp()),

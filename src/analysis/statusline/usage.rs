@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use jiff::civil::Date;
 use jiff::{Span, Timestamp, Zoned};
 use polars::prelude::*;
 
@@ -10,9 +9,11 @@ use super::cache::{Cached, CachedWindow, Key};
 use super::line::WindowLeft;
 use crate::analysis::limits::windows_of;
 use crate::analysis::reports::spec::known_sum;
-use crate::analysis::reports::{self, Cost, Frames, Scope};
+use crate::analysis::reports::tables::table;
+use crate::analysis::reports::{self, Bound, Cost, Frames, Scope};
 use crate::base::time::Time;
 use crate::store::archive::{self, Archive};
+use crate::store::frames::time_value;
 
 /// The runtime whose status line this is.
 const RUNTIME: &str = "claude";
@@ -108,11 +109,9 @@ fn answer(cached: &Cached, question: &Question<'_>) -> Usage {
 fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cached, Error> {
     let snapshot = archive.snapshot()?;
     let tables = snapshot.some_tables(&["sessions", "turns", "limits"])?;
-    let [sessions, turns, limits] = ["sessions", "turns", "limits"].map(|name| {
-        let found = tables.iter().find(|(found, _)| *found == name);
-        found.map(|(_, frame)| frame.clone()).unwrap_or_default()
-    });
-    let (start, end) = day(question.now.date(), &question.now)?;
+    let [sessions, turns, limits] = ["sessions", "turns", "limits"].map(|name| table(&tables, name));
+    let today = Bound::Day(question.now.date());
+    let (start, end) = (today.edge(&question.now, false)?, today.edge(&question.now, true)?);
     let now = question.now.timestamp();
     let earliest = now.checked_sub(Span::new().hours(24 * DAYS_BEFORE))?;
     let columns = ["runtime", "session_id", "occurred_at", "grain", "total_tokens", "cost_usd", "cost_source"].map(col);
@@ -155,20 +154,13 @@ fn windows(frames: &Frames, now: Timestamp, timezone: &str) -> Result<Vec<Cached
 /// The cost of a session.
 fn cost_of(archive: &Archive, session: &str) -> Result<Option<f64>, Error> {
     let snapshot = archive.snapshot()?;
-    let sessions = snapshot.some_tables(&["sessions"])?.pop().map(|(_, frame)| frame).unwrap_or_default();
+    let sessions = table(&snapshot.some_tables(&["sessions"])?, "sessions");
     let is_this = col("session_id").eq(lit(session.to_owned())).and(col("runtime").eq(lit(RUNTIME)));
     first_number(&sessions.filter(is_this).select([known_sum("cost_usd").alias("cost_usd")]).collect()?)
 }
 
-/// The start and the end of a local day.
-fn day(date: Date, zone: &Zoned) -> Result<(Timestamp, Timestamp), Error> {
-    let start = date.to_zoned(zone.time_zone().clone())?;
-    let end = date.tomorrow()?.to_zoned(zone.time_zone().clone())?;
-    Ok((start.timestamp(), end.timestamp()))
-}
-
 fn literal(time: Timestamp) -> Expr {
-    lit(time.as_microsecond()).cast(DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC)))
+    time_value(Time::from_micros(time.as_microsecond()))
 }
 
 fn first_number(frame: &DataFrame) -> Result<Option<f64>, Error> {

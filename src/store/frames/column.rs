@@ -73,8 +73,14 @@ impl<R> Get<R> {
     }
 }
 
-fn time_type() -> DataType {
+/// The type of columns of times.
+pub fn time_type() -> DataType {
     DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC))
+}
+
+/// A time, to be compared with a column of times.
+pub fn time_value(time: Time) -> Expr {
+    lit(time.micros()).cast(time_type())
 }
 
 /// Makes arrays of polars.

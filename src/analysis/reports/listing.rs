@@ -1,0 +1,30 @@
+//! Reports that are lists: their rows are not grouped, only sorted, limited and without the columns that tables omit.
+
+use polars::prelude::*;
+
+use super::error::{self, Error};
+use super::options::Options;
+
+/// The rows of a list, in their order unless the options sort them. `wide` names the columns that tables omit unless `--wide` is
+/// given, or they are sorted by.
+pub(super) fn listed(mut rows: LazyFrame, wide: &[&str], options: &Options) -> Result<DataFrame, Error> {
+    let schema = rows.collect_schema()?;
+    let sort = options.sort.as_deref();
+    if let Some(column) = sort {
+        if !schema.contains(column) {
+            let list = error::names(schema.iter_names().map(PlSmallStr::as_str));
+            return Err(Error::Sort { column: column.to_owned(), list });
+        }
+        let descending = SortMultipleOptions::default().with_order_descending(true).with_nulls_last(true);
+        rows = rows.sort([column], descending.with_maintain_order(true));
+    }
+    if let Some(limit) = options.limit {
+        rows = rows.limit(limit);
+    }
+    if !options.wide {
+        let is_shown = |name: &&str| !wide.contains(name) || sort == Some(*name);
+        let names = schema.iter_names().map(PlSmallStr::as_str).filter(is_shown);
+        rows = rows.select(names.map(col).collect::<Vec<_>>());
+    }
+    Ok(rows.collect()?)
+}
