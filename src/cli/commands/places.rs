@@ -19,13 +19,6 @@ pub struct KnownPlace {
     pub path: UserPath,
 }
 
-impl KnownPlace {
-    /// A runtime that keeps no logs by itself: its path is empty.
-    pub fn nowhere(runtime: &'static str) -> Self {
-        Self { runtime: Some(runtime), formats: Vec::new(), path: UserPath { path: PathBuf::new(), user: None } }
-    }
-}
-
 /// All places where logs may be on this machine, by runtime.
 pub fn known_places(settings: &Settings) -> Vec<KnownPlace> {
     let mut places: Vec<KnownPlace> = Vec::new();

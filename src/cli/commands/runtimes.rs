@@ -1,86 +1,94 @@
 //! `agentlogs runtimes`: where each runtime keeps its logs, and what is there; or the list of formats.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use agentlogs::adapters::{self, ADAPTERS};
 use agentlogs::base::time::Time;
 use agentlogs::input::discover::micros;
+use agentlogs::store::frames::time_type;
 use polars::prelude::*;
 use walkdir::WalkDir;
 
 use super::Outcome;
 use super::output::{print, say};
-use super::places::{KnownPlace, known_places};
+use super::places::known_places;
 use crate::cli::args::{Format, Printed, Runtimes};
 use crate::cli::settings::Settings;
+
+/// A line of the output.
+struct Row {
+    /// `None` for a directory of the configuration.
+    runtime: Option<&'static str>,
+    formats: String,
+    /// `None` for a runtime that keeps no logs by itself: a user records them.
+    place: Option<(PathBuf, Contents)>,
+}
 
 pub fn run(args: &Runtimes, settings: &Settings) -> anyhow::Result<Outcome> {
     if args.formats {
         return formats(args.printed);
     }
-    let mut places = known_places(settings);
-    for adapter in ADAPTERS {
-        if !places.iter().any(|place| place.runtime == Some(adapter.runtime)) {
-            // A runtime whose logs are recorded by a user, and kept anywhere.
-            places.push(KnownPlace::nowhere(adapter.runtime));
-        }
-    }
-    places.sort_by(|a, b| a.runtime.unwrap_or("~").cmp(b.runtime.unwrap_or("~")));
-    for place in &mut places {
-        let of_runtime = ADAPTERS.iter().filter(|adapter| Some(adapter.runtime) == place.runtime);
-        if place.path.path.as_os_str().is_empty() {
-            place.formats = of_runtime.map(|adapter| adapter.id).collect();
-        }
-    }
-    let has_path = |place: &&KnownPlace| !place.path.path.as_os_str().is_empty();
-    let contents: Vec<Option<Contents>> =
-        places.iter().map(|place| Some(place).filter(has_path).map(|place| Contents::of(&place.path.path))).collect();
-    let is_shown = |content: &Option<Contents>| {
-        args.all || args.printed.format != Format::Table || content.as_ref().is_none_or(|content| content.exists)
-    };
-    let rows: Vec<(&KnownPlace, &Option<Contents>)> =
-        places.iter().zip(&contents).filter(|(_, content)| is_shown(content)).collect();
-    let number = |of: fn(&Contents) -> i64| -> Vec<Option<i64>> {
-        rows.iter().map(|(_, content)| content.as_ref().filter(|content| content.exists).map(of)).collect()
-    };
-    let mut newest = Column::new(
-        "newest".into(),
-        rows.iter().map(|(_, content)| Some(content.as_ref()?.newest?.micros())).collect::<Vec<_>>(),
-    );
-    newest = newest.cast(&DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC)))?;
-    let frame = DataFrame::new(
-        rows.len(),
-        vec![
-            Column::new("runtime".into(), rows.iter().map(|(place, _)| place.runtime).collect::<Vec<_>>()),
-            Column::new("formats".into(), rows.iter().map(|(place, _)| place.formats.join(", ")).collect::<Vec<_>>()),
-            Column::new(
-                "path".into(),
-                rows.iter()
-                    .map(|(place, _)| {
-                        Some(place).filter(|place| has_path(place)).map(|place| place.path.path.display().to_string())
-                    })
-                    .collect::<Vec<_>>(),
-            ),
-            Column::new(
-                "exists".into(),
-                rows.iter().map(|(_, content)| content.as_ref().map(|content| content.exists)).collect::<Vec<_>>(),
-            ),
-            Column::new("files".into(), number(|content| content.files)),
-            Column::new("bytes".into(), number(|content| content.bytes)),
-            newest,
-        ],
-    )?;
-    print(&frame, args.printed, None)?;
-    let hidden = places.len() - rows.len();
+    let all = rows(settings);
+    let count = all.len();
+    let shows_missing = args.all || args.printed.format != Format::Table;
+    let is_shown = |row: &Row| shows_missing || row.place.as_ref().is_none_or(|(_, contents)| contents.exists);
+    let rows: Vec<Row> = all.into_iter().filter(is_shown).collect();
+    print(&frame(&rows)?, args.printed, None)?;
+    let hidden = count - rows.len();
     if hidden > 0 {
         say(&format!("{hidden} places that do not exist are left out; --all lists them"));
     }
     Ok(Outcome::Done)
 }
 
+/// All places by runtime, then the runtimes without one, then the directories of the configuration.
+fn rows(settings: &Settings) -> Vec<Row> {
+    let places = known_places(settings);
+    let mut without_place: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for adapter in ADAPTERS {
+        if places.iter().all(|place| place.runtime != Some(adapter.runtime)) {
+            without_place.entry(adapter.runtime).or_default().push(adapter.id);
+        }
+    }
+    let without_place = without_place.into_iter();
+    let without_place = without_place.map(|(runtime, formats)| Row {
+        runtime: Some(runtime),
+        formats: formats.join(", "),
+        place: None,
+    });
+    let with_place = places.into_iter().map(|place| {
+        let contents = Contents::of(&place.path.path);
+        Row { runtime: place.runtime, formats: place.formats.join(", "), place: Some((place.path.path, contents)) }
+    });
+    let mut rows: Vec<Row> = with_place.chain(without_place).collect();
+    rows.sort_by_key(|row| (row.runtime.is_none(), row.runtime));
+    rows
+}
+
+fn frame(rows: &[Row]) -> PolarsResult<DataFrame> {
+    let existing = |row: &Row| row.place.as_ref().map(|(_, contents)| *contents).filter(|contents| contents.exists);
+    let number = |name: &str, of: fn(Contents) -> Option<i64>| {
+        let numbers: Vec<Option<i64>> = rows.iter().map(|row| existing(row).and_then(of)).collect();
+        Column::new(name.into(), numbers)
+    };
+    let path = |row: &Row| row.place.as_ref().map(|(path, _)| path.display().to_string());
+    let exists = |row: &Row| row.place.as_ref().map(|(_, contents)| contents.exists);
+    let columns = vec![
+        Column::new("runtime".into(), rows.iter().map(|row| row.runtime).collect::<Vec<_>>()),
+        Column::new("formats".into(), rows.iter().map(|row| row.formats.as_str()).collect::<Vec<_>>()),
+        Column::new("path".into(), rows.iter().map(path).collect::<Vec<_>>()),
+        Column::new("exists".into(), rows.iter().map(exists).collect::<Vec<_>>()),
+        number("files", |contents| Some(contents.files)),
+        number("bytes", |contents| Some(contents.bytes)),
+        number("newest", |contents| contents.newest.map(Time::micros)).cast(&time_type())?,
+    ];
+    DataFrame::new(rows.len(), columns)
+}
+
 /// What is in a place.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Contents {
     exists: bool,
     files: i64,
