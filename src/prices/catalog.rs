@@ -84,6 +84,12 @@ impl Catalog {
         Self::new(own)
     }
 
+    /// The built-in catalog under a user's own prices, if there are any.
+    pub fn with_own(own: Vec<Entry>) -> Cow<'static, Self> {
+        let catalog = Self::built_in();
+        if own.is_empty() { Cow::Borrowed(catalog) } else { Cow::Owned(catalog.under(own)) }
+    }
+
     fn new(own: Vec<Entry>) -> Self {
         let (header, lines) = BUILT_IN.split_once('\n').unwrap_or_default();
         let Header { date, sources } =

@@ -1,5 +1,7 @@
 //! `agentlogs check`: compares measures with bounds.
 
+use std::collections::BTreeMap;
+
 use agentlogs::analysis::budget::{MeasureBound, Side, compare};
 use polars::prelude::*;
 
@@ -68,7 +70,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
 
 /// The bounds of a budget. Filters of the command line replace its own.
 fn of_budget(budget: &Budget, filters: &Filters) -> anyhow::Result<Bounds> {
-    let side = |bounds: &std::collections::BTreeMap<String, f64>, side| -> Vec<(String, f64, Side)> {
+    let side = |bounds: &BTreeMap<String, f64>, side| -> Vec<(String, f64, Side)> {
         bounds.iter().map(|(name, value)| (name.clone(), *value, side)).collect()
     };
     let bounds = [side(&budget.max, Side::Max), side(&budget.min, Side::Min)].concat();

@@ -83,16 +83,14 @@ pub fn look(archive: &Archive, settings: &Settings) -> Look {
 pub fn explained<T>(result: anyhow::Result<T>, archive: &Archive) -> anyhow::Result<T> {
     result.or_else(|error| {
         let folder = archive.folder().display();
+        let again =
+            format!("this writes it again from the logs that still exist: mv {folder} {folder}.old && agentlogs");
         let remedy = match error.downcast_ref::<archive::Error>() {
             Some(archive::Error::Damaged { .. }) => {
                 format!("this repairs it: agentlogs archive repair --archive {folder}")
             }
-            Some(error @ archive::Error::Version { .. }) if !error.is_of_newer_program() => {
-                format!("this writes it again from the logs that still exist: mv {folder} {folder}.old && agentlogs")
-            }
-            Some(archive::Error::Unrepairable(_)) => {
-                format!("this writes it again from the logs that still exist: mv {folder} {folder}.old && agentlogs")
-            }
+            Some(error @ archive::Error::Version { .. }) if !error.is_of_newer_program() => again,
+            Some(archive::Error::Unrepairable(_)) => again,
             _ => return Err(error),
         };
         Err(error).context(remedy)

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use agentlogs::analysis::present;
 use agentlogs::analysis::reports::{Bound, WeekStart};
 use agentlogs::prices::{Entry, Table};
 use serde::de::Error as _;
@@ -183,7 +184,7 @@ fn timezone_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<St
 
 fn currency_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let code = String::deserialize(deserializer)?;
-    if code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_uppercase()) {
+    if present::Currency::new(&code, 1.0).is_some() {
         Ok(code)
     } else {
         Err(D::Error::custom(format!("{code:?} is not a currency; a code has three capital letters, such as EUR")))
@@ -192,7 +193,11 @@ fn currency_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D
 
 fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let rate = f64::deserialize(deserializer)?;
-    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err(D::Error::custom("a rate is a number above 0")) }
+    if present::Currency::new("USD", rate).is_some() {
+        Ok(rate)
+    } else {
+        Err(D::Error::custom("a rate is a number above 0"))
+    }
 }
 
 /// A table of labels, as `key=value`.

@@ -199,12 +199,11 @@ impl Settings {
     /// # Errors
     /// When the user has no home directory.
     pub fn chosen_archive(&self, creates_local: bool) -> anyhow::Result<Chosen<PathBuf>> {
-        if let Some(chosen) = &self.archive {
-            return Ok(chosen.clone());
+        let is_local = || creates_local || Path::new(LOCAL_ARCHIVE).exists();
+        if self.archive.is_none() && is_local() {
+            return Ok(Chosen { value: PathBuf::from(LOCAL_ARCHIVE), origin: Origin::Default });
         }
-        let is_local = creates_local || Path::new(LOCAL_ARCHIVE).exists();
-        let value = if is_local { PathBuf::from(LOCAL_ARCHIVE) } else { self.own_archive()? };
-        Ok(Chosen { value, origin: Origin::Default })
+        self.users_directory()
     }
 
     /// The directory of the user's own archive.
@@ -242,9 +241,7 @@ impl Settings {
     /// # Errors
     /// As [`Self::prices`].
     pub fn catalog(&self) -> anyhow::Result<Cow<'static, Catalog>> {
-        let own = self.prices()?;
-        let catalog = Catalog::built_in();
-        Ok(if own.is_empty() { Cow::Borrowed(catalog) } else { Cow::Owned(catalog.under(own)) })
+        Ok(Catalog::with_own(self.prices()?))
     }
 }
 

@@ -49,9 +49,7 @@ impl Archive {
     /// # Errors
     /// When the archive's own prices cannot be read.
     pub fn catalog(&self) -> Result<Cow<'static, Catalog>, Error> {
-        let own = self.all_own_prices()?;
-        let catalog = Catalog::built_in();
-        Ok(if own.is_empty() { Cow::Borrowed(catalog) } else { Cow::Owned(catalog.under(own)) })
+        Ok(Catalog::with_own(self.all_own_prices()?))
     }
 
     /// Replaces the archive's own prices.
