@@ -470,7 +470,7 @@ fn content_of(folder: &std::path::Path) -> BTreeMap<std::path::PathBuf, Vec<u8>>
     files.map(|entry| (entry.path().to_owned(), fs::read(entry.path()).unwrap())).collect()
 }
 
-/// An archive of another version is refused by all that reads or writes archives, and stays as it is.
+/// An archive of a later version, or of one that is too old, is refused by all that reads or writes archives, and stays as it is.
 #[test]
 fn an_archive_of_another_version_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -486,11 +486,12 @@ fn an_archive_of_another_version_is_refused() {
         format!("{before}{hash}{}", &after[32..])
     };
     let manifests = [
-        (4, manifest_text.replace("  \"version\": 6,\n", "")),
-        (4, manifest_text.replace("\"version\": 6", "\"version\": 4")),
-        (7, manifest_text.replace("\"version\": 6", "\"version\": 7")),
+        (4, manifest_text.replace("  \"version\": 7,\n", "")),
+        (4, manifest_text.replace("\"version\": 7", "\"version\": 4")),
+        (8, manifest_text.replace("\"version\": 7", "\"version\": 8")),
     ];
-    let markers = [1, 2, 3, 4, 5, 7].map(|version| (version, &marker, format!(r#"{{"version":{version}}}"#)));
+    let markers =
+        [1, 2, 3, 4, 5, 8].map(|version| (version, &marker, format!(r#"{{"version":{version},"generation":1}}"#)));
     let manifests = manifests.map(|(version, text)| (version, &manifest, with_hash(&text)));
     for (version, file, text) in markers.into_iter().chain(manifests) {
         fs::write(&marker, &marker_text).unwrap();
@@ -605,41 +606,74 @@ fn an_export_holds_the_sessions_in_scope_and_what_belongs_to_them() {
     assert_eq!(rows(&[("project", "/nowhere")], None), [0; 8]);
 }
 
-/// A copy that dropped the link `current`, or followed it, is read, and the next ingest goes on from it.
+/// Changes the files of the archive in a directory, or its link.
+type ChangeFiles = fn(&std::path::Path);
+
+/// Nothing of ours depends on the link `current`: a copy that dropped it, followed it, or has an old one, is read, and the next ingest
+/// goes on from it and writes the link again.
 #[cfg(unix)]
 #[test]
-fn a_copy_without_its_link_is_read_and_written_on() {
+fn a_copy_is_read_and_written_whatever_its_link_is() {
     let folder = tempfile::tempdir().unwrap();
     let original = Archive::at(folder.path().join("original"));
     ingest(&original, &[root().join("sample-logs/pi-session")]);
     ingest(&original, &[root().join("sample-logs/drover-events")]);
     let sums = original.sums().unwrap();
-    for followed in [false, true] {
-        let copy = Archive::at(folder.path().join(format!("copy-{followed}")));
+    let links: [(&str, ChangeFiles); 5] = [
+        ("dropped", |_| {}),
+        ("followed", |copy| crate::copy(&copy.join("generation-2"), &copy.join("current"))),
+        ("earlier", |copy| std::os::unix::fs::symlink("generation-1", copy.join("current")).unwrap()),
+        ("elsewhere", |copy| std::os::unix::fs::symlink("/nowhere", copy.join("current")).unwrap()),
+        ("a file", |copy| fs::write(copy.join("current"), "generation-1").unwrap()),
+    ];
+    for (name, link) in links {
+        let copy = Archive::at(folder.path().join(name));
         crate::copy(original.folder(), copy.folder());
         let current = copy.folder().join("current");
         fs::remove_file(&current).unwrap();
-        if followed {
-            crate::copy(&copy.folder().join("generation-2"), &current);
+        link(copy.folder());
+        assert_eq!(copy.sums().unwrap(), sums, "{name}");
+        assert_eq!(copy.check().unwrap().problems, [], "{name}");
+        // Nothing has changed: only the link is written.
+        copy.write().unwrap().commit().unwrap();
+        assert_eq!(fs::read_link(&current).unwrap(), std::path::Path::new("generation-2"), "{name}");
+        ingest(&copy, &[root().join("sample-logs/claude-stream-json")]);
+        assert_eq!(fs::read_link(&current).unwrap(), std::path::Path::new("generation-3"), "{name}");
+        assert_eq!(copy.check().unwrap().problems, [], "{name}");
+    }
+}
+
+/// Where links cannot be made, there is no `current`, which would be of an earlier state, and the archive is the same.
+#[cfg(unix)]
+#[test]
+fn an_archive_without_links_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = |name: &str, without_links: bool, logs: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        command.args(["ingest", logs, "--archive"]).arg(folder.path().join(name)).current_dir(root());
+        if without_links {
+            command.env("AGENTLOGS_WITHOUT_LINKS", "1");
         }
-        assert_eq!(copy.sums().unwrap(), sums);
-        let checked = copy.check().unwrap();
-        assert!(checked.problems.is_empty());
-        assert!(checked.notes[0].path.ends_with("current"));
-        ingest(&copy, &[root().join("sample-logs/pi-session")]);
-        assert_eq!(copy.sums().unwrap(), sums);
-        assert!(copy.check().unwrap().notes.is_empty());
-        assert_eq!(fs::read_link(&current).unwrap(), std::path::Path::new("generation-3"));
+        assert!(command.output().unwrap().status.success());
+        Archive::at(folder.path().join(name))
+    };
+    for logs in ["sample-logs/pi-session", "sample-logs/drover-events"] {
+        let (linked, copied) = (archive("linked", false, logs), archive("copied", true, logs));
+        assert_eq!(linked.sums().unwrap(), copied.sums().unwrap());
+        assert!(fs::symlink_metadata(copied.folder().join("current")).is_err());
+        let content = |archive: &Archive| {
+            let mut content = content_of(archive.folder());
+            content.retain(|path, _| path.extension().is_some_and(|extension| extension == "parquet"));
+            content.into_keys().map(|path| path.strip_prefix(archive.folder()).unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(content(&linked), content(&copied));
     }
-    // A newest generation that is not complete is not passed over in silence.
-    let copy = Archive::at(folder.path().join("incomplete"));
-    crate::copy(original.folder(), copy.folder());
-    fs::remove_file(copy.folder().join("current")).unwrap();
-    fs::remove_file(copy.folder().join("generation-2/index")).unwrap();
-    for error in [copy.sums().err(), copy.write().err(), copy.check().err()] {
-        let error = error.unwrap().to_string();
-        assert!(error.contains("archive repair") && !error.contains("ingest"), "{error}");
-    }
+    // A later ingest with links makes the link, one without removes it.
+    let linked = archive("copied", false, "sample-logs/claude-stream-json");
+    assert!(linked.folder().join("current/turns").is_dir());
+    archive("copied", true, "sample-logs/gemini-chat");
+    assert!(fs::symlink_metadata(linked.folder().join("current")).is_err());
+    assert_eq!(linked.check().unwrap().problems, []);
 }
 
 /// A directory that holds a generation is an archive, whatever else is missing: nothing advises to make another one there.
@@ -650,18 +684,14 @@ fn what_leads_to_a_generation_may_be_damaged() {
     let original = Archive::at(folder.path().join("original"));
     ingest(&original, &[root().join("sample-logs/drover-events")]);
     let sums = original.sums().unwrap();
-    let damages: [fn(&std::path::Path); 6] = [
+    let damages: [ChangeFiles; 8] = [
         |it| fs::remove_file(it.join("agentlogs.json")).unwrap(),
         |it| fs::write(it.join("agentlogs.json"), [0; 13]).unwrap(),
         |it| fs::write(it.join("agentlogs.json"), "{}").unwrap(),
-        |it| {
-            fs::remove_file(it.join("current")).unwrap();
-            std::os::unix::fs::symlink("../original/generation-1", it.join("current")).unwrap();
-        },
-        |it| {
-            fs::remove_file(it.join("current")).unwrap();
-            std::os::unix::fs::symlink("generation-9", it.join("current")).unwrap();
-        },
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":7,"generation":"../generation-1"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":7,"generation":9,"manifest":"0"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":7,"generation":1,"manifest":"0"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":7,"generation":0,"manifest":"0"}"#).unwrap(),
         |it| fs::write(it.join("generation-1/index"), "x").unwrap(),
     ];
     for (number, damage) in damages.into_iter().enumerate() {
@@ -676,6 +706,68 @@ fn what_leads_to_a_generation_may_be_damaged() {
         assert!(!repair.problems.is_empty() && repair.lost.is_empty(), "{number}");
         assert_eq!(repair.writer.commit().unwrap().sums, sums, "{number}");
         assert_eq!(copy.check().unwrap().problems, [], "{number}");
+    }
+}
+
+/// The archives of earlier versions in tests/archives are read, and the next write upgrades them: no session is lost, although the
+/// logs are gone, and the user's prices stay.
+///
+/// An archive of the present version is added when the version is raised: `agentlogs ingest` of some sample-logs from a directory
+/// outside the home directory, twice, with own prices; then `tar -c . | zstd -19`.
+#[test]
+fn archives_of_earlier_versions_are_upgraded() {
+    for entry in fs::read_dir(root().join("tests/archives")).unwrap() {
+        let folder = tempfile::tempdir().unwrap();
+        let packed = fs::File::open(entry.unwrap().path()).unwrap();
+        tar::Archive::new(zstd::Decoder::new(packed).unwrap()).unpack(folder.path()).unwrap();
+        let archive = Archive::at(folder.path());
+        let read = |sql: &str| {
+            let tables = archive.tables().unwrap();
+            shown(&query::query(tables, sql).unwrap())
+        };
+        let sessions = "SELECT runtime, session_id, total_tokens, cost_usd FROM sessions ORDER BY runtime, session_id";
+        let sums = archive.sums().unwrap();
+        assert_eq!((sums.sessions, sums.turns, sums.tool_calls, sums.tokens), (25, 72, 46, 810_653));
+        let before = read(sessions);
+        assert_eq!(archive.check().unwrap().problems, []);
+        archive.write().unwrap().commit().unwrap();
+        let pointer = fs::read_to_string(folder.path().join("agentlogs.json")).unwrap();
+        assert!(pointer.starts_with(r#"{"version":7,"generation":4,"manifest":""#), "{pointer}");
+        assert_eq!(archive.check().unwrap().problems, []);
+        assert_eq!(read(sessions), before);
+        assert_eq!(archive.own_prices().unwrap().len(), 1);
+        // An ingest of a log that is known keeps the others.
+        ingest(&archive, &[root().join("sample-logs/pi-session")]);
+        let sums = archive.sums().unwrap();
+        assert_eq!((sums.sessions, sums.tokens), (25, 810_653));
+    }
+}
+
+/// Repair upgrades too, also where the link of version 6 is missing or wrong.
+#[cfg(unix)]
+#[test]
+fn an_earlier_archive_is_repaired() {
+    let packed = fs::read(root().join("tests/archives/version-6.tar.zst")).unwrap();
+    let links: [(bool, ChangeFiles); 3] = [
+        (true, |path| fs::remove_file(path).unwrap()),
+        (true, |path| {
+            fs::remove_file(path).unwrap();
+            fs::write(path, "generation-3").unwrap();
+        }),
+        (false, |path| {
+            fs::remove_file(path).unwrap();
+            std::os::unix::fs::symlink("../elsewhere", path).unwrap();
+        }),
+    ];
+    for (is_read, change) in links {
+        let folder = tempfile::tempdir().unwrap();
+        tar::Archive::new(zstd::Decoder::new(&packed[..]).unwrap()).unpack(folder.path()).unwrap();
+        change(&folder.path().join("current"));
+        let archive = Archive::at(folder.path());
+        assert_eq!(archive.sums().is_ok(), is_read);
+        archive.repair().unwrap().writer.commit().unwrap();
+        assert_eq!(archive.sums().unwrap().sessions, 25);
+        assert_eq!(archive.check().unwrap().problems, []);
     }
 }
 

@@ -497,9 +497,5 @@ fn unpacked() -> tempfile::TempDir {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
-    #[cfg(unix)]
-    std::os::unix::fs::symlink("generation-1", folder.path().join("current")).unwrap();
-    #[cfg(not(unix))]
-    fs::write(folder.path().join("current"), "generation-1").unwrap();
     folder
 }

@@ -153,9 +153,6 @@ fn file_of(path: &str) -> Option<PathBuf> {
 
 fn check(archive: &Archive) -> anyhow::Result<Outcome> {
     let checked = archive.check()?;
-    for note in &checked.notes {
-        say(&format!("{note}; `agentlogs archive repair` rewrites it"));
-    }
     for problem in &checked.problems {
         complain(format_args!("{problem}"));
     }

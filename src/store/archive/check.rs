@@ -27,8 +27,6 @@ pub struct Checked {
     pub sources: usize,
     /// Damage.
     pub problems: Vec<Problem>,
-    /// What a writer leaves otherwise, and does no harm.
-    pub notes: Vec<Problem>,
 }
 
 /// What is wrong with a session, and a query for the sessions of which it is true.
@@ -60,10 +58,10 @@ impl Archive {
     /// Checks the hash of every file and the facts of every source, and that the rows of each session add up to it.
     ///
     /// # Errors
-    /// When there is no archive, or `agentlogs.json`, `current` or the manifest is damaged: the files cannot be found then.
+    /// When there is no archive, or `agentlogs.json` or the manifest is damaged: the files cannot be found then.
     pub fn check(&self) -> Result<Checked, Error> {
         let snapshot = self.snapshot()?;
-        let mut checked = Checked { notes: snapshot.problem.clone().into_iter().collect(), ..Checked::default() };
+        let mut checked = Checked::default();
         if let Err(Error::Damaged { path, error }) = self.own_prices() {
             checked.add(path, error);
         }

@@ -1,5 +1,5 @@
-//! All changes that the archive makes to files and directories. Each step is one function, so that a test (`cut`) can compute what a
-//! power cut between two steps would leave.
+//! All changes that the archive makes to files and directories. Each is one function, so that a test (`cut`) can let it fail, or compute
+//! what a power cut after it would leave.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -10,7 +10,39 @@ use std::sync::{Mutex, PoisonError, mpsc};
 mod cut;
 
 #[cfg(test)]
-use cut::note;
+use cut::{change, is_without_links};
+
+/// A change of files or directories.
+#[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(test), expect(dead_code, reason = "only tests record the paths"))]
+enum Change<'a> {
+    Create(&'a Path),
+    CreateFolder(&'a Path),
+    Link(&'a Path, &'a Path),
+    LinkFolder(&'a Path, &'a str),
+    Rename(&'a Path, &'a Path),
+    Remove(&'a Path),
+    Sync(&'a Path),
+    SyncFolder(&'a Path),
+}
+
+/// Makes a change. Tests record it, or let it fail.
+#[cfg(not(test))]
+fn change<T>(_: Change<'_>, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    make()
+}
+
+/// Whether a test lets this directory have no links.
+#[cfg(not(test))]
+const fn is_without_links(_: &Path) -> bool {
+    false
+}
+
+/// Whether hard and symbolic links are made in this directory. The environment variable `AGENTLOGS_WITHOUT_LINKS` turns them off, for
+/// file systems that make links which other machines do not see.
+pub fn uses_links(path: &Path) -> bool {
+    !is_without_links(path) && std::env::var_os("AGENTLOGS_WITHOUT_LINKS").is_none_or(|value| value.is_empty())
+}
 
 /// Sets the permissions of new files: only their owner reads them.
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
@@ -21,18 +53,12 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 
 /// Creates a file that must not exist.
 pub fn create(path: &Path) -> io::Result<File> {
-    let file = private(File::options().read(true).write(true).create_new(true)).open(path)?;
-    #[cfg(test)]
-    note(&cut::Step::Create(path.to_owned()));
-    Ok(file)
+    change(Change::Create(path), || private(File::options().read(true).write(true).create_new(true)).open(path))
 }
 
 /// Creates a file, or empties an existing one.
 pub fn create_or_empty(path: &Path) -> io::Result<File> {
-    let file = private(File::options().write(true).create(true).truncate(true)).open(path)?;
-    #[cfg(test)]
-    note(&cut::Step::Create(path.to_owned()));
-    Ok(file)
+    change(Change::Create(path), || private(File::options().write(true).create(true).truncate(true)).open(path))
 }
 
 /// Opens a file that is only locked, or creates it.
@@ -58,11 +84,7 @@ pub fn is_at(file: &File, path: &Path) -> bool {
 
 /// Syncs the content of a file to the disk.
 pub fn sync(file: &File, path: &Path) -> io::Result<()> {
-    file.sync_data()?;
-    let _ = path;
-    #[cfg(test)]
-    note(&cut::Step::Sync(path.to_owned(), fs::read(path)?));
-    Ok(())
+    change(Change::Sync(path), || file.sync_data())
 }
 
 /// Begins to write the content of a file to the disk, so that a later [`sync`] waits for less. It does not replace [`sync`], and does
@@ -84,12 +106,10 @@ fn sync_closed(path: &Path) -> io::Result<()> {
 
 /// Syncs the names in a directory to the disk.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    File::open(path)?.sync_all()?;
-    let _ = path;
-    #[cfg(test)]
-    note(&cut::Step::SyncFolder(path.to_owned()));
-    Ok(())
+    change(Change::SyncFolder(path), || {
+        // Other systems write the names with the files.
+        if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+    })
 }
 
 /// What [`sync_all`] syncs: a file that was closed, or the names in a directory.
@@ -137,66 +157,56 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)?;
-    #[cfg(test)]
-    note(&cut::Step::CreateFolder(path.to_owned()));
-    Ok(())
+    change(Change::CreateFolder(path), || builder.create(path))
 }
 
 /// Renames a file or directory within its directory.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    fs::rename(from, to)?;
-    #[cfg(test)]
-    note(&cut::Step::Rename(from.to_owned(), to.to_owned()));
-    Ok(())
+    change(Change::Rename(from, to), || fs::rename(from, to))
 }
 
 /// Creates a hard link, or a copy on file systems without links.
 pub fn link(from: &Path, to: &Path) -> io::Result<()> {
-    if fs::hard_link(from, to).is_ok() {
-        #[cfg(test)]
-        note(&cut::Step::Link(from.to_owned(), to.to_owned()));
+    if uses_links(to) && change(Change::Link(from, to), || fs::hard_link(from, to)).is_ok() {
         return Ok(());
     }
-    io::copy(&mut File::open(from)?, &mut create(to)?)?;
-    sync(&File::open(to)?, to)
+    let mut copy = create(to)?;
+    io::copy(&mut File::open(from)?, &mut copy)?;
+    sync(&copy, to)
 }
 
-/// Creates a symbolic link to `target` in the same directory; on Windows a file that contains the name.
-pub fn point(path: &Path, target: &str) -> io::Result<()> {
-    #[cfg(unix)]
-    std::os::unix::fs::symlink(target, path)?;
-    #[cfg(not(unix))]
-    fs::write(path, target)?;
-    #[cfg(test)]
-    note(&cut::Step::Point(path.to_owned(), target.to_owned()));
-    Ok(())
+/// Creates a symbolic link to a directory next to it.
+///
+/// # Errors
+/// Where links cannot be made: on some file systems, and on Windows without the privilege.
+pub fn link_folder(path: &Path, target: &str) -> io::Result<()> {
+    if !uses_links(path) {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    change(Change::LinkFolder(path, target), || {
+        #[cfg(unix)]
+        return std::os::unix::fs::symlink(target, path);
+        #[cfg(windows)]
+        return std::os::windows::fs::symlink_dir(target, path);
+        #[cfg(not(any(unix, windows)))]
+        return Err(io::ErrorKind::Unsupported.into());
+    })
 }
 
-/// Removes a file.
+/// Removes a file or a link.
 pub fn remove_file(path: &Path) -> io::Result<()> {
-    fs::remove_file(path)?;
-    #[cfg(test)]
-    note(&cut::Step::Remove(path.to_owned()));
-    Ok(())
+    change(Change::Remove(path), || fs::remove_file(path))
 }
 
 /// Removes an empty directory.
 pub fn remove_empty_folder(path: &Path) -> io::Result<()> {
-    fs::remove_dir(path)?;
-    #[cfg(test)]
-    note(&cut::Step::Remove(path.to_owned()));
-    Ok(())
+    change(Change::Remove(path), || fs::remove_dir(path))
 }
 
 /// Removes a directory with its content, if it exists.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Err(_) => return Ok(()),
-        Ok(()) => {}
+    match change(Change::Remove(path), || fs::remove_dir_all(path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
     }
-    #[cfg(test)]
-    note(&cut::Step::Remove(path.to_owned()));
-    Ok(())
 }

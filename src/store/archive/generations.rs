@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::disk;
-use super::error::{Error, Problem};
-use super::layout::{CURRENT, INDEX, MANIFEST, file_of, number_of};
+use super::error::Error;
+use super::layout::{CURRENT, MANIFEST, POINTER, Pointer, name_of, number_of};
 use super::manifest::{Manifest, Sums};
 use super::open::Archive;
 use crate::base::time::Day;
@@ -16,8 +16,15 @@ use crate::base::time::Day;
 pub(super) struct Current {
     /// Its directory.
     pub folder: PathBuf,
-    /// What is wrong with the link `current`, if another rule had to choose the generation.
-    pub problem: Option<Problem>,
+    /// The hash of its manifest, if the pointer contains it.
+    manifest: Option<String>,
+}
+
+impl Current {
+    /// Whether this is its manifest, as far as is known.
+    pub fn is_described_by(&self, manifest: &Manifest) -> bool {
+        self.manifest.as_ref().is_none_or(|hash| *hash == manifest.hash)
+    }
 }
 
 /// One state of an archive, which no writer removes while this value exists.
@@ -26,8 +33,6 @@ pub struct Snapshot {
     /// The directory of the generation.
     pub(super) folder: PathBuf,
     pub(super) manifest: Manifest,
-    /// What is wrong with the link to it.
-    pub(super) problem: Option<Problem>,
     /// A shared lock on the manifest: see [`remove_unless_read`].
     _lock: File,
 }
@@ -38,7 +43,7 @@ impl Snapshot {
     pub(super) fn of(folder: PathBuf, manifest: Manifest, file: &str) -> Result<Self, Error> {
         let path = folder.join(file);
         let file = File::open(&path).map_err(Error::file(&path))?;
-        Ok(Self { folder, manifest, problem: None, _lock: file })
+        Ok(Self { folder, manifest, _lock: file })
     }
 
     /// The day of the prices that its tables are computed with.
@@ -96,11 +101,10 @@ impl Archive {
     }
 
     fn open_current(&self) -> Result<Snapshot, Error> {
-        self.check_version()?;
-        let Some(Current { folder, problem }) = self.current()? else {
+        let Some(current) = self.current()? else {
             return Err(Error::Missing(self.folder().to_owned()));
         };
-        let path = folder.join(MANIFEST);
+        let path = current.folder.join(MANIFEST);
         let file = File::open(&path).map_err(Error::file(&path))?;
         match file.try_lock_shared() {
             // Some network file systems have no locks: there a slow reader may find its files removed.
@@ -110,42 +114,23 @@ impl Archive {
         }
         // Read after the lock: if it can still be read, it was not removed before.
         let manifest = Manifest::read(&path)?;
-        Ok(Snapshot { folder, manifest, problem, _lock: file })
+        if !current.is_described_by(&manifest) {
+            return Err(Error::changed(self.folder().join(POINTER)));
+        }
+        Ok(Snapshot { folder: current.folder, manifest, _lock: file })
     }
 
-    /// The generation that `current` names. Where `current` is missing or a directory, as in copies that drop or follow symbolic
-    /// links, it is the newest generation; `None` if there is no generation.
+    /// The current generation; `None` before the first one.
+    ///
+    /// # Errors
+    /// When there is no archive or one of another version, or the pointer cannot be read.
     pub(super) fn current(&self) -> Result<Option<Current>, Error> {
-        let path = self.folder().join(CURRENT);
-        let metadata = match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => return self.newest("it is a directory, not a link"),
-            Ok(metadata) => metadata,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return self.newest("it is missing"),
-            Err(error) => return Err(Error::File { path, error }),
+        let Some(pointer) = self.pointer()? else {
+            let folder = self.current_by_link()?;
+            return Ok(folder.map(|folder| Current { folder, manifest: None }));
         };
-        // Windows has a regular file that contains the name in place of a link.
-        let name =
-            if metadata.is_symlink() { fs::read_link(&path) } else { fs::read(&path).map(|name| path_of(&name)) };
-        let name = name.map_err(Error::file(&path))?;
-        if name.to_str().and_then(number_of).is_some() {
-            return Ok(Some(Current { folder: self.folder().join(name), problem: None }));
-        }
-        let error = format!("it points to {}, which is not a generation of this archive", name.display());
-        Err(Error::Damaged { path, error })
-    }
-
-    /// The newest generation, if it is complete.
-    fn newest(&self, why: &str) -> Result<Option<Current>, Error> {
-        let path = self.folder().join(CURRENT);
-        let Some((_, folder)) = self.generations().pop() else { return Ok(None) };
-        let name = folder.file_name().unwrap_or_default().display();
-        let is_complete =
-            Manifest::read(&folder.join(MANIFEST)).is_ok_and(|manifest| has_all_files(&folder, &manifest));
-        if !is_complete {
-            return Err(Error::Damaged { error: format!("{why}, and {name} is not complete"), path });
-        }
-        let what = format!("{why}; {name}, the newest generation, is used");
-        Ok(Some(Current { folder, problem: Some(Problem { path, what }) }))
+        let folder = self.folder().join(name_of(pointer.generation));
+        Ok((pointer.generation > 0).then_some(Current { folder, manifest: Some(pointer.manifest) }))
     }
 
     /// The generations in the directory with their numbers, the newest last.
@@ -170,16 +155,32 @@ impl Archive {
     }
 
     /// Makes a generation the current one: the only step that changes what readers see.
-    pub(super) fn make_current(&self, name: &str) -> io::Result<()> {
-        let (path, next) = (self.folder().join(CURRENT), self.folder().join("current.next"));
-        let _ = disk::remove_file(&next);
-        if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
-            // A link cannot be renamed over a directory. Without `current` the newest generation is the current one.
-            disk::remove_folder(&path)?;
+    pub(super) fn make_current(&self, manifest: &Manifest) -> io::Result<()> {
+        self.replace(POINTER, &Pointer::new(manifest.generation, manifest.hash.clone()).json())?;
+        self.link_current(manifest.generation);
+        Ok(())
+    }
+
+    /// Points the link `current` to the current generation, for programs that read its parquet files. Nothing here reads the link. It
+    /// is removed where it cannot be replaced, because those programs would read an earlier state.
+    pub(super) fn link_current(&self, generation: u64) {
+        let (path, name) = (self.folder().join(CURRENT), name_of(generation));
+        if fs::read_link(&path).is_ok_and(|target| target == Path::new(&name)) && disk::uses_links(&path) {
+            return;
         }
-        disk::point(&next, name)?;
-        disk::rename(&next, &path)?;
-        disk::sync_folder(self.folder())
+        let next = self.folder().join("current.next");
+        let replace = || {
+            let _ = disk::remove_file(&next);
+            if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+                // A copy of the archive that followed the link. A link cannot be renamed over a directory.
+                disk::remove_folder(&path)?;
+            }
+            disk::link_folder(&next, &name)?;
+            disk::rename(&next, &path)
+        };
+        if replace().is_err() {
+            let _ = disk::remove_file(&path);
+        }
     }
 }
 
@@ -189,17 +190,4 @@ pub(super) fn remove_unless_read(folder: &Path) {
     if !matches!(lock, Ok(Err(TryLockError::WouldBlock))) {
         let _ = disk::remove_folder(folder);
     }
-}
-
-fn path_of(name: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(name).into_owned())
-}
-
-/// Whether all files of a generation exist, with their lengths.
-fn has_all_files(folder: &Path, manifest: &Manifest) -> bool {
-    let length =
-        |name: &str| fs::metadata(folder.join(name)).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len());
-    let mut files = manifest.parts.iter().flat_map(|part| part.files.iter().map(move |file| (part, file)));
-    length(INDEX).is_some()
-        && files.all(|(part, (kind, checksum))| length(&file_of(&part.name, kind)) == Some(checksum.bytes))
 }

@@ -7,19 +7,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::frames::TABLES;
 
-/// The version of the layout, of the facts and of the index. Raised whenever one of them changes: an archive of another version is
-/// refused.
-pub const VERSION: u32 = 6;
+/// The version of the layout, of the facts and of the index. Raised whenever one of them changes in a way that an earlier program
+/// cannot read. A program refuses archives of later versions.
+pub const VERSION: u32 = 7;
+/// The earliest version that is read. The next write upgrades such an archive: it keeps the facts, computes the tables again, and
+/// writes a generation of the present version.
+pub const OLDEST_VERSION: u32 = 6;
+/// The first version whose [`POINTER`] names the current generation; before, the link [`CURRENT`] did.
+pub const FIRST_WITH_POINTER: u32 = 7;
 /// The last version whose manifest did not contain the version.
 pub const LAST_VERSION_WITHOUT_MENTION: u32 = 4;
 
-/// Identifies the directory as an archive: see [`Marker`].
-pub const MARKER: &str = "agentlogs.json";
+/// Identifies the directory as an archive, and names the current generation: see [`Pointer`].
+pub const POINTER: &str = "agentlogs.json";
 /// Locked by the process that writes the archive.
 pub const LOCK: &str = "lock";
 /// The user's own prices.
 pub const PRICES: &str = "prices";
-/// The link to the current generation.
+/// A link to the current generation, for other programs.
 pub const CURRENT: &str = "current";
 /// The generation that is being written.
 pub const NEXT: &str = "next";
@@ -34,18 +39,49 @@ pub const FACTS: &str = "facts";
 /// In [`NEXT`]: facts of sources that are not yet in a part.
 pub const SPOOL: &str = "spool";
 
-/// The content of [`MARKER`].
-#[derive(Serialize, Deserialize)]
-pub struct Marker {
+/// The content of [`POINTER`], as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pointer {
+    /// See [`VERSION`].
+    pub version: u32,
+    /// The number of the current generation; 0 before the first one.
+    pub generation: u64,
+    /// The hash of its manifest, so that damage does not lead to an earlier generation; empty before the first one.
+    pub manifest: String,
+}
+
+impl Pointer {
+    /// A pointer to a generation of the present version.
+    pub const fn new(generation: u64, manifest: String) -> Self {
+        Self { version: VERSION, generation, manifest }
+    }
+
+    /// The pointer of an archive without a generation.
+    pub const fn none() -> Self {
+        Self::new(0, String::new())
+    }
+
+    /// Whether it can be what was written.
+    pub const fn is_plausible(&self) -> bool {
+        (self.generation == 0) == self.manifest.is_empty()
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+/// The part of a [`Pointer`] that archives of all versions have.
+#[derive(Debug, Deserialize)]
+pub struct Version {
     /// See [`VERSION`].
     pub version: u32,
 }
 
-impl Marker {
-    /// The marker of an archive that this program writes, as JSON.
-    pub fn json() -> Vec<u8> {
-        serde_json::to_vec(&Self { version: VERSION }).unwrap_or_default()
-    }
+/// The name of the directory of a generation.
+pub fn name_of(generation: u64) -> String {
+    format!("{GENERATION}{generation}")
 }
 
 /// The path of a file of a part below its generation. `kind` is the name of a table or [`FACTS`].

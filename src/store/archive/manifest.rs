@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 use super::hashed_file::{self, Checksum, hash};
-use super::layout::{LAST_VERSION_WITHOUT_MENTION, VERSION, file_of};
+use super::layout::{LAST_VERSION_WITHOUT_MENTION, OLDEST_VERSION, VERSION, file_of};
 use crate::base::time::Day;
 use crate::model::tables::Tables;
 
@@ -46,15 +46,16 @@ impl Manifest {
         self.parts.iter().fold(Sums::default(), |sum, part| sum.plus(part.sums))
     }
 
-    /// As JSON, with the version and with the hash of that text in it.
+    /// Writes it to a file, with the present version and its hash.
     ///
     /// # Errors
-    /// Those of `serde_json`.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        let text = serde_json::to_string_pretty(&Self { version: VERSION, hash: NO_HASH.to_owned(), ..self.clone() })?;
-        let hash = hash(text.as_bytes());
-        // The hash is the last field.
-        Ok(text.rsplit_once(NO_HASH).map_or_else(|| text.clone(), |(before, after)| format!("{before}{hash}{after}")))
+    /// When the file cannot be written.
+    pub fn write(&mut self, path: &Path) -> io::Result<()> {
+        self.version = VERSION;
+        NO_HASH.clone_into(&mut self.hash);
+        self.hash = hash(serde_json::to_string_pretty(self)?.as_bytes());
+        let text = serde_json::to_string_pretty(self)?;
+        hashed_file::write_file(path, 0, |file| file.write_all(text.as_bytes())).map(drop)
     }
 
     /// Reads a manifest.
@@ -77,7 +78,7 @@ impl Manifest {
         let found = &manifest.hash;
         let expected = |(before, after): (&str, &str)| hash(format!("{before}{NO_HASH}{after}").as_bytes());
         let is_intact = !found.is_empty() && text.rsplit_once(found.as_str()).map(expected).as_ref() == Some(found);
-        if is_intact && manifest.version != VERSION {
+        if is_intact && !(OLDEST_VERSION..=VERSION).contains(&manifest.version) {
             return Err(Error::Version { path: path.to_owned(), found: manifest.version });
         }
         Ok((manifest, is_intact))
@@ -152,14 +153,4 @@ impl Sums {
             unpriced_tokens: self.unpriced_tokens + other.unpriced_tokens,
         }
     }
-}
-
-/// Writes the manifest of a generation.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn write(path: &Path, manifest: &Manifest) -> io::Result<()> {
-    use std::io::Write as _;
-    let text = manifest.to_json()?;
-    hashed_file::write_file(path, 0, |file| file.write_all(text.as_bytes())).map(|_| ())
 }

@@ -1,10 +1,11 @@
 //! The archive: a directory of generations, of which one is current.
 //!
 //! ```text
-//! agentlogs.json     marks the directory as an archive, and contains the version of its layout
+//! agentlogs.json     contains the version of the layout and the number of the current generation; replaced by one rename, the only
+//!                    step that changes what readers see
 //! lock               locked by the process that writes
 //! prices             the user's own prices
-//! current            -> generation-N, replaced by one rename: the only step that changes what readers see
+//! current            -> generation-N, where the file system has links; only for other programs
 //! generation-N/      not written again once it is current
 //!     manifest.json  the parts, their checksums and sums
 //!     index          an entry for each source: whether its file changed, its links, where its facts are
@@ -38,6 +39,7 @@ mod prices;
 mod repair;
 mod state;
 mod tables;
+mod upgrade;
 mod writer;
 
 pub use check::Checked;

@@ -1,4 +1,4 @@
-//! An archive in its directory: the check of its version, and the lock of its writers.
+//! An archive in its directory: its pointer with the check of the version, and the lock of its writers.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::disk;
 use super::error::Error;
-use super::layout::{LOCK, MARKER, Marker, NEXT, VERSION, is_next};
+use super::layout::{FIRST_WITH_POINTER, LOCK, NEXT, OLDEST_VERSION, POINTER, Pointer, VERSION, Version, is_next};
 use crate::prices::Entry;
 
 /// A directory that contains an archive, or will contain one.
@@ -48,11 +48,14 @@ impl Archive {
         &self.folder
     }
 
-    /// Checks that the directory contains an archive of this version.
-    pub(super) fn check_version(&self) -> Result<(), Error> {
-        let path = self.folder.join(MARKER);
+    /// The pointer to the current generation; `None` for an archive of an earlier version, which has none.
+    ///
+    /// # Errors
+    /// When there is no archive or one of another version, or the pointer cannot be read.
+    pub(super) fn pointer(&self) -> Result<Option<Pointer>, Error> {
+        let path = self.folder.join(POINTER);
         let missing = |path| {
-            // A directory with generations is an archive whose marker was lost.
+            // A directory with generations is an archive whose pointer was lost.
             if self.has_generations() { Error::missing(path) } else { Error::Missing(self.folder.clone()) }
         };
         let bytes = match fs::read(&path) {
@@ -60,22 +63,27 @@ impl Archive {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing(path)),
             Err(error) => return Err(Error::File { path, error }),
         };
-        let marker: Marker = match serde_json::from_slice(&bytes) {
-            Ok(marker) => marker,
+        let version = match serde_json::from_slice(&bytes) {
+            Ok(Version { version }) => version,
             // A power cut during a first ingest can leave zeros in place of the content.
             Err(_) if bytes.iter().all(|byte| *byte == 0) => return Err(missing(path)),
             Err(error) => return Err(Error::Damaged { path, error: error.to_string() }),
         };
-        if marker.version == VERSION { Ok(()) } else { Err(Error::Version { path, found: marker.version }) }
+        if !(OLDEST_VERSION..=VERSION).contains(&version) {
+            return Err(Error::Version { path, found: version });
+        }
+        if version < FIRST_WITH_POINTER {
+            return Ok(None);
+        }
+        match serde_json::from_slice(&bytes) {
+            Ok(pointer) if Pointer::is_plausible(&pointer) => Ok(Some(pointer)),
+            Ok(_) => Err(Error::changed(path)),
+            Err(error) => Err(Error::Damaged { path, error: error.to_string() }),
+        }
     }
 
     fn has_generations(&self) -> bool {
         !self.generations().is_empty()
-    }
-
-    /// Writes the marker again if it is damaged or missing.
-    pub(super) fn mark(&self) -> io::Result<()> {
-        if self.check_version().is_ok() { Ok(()) } else { self.replace(MARKER, &Marker::json()) }
     }
 
     /// Replaces a file by one atomic rename.
@@ -96,7 +104,7 @@ impl Archive {
 
     /// Creates the directory if it is missing, and waits until no other process writes the archive.
     pub(super) fn lock(&self) -> Result<Lock, Error> {
-        match self.check_version() {
+        match self.pointer() {
             Err(Error::Missing(_)) => {
                 let names: Vec<String> = fs::read_dir(&self.folder)
                     .map(|entries| {
@@ -105,12 +113,12 @@ impl Archive {
                     .unwrap_or_default();
                 // A first ingest that was interrupted leaves these.
                 let is_ours =
-                    |name: &str| matches!(name, LOCK | MARKER) || name == NEXT && is_next(&self.folder.join(NEXT));
+                    |name: &str| matches!(name, LOCK | POINTER) || name == NEXT && is_next(&self.folder.join(NEXT));
                 if !names.iter().all(|name| is_ours(name)) {
                     return Err(Error::Foreign(self.folder.clone()));
                 }
             }
-            other => other?,
+            other => drop(other?),
         }
         self.lock_folder()
     }

@@ -13,7 +13,7 @@ use super::facts;
 use super::generations::Snapshot;
 use super::hashed_file::{self, Checksum};
 use super::index::{IndexEntry, Sources};
-use super::layout::{self, FACTS, MANIFEST, PRICES, file_of};
+use super::layout::{self, FACTS, MANIFEST, POINTER, PRICES, file_of};
 use super::manifest::{Manifest, Part, Sums};
 use super::open::Archive;
 use super::state::State;
@@ -24,6 +24,9 @@ use crate::model::source::Source;
 
 /// Where damaged prices are moved.
 const DAMAGED_PRICES: &str = "prices.damaged";
+
+/// What is done about a damaged pointer.
+const POINTER_IS_DAMAGED: &str = "it is written again; the newest generation that can be read is used";
 
 /// A repair that has begun. Nothing of the archive changes before [`Writer::commit`], except that damaged prices are renamed.
 #[derive(Debug)]
@@ -76,11 +79,6 @@ impl Archive {
         }
         let lock = self.lock_folder()?;
         let mut problems = Vec::new();
-        match self.check_version() {
-            Err(error @ Error::Version { .. }) => return Err(error),
-            Err(error) => problems.push(Problem::of(error, "it is written again")),
-            Ok(()) => {}
-        }
         let mut damaged = Vec::new();
         let snapshot = self.readable_generation(&mut problems, &mut damaged)?;
         let intact = parts_with_intact_facts(&snapshot, &mut problems);
@@ -112,14 +110,16 @@ impl Archive {
     fn readable_generation(&self, problems: &mut Vec<Problem>, damaged: &mut Vec<PathBuf>) -> Result<Snapshot, Error> {
         let mut folders: Vec<PathBuf> = self.generations().into_iter().map(|(_, folder)| folder).collect();
         match self.current() {
-            Ok(current) => {
-                let current = current.into_iter();
-                folders.extend(current.map(|current| {
-                    problems.extend(current.problem);
-                    current.folder
-                }));
-            }
-            Err(error) => problems.push(Problem::of(error, "the newest generation that can be read is used")),
+            Ok(Some(current)) => match Manifest::read(&current.folder.join(MANIFEST)) {
+                Ok(manifest) if !current.is_described_by(&manifest) => {
+                    let error = Error::changed(self.folder().join(POINTER));
+                    problems.push(Problem::of(error, POINTER_IS_DAMAGED));
+                }
+                _ => folders.push(current.folder),
+            },
+            Ok(None) => {}
+            Err(error @ Error::Version { .. }) => return Err(error),
+            Err(error) => problems.push(Problem::of(error, POINTER_IS_DAMAGED)),
         }
         while let Some(folder) = folders.pop() {
             let path = folder.join(MANIFEST);

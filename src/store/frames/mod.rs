@@ -7,4 +7,4 @@ mod schema;
 
 pub use column::{time_type, time_value};
 pub use rows::{drop_rows, frames, row_sets};
-pub use schema::{Described, TABLES, schema, schema_of};
+pub use schema::{Described, TABLES, schema, schema_hash, schema_of};

@@ -64,3 +64,10 @@ pub fn schema() -> Vec<Described> {
         .chain(of(t7, rejects()))
         .collect()
 }
+
+/// Hash of the names and types of all columns, in hexadecimal: it differs between versions of the schema.
+pub fn schema_hash() -> String {
+    let columns = schema().into_iter().map(|column| format!("{} {} {:?}", column.table, column.column, column.dtype));
+    let columns = columns.collect::<Vec<_>>().join("\n");
+    format!("{:x}", twox_hash::XxHash3_64::oneshot(columns.as_bytes()))
+}

@@ -7,53 +7,105 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::Change;
 use crate::adapters::common::builder::Retention;
 use crate::adapters::{self, Hints};
 use crate::model::source::{Source, SourceStatus};
 use crate::store::archive::{Archive, Error, Sums};
 
-/// A change of the disk.
+/// A change that was made, with the content of a file that was synced.
 #[derive(Debug, Clone)]
-pub enum Step {
+enum Step {
     Create(PathBuf),
     CreateFolder(PathBuf),
     Link(PathBuf, PathBuf),
-    Point(PathBuf, String),
+    LinkFolder(PathBuf, String),
     Rename(PathBuf, PathBuf),
     Remove(PathBuf),
     Sync(PathBuf, Vec<u8>),
     SyncFolder(PathBuf),
 }
 
-/// The directory that is recorded, and the changes of files in it, in order.
-static JOURNAL: Mutex<Option<(PathBuf, Vec<Step>)>> = Mutex::new(None);
-
-fn journal() -> MutexGuard<'static, Option<(PathBuf, Vec<Step>)>> {
-    JOURNAL.lock().unwrap_or_else(PoisonError::into_inner)
+/// What happens to changes in a directory, and those that were made.
+#[derive(Debug, Default, Clone)]
+struct Trial {
+    folder: PathBuf,
+    /// Whether no links can be made.
+    is_without_links: bool,
+    /// The numbers of the changes that fail; none if empty.
+    failing: Range<usize>,
+    /// How many changes were tried.
+    tried: usize,
+    /// Those that were made, in order.
+    made: Vec<Step>,
 }
 
-/// Records a step, if it is in the directory that is recorded.
-pub fn note(step: &Step) {
-    let path = match step {
-        Step::Create(it) | Step::CreateFolder(it) | Step::Link(_, it) | Step::Point(it, _) => it,
-        Step::Rename(_, it) | Step::Remove(it) | Step::Sync(it, _) | Step::SyncFolder(it) => it,
-    };
-    if let Some((folder, steps)) = &mut *journal()
-        && path.starts_with(folder)
-    {
-        steps.push(step.clone());
+/// One at a time: see [`Trial::run`].
+static TRIALS: Mutex<()> = Mutex::new(());
+static TRIAL: Mutex<Option<Trial>> = Mutex::new(None);
+
+fn trial() -> MutexGuard<'static, Option<Trial>> {
+    TRIAL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether no links can be made here.
+pub fn is_without_links(path: &Path) -> bool {
+    trial().as_ref().is_some_and(|trial| trial.is_without_links && path.starts_with(&trial.folder))
+}
+
+/// Makes a change, unless it is in the directory of the trial and one of those that fail.
+pub fn change<T>(change: Change<'_>, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let (Change::Create(path)
+    | Change::CreateFolder(path)
+    | Change::Link(_, path)
+    | Change::LinkFolder(path, _)
+    | Change::Rename(_, path)
+    | Change::Remove(path)
+    | Change::Sync(path)
+    | Change::SyncFolder(path)) = change;
+    let is_tried = |trial: &&mut Trial| path.starts_with(&trial.folder);
+    if let Some(trial) = trial().as_mut().filter(is_tried) {
+        trial.tried += 1;
+        if trial.failing.contains(&(trial.tried - 1)) {
+            return Err(io::Error::other("a failure that the test wants"));
+        }
+    }
+    let result = make()?;
+    if let Some(trial) = trial().as_mut().filter(is_tried) {
+        trial.made.push(Step::of(change)?);
+    }
+    Ok(result)
+}
+
+impl Step {
+    fn of(change: Change<'_>) -> io::Result<Self> {
+        Ok(match change {
+            Change::Create(path) => Self::Create(path.to_owned()),
+            Change::CreateFolder(path) => Self::CreateFolder(path.to_owned()),
+            Change::Link(from, to) => Self::Link(from.to_owned(), to.to_owned()),
+            Change::LinkFolder(path, target) => Self::LinkFolder(path.to_owned(), target.to_owned()),
+            Change::Rename(from, to) => Self::Rename(from.to_owned(), to.to_owned()),
+            Change::Remove(path) => Self::Remove(path.to_owned()),
+            Change::Sync(path) => Self::Sync(path.to_owned(), fs::read(path)?),
+            Change::SyncFolder(path) => Self::SyncFolder(path.to_owned()),
+        })
     }
 }
 
-/// The steps of an ingest of `sources` into the archive in `folder`.
-fn steps(folder: &Path, sources: &[Source]) -> (Vec<Step>, Sums) {
-    *journal() = Some((folder.to_owned(), Vec::new()));
-    let sums = ingest(folder, sources).unwrap();
-    let (_, steps) = journal().take().unwrap();
-    (steps, sums)
+impl Trial {
+    /// Ingests `sources` into the archive in the directory.
+    fn run(self, sources: &[Source]) -> (Self, Result<Sums, Error>) {
+        let _one_at_a_time = TRIALS.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = self.folder.clone();
+        *trial() = Some(self);
+        let sums = ingest(&folder, sources);
+        (trial().take().unwrap(), sums)
+    }
 }
 
 fn ingest(folder: &Path, sources: &[Source]) -> Result<Sums, Error> {
@@ -187,7 +239,7 @@ impl Disk {
                 let place = self.find(from);
                 self.change(to.parent().unwrap(), vec![(name_of(to), place)]);
             }
-            Step::Point(path, target) => self.add(path, Node::Pointer(target.clone())),
+            Step::LinkFolder(path, target) => self.add(path, Node::Pointer(target.clone())),
             Step::Rename(from, to) => {
                 let place = self.find(from);
                 self.change(to.parent().unwrap(), vec![(name_of(from), None), (name_of(to), place)]);
@@ -251,8 +303,12 @@ fn held(folder: &Path) -> Option<Sums> {
 /// After each step of a first ingest and of one that adds, the power is cut in several ways: the archive is as before or as after the
 /// ingest, and the next ingest has the same result as without the cut.
 #[test]
-#[expect(clippy::print_stderr, reason = "shows how many cuts were tried")]
 fn a_power_cut_leaves_the_archive_before_or_after() {
+    [false, true].into_iter().for_each(cut_after_every_step);
+}
+
+#[expect(clippy::print_stderr, reason = "shows how many cuts were tried")]
+fn cut_after_every_step(is_without_links: bool) {
     // The ways in turn, after steps that sync, rename or remove; `FAULTS=10` tries ten ways after every step.
     let ways: Option<u64> = std::env::var("FAULTS").ok().and_then(|it| it.parse().ok());
     let (few, all) = (sources(1), sources(2));
@@ -263,7 +319,9 @@ fn a_power_cut_leaves_the_archive_before_or_after() {
         fs::create_dir_all(&archive).unwrap();
         let mut disk = Disk::of(&archive);
         let before = held(&archive);
-        let (steps, after) = steps(&archive, sources);
+        let trial = Trial { folder: archive.clone(), is_without_links, ..Trial::default() };
+        let (Trial { made: steps, .. }, after) = trial.run(sources);
+        let after = after.unwrap();
         assert!(steps.len() > 20, "{steps:?}");
         for (index, step) in steps.iter().enumerate() {
             disk.step(step);
@@ -296,4 +354,68 @@ fn a_power_cut_leaves_the_archive_before_or_after() {
     }
     eprintln!("{cuts} power cuts: {kept} before, {done} after");
     assert!(kept > 0 && done > 0);
+}
+
+/// Each change of an ingest fails in turn, alone or with all later ones, as if the process were killed or the disk had failed: the archive
+/// is as before or as after, and the next ingest has the same result. `FAULTS=1` tries both ways with each change.
+#[test]
+fn a_failing_change_leaves_the_archive_before_or_after() {
+    let is_thorough = std::env::var_os("FAULTS").is_some();
+    let (few, all) = (sources(1), sources(2));
+    let home = tempfile::tempdir().unwrap();
+    for is_without_links in [false, true] {
+        let archive = home.path().join(format!("archive-{is_without_links}"));
+        for sources in [&few, &all] {
+            let before = held(&archive);
+            let attempt = |number: Range<usize>| {
+                let folder = home.path().join(format!("{}-{}-{is_without_links}", number.start, number.end));
+                copy(&archive, &folder);
+                let trial = Trial { folder: folder.clone(), is_without_links, failing: number, ..Trial::default() };
+                let (trial, result) = trial.run(sources);
+                (trial, result, folder)
+            };
+            let (whole, after, folder) = attempt(0..0);
+            fs::remove_dir_all(folder).unwrap();
+            let after = after.unwrap();
+            let mut failed = 0;
+            for number in 0..whole.tried {
+                let ways = [number..number + 1, number..usize::MAX];
+                let chosen = if is_thorough {
+                    0..2
+                } else {
+                    let way = (number + usize::from(is_without_links)) % 2;
+                    way..way + 1
+                };
+                for failing in ways.get(chosen).unwrap() {
+                    let (_, result, folder) = attempt(failing.clone());
+                    let now = held(&folder);
+                    let what = format!("{failing:?}, {result:?}: {now:?}");
+                    assert!(now == before || now == Some(after), "{what}");
+                    // An ingest that reports success has happened.
+                    assert!(result.is_err() || now == Some(after), "{what}");
+                    failed += u32::from(result.is_err());
+                    assert_eq!(ingest(&folder, sources).unwrap(), after, "{what}");
+                    fs::remove_dir_all(folder).unwrap();
+                }
+            }
+            assert!(failed > 10);
+            ingest(&archive, sources).unwrap();
+        }
+    }
+}
+
+/// Copies a directory with its links, if it exists.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        let copied = to.join(path.file_name().unwrap());
+        if path.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(path).unwrap(), copied).unwrap();
+        } else if path.is_dir() {
+            copy(&path, &copied);
+        } else {
+            fs::copy(path, copied).unwrap();
+        }
+    }
 }

@@ -12,7 +12,7 @@ use crate::prices::{Catalog, Table};
 use crate::store::archive::disk;
 use crate::store::archive::error::{Error, Problem};
 use crate::store::archive::index::{IndexEntry, Sources};
-use crate::store::archive::layout::{MARKER, Marker, NEXT};
+use crate::store::archive::layout::{NEXT, POINTER, Pointer};
 use crate::store::archive::manifest::Sums;
 use crate::store::archive::open::{Archive, Lock};
 use crate::store::archive::part::TablesPool;
@@ -78,10 +78,10 @@ impl Writer {
         let mut created = Vec::new();
         if state.snapshot.is_none() {
             // It is synced to the disk before a generation becomes current: see `finish`.
-            let path = archive.folder().join(MARKER);
+            let path = archive.folder().join(POINTER);
             created.clone_from(&lock.created);
             created.extend(Some(path.clone()).filter(|path| !path.exists()));
-            let written = disk::create_or_empty(&path).and_then(|mut file| file.write_all(&Marker::json()));
+            let written = disk::create_or_empty(&path).and_then(|mut file| file.write_all(&Pointer::none().json()));
             written.map_err(Error::file(&path))?;
         }
         // The end of a run waits for the prices; now the other threads are idle.
@@ -227,6 +227,10 @@ impl Drop for Writer {
     /// Removes what was written and not committed, and what was created for a new archive.
     fn drop(&mut self) {
         let _ = disk::remove_folder(&self.next);
+        if !self.archive.generations().is_empty() {
+            // Perhaps the pointer names it, although an error was reported after the pointer was replaced.
+            return;
+        }
         for path in self.created.iter().rev() {
             let _ = if path.is_dir() { disk::remove_empty_folder(path) } else { disk::remove_file(path) };
         }

@@ -17,10 +17,10 @@ use crate::store::archive::error::Error;
 use crate::store::archive::facts::{Chunk, Chunks, FactsFile, SettleBatch, codec, read_at};
 use crate::store::archive::generations::Snapshot;
 use crate::store::archive::index::{FactsPlace, Sources};
-use crate::store::archive::layout::{FACTS, file_of};
+use crate::store::archive::layout::{FACTS, VERSION, file_of};
 use crate::store::archive::manifest::{Manifest, Part};
 use crate::store::archive::part::{self, WrittenPart};
-use crate::store::frames::{TABLES, schema};
+use crate::store::frames::{TABLES, schema_hash};
 
 /// Raised when the same facts are reconciled to other tables, so that the next run computes them again.
 const LEDGER: u32 = 5;
@@ -46,13 +46,16 @@ impl Writer {
         };
         self.spool.flush()?;
         let before = self.state.snapshot.as_ref();
-        let is_current =
-            !self.settles_all && before.is_some_and(|snapshot| snapshot.manifest.settled_with == settled_with);
+        let is_of_this_program =
+            |manifest: &Manifest| manifest.version == VERSION && manifest.settled_with == settled_with;
+        let is_current = !self.settles_all && before.is_some_and(|snapshot| is_of_this_program(&snapshot.manifest));
         if is_current && staged.is_empty() && removed.is_empty() {
             let mut dirty = BTreeSet::new();
             let (problems, is_damaged) = self.verify(&mut dirty)?;
-            let is_intact = |snapshot: &&Snapshot| dirty.is_empty() && snapshot.problem.is_none();
-            if let Some(sums) = before.filter(is_intact).map(|snapshot| snapshot.manifest.sums()) {
+            if let Some(Snapshot { manifest, .. }) = before.filter(|_| dirty.is_empty()) {
+                // A process that was interrupted may have left the link as it was before.
+                self.archive.link_current(manifest.generation);
+                let sums = manifest.sums();
                 let sources = std::mem::take(&mut self.state.sources);
                 return Ok(Written { sums, problems, is_damaged, sources });
             }
@@ -70,10 +73,7 @@ impl Writer {
         let own: String =
             self.archive.all_own_prices()?.iter().filter_map(|entry| serde_json::to_string(entry).ok()).collect();
         let own = twox_hash::XxHash3_64::oneshot(own.as_bytes());
-        let columns =
-            schema().into_iter().map(|column| format!("{} {} {:?}", column.table, column.column, column.dtype));
-        let columns = twox_hash::XxHash3_64::oneshot(columns.collect::<Vec<_>>().join("\n").as_bytes());
-        Ok(format!("{} {LEDGER} {columns:x} {} {own:x}", env!("CARGO_PKG_VERSION"), catalog.date))
+        Ok(format!("{} {LEDGER} {} {} {own:x}", env!("CARGO_PKG_VERSION"), schema_hash(), catalog.date))
     }
 
     /// Links the parts that stay into the next generation, and writes the others.

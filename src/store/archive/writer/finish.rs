@@ -9,8 +9,8 @@ use crate::store::archive::disk::{self, Waited};
 use crate::store::archive::error::Error;
 use crate::store::archive::generations;
 use crate::store::archive::index::{self, Sources};
-use crate::store::archive::layout::{self, FACTS, GENERATION, INDEX, MANIFEST, MARKER, SPOOL, file_of};
-use crate::store::archive::manifest::{self, Manifest};
+use crate::store::archive::layout::{self, FACTS, INDEX, MANIFEST, POINTER, SPOOL, file_of, name_of};
+use crate::store::archive::manifest::Manifest;
 use crate::store::frames::TABLES;
 
 impl Writer {
@@ -26,7 +26,7 @@ impl Writer {
         disk::sync_all(|wait_for| {
             self.new_files(manifest).into_iter().for_each(|file| wait_for(Waited::File(file)));
             manifest.index = index::write(&self.next.join(INDEX), sources)?.hash;
-            manifest::write(&self.next.join(MANIFEST), manifest)?;
+            manifest.write(&self.next.join(MANIFEST))?;
             disk::remove_file(&self.next.join(SPOOL))?;
             for file in [INDEX, MANIFEST] {
                 wait_for(Waited::File(self.next.join(file)));
@@ -35,22 +35,20 @@ impl Writer {
                 wait_for(Waited::Folder(self.next.join(folder)));
             }
             if self.is_new() {
-                wait_for(Waited::File(self.archive.folder().join(MARKER)));
+                wait_for(Waited::File(self.archive.folder().join(POINTER)));
             }
             Ok(())
         })?;
         if self.is_new() {
-            // The marker has to be on the disk before the generation: a directory with a generation and no marker is refused.
+            // The pointer has to be on the disk before the generation: a directory with a generation and no pointer is refused.
             disk::sync_folder(self.archive.folder())?;
         }
-        self.archive.mark()?;
-        let name = format!("{GENERATION}{}", manifest.generation);
-        let folder = self.archive.folder().join(&name);
+        let folder = self.archive.folder().join(name_of(manifest.generation));
         // A process that was interrupted between the two renames leaves such a directory.
         disk::remove_folder(&folder)?;
         disk::rename(&self.next, &folder)?;
         disk::sync_folder(self.archive.folder())?;
-        self.archive.make_current(&name)
+        self.archive.make_current(manifest)
     }
 
     /// The files of the parts that were not in the generation before.

@@ -15,7 +15,7 @@ impl Writer {
     /// computed again from its facts: the part becomes dirty. If only its facts are, its tables stay. Returns the damage, and whether
     /// some of it stays.
     pub(super) fn verify(&self, dirty: &mut BTreeSet<usize>) -> Result<(Vec<Problem>, bool), Error> {
-        let Some(Snapshot { folder, manifest, problem, .. }) = &self.state.snapshot else {
+        let Some(Snapshot { folder, manifest, .. }) = &self.state.snapshot else {
             return Ok((Vec::new(), false));
         };
         let damage = |(index, part): (usize, &Part)| {
@@ -24,7 +24,7 @@ impl Writer {
             (index, damaged.collect::<Vec<_>>())
         };
         let damaged: Vec<_> = manifest.parts.par_iter().enumerate().map(damage).collect();
-        let mut problems: Vec<Problem> = problem.clone().into_iter().collect();
+        let mut problems = Vec::new();
         let mut is_damaged = false;
         for (index, damaged) in damaged {
             let has_facts = damaged.iter().all(|(is_facts, _)| !is_facts);
