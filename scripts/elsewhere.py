@@ -2,9 +2,9 @@
 """What leaves an archive, as other programs read it:
 
 - every query of queries/ gives the same rows in DuckDB, over the parquet files of `agentlogs export`, as in `agentlogs
-  query`: the same columns, the same order, numbers within 1e-9
+  query`: the same columns, the same order, numbers within 1e-9; and so do they over a lake
 - the trajectories of `agentlogs export --as atif` are valid by the models of the package atif
-- the Python of docs/archive.md runs
+- the Python of docs/archive.md and docs/teams.md runs, and the SQL of docs/teams.md for DuckDB and chDB
 
 Usage: elsewhere.py --bin AGENTLOGS [PATH...]      logs to read; sample-logs without any
 
@@ -58,11 +58,22 @@ def difference(ours, columns, theirs):
 
 
 def queries(run, folder):
-    """Runs the queries in DuckDB."""
+    """Runs the queries in DuckDB, over one file per table and over a lake."""
     run("export", "tables")
+    run("export", "lake", "--as", "lake")
+    tables = {path.stem: f"'{path}'" for path in (folder / "tables").glob("*.parquet")}
+    yield from answers(run, "the tables", tables)
+    # Of a table without rows a lake has no files.
+    in_lake = lambda table: f"read_parquet('{folder}/lake/{table}/**/*.parquet', hive_partitioning = true)"
+    lake = {table: in_lake(table) if (folder / "lake" / table).is_dir() else file for table, file in tables.items()}
+    yield from answers(run, "the lake", lake)
+
+
+def answers(run, name, tables):
+    """Compares the answers of all queries over tables, by their names in SQL."""
     connection = duckdb.connect()
-    for path in sorted((folder / "tables").glob("*.parquet")):
-        connection.execute(f"CREATE VIEW {path.stem} AS SELECT * FROM '{path}'")
+    for table, source in sorted(tables.items()):
+        connection.execute(f"CREATE VIEW {table} AS SELECT * FROM {source}")
     files = sorted((ROOT / "queries").glob("*.sql"))
     rows = 0
     for query in files:
@@ -72,8 +83,8 @@ def queries(run, folder):
         found = difference(ours, columns, answer.fetchall())
         rows += len(ours)
         if found:
-            yield f"{query.name}: {found}"
-    print(f"{len(files)} queries, {rows} rows in DuckDB {duckdb.__version__}")
+            yield f"{query.name}, {name}: {found}"
+    print(f"{len(files)} queries over {name}, {rows} rows in DuckDB {duckdb.__version__}")
 
 
 def trajectories(run, folder):
@@ -93,14 +104,24 @@ def trajectories(run, folder):
 
 
 def documents(_, folder):
-    """Runs the Python blocks of docs/archive.md, each by itself, beside an archive."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/archive.md").read_text(), re.S)
-    blocks = [it for it in blocks if "pyspark" not in it]
-    for block in blocks:
-        done = subprocess.run([sys.executable, "-c", block], cwd=folder, capture_output=True, text=True)
-        if done.returncode != 0 or not done.stdout.strip():
-            yield f"docs/archive.md:\n{block}{done.stdout}{done.stderr}"
-    print(f"{len(blocks)} blocks of docs/archive.md")
+    """Runs the Python blocks of the documents beside an archive and a lake, each by itself, and the SQL of docs/teams.md."""
+    count = 0
+    for document in ["docs/archive.md", "docs/teams.md"]:
+        blocks = re.findall(r"```(python|sql duckdb|sql chdb)\n(.*?)```", (ROOT / document).read_text(), re.S)
+        for language, block in blocks:
+            if "pyspark" in block or "deltalake" in block:
+                continue
+            if language == "sql duckdb":
+                code = f"import duckdb; print(duckdb.sql({block!r}))"
+            elif language == "sql chdb":
+                code = f"import chdb; print(chdb.query({block!r}, 'Pretty'))"
+            else:
+                code = block
+            done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+            if done.returncode != 0 or not done.stdout.strip():
+                yield f"{document}:\n{block}{done.stdout}{done.stderr}"
+            count += 1
+    print(f"{count} blocks of docs/archive.md and docs/teams.md")
 
 
 def main():

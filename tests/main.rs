@@ -20,6 +20,8 @@ mod golden;
 #[cfg(unix)]
 mod hostile;
 mod invariants;
+#[cfg(feature = "archive")]
+mod lake;
 mod layers;
 #[cfg(feature = "archive")]
 mod limits;

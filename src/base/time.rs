@@ -3,6 +3,7 @@
 use std::fmt;
 use std::num::NonZero;
 
+use jiff::Span;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -189,6 +190,19 @@ impl fmt::Display for Time {
 pub struct Day(pub i32);
 
 impl Day {
+    /// The Monday of its week.
+    #[must_use]
+    pub const fn week(self) -> Self {
+        Self(monday(self.0))
+    }
+
+    /// The first day of its month.
+    #[must_use]
+    pub fn month(self) -> Self {
+        let first = Date::constant(1970, 1, 1).checked_add(Span::new().days(self.0)).map(Date::first_of_month);
+        first.map_or(self, |first| Self(days(first)))
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let midnight = text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok()?;
         Some(Self(Time::from_micros(midnight.timestamp().as_microsecond()).day()))

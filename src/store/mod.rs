@@ -2,5 +2,6 @@
 
 pub mod archive;
 pub mod frames;
+pub mod lake;
 pub mod parquet;
 pub mod query;

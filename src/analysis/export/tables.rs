@@ -72,20 +72,41 @@ pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), rep
 /// # Errors
 /// When the file cannot be written.
 pub fn write(table: &str, frame: &mut DataFrame, kind: FileKind, access: Access, path: &Path) -> io::Result<()> {
-    write_file(path, access, |mut file: &mut dyn Write| match kind {
+    write_file(path, access, |file| match kind {
         FileKind::Parquet => parquet::write(file, frame, metadata(table)),
-        FileKind::Csv => present::csv(frame, &mut file),
-        FileKind::Jsonl => present::jsonl(frame, &mut file),
+        FileKind::Csv | FileKind::Jsonl => write_rows(table, frame, kind, file),
     })
+}
+
+/// Writes rows of a table as a file. Equal rows give equal bytes with every version of the program.
+///
+/// # Errors
+/// When they cannot be written.
+pub(super) fn write_rows(
+    table: &str,
+    frame: &mut DataFrame,
+    kind: FileKind,
+    mut out: &mut dyn Write,
+) -> io::Result<()> {
+    match kind {
+        FileKind::Parquet => parquet::write(out, frame, meanings(table)),
+        FileKind::Csv => present::csv(frame, &mut out),
+        FileKind::Jsonl => present::jsonl(frame, &mut out),
+    }
 }
 
 /// The metadata of a parquet file: the version of the program, the table, and the meaning of the columns.
 fn metadata(table: &str) -> Vec<(String, String)> {
+    let version = ("agentlogs.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    std::iter::once(version).chain(meanings(table)).collect()
+}
+
+/// The part of [`metadata`] without the version.
+fn meanings(table: &str) -> Vec<(String, String)> {
     let columns = schema().into_iter().filter(|column| column.table == table);
     let columns: serde_json::Map<String, serde_json::Value> =
         columns.map(|column| (column.column.to_owned(), column.about.into())).collect();
     vec![
-        ("agentlogs.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         ("agentlogs.table".to_owned(), table.to_owned()),
         ("agentlogs.columns".to_owned(), serde_json::Value::Object(columns).to_string()),
     ]

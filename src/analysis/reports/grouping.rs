@@ -14,6 +14,10 @@ use super::tables::{Frames, table};
 use crate::base::time::Time;
 use crate::store::frames::time_value;
 
+fn time(moment: Timestamp) -> Expr {
+    time_value(Time::from_micros(moment.as_microsecond()))
+}
+
 /// The rows of a report before they are grouped.
 pub(in crate::analysis) struct Grouping {
     /// The report, for messages.
@@ -78,18 +82,19 @@ impl Grouping {
         if !scope.is_bounded() && undated == Undated::Include {
             return Ok(());
         }
+        let edge = |bound: Option<Bound>, is_end| bound.map(|bound| bound.edge(now, is_end)).transpose();
+        let (since, until) = (edge(scope.since, false)?, edge(scope.until, true)?);
+        self.skip_other_days(since, until);
         // Rows without a time get the start of their session first, if it has one.
         self.times()?;
         if undated == Undated::Exclude {
             self.left_out = self.count_undated()?;
         }
-        let edge = |bound: Option<Bound>, is_end| bound.map(|bound| bound.edge(now, is_end)).transpose();
-        let time = |moment: Timestamp| time_value(Time::from_micros(moment.as_microsecond()));
         let mut is_in_time = col("occurred_at").is_not_null();
-        if let Some(since) = edge(scope.since, false)? {
+        if let Some(since) = since {
             is_in_time = is_in_time.and(col("occurred_at").gt_eq(time(since)));
         }
-        if let Some(until) = edge(scope.until, true)? {
+        if let Some(until) = until {
             is_in_time = is_in_time.and(col("occurred_at").lt(time(until)));
         }
         let is_undated = col("occurred_at").is_null();
@@ -101,6 +106,21 @@ impl Grouping {
         let rows = std::mem::take(&mut self.rows);
         self.rows = rows.filter(is_kept);
         Ok(())
+    }
+
+    /// Excludes rows of days outside of the bounds, so that their files are not read: the files of a lake are those of days. Rows without
+    /// a time have no day.
+    fn skip_other_days(&mut self, since: Option<Timestamp>, until: Option<Timestamp>) {
+        if !self.schema.contains("day") {
+            return;
+        }
+        let day = |moment: Timestamp| lit(Time::from_micros(moment.as_microsecond()).day()).cast(DataType::Date);
+        let first = since.map(|since| col("day").gt_eq(day(since)));
+        let last = until.map(|until| col("day").lt_eq(day(until)));
+        if let Some(is_near) = first.into_iter().chain(last).reduce(Expr::and) {
+            let rows = std::mem::take(&mut self.rows);
+            self.rows = rows.filter(is_near.or(col("day").is_null()));
+        }
     }
 
     /// The undated rows, with their tokens and cost where the rows have those columns.

@@ -9,7 +9,7 @@ use super::shared::ArchiveDirectory;
 
 #[derive(Debug, Subcommand)]
 pub enum ArchiveCommand {
-    /// Verify the checksums of all files, and the sums of the tables
+    /// Verify the checksums of all files, and the sums of the tables; also of a lake
     Check {
         #[command(flatten)]
         archive: ArchiveDirectory,
@@ -29,9 +29,11 @@ pub enum ArchiveCommand {
         #[command(flatten)]
         archive: ArchiveDirectory,
     },
-    /// Merge other archives into this one; sessions that are in several archives are counted once
+    /// Merge other archives and lakes into this archive; sessions that are in several of them are counted once
+    ///
+    /// A lake of another machine is as `agentlogs export --as lake` writes it, with its facts.
     Merge {
-        /// The directories of the other archives
+        /// The directories of the other archives and lakes
         #[arg(required = true, value_name = "DIR")]
         others: Vec<PathBuf>,
         #[command(flatten)]

@@ -39,7 +39,11 @@ pub struct Dashboard {
 Examples:
   agentlogs export tables
   agentlogs export tables --as csv --table sessions --since 30d
-  agentlogs export trajectories --as atif --label experiment=base")]
+  agentlogs export lake --as lake
+  agentlogs export trajectories --as atif --label experiment=base
+
+A lake is a directory that DuckDB, Spark and others read in place, and that every command with
+--archive reads too. When it is exported again, only the files of days that changed are written.")]
 pub struct Export {
     /// The directory to write to; it is created if it does not exist
     #[arg(value_name = "DIR")]
@@ -50,6 +54,12 @@ pub struct Export {
     /// The kind of files
     #[arg(long = "as", value_enum, default_value_t, value_name = "KIND")]
     pub kind: Kind,
+    /// Write a file per table and period, with --as lake (by day, if not given), csv or jsonl
+    #[arg(long, value_enum, value_name = "PERIOD")]
+    pub partition_by: Option<Period>,
+    /// With --as lake, leave out what `archive merge` needs, about half of the size
+    #[arg(long)]
+    pub without_facts: bool,
     #[command(flatten)]
     pub filters: Filters,
     #[command(flatten)]
@@ -65,6 +75,16 @@ pub enum Kind {
     Csv,
     /// A file per table, with a JSON object per line
     Jsonl,
+    /// Parquet files per day, for DuckDB, Spark, Athena and other engines, and to merge archives of several machines
+    Lake,
     /// A trajectory per session, in the Agent Trajectory Interchange Format
     Atif,
+}
+
+/// The period of a partition. Days, weeks and months are those of UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Period {
+    Day,
+    Week,
+    Month,
 }

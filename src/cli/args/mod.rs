@@ -18,7 +18,7 @@ mod watch;
 pub use archive::ArchiveCommand;
 pub use check::Check;
 pub use compare::Compare;
-pub use export::{Dashboard, Export, Kind};
+pub use export::{Dashboard, Export, Kind, Period};
 pub use filters::{Cost, Filters, Undated};
 pub use ingest::{Content, Ingest, Reading};
 pub use prices::Prices;

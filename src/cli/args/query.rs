@@ -30,6 +30,9 @@ pub struct Query {
     /// List the built-in queries
     #[arg(long, conflicts_with_all = ["sql", "file"])]
     pub list: bool,
+    /// Print how the query is run: the files and columns that it reads, and where rows are filtered
+    #[arg(long, conflicts_with = "list")]
+    pub explain: bool,
     #[command(flatten)]
     pub source: DataSource,
     #[command(flatten)]

@@ -8,6 +8,7 @@ use agentlogs::base::time;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
 use agentlogs::store::archive::{Archive, Lost, Repair, Written};
+use agentlogs::store::lake::Lake;
 use anyhow::bail;
 
 use super::Outcome;
@@ -19,7 +20,14 @@ use crate::cli::settings::{Settings, archive_at};
 
 pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome> {
     match args {
-        ArchiveCommand::Check { archive } => check(&settings.archive(archive.archive, false)?),
+        ArchiveCommand::Check { archive } => {
+            let name = settings.archive_name(archive.archive.as_deref())?;
+            if Lake::is_at(&name) {
+                check_lake(&Lake::open(&name)?)
+            } else {
+                check(&settings.archive(archive.archive, false)?)
+            }
+        }
         ArchiveCommand::Repair { reading, archive } => {
             repair(&settings.archive(archive.archive, false)?, &reading, settings)
         }
@@ -32,15 +40,12 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
         }
         ArchiveCommand::Merge { others, archive } => {
             let archive = settings.archive(archive.archive, false)?;
-            let others: Vec<Archive> = others.into_iter().map(archive_at).collect::<anyhow::Result<_>>()?;
-            // Checked before the archive is created.
-            others.iter().try_for_each(|other| other.snapshot().map(drop))?;
+            // Opened before the archive is created.
+            let others = others.into_iter().map(Merged::open).collect::<anyhow::Result<Vec<_>>>()?;
             let writer = archive.write()?;
             let host = gethostname::gethostname().into_string().ok();
             for other in others {
-                for source in other.known_facts()?.into_values() {
-                    writer.merge(of_host(source, host.as_deref()));
-                }
+                other.each(|source| writer.merge(of_host(source, host.as_deref())))?;
             }
             Ok(report_written(&archive, &writer.commit()?))
         }
@@ -79,6 +84,38 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
             }
             Ok(report_written(&archive, &writer.commit()?))
         }
+    }
+}
+
+/// What is merged into an archive.
+enum Merged {
+    Archive(Archive),
+    Lake(Lake),
+}
+
+impl Merged {
+    fn open(directory: PathBuf) -> anyhow::Result<Self> {
+        if Lake::is_at(&directory) {
+            let lake = Lake::open(&directory)?;
+            drop(lake.facts()?);
+            return Ok(Self::Lake(lake));
+        }
+        let archive = archive_at(directory)?;
+        archive.snapshot()?;
+        Ok(Self::Archive(archive))
+    }
+
+    /// Passes on the facts of each source.
+    fn each(self, merge: impl Fn(Source)) -> anyhow::Result<()> {
+        match self {
+            Self::Archive(archive) => archive.known_facts()?.into_values().for_each(merge),
+            Self::Lake(lake) => {
+                for sources in lake.facts()? {
+                    sources?.into_iter().for_each(&merge);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -168,6 +205,21 @@ fn check(archive: &Archive) -> anyhow::Result<Outcome> {
         if checked.problems.is_empty() { "intact" } else { "damaged" }
     ));
     Ok(if checked.problems.is_empty() { Outcome::Done } else { Outcome::NotAllDone })
+}
+
+fn check_lake(lake: &Lake) -> anyhow::Result<Outcome> {
+    let checked = lake.verify()?;
+    for problem in &checked.problems {
+        complain(format_args!("{problem}"));
+    }
+    let is_intact = checked.problems.is_empty();
+    say(&format!(
+        "a lake of {}, {} bytes: {}",
+        counted(checked.files, "file"),
+        grouped(checked.bytes),
+        if is_intact { "intact" } else { "damaged; export or sync it again" }
+    ));
+    Ok(if is_intact { Outcome::Done } else { Outcome::NotAllDone })
 }
 
 /// Prepends the host to the path of a source from another machine, once.

@@ -1,42 +1,52 @@
-//! `agentlogs export`: writes tables to files, or each session as a trajectory.
+//! `agentlogs export`: writes tables to files or to a lake, or each session as a trajectory.
 
 use std::fs;
 
-use agentlogs::analysis::export::{Access, FileKind, Trajectories, in_scope, write, write_file};
+use agentlogs::analysis::export::{Access, Facts, FileKind, LakeExport, Trajectories, in_scope, write, write_file};
+use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::store::frames::TABLES;
+use agentlogs::store::lake::PartitionBy;
 use anyhow::{Context, bail};
 
+use super::output::say;
 use super::resolve::{report_error, scope, state_left_out};
-use super::source::tables;
+use super::source::open;
 use super::{Outcome, WrongCommandLine};
-use crate::cli::args::{Export, Kind};
+use crate::cli::args::{Export, Kind, Period};
 use crate::cli::settings::Settings;
 
 pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
-    if let Some(name) = args.tables.iter().find(|name| !TABLES.contains(&name.as_str())) {
-        return Err(WrongCommandLine(format!("no table {name:?}; there are: {}", TABLES.join(", "))).into());
-    }
-    let kind = match args.kind {
-        Kind::Parquet => Some(FileKind::Parquet),
-        Kind::Csv => Some(FileKind::Csv),
-        Kind::Jsonl => Some(FileKind::Jsonl),
-        Kind::Atif => None,
-    };
-    if kind.is_none() && !args.tables.is_empty() {
-        return Err(WrongCommandLine("--table cannot be used with --as atif, which writes sessions".to_owned()).into());
-    }
+    check(&args)?;
     if args.directory.is_file() {
         bail!("{} is a file, not a directory", args.directory.display());
     }
+    let with_facts = args.kind == Kind::Lake && !args.without_facts;
+    let partitions = partitions(&args);
     let scope = scope(args.filters, settings);
-    let opened = tables(args.source, settings)?;
-    let mut tables = opened.frames;
+    let opened = open(args.source, settings, with_facts)?;
+    let mut tables = opened.frames.clone();
     if !scope.is_everything() {
         let (kept, left_out) = in_scope(&tables, &scope).map_err(report_error)?;
         tables = kept;
         state_left_out("", &left_out, "session", "start");
     }
     let access = Access::of(&tables)?;
+    let kind = file_kind(args.kind);
+    if let (Some(by), Some(kind)) = (partitions, kind) {
+        let prices = opened.prices();
+        let facts = if with_facts { opened.facts()? } else { Facts::None };
+        let is_everything = scope.is_everything();
+        let export = LakeExport { tables: &tables, is_everything, facts, prices, kind, by, access };
+        let written = export.write(&args.directory)?;
+        say(&format!(
+            "{}, {} bytes; {} written, {} removed",
+            counted(written.files, "file"),
+            grouped(written.bytes),
+            written.changed,
+            written.removed
+        ));
+        return Ok(Outcome::Done);
+    }
     fs::create_dir_all(&args.directory).with_context(|| args.directory.display().to_string())?;
     let Some(kind) = kind else {
         for trajectory in Trajectories::new(&tables)?.iter() {
@@ -54,4 +64,45 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
         }
     }
     Ok(Outcome::Done)
+}
+
+/// Refuses options that do not go together.
+fn check(args: &Export) -> Result<(), WrongCommandLine> {
+    let wrong = |message: String| Err(WrongCommandLine(message));
+    if let Some(name) = args.tables.iter().find(|name| !TABLES.contains(&name.as_str())) {
+        return wrong(format!("no table {name:?}; there are: {}", TABLES.join(", ")));
+    }
+    if args.kind == Kind::Atif && !args.tables.is_empty() {
+        return wrong("--table cannot be used with --as atif, which writes sessions".to_owned());
+    }
+    if partitions(args).is_some() && !args.tables.is_empty() {
+        return wrong("--table cannot be used with partitions, which are written for all tables".to_owned());
+    }
+    if matches!(args.kind, Kind::Parquet | Kind::Atif) && args.partition_by.is_some() {
+        return wrong("--partition-by is for --as lake, csv and jsonl; a lake consists of parquet files".to_owned());
+    }
+    if args.kind != Kind::Lake && args.without_facts {
+        return wrong("--without-facts is for --as lake; other exports have no facts".to_owned());
+    }
+    Ok(())
+}
+
+/// The period of a partition; `None` for one file per table or session.
+fn partitions(args: &Export) -> Option<PartitionBy> {
+    let period = args.partition_by.or((args.kind == Kind::Lake).then_some(Period::Day))?;
+    Some(match period {
+        Period::Day => PartitionBy::Day,
+        Period::Week => PartitionBy::Week,
+        Period::Month => PartitionBy::Month,
+    })
+}
+
+/// The kind of the files of tables; `None` for trajectories.
+const fn file_kind(kind: Kind) -> Option<FileKind> {
+    match kind {
+        Kind::Parquet | Kind::Lake => Some(FileKind::Parquet),
+        Kind::Csv => Some(FileKind::Csv),
+        Kind::Jsonl => Some(FileKind::Jsonl),
+        Kind::Atif => None,
+    }
 }

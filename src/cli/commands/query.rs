@@ -44,6 +44,7 @@ pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
         },
         (None, None) => String::new(),
     };
+    let sql = if args.explain { format!("EXPLAIN {sql}") } else { sql };
     let opened = tables(args.source, settings)?;
     let frame = agentlogs::store::query::query(opened.frames.clone(), &sql)?;
     print(&frame, args.printed, None)?;

@@ -1,8 +1,10 @@
-//! The rows that a command works on: those of an archive, or those of logs that are read only for this command.
+//! The rows that a command works on: those of an archive or lake, or those of logs that are read only for this command.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use agentlogs::analysis::export::Facts;
+use agentlogs::base::time::Day;
 use agentlogs::ingest::{self, Progress};
 use agentlogs::ledger;
 use agentlogs::ledger::costs;
@@ -11,6 +13,7 @@ use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
 use agentlogs::store::archive::Snapshot;
 use agentlogs::store::frames;
+use agentlogs::store::lake::Lake;
 use polars::prelude::{IntoLazy, LazyFrame};
 
 use super::output::complain_of_path;
@@ -21,35 +24,88 @@ use crate::cli::settings::Settings;
 /// The tables that a command reads.
 pub struct Opened {
     pub frames: Vec<(&'static str, LazyFrame)>,
-    /// Keeps writers from removing the files of the tables; `None` for logs that are read only for this command.
-    snapshot: Option<Snapshot>,
+    origin: OpenedFrom,
+}
+
+/// Where tables are from.
+enum OpenedFrom {
+    /// An archive. The snapshot keeps writers from removing the files of the tables.
+    Archive(Snapshot),
+    Lake(Lake),
+    /// Logs that are read only for this command, with their facts if they are needed.
+    Logs(Vec<Source>),
 }
 
 impl Opened {
+    /// The date of the prices of computed costs, if it is known.
+    pub fn prices(&self) -> Option<Day> {
+        match &self.origin {
+            OpenedFrom::Archive(snapshot) => snapshot.priced_with(),
+            OpenedFrom::Lake(lake) => lake.priced_with(),
+            OpenedFrom::Logs(_) => Some(Catalog::built_in_date()),
+        }
+    }
+
     /// The date of the prices of computed costs, for people.
     pub fn priced_with(&self) -> String {
         let newest = Catalog::built_in_date();
-        match self.snapshot.as_ref().map_or(Some(newest), Snapshot::priced_with) {
-            Some(date) if date == newest => format!("prices of {date}"),
-            Some(date) => format!("prices of {date}; the next ingest uses the prices of {newest}"),
-            None => format!("no prices; the next ingest uses the prices of {newest}"),
+        match (self.prices(), &self.origin) {
+            (Some(date), _) if date == newest => format!("prices of {date}"),
+            (Some(date), OpenedFrom::Lake(_)) => {
+                format!("prices of {date}; export the lake again for the prices of {newest}")
+            }
+            (Some(date), _) => format!("prices of {date}; the next ingest uses the prices of {newest}"),
+            (None, OpenedFrom::Lake(_)) => "prices as in the lake".to_owned(),
+            (None, _) => format!("no prices; the next ingest uses the prices of {newest}"),
         }
+    }
+
+    /// The facts of the sources.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn facts(self) -> anyhow::Result<Facts> {
+        let by_path = |sources: Vec<Source>| sources.into_iter().map(|source| (source.path.clone(), source));
+        Ok(match self.origin {
+            OpenedFrom::Archive(snapshot) => Facts::Stored(snapshot.facts()?),
+            OpenedFrom::Logs(sources) => Facts::InMemory(by_path(sources).collect()),
+            OpenedFrom::Lake(lake) if lake.has_facts() => {
+                let files = lake.facts()?.collect::<Result<Vec<_>, _>>()?;
+                Facts::InMemory(files.into_iter().flat_map(by_path).collect())
+            }
+            OpenedFrom::Lake(_) => Facts::None,
+        })
     }
 }
 
-/// The tables of the archive, or of the logs of `--logs`.
+/// The tables of the archive or lake, or of the logs of `--logs`.
 ///
 /// # Errors
 /// When they cannot be read.
 pub fn tables(source: args::DataSource, settings: &Settings) -> anyhow::Result<Opened> {
+    open(source, settings, false)
+}
+
+/// As [`tables`]. `with_facts` keeps the facts of the logs of `--logs` for [`Opened::facts`].
+///
+/// # Errors
+/// When they cannot be read.
+pub fn open(source: args::DataSource, settings: &Settings, with_facts: bool) -> anyhow::Result<Opened> {
     if source.logs.is_empty() {
         start_threads(None)?;
+        let name = settings.archive_name(source.archive.archive.as_deref())?;
+        if Lake::is_at(&name) {
+            let lake = Lake::open(&name)?;
+            return Ok(Opened { frames: lake.tables()?, origin: OpenedFrom::Lake(lake) });
+        }
         let snapshot = settings.archive(source.archive.archive, false)?.snapshot()?;
-        return Ok(Opened { frames: snapshot.tables()?, snapshot: Some(snapshot) });
+        return Ok(Opened { frames: snapshot.tables()?, origin: OpenedFrom::Archive(snapshot) });
     }
-    let tables = settled(read(source.logs, settings)?, &*settings.catalog()?);
+    let sources = read(source.logs, settings)?;
+    let facts = if with_facts { sources.clone() } else { Vec::new() };
+    let tables = settled(sources, &*settings.catalog()?);
     let frames = frames::frames(&tables)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
-    Ok(Opened { frames, snapshot: None })
+    Ok(Opened { frames, origin: OpenedFrom::Logs(facts) })
 }
 
 /// The content of logs that are read only for this command.

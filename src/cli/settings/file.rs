@@ -10,6 +10,7 @@ use std::str::FromStr;
 use agentlogs::analysis::present;
 use agentlogs::analysis::reports::{Bound, WeekStart};
 use agentlogs::prices::{Entry, Table};
+use agentlogs::store::lake::is_url;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
@@ -143,7 +144,9 @@ impl File {
         }
         let directory = path.parent().unwrap_or(Path::new(""));
         for path in file.archive.iter_mut().chain(&mut file.logs) {
-            *path = directory.join(without_tilde(path, home));
+            if !is_url(path) {
+                *path = directory.join(without_tilde(path, home));
+            }
         }
         Ok(Some(file))
     }

@@ -9,6 +9,7 @@ use agentlogs::analysis::reports::WeekStart;
 use agentlogs::input::machine::Machine;
 use agentlogs::prices::{Catalog, Entry};
 use agentlogs::store::archive::Archive;
+use agentlogs::store::lake::is_url;
 use anyhow::{Context, bail};
 use toml::Spanned;
 
@@ -166,6 +167,14 @@ impl Settings {
         }
     }
 
+    /// The directory of [`Self::archive`], or the URL of a lake in an object store.
+    ///
+    /// # Errors
+    /// When the user has no home directory.
+    pub fn archive_name(&self, named: Option<&Path>) -> anyhow::Result<PathBuf> {
+        named.map_or_else(|| Ok(self.chosen_archive(false)?.value), |named| Ok(named.to_owned()))
+    }
+
     /// The archive of commands that read the user's own logs without being asked to: that of the environment or of a
     /// configuration file, else the user's own. An archive in the current directory may be for something else.
     ///
@@ -248,8 +257,14 @@ impl Settings {
 /// The archive in a directory, which need not exist.
 ///
 /// # Errors
-/// When the path is a file.
+/// When the path is a file, or the URL of an object store.
 pub fn archive_at(directory: PathBuf) -> anyhow::Result<Archive> {
+    if is_url(&directory) {
+        bail!(
+            "{}: object stores can only be read, by report, query, compare, dashboard and export",
+            directory.display()
+        );
+    }
     if directory.is_file() {
         bail!("{} is a file, not a directory; --archive names the directory of an archive", directory.display());
     }

@@ -75,8 +75,13 @@ impl HashedFile {
     /// # Errors
     /// When the file exists or cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let hashing = Hashing { file: disk::create(path)?, hash: XxHash3_128::new() };
-        Ok(Self { inner: BufWriter::with_capacity(BUFFER, hashing), bytes: 0 })
+        Ok(Self::over(disk::create(path)?))
+    }
+
+    /// Writes to an empty file.
+    pub fn over(file: File) -> Self {
+        let hashing = Hashing { file, hash: XxHash3_128::new() };
+        Self { inner: BufWriter::with_capacity(BUFFER, hashing), bytes: 0 }
     }
 
     /// How many bytes were written.

@@ -48,6 +48,11 @@ impl Archive {
         &self.folder
     }
 
+    /// Whether the directory contains an archive, perhaps a damaged one or one of another version.
+    pub fn exists(&self) -> bool {
+        self.folder.join(POINTER).exists() || self.has_generations()
+    }
+
     /// The pointer to the current generation; `None` for an archive of an earlier version, which has none.
     ///
     /// # Errors

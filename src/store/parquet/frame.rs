@@ -6,6 +6,9 @@ use polars::io::parquet::write::KeyValueMetadata;
 use polars::prelude::*;
 use polars_parquet::write::{KeyValue, ZstdLevel, schema_to_metadata_key};
 
+/// Rows of a row group. Engines read row groups in parallel: DuckDB's own have 122,880 rows.
+const ROW_GROUP: usize = 1 << 17;
+
 /// Writes a frame with key-value metadata, compressed by zstd.
 ///
 /// # Errors
@@ -16,6 +19,7 @@ pub fn write(file: impl Write, frame: &mut DataFrame, metadata: Vec<(String, Str
     let schema = schema.value.map(|it| (schema.key, it));
     let metadata = KeyValueMetadata::from_static(metadata.into_iter().chain(schema).collect());
     let writer = ParquetWriter::new(file).with_compression(ParquetCompression::Zstd(Some(level)));
+    let writer = writer.with_row_group_size(Some(ROW_GROUP)).with_statistics(StatisticsOptions::full());
     writer.with_key_value_metadata(Some(metadata)).finish(frame).map_err(io::Error::other)?;
     Ok(())
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use twox_hash::XxHash3_64;
 
 use super::chunks::{Chunk, Chunks};
+use super::codec;
 use crate::model::source::Source;
 use crate::store::archive::hashed_file::{Checksum, HashedFile};
 use crate::store::archive::layout::FACTS;
@@ -85,6 +86,15 @@ impl FactsFile {
     pub fn finish(self) -> io::Result<(Checksum, Vec<Place>)> {
         Ok((self.file.finish(self.places.len())?, self.places))
     }
+}
+
+/// The facts of a source as a file of facts contains them, in one chunk.
+///
+/// # Errors
+/// Those of [`codec::encode`].
+pub fn encode_source(source: &Source) -> io::Result<Vec<u8>> {
+    let encoded = codec::encode(source)?;
+    Ok([Chunks::one(0, encoded.len() as u64).header()?, encoded].concat())
 }
 
 /// Reads all sources of a file of facts without the index, which was lost. The file itself must be intact.

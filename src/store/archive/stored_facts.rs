@@ -1,0 +1,36 @@
+//! The facts of an archive, source by source, for exports.
+
+use super::error::Error;
+use super::generations::Snapshot;
+use super::state::State;
+use crate::model::source::Source;
+
+/// The facts of the sources of one state of an archive, which no writer removes while this value exists.
+#[derive(Debug)]
+pub struct StoredFacts(State);
+
+impl Snapshot {
+    /// Opens the facts of its sources.
+    ///
+    /// # Errors
+    /// When the index cannot be read or is damaged.
+    pub fn facts(self) -> Result<StoredFacts, Error> {
+        let sources = self.sources()?;
+        Ok(StoredFacts(State { sources, snapshot: Some(self), ..State::default() }))
+    }
+}
+
+impl StoredFacts {
+    /// The paths of the sources, in order.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.sources.keys().map(String::as_str)
+    }
+
+    /// The facts of a source; `None` if there is no such source.
+    ///
+    /// # Errors
+    /// When they cannot be read or are damaged.
+    pub fn load(&self, path: &str) -> Result<Option<Source>, Error> {
+        self.0.sources.get(path).map(|entry| self.0.load(entry)).transpose()
+    }
+}

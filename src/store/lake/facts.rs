@@ -1,0 +1,47 @@
+//! The facts of sources in a lake, which `archive merge` reads.
+
+use std::fs::File;
+
+use super::error::Error;
+use super::layout::FACTS;
+use super::reader::Lake;
+use crate::model::source::Source;
+use crate::store::archive::{self, scan_sources};
+
+impl Lake {
+    /// Whether it has facts of sources.
+    pub fn has_facts(&self) -> bool {
+        self.manifest().is_some_and(|manifest| manifest.files.keys().any(|path| is_facts(path)))
+    }
+
+    /// The facts of its sources, file by file.
+    ///
+    /// # Errors
+    /// When the lake has none, or those of a later version. The iterator returns errors of files.
+    pub fn facts(&self) -> Result<impl Iterator<Item = Result<Vec<Source>, Error>>, Error> {
+        let Some(manifest) = self.manifest().filter(|_| self.has_facts()) else {
+            let what =
+                "the lake has no facts, which `archive merge` needs: only `agentlogs export --as lake` writes them";
+            return Err(Error::wrong(&self.name(), what));
+        };
+        if !(archive::OLDEST_VERSION..=archive::VERSION).contains(&manifest.facts) {
+            let what = format!(
+                "its facts have version {}, this program reads versions {} to {}",
+                manifest.facts,
+                archive::OLDEST_VERSION,
+                archive::VERSION
+            );
+            return Err(Error::wrong(&self.name(), what));
+        }
+        let files: Vec<_> = manifest.files.iter().filter(|(path, _)| is_facts(path)).collect();
+        Ok(files.into_iter().map(|(path, entry)| {
+            let path = self.path_of(path);
+            entry.verify(&path)?;
+            File::open(&path).and_then(|mut file| scan_sources(&mut file)).map_err(Error::file(&path))
+        }))
+    }
+}
+
+fn is_facts(path: &str) -> bool {
+    path.strip_prefix(FACTS).is_some_and(|rest| rest.starts_with('/'))
+}

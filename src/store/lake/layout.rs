@@ -1,0 +1,63 @@
+//! The names of a lake's files and directories.
+
+use std::path::Path;
+
+use crate::base::time::Day;
+use crate::store::frames::TABLES;
+
+/// Lists the files.
+pub const MANIFEST: &str = "_manifest.json";
+/// The directory of the facts of sources.
+pub const FACTS: &str = "_facts";
+/// The directory of files that are not yet in their places.
+pub const STAGING: &str = "_staging";
+/// Locked by the process that writes.
+pub const LOCK: &str = "_lock";
+/// The value of a partition whose rows have none, as in Hive.
+pub const NO_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// The period of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PartitionBy {
+    /// A day in UTC.
+    Day,
+    /// A week from Monday on, in UTC; its value is the Monday.
+    Week,
+    /// A month in UTC; its value is its first day.
+    Month,
+}
+
+impl PartitionBy {
+    /// The name of the partition column.
+    pub const fn column(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+        }
+    }
+}
+
+/// The directory of a partition in the directory of its table, such as `day=2026-11-20`. Rows without a time have no day.
+pub fn partition_name(by: PartitionBy, first_day: Option<Day>) -> String {
+    let value = first_day.map_or_else(|| NO_VALUE.to_owned(), |day| day.to_string());
+    format!("{}={value}", by.column())
+}
+
+/// A component of a path as the column and value of a partition; `None` for other names.
+pub fn partition_of(component: &str) -> Option<(&str, &str)> {
+    component.split_once('=').filter(|(column, _)| !column.is_empty())
+}
+
+/// Whether engines ignore a file or directory of this name.
+pub fn is_hidden(name: &str) -> bool {
+    name.starts_with(['_', '.'])
+}
+
+/// Whether a directory contains what a lake does: a manifest, or a directory of a table.
+pub fn is_lake(directory: &Path) -> bool {
+    directory.join(MANIFEST).is_file()
+        || directory.join(STAGING).join(MANIFEST).is_file()
+        || TABLES.iter().any(|table| directory.join(table).is_dir())
+}

@@ -1,0 +1,99 @@
+//! The manifest of a lake: its files with their sizes and checksums.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::Error;
+use super::layout::PartitionBy;
+use crate::base::time::Day;
+
+/// The version of the layout of lakes. A program refuses lakes of later versions.
+pub const VERSION: u32 = 1;
+
+/// What a lake consists of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// See [`VERSION`].
+    pub lake: u32,
+    /// The program that wrote it, and its version.
+    pub written_by: String,
+    /// Hash of the names and types of all columns: the version of the schema of the tables.
+    pub schema: String,
+    /// The version of the encoding of [`super::layout::FACTS`].
+    pub facts: u32,
+    /// The period of a partition; `None` if the tables are not partitioned.
+    pub partitioned_by: Option<PartitionBy>,
+    /// The day of the built-in prices that its costs are computed with, if they are computed.
+    pub prices: Option<Day>,
+    /// The files by their paths, which use `/`.
+    pub files: BTreeMap<String, FileEntry>,
+}
+
+/// A file of a lake.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Its size.
+    pub bytes: u64,
+    /// XXH3-128 of its content, in hexadecimal.
+    pub xxh3_128: String,
+    /// Its rows; of facts, its sources.
+    pub rows: usize,
+    /// The first day of its rows in UTC; `None` if no row has one.
+    #[serde(default)]
+    pub min_day: Option<Day>,
+    /// The last day.
+    #[serde(default)]
+    pub max_day: Option<Day>,
+}
+
+impl Manifest {
+    /// Reads a manifest; `None` if there is no file.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or has another version.
+    pub fn read(path: &Path) -> Result<Option<Self>, Error> {
+        let text = match fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::file(path)(error)),
+        };
+        Self::parse(&text, path).map(Some)
+    }
+
+    /// Parses the text of the manifest at `path`.
+    ///
+    /// # Errors
+    /// When it is no such manifest, or has a later version.
+    pub fn parse(text: &[u8], path: &Path) -> Result<Self, Error> {
+        #[derive(Deserialize)]
+        struct Version {
+            lake: u32,
+        }
+        let not_a_manifest = |error: serde_json::Error| {
+            let then = "if the files are intact, remove it: a lake is read without a manifest too";
+            Error::wrong(path, format!("not the manifest of a lake: {error}; {then}"))
+        };
+        let Version { lake } = serde_json::from_slice(text).map_err(not_a_manifest)?;
+        if lake > VERSION {
+            let what = format!(
+                "the lake has layout version {lake}, this program reads version {VERSION}; use a newer agentlogs"
+            );
+            return Err(Error::wrong(path, what));
+        }
+        serde_json::from_slice(text).map_err(not_a_manifest)
+    }
+
+    /// As JSON, a line per value.
+    ///
+    /// # Errors
+    /// Those of `serde_json`.
+    pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        Ok(text)
+    }
+}

@@ -1,0 +1,30 @@
+//! Lakes: directories of parquet files that other engines read in place, and that `export --as lake` writes.
+//!
+//! ```text
+//! _manifest.json                                  all files with their sizes and checksums
+//! turns/day=2026-11-20/part-0.parquet             the rows of one day in UTC, without the column `day`
+//! turns/day=__HIVE_DEFAULT_PARTITION__/…          the rows without a time
+//! sources/part-0.parquet                          a table without days
+//! _facts/day=2026-11-20/part-0                    what `archive merge` reads: the facts of the sources of that day
+//! ```
+//!
+//! Engines ignore names that begin with an underscore. A lake of another engine has no manifest and no facts: it is read as it is.
+//!
+//! The writer prepares all changed files in `_staging`, the new manifest last. From then on the lake is in the new state: a reader
+//! finds a file in `_staging` before it looks in its final place, and the next writer continues to move the files.
+
+#[cfg(feature = "cloud")]
+mod bucket;
+mod error;
+mod facts;
+mod layout;
+mod manifest;
+mod place;
+mod reader;
+mod writer;
+
+pub use error::Error;
+pub use layout::{FACTS, PartitionBy, partition_name};
+pub use place::is_url;
+pub use reader::{Lake, LakeChecked};
+pub use writer::{LakeWriter, Written};

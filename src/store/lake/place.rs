@@ -1,0 +1,140 @@
+//! Where the files of a lake are: in a directory, or in a bucket of an object store.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[cfg(feature = "cloud")]
+use super::bucket::Bucket;
+use super::error::Error;
+use super::layout::{FACTS, STAGING, is_hidden};
+use crate::store::frames::TABLES;
+
+/// Where the files of a lake are. Paths of files use `/` and begin below this place.
+#[derive(Debug)]
+pub enum Place {
+    /// A directory of the file system.
+    Directory(PathBuf),
+    /// A directory of an object store.
+    #[cfg(feature = "cloud")]
+    Bucket(Bucket),
+}
+
+impl Place {
+    /// The place of this name: a directory, or the URL of a bucket and a prefix in it.
+    ///
+    /// # Errors
+    /// When it is a URL that cannot be read.
+    pub fn open(name: &Path) -> Result<Self, Error> {
+        if !is_url(name) {
+            return Ok(Self::Directory(name.to_owned()));
+        }
+        #[cfg(feature = "cloud")]
+        return Bucket::open(&name.to_string_lossy()).map(Self::Bucket);
+        #[cfg(not(feature = "cloud"))]
+        return Err(Error::wrong(
+            name,
+            "this agentlogs was built without the feature `cloud`, which reads object stores",
+        ));
+    }
+
+    /// The whole path or URL of a file.
+    pub fn path_of(&self, file: &str) -> PathBuf {
+        match self {
+            Self::Directory(directory) if file.is_empty() => directory.clone(),
+            Self::Directory(directory) => directory.join(file),
+            #[cfg(feature = "cloud")]
+            Self::Bucket(bucket) => bucket.path_of(file),
+        }
+    }
+
+    /// The content of a file; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(&self, file: &str) -> Result<Option<Vec<u8>>, Error> {
+        match self {
+            Self::Directory(directory) => {
+                let path = directory.join(file);
+                match fs::read(&path) {
+                    Ok(content) => Ok(Some(content)),
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                    Err(error) => Err(Error::file(&path)(error)),
+                }
+            }
+            #[cfg(feature = "cloud")]
+            Self::Bucket(bucket) => bucket.read(file),
+        }
+    }
+
+    /// The files of tables, facts and [`STAGING`] with their sizes in bytes, except those that engines ignore.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn list(&self) -> Result<BTreeMap<String, u64>, Error> {
+        let directory = match self {
+            Self::Directory(directory) => directory,
+            #[cfg(feature = "cloud")]
+            Self::Bucket(bucket) => {
+                let mut files = bucket.list()?;
+                files.retain(|path, _| is_of_lake(path));
+                return Ok(files);
+            }
+        };
+        let mut files = BTreeMap::new();
+        for parent in [directory, &directory.join(STAGING)] {
+            for folder in TABLES.iter().chain(&[FACTS]) {
+                for path in files_below(&parent.join(folder))? {
+                    let size = fs::metadata(&path).map_err(Error::file(&path))?.len();
+                    files.insert(path_below(directory, &path), size);
+                }
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// Whether `--archive` names an object store.
+pub fn is_url(name: &Path) -> bool {
+    let schemes = ["s3", "s3a", "gs", "az", "adl", "abfs", "abfss", "azure"];
+    let name = name.to_string_lossy();
+    name.split_once("://").is_some_and(|(scheme, _)| schemes.contains(&scheme))
+}
+
+/// Whether a file belongs to a table, to the facts or to [`STAGING`], and is not hidden below that.
+#[cfg(feature = "cloud")]
+fn is_of_lake(path: &str) -> bool {
+    let path = path.strip_prefix(STAGING).and_then(|path| path.strip_prefix('/')).unwrap_or(path);
+    let Some((folder, rest)) = path.split_once('/') else { return false };
+    (TABLES.contains(&folder) || folder == FACTS) && !rest.split('/').any(is_hidden)
+}
+
+/// The files in a directory and those below it, except hidden ones, in order; none if it does not exist.
+pub(super) fn files_below(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let is_shown = |entry: &walkdir::DirEntry| entry.depth() == 0 || !is_hidden(&entry.file_name().to_string_lossy());
+    let entries = walkdir::WalkDir::new(directory).follow_links(true).sort_by_file_name().into_iter();
+    let mut files = Vec::new();
+    for entry in entries.filter_entry(is_shown) {
+        let is_missing = |error: &walkdir::Error| {
+            error.depth() == 0 && error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        match entry {
+            Ok(entry) if entry.file_type().is_file() => files.push(entry.into_path()),
+            Ok(_) => {}
+            Err(error) if is_missing(&error) => {}
+            Err(error) => {
+                let path = error.path().unwrap_or(directory).to_owned();
+                return Err(Error::file(&path)(error.into()));
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The path of a file of a lake, as the manifest lists it.
+pub(super) fn path_below(directory: &Path, path: &Path) -> String {
+    let below = path.strip_prefix(directory).unwrap_or(path);
+    let names: Vec<_> = below.components().map(|name| name.as_os_str().to_string_lossy()).collect();
+    names.join("/")
+}

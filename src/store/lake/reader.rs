@@ -1,0 +1,318 @@
+//! Reads the tables of a lake, also of one that another engine wrote.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+
+use polars::prelude::*;
+
+use super::error::Error;
+use super::layout::{self, MANIFEST, NO_VALUE, STAGING, partition_of};
+use super::manifest::{FileEntry, Manifest};
+use super::place::{Place, is_url};
+use crate::base::time::Day;
+use crate::model::tables::Tables;
+use crate::store::archive::{Archive, checksum};
+use crate::store::frames::{self, TABLES, schema_hash, schema_of};
+
+/// A lake that can be read.
+#[derive(Debug)]
+pub struct Lake {
+    place: Place,
+    manifest: Option<Manifest>,
+    /// Whether an export has prepared the files of this state, and some are not yet in their places.
+    is_staged: bool,
+    /// The parquet files of each table, in order.
+    tables: Vec<(&'static str, Vec<String>)>,
+}
+
+/// What [`Lake::verify`] found.
+#[derive(Debug, Default)]
+pub struct LakeChecked {
+    /// Files.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Damage.
+    pub problems: Vec<Error>,
+}
+
+impl FileEntry {
+    /// Compares the content of a file with its checksum.
+    ///
+    /// # Errors
+    /// When it cannot be read or differs.
+    pub(super) fn verify(&self, path: &Path) -> Result<(), Error> {
+        let (bytes, hash) = checksum(path).map_err(Error::file(path))?;
+        if bytes == self.bytes && hash == self.xxh3_128 {
+            return Ok(());
+        }
+        Err(Error::wrong(path, "the content differs from what was exported; export or sync the lake again"))
+    }
+}
+
+impl Lake {
+    /// Whether this is a lake: the URL of an object store, or a directory that contains a lake and no archive.
+    pub fn is_at(name: &Path) -> bool {
+        is_url(name) || layout::is_lake(name) && !Archive::at(name).exists()
+    }
+
+    /// Opens the lake in a directory, or in an object store by its URL. The files are compared with the sizes in the manifest, if there
+    /// is one.
+    ///
+    /// # Errors
+    /// When the manifest is wrong, a file is missing, has another size or is not listed, or a directory cannot be read.
+    pub fn open(name: &Path) -> Result<Self, Error> {
+        // An export may move the files meanwhile.
+        const TRIES: usize = 10;
+        let mut result = Self::open_once(name);
+        for _ in 1..TRIES {
+            if !matches!(&result, Err(Error::Wrong { .. })) || !name.join(STAGING).exists() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            result = Self::open_once(name);
+        }
+        result
+    }
+
+    fn open_once(name: &Path) -> Result<Self, Error> {
+        let place = Place::open(name)?;
+        let read = |file: &str| -> Result<Option<Manifest>, Error> {
+            place.read(file)?.map(|text| Manifest::parse(&text, &place.path_of(file))).transpose()
+        };
+        let staged = read(&format!("{STAGING}/{MANIFEST}"))?;
+        let is_staged = staged.is_some();
+        let manifest = if is_staged { staged } else { read(MANIFEST)? };
+        let files = place.list()?;
+        let mut lake = Self { place, manifest, is_staged, tables: Vec::new() };
+        match &lake.manifest {
+            Some(manifest) => lake.check(manifest, &files)?,
+            None if files.is_empty() => {
+                return Err(Error::wrong(
+                    name,
+                    format!("no lake here: neither {MANIFEST} nor a directory of a table with files"),
+                ));
+            }
+            None => {}
+        }
+        let paths = lake.manifest.as_ref().map_or_else(
+            || files.keys().cloned().collect::<Vec<_>>(),
+            |manifest| manifest.files.keys().map(|path| staged_or_not(path, &files, is_staged)).collect(),
+        );
+        for table in TABLES {
+            let is_of_table = |path: &&String| is_of(path, table) && path.ends_with(".parquet");
+            lake.tables.push((table, paths.iter().filter(is_of_table).cloned().collect()));
+        }
+        Ok(lake)
+    }
+
+    /// Its directory or URL.
+    pub fn name(&self) -> PathBuf {
+        self.place.path_of("")
+    }
+
+    /// Its manifest, if it has one.
+    pub(super) const fn manifest(&self) -> Option<&Manifest> {
+        self.manifest.as_ref()
+    }
+
+    /// The day of the built-in prices of its costs, as far as is known.
+    pub fn priced_with(&self) -> Option<Day> {
+        self.manifest.as_ref()?.prices
+    }
+
+    /// The path or URL at which a file that the manifest lists is now.
+    pub(super) fn path_of(&self, path: &str) -> PathBuf {
+        let staged = self.place.path_of(&format!("{STAGING}/{path}"));
+        if self.is_staged && staged.is_file() { staged } else { self.place.path_of(path) }
+    }
+
+    /// Compares the files that exist with the manifest.
+    fn check(&self, manifest: &Manifest, files: &BTreeMap<String, u64>) -> Result<(), Error> {
+        let again = "export or sync the lake again";
+        for (path, entry) in &manifest.files {
+            if Path::new(path).components().any(|name| !matches!(name, Component::Normal(_))) {
+                let what = format!("it lists {path}, which is not in the lake");
+                return Err(Error::wrong(&self.place.path_of(MANIFEST), what));
+            }
+            let now = staged_or_not(path, files, self.is_staged);
+            let what = match files.get(&now) {
+                None => format!("the file is missing; {again}"),
+                Some(bytes) if *bytes != entry.bytes => {
+                    format!("the file has {bytes} bytes, not {} as exported; {again}", entry.bytes)
+                }
+                Some(_) if path.ends_with(".csv") || path.ends_with(".jsonl") => {
+                    "only lakes of parquet files can be read".to_owned()
+                }
+                Some(_) => continue,
+            };
+            return Err(Error::wrong(&self.place.path_of(&now), what));
+        }
+        let is_unlisted = |path: &&String| !path.starts_with(STAGING) && !manifest.files.contains_key(*path);
+        match files.keys().find(is_unlisted).filter(|_| !self.is_staged) {
+            Some(path) => {
+                let what = format!(
+                    "{MANIFEST} does not list this file; remove the file, or remove {MANIFEST} to read all files"
+                );
+                Err(Error::wrong(&self.place.path_of(path), what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Compares the content of all files with the checksums in the manifest, and decodes the facts.
+    ///
+    /// # Errors
+    /// When the lake has no manifest, or its facts are of another version.
+    pub fn verify(&self) -> Result<LakeChecked, Error> {
+        let Some(manifest) = &self.manifest else {
+            return Err(Error::wrong(&self.name(), format!("without {MANIFEST} there are no checksums to check")));
+        };
+        if is_url(&self.name()) {
+            return Err(Error::wrong(
+                &self.name(),
+                "only the sizes of files in an object store are checked, whenever it is read",
+            ));
+        }
+        let mut checked = LakeChecked::default();
+        for (path, entry) in &manifest.files {
+            checked.files += 1;
+            checked.bytes += entry.bytes;
+            checked.problems.extend(entry.verify(&self.path_of(path)).err());
+        }
+        if self.has_facts() && checked.problems.is_empty() {
+            checked.problems.extend(self.facts()?.filter_map(Result::err));
+        }
+        Ok(checked)
+    }
+
+    /// Its tables, which are read when a query collects them.
+    ///
+    /// # Errors
+    /// When a file is no parquet, a column has another type than in the schema, the files of a table differ in their columns, or the
+    /// value of a partition is wrong.
+    pub fn tables(&self) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
+        self.tables.iter().map(|(table, files)| Ok((*table, self.table(table, files)?))).collect()
+    }
+
+    fn table(&self, table: &'static str, files: &[String]) -> Result<LazyFrame, Error> {
+        let schema = schema_of(table);
+        let Some(first) = files.first() else {
+            let empty = frames::frames(&Tables::default())?.into_iter().find(|(name, _)| *name == table);
+            return Ok(empty.map(|(_, frame)| frame.lazy()).unwrap_or_default());
+        };
+        let partitions = self.partitions(&schema, files)?;
+        let hive = HiveOptions {
+            enabled: Some(!partitions.is_empty()),
+            hive_start_idx: self.name().as_os_str().len(),
+            schema: (!partitions.is_empty()).then(|| Arc::new(partitions.clone())),
+            try_parse_dates: true,
+        };
+        let is_known = self.manifest.as_ref().is_some_and(|manifest| manifest.schema == schema_hash());
+        let in_files = if is_known {
+            let columns = schema.iter().filter(|(name, _)| !partitions.contains(name));
+            Arc::new(columns.map(|(name, dtype)| (name.clone(), dtype.clone())).collect())
+        } else {
+            let columns = self.columns_of(first)?;
+            self.check_columns(&schema, &columns, files)?;
+            columns
+        };
+        let frame = self.scan(files, hive, Some(Arc::clone(&in_files)))?;
+        // A column that no file has is unknown.
+        let column = |(name, dtype): (&PlSmallStr, &DataType)| {
+            let is_there = in_files.contains(name) || partitions.contains(name);
+            if is_there { col(name.clone()) } else { lit(NULL).cast(dtype.clone()).alias(name.clone()) }
+        };
+        Ok(frame.select(schema.iter().map(column).collect::<Vec<_>>()))
+    }
+
+    /// Scans files with these columns; if they are not given, polars reads those of the first file.
+    fn scan(&self, files: &[String], hive: HiveOptions, columns: Option<SchemaRef>) -> Result<LazyFrame, Error> {
+        let options =
+            ScanArgsParquet { glob: false, hive_options: hive, schema: columns, ..ScanArgsParquet::default() };
+        let path = |file: &String| PlRefPath::try_from_path(&self.place.path_of(file));
+        let paths = files.iter().map(path).collect::<PolarsResult<Vec<_>>>()?;
+        Ok(LazyFrame::scan_parquet_files(paths.into(), options)?)
+    }
+
+    /// The columns of a parquet file with their types.
+    fn columns_of(&self, file: &str) -> Result<SchemaRef, Error> {
+        let hive = HiveOptions { enabled: Some(false), ..HiveOptions::default() };
+        let columns = || Ok::<_, Error>(self.scan(&[file.to_owned()], hive, None)?.collect_schema()?);
+        columns()
+            .map_err(|error| Error::wrong(&self.place.path_of(file), format!("not a readable parquet file: {error}")))
+    }
+
+    /// Checks that all files of a table have the columns of the first, with the types of the schema.
+    fn check_columns(&self, schema: &Schema, first: &Schema, files: &[String]) -> Result<(), Error> {
+        for file in files {
+            let columns = self.columns_of(file)?;
+            for (name, dtype) in columns.iter() {
+                if let Some(expected) = schema.get(name).filter(|expected| *expected != dtype) {
+                    let what = format!("the column {name} has the type {dtype}, not {expected}");
+                    return Err(Error::wrong(&self.place.path_of(file), what));
+                }
+            }
+            let missing = first.iter_names().find(|name| !columns.contains(name));
+            let more = columns.iter_names().find(|name| !first.contains(name));
+            if let Some(name) = missing.or(more) {
+                let has = if missing.is_some() { "has no column" } else { "has a column" };
+                let what = format!(
+                    "the file {has} {name}, unlike the first file of its table: the lake mixes versions of the schema; export it \
+                     again"
+                );
+                return Err(Error::wrong(&self.place.path_of(file), what));
+            }
+        }
+        Ok(())
+    }
+
+    /// The partition columns of a table. All files must have the same.
+    fn partitions(&self, schema: &Schema, files: &[String]) -> Result<Schema, Error> {
+        let mut known: Option<Schema> = None;
+        let mut checked = BTreeSet::new();
+        for file in files {
+            let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+            if !checked.insert(folder) {
+                continue;
+            }
+            let mut columns = Schema::default();
+            for (column, value) in folder.split('/').filter_map(partition_of) {
+                let dtype = schema.get(column).cloned().unwrap_or(DataType::String);
+                if value != NO_VALUE && !is_value(value, &dtype) {
+                    let what = format!("{column}={value}: the directory has no valid value of {column}");
+                    return Err(Error::wrong(&self.place.path_of(file), what));
+                }
+                columns.with_column(column.into(), dtype);
+            }
+            if known.get_or_insert_with(|| columns.clone()) != &columns {
+                let what = "the file is in other partitions than the others of its table";
+                return Err(Error::wrong(&self.place.path_of(file), what));
+            }
+        }
+        Ok(known.unwrap_or_default())
+    }
+}
+
+/// Whether the text of a partition is a value of this type.
+fn is_value(text: &str, dtype: &DataType) -> bool {
+    match dtype {
+        DataType::Date => text.parse::<jiff::civil::Date>().is_ok(),
+        DataType::Int64 => text.parse::<i64>().is_ok(),
+        DataType::Boolean => text.parse::<bool>().is_ok(),
+        DataType::String => true,
+        _ => false,
+    }
+}
+
+/// Where a file of the manifest is now: in [`STAGING`], if an export has prepared it and not yet moved it.
+fn staged_or_not(path: &str, files: &BTreeMap<String, u64>, is_staged: bool) -> String {
+    let staged = format!("{STAGING}/{path}");
+    if is_staged && files.contains_key(&staged) { staged } else { path.to_owned() }
+}
+
+/// Whether a file of a lake belongs to a table.
+fn is_of(path: &str, table: &str) -> bool {
+    let path = path.strip_prefix(STAGING).and_then(|path| path.strip_prefix('/')).unwrap_or(path);
+    path.strip_prefix(table).is_some_and(|rest| rest.starts_with('/'))
+}
