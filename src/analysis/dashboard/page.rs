@@ -144,9 +144,9 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
     })
 }
 
-/// Gzipped JSON as base64, which is safe anywhere in HTML.
+/// Gzipped JSON as base64, which is safe anywhere in HTML. The best compression takes three times as long, and saves 1 %.
 fn encoded(data: &Data) -> PolarsResult<String> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let json = serde_json::to_vec(data).map_err(|error| polars_err!(ComputeError: "{error}"))?;
     encoder.write_all(&json)?;
     Ok(STANDARD.encode(encoder.finish()?))

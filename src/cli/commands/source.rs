@@ -10,7 +10,7 @@ use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
 use agentlogs::store::archive::Snapshot;
-use agentlogs::store::frames;
+use agentlogs::store::frames::{self, TABLES};
 use polars::prelude::{IntoLazy, LazyFrame};
 
 use super::output::complain_of_path;
@@ -37,15 +37,23 @@ impl Opened {
     }
 }
 
-/// The tables of the archive, or of the logs of `--logs`.
+/// All tables of the archive, or of the logs of `--logs`.
 ///
 /// # Errors
 /// When they cannot be read.
 pub fn tables(source: args::DataSource, settings: &Settings) -> anyhow::Result<Opened> {
+    some_tables(source, settings, &TABLES)
+}
+
+/// As [`tables`], without the tables of an archive that are not named: the check of their files takes as long as a small report.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn some_tables(source: args::DataSource, settings: &Settings, names: &[&'static str]) -> anyhow::Result<Opened> {
     if source.logs.is_empty() {
         start_threads(None)?;
         let snapshot = settings.archive(source.archive.archive, false)?.snapshot()?;
-        return Ok(Opened { frames: snapshot.tables()?, snapshot: Some(snapshot) });
+        return Ok(Opened { frames: snapshot.some_tables(names)?, snapshot: Some(snapshot) });
     }
     let tables = settled(read(source.logs, settings)?, &*settings.catalog()?);
     let frames = frames::frames(&tables)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
