@@ -49,6 +49,11 @@ pub struct Page {
     pub left_out: reports::LeftOut,
 }
 
+impl Page {
+    /// The tables that it is computed from.
+    pub const TABLES: &'static [&'static str] = &["sessions", "turns", "tool_calls", "events", "sources", "rejects"];
+}
+
 /// The data of the page. Every table is a map of columns.
 #[derive(Debug, Serialize)]
 struct Data {
