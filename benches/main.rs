@@ -157,7 +157,7 @@ fn archive(criterion: &mut Criterion) {
     let report = || {
         let cost = reports::find("cost").expect("a report");
         let by = vec!["model".to_owned(), "week".to_owned()];
-        cost.run(tables(), black_box(&reports::Options { by, ..reports::Options::default() })).expect("its rows")
+        cost.run(&tables(), black_box(&reports::Options { by, ..reports::Options::default() })).expect("its rows")
     };
     group.bench_function("report", |it| it.iter(report));
     let sql = || {

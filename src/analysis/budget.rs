@@ -102,7 +102,7 @@ pub fn compare(
         if !answers.contains_key(bound.report.name) {
             let options =
                 Options { scope: scope.clone(), cost, total: true, wide: true, limit: Some(0), ..Options::default() };
-            let answer = find(bound.report.name)?.run(tables.clone(), &options)?;
+            let answer = find(bound.report.name)?.run(tables, &options)?;
             if answer.left_out.rows > left_out.rows {
                 left_out = answer.left_out;
             }

@@ -109,7 +109,7 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
     let rows = cells::timelines(tables, &listing.keys_with_timeline(&all, &selection)?, cost)?;
     let words = Vocabulary::new(&all, &selection, &cells, &rows)?;
     let groups = Groups::new(&all, &selection, &words);
-    let (health, omitted_findings) = health(tables.clone(), scope)?;
+    let (health, omitted_findings) = health(tables, scope)?;
     let timelines = Timelines::new(&all, &selection, &listing.with_timeline, &rows, &words)?;
     let left_out = LeftOut {
         unnamed_sessions: selection.shown.len() - listing.named.len(),

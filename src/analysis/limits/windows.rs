@@ -274,8 +274,12 @@ mod tests {
             let pairs = of.iter().flat_map(|(runtime, turns)| turns.iter().map(|turn| (*runtime, *turn)));
             pairs.rev().collect::<Vec<_>>()
         };
-        each(counted).iter().for_each(|(runtime, turn)| windows.count(runtime, turn));
-        each(all).iter().for_each(|(runtime, turn)| windows.extend(runtime, turn));
+        for (runtime, turn) in each(counted) {
+            windows.count(runtime, &turn);
+        }
+        for (runtime, turn) in each(all) {
+            windows.extend(runtime, &turn);
+        }
         let windows = windows.finished(minute(330));
         let shown = windows.into_iter().filter(|window| window.window_name != "week").map(|window| {
             let start = window.starts_at.map(|start| start.since(minute(0)) / 60_000);

@@ -190,7 +190,7 @@ impl Grouping {
             Value::Day => self.of_local_time(DataType::Date, day_of)?,
             Value::Week => {
                 // Day 0 of the epoch was a Thursday.
-                let first = 3 + i64::from(self.week_start.days_before_monday());
+                let first = 3 + self.week_start.days_before_monday();
                 self.of_local_time(DataType::Date, move |time| day_of(time) - (day_of(time) + first).rem_euclid(7))?
             }
             Value::Formatted(form) => self.of_local_time(LOCAL_TIME, |time| time)?.dt().to_string(form),

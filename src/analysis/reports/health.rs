@@ -52,7 +52,7 @@ WHERE t.is_undated AND s.started_at IS NULL AND t.tokens > 0 GROUP BY t.runtime,
 ";
 
 /// The findings. Only filters by runtime and format apply, as most findings are about files.
-pub(super) fn run(tables: Frames, options: &Options) -> Result<Answer, Error> {
+pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     let refused = |option: &str| Error::NotOfHealth(format!("--{option}"));
     let scope = &options.scope;
     let given = [
@@ -64,7 +64,7 @@ pub(super) fn run(tables: Frames, options: &Options) -> Result<Answer, Error> {
     if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
         return Err(refused(option));
     }
-    let mut rows = query::query(read(&tables)?, FINDINGS)?.lazy();
+    let mut rows = query::query(read(tables)?, FINDINGS)?.lazy();
     for (name, pattern) in &scope.only {
         if !matches!(name.as_str(), "runtime" | "format") {
             return Err(refused(name.split(':').next().unwrap_or(name)));

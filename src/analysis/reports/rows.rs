@@ -17,7 +17,7 @@ impl Rows {
             Self::Where(name, condition) => Ok(table(tables, name).filter(condition())),
             Self::Sessions => Ok(table(tables, "sessions").with_column(col("started_at").alias("occurred_at"))),
             Self::Errors => problems(tables),
-            Self::Reconcile => costs_by_model(tables),
+            Self::Reconcile => Ok(costs_by_model(tables)),
         }
     }
 
@@ -85,7 +85,7 @@ fn problems(tables: &Frames) -> PolarsResult<LazyFrame> {
 }
 
 /// A row for each session and model with a reported cost: the reported and the computed cost, and their difference.
-fn costs_by_model(tables: &Frames) -> PolarsResult<LazyFrame> {
+fn costs_by_model(tables: &Frames) -> LazyFrame {
     // If a reported total names no model, it is compared with the computed cost of the whole session.
     let [runtime, session] = key();
     let models = ["model", "canonical_model"];
@@ -112,5 +112,5 @@ fn costs_by_model(tables: &Frames) -> PolarsResult<LazyFrame> {
     ]);
     let difference = col("computed_cost_usd") - col("reported_cost_usd");
     let difference = when(col("reported_cost_usd").gt(lit(0))).then(difference).otherwise(lit(NULL));
-    Ok(sums.filter(col("reported_cost_usd").is_not_null()).with_column(difference.alias("difference_usd")))
+    sums.filter(col("reported_cost_usd").is_not_null()).with_column(difference.alias("difference_usd"))
 }

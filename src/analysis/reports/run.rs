@@ -83,14 +83,14 @@ impl Report {
     ///
     /// # Errors
     /// When an option names something that does not exist, or the tables cannot be read.
-    pub fn run(&self, tables: Frames, options: &Options) -> Result<Answer, Error> {
+    pub fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {
         if options.active && !matches!(self.body, Body::Limits) {
             return Err(Error::NotActive(self.name));
         }
         match &self.body {
-            Body::Groups { rows, by, measures } => run_groups(self.name, rows, by, measures, &tables, options),
+            Body::Groups { rows, by, measures } => run_groups(self.name, rows, by, measures, tables, options),
             Body::Health => health::run(tables, options),
-            Body::Limits => limits::run(&tables, options),
+            Body::Limits => limits::run(tables, options),
         }
     }
 }

@@ -32,7 +32,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let has_cost = report.has_cost();
     let opened = some_tables(args.source, settings, &report.tables())?;
     let prices = (is_for_people && has_cost).then(|| opened.priced_with());
-    let answer = report.run(opened.frames.clone(), &options).map_err(report_error)?;
+    let answer = report.run(&opened.frames, &options).map_err(report_error)?;
     if args.chart || args.svg.is_some() {
         let chart = chart(report, &answer, options.sort.as_deref())?;
         if let Some(path) = &args.svg {
