@@ -111,6 +111,8 @@ fn costs_by_model(tables: &Frames) -> LazyFrame {
         col("provider").first(),
     ]);
     let difference = col("computed_cost_usd") - col("reported_cost_usd");
+    // As precise as reports are, so that the last digits of sums do not decide which session differs most.
+    let difference = difference.round(10, RoundMode::HalfAwayFromZero);
     let difference = when(col("reported_cost_usd").gt(lit(0))).then(difference).otherwise(lit(NULL));
     sums.filter(col("reported_cost_usd").is_not_null()).with_column(difference.alias("difference_usd"))
 }
