@@ -134,6 +134,7 @@ fn pipeline(criterion: &mut Criterion) {
 /// Logs into a new archive, and a report of it: what the commands do.
 #[cfg(feature = "archive")]
 fn archive(criterion: &mut Criterion) {
+    use agentlogs::analysis::reports;
     use agentlogs::store::archive::Archive;
     use agentlogs::store::query::query;
 
@@ -152,11 +153,20 @@ fn archive(criterion: &mut Criterion) {
     group.throughput(Throughput::Bytes(bytes.unsigned_abs()));
     group.bench_function("ingest", |it| it.iter(ingest));
     let folder = ingest();
+    let tables = || Archive::at(folder.path()).tables().expect("its tables");
     let report = || {
-        let tables = Archive::at(folder.path()).tables().expect("its tables");
-        query(tables, black_box("SELECT model, week, SUM(cost_usd), SUM(total_tokens) FROM turns GROUP BY model, week"))
+        let cost = reports::find("cost").expect("a report");
+        let by = vec!["model".to_owned(), "week".to_owned()];
+        cost.run(&tables(), black_box(&reports::Options { by, ..reports::Options::default() })).expect("its rows")
     };
     group.bench_function("report", |it| it.iter(report));
+    let sql = || {
+        query(
+            tables(),
+            black_box("SELECT model, week, SUM(cost_usd), SUM(total_tokens) FROM turns GROUP BY model, week"),
+        )
+    };
+    group.bench_function("query", |it| it.iter(sql));
     group.finish();
 }
 

@@ -66,7 +66,7 @@ fn the_page_adds_up_to_the_reports() {
             let data = data(&made(&tables, &scope, cost));
             let total = |report: &str| {
                 let options = Options { scope: scope.clone(), cost, total: true, wide: true, ..Options::default() };
-                reports::find(report).unwrap().run(tables.clone(), &options).unwrap().total.unwrap()
+                reports::find(report).unwrap().run(&tables, &options).unwrap().total.unwrap()
             };
             let whole = |frame: &DataFrame, name: &str| -> i64 {
                 let value = frame.column(name).unwrap().cast(&DataType::Int64).unwrap();

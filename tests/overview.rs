@@ -65,7 +65,7 @@ fn the_periods_are_those_of_reports() {
                 ..Scope::default()
             };
             let options = Options { scope, total: true, wide: true, ..Options::default() };
-            let total = reports::find("cost").unwrap().run(tables.clone(), &options).unwrap().total.unwrap();
+            let total = reports::find("cost").unwrap().run(&tables, &options).unwrap().total.unwrap();
             let number =
                 |name: &str| total.column(name).unwrap().cast(&DataType::Float64).unwrap().f64().unwrap().get(0);
             let close = |a: Option<f64>, b: Option<f64>| (a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs() < 1e-6;

@@ -41,7 +41,7 @@ fn groupings() -> Vec<(&'static Report, &'static str)> {
         let options = Options { by: vec![(*dimension).to_owned()], limit: Some(1), ..Options::default() };
         let is_listed = Dimension::find(dimension)
             .map_or(!["health", "limits"].contains(&report.name), |dimension| report.has(dimension));
-        match report.run(tables(), &options) {
+        match report.run(&tables(), &options) {
             Ok(_) => assert!(is_listed, "{} by {dimension}", report.name),
             Err(Error::NotOfReport { list, .. }) => {
                 assert!(!is_listed, "{} by {dimension}", report.name);
@@ -57,7 +57,7 @@ fn groupings() -> Vec<(&'static Report, &'static str)> {
 }
 
 fn run(report: &Report, options: &Options) -> Answer {
-    report.run(tables(), options).unwrap_or_else(|error| panic!("{} with {options:?}: {error}", report.name))
+    report.run(&tables(), options).unwrap_or_else(|error| panic!("{} with {options:?}: {error}", report.name))
 }
 
 /// Runs the check on each of the cases, in threads whose stack is deep enough for the plans of polars in a debug build.

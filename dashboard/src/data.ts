@@ -121,6 +121,8 @@ export interface Data extends About {
 
 /** What stands for the sum of a session's cells, or of a cell's kinds of tokens. */
 const AS_SUM = -1;
+/** Replaces a number of calls with a known duration that is the number of all calls. */
+const AS_ROWS = -1;
 /** Minutes of a day. */
 const DAY = 1440;
 /** Stands behind the hours of the week. */
@@ -206,6 +208,8 @@ export async function read(base64: string): Promise<Data> {
     }
     turns.total_tokens[at] = sum;
   }
+  const tools = columns<Tools>(packed.tools, ["group", "day"]);
+  tools.duration_ms_known = tools.duration_ms_known.map((it, at) => (it === AS_ROWS ? tools.rows[at] : it));
   const sessions = columns<Sessions>(packed.sessions, ["started"], ["id", "error_message"]);
   for (const [column, cells] of [[sessions.cost, turns.cost], [sessions.tokens, turns.total_tokens]]) {
     const sum = sums(turns, cells, sessions.length);
@@ -249,7 +253,7 @@ export async function read(base64: string): Promise<Data> {
     groups,
     sessions,
     turns,
-    tools: columns<Tools>(packed.tools, ["group", "day"]),
+    tools,
     troubles: columns<Troubles>(packed.troubles, ["group", "day"]),
     timelines,
     timelineTurns: columns<TimelineTurns>(packed.timeline_turns, ["at"], ["agent"]),

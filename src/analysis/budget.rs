@@ -62,6 +62,11 @@ impl MeasureBound {
         Err(UnknownMeasure { name: name.to_owned(), list: names.join(", ") })
     }
 
+    /// The tables that it is computed from.
+    pub fn tables(&self) -> Vec<&'static str> {
+        self.report.tables()
+    }
+
     /// The measure, with its report if another one computes a measure of that name first.
     pub fn name(&self) -> String {
         let first = REPORTS.iter().find(|report| report.measures().iter().any(|found| found.name == self.measure));
@@ -97,7 +102,7 @@ pub fn compare(
         if !answers.contains_key(bound.report.name) {
             let options =
                 Options { scope: scope.clone(), cost, total: true, wide: true, limit: Some(0), ..Options::default() };
-            let answer = find(bound.report.name)?.run(tables.clone(), &options)?;
+            let answer = find(bound.report.name)?.run(tables, &options)?;
             if answer.left_out.rows > left_out.rows {
                 left_out = answer.left_out;
             }

@@ -19,6 +19,9 @@ use crate::model::session::add;
 /// Replaces a total that is the sum of the four kinds of tokens, as nearly all are.
 const SUM_OF_KINDS: Option<i64> = Some(-1);
 
+/// Replaces a number of calls with a known duration that is the number of all calls, as it is in most formats.
+const ALL_ROWS: Option<i64> = Some(-1);
+
 /// The cells of turns, in the order of sessions.
 pub fn turns(cells: &DataFrame, all: &Sessions<'_>, selection: &Selection, words: &Vocabulary) -> PolarsResult<Table> {
     let rows = selection.rows(all, cells)?;
@@ -107,8 +110,16 @@ fn added_up<const N: usize>(
         let values = added.keys().map(|(_, key)| key[index]);
         if *name == "day" { table.deltas(name, values) } else { table.numbers(name, values) }
     }
+    let rows = sums.iter().position(|name| *name == "rows");
     for (index, name) in sums.iter().enumerate() {
-        table.numbers(name, added.values().map(|sums| sums[index]));
+        let values = added.values().map(|sums| sums[index]);
+        match rows {
+            Some(rows) if *name == "duration_ms_known" => {
+                let rows = added.values().map(|sums| sums[rows]);
+                table.numbers(name, values.zip(rows).map(|(known, rows)| if known == rows { ALL_ROWS } else { known }));
+            }
+            _ => table.numbers(name, values),
+        }
     }
     Ok(table)
 }

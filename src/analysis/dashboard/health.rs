@@ -14,7 +14,7 @@ use crate::analysis::reports::{self, Error, Frames, Options, Scope};
 const MAX_FINDINGS: usize = 300;
 
 /// The findings about files, and the number of findings that are omitted. Only filters by runtime and format apply to files.
-pub fn health(tables: Frames, scope: &Scope) -> Result<(Table, usize), Error> {
+pub fn health(tables: &Frames, scope: &Scope) -> Result<(Table, usize), Error> {
     let only = scope.only.iter().filter(|(name, _)| matches!(name.as_str(), "runtime" | "format")).cloned();
     let scope = Scope { since: None, until: None, undated: None, only: only.collect(), ..scope.clone() };
     let findings = reports::find("health")?.run(tables, &Options { scope, wide: true, ..Options::default() })?.rows;

@@ -26,9 +26,9 @@ impl Access {
         const TEXTS: [(&str, [&str; 2]); 2] = [("sessions", ["prompt", "text"]), ("tool_calls", ["args", "result"])];
         for (table, columns) in TEXTS {
             let Some((_, frame)) = tables.iter().find(|(name, _)| *name == table) else { continue };
-            let counts = frame.clone().select(columns.map(|column| col(column).count())).collect()?;
-            let has_text = |column: &Column| column.get(0).is_ok_and(|count| count.extract::<u64>() != Some(0));
-            if counts.columns().iter().any(has_text) {
+            let has_text = columns.map(|column| col(column).is_not_null()).into_iter().reduce(Expr::or);
+            let row = frame.clone().filter(has_text.unwrap_or_else(|| lit(false))).select(columns.map(col)).limit(1);
+            if row.collect()?.height() > 0 {
                 return Ok(Self::Owner);
             }
         }

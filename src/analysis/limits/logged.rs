@@ -94,11 +94,14 @@ impl LimitWindows {
         Self { windows, timelines, longest: longest.saturating_mul(60_000_000) }
     }
 
+    /// Whether this is a limit of the runtime.
+    pub fn is_of_runtime(&self, runtime: &str) -> bool {
+        self.windows.first().is_some_and(|window| window.last.runtime == runtime)
+    }
+
     /// Whether this is a limit of the runtime with windows of that name.
     pub fn is_of(&self, runtime: &str, window_name: &str) -> bool {
-        self.windows
-            .first()
-            .is_some_and(|window| window.last.runtime == runtime && window.last.window_name == window_name)
+        self.is_of_runtime(runtime) && self.windows.first().is_some_and(|window| window.last.window_name == window_name)
     }
 
     /// Whether one of the windows contains a time.

@@ -6,6 +6,7 @@ use foldhash::{HashMap, HashMapExt as _};
 use polars::prelude::*;
 
 use super::logged::State;
+use crate::analysis::reports::tables::for_each_batch;
 use crate::base::time::Time;
 
 /// A row of the ledger.
@@ -59,39 +60,62 @@ pub fn states(rows: LazyFrame) -> PolarsResult<(Vec<State>, SessionNumbers)> {
     Ok((states, numbers))
 }
 
-/// The rows of `turns` that have a time, by runtime, in the order of time.
-pub fn turns(rows: LazyFrame, numbers: &SessionNumbers) -> PolarsResult<BTreeMap<String, Vec<TurnFacts>>> {
-    let columns = [
-        col("runtime").cast(DataType::String),
-        col("session_id").cast(DataType::String),
-        col("occurred_at").to_physical().alias("time"),
+/// The times of the rows of `turns`, by runtime, sorted.
+pub fn times(rows: LazyFrame) -> PolarsResult<BTreeMap<String, Vec<Time>>> {
+    let mut by_runtime: BTreeMap<String, Vec<Time>> = BTreeMap::new();
+    let columns = [col("runtime"), col("occurred_at").to_physical()];
+    for_each_batch(rows.filter(col("occurred_at").is_not_null()).select(columns), |rows| {
+        let (runtime, time) = (rows.column("runtime")?.str()?, rows.column("occurred_at")?.i64()?);
+        for (runtime, time) in runtime.iter().zip(time.iter()) {
+            let (Some(runtime), Some(time)) = (runtime, time) else { continue };
+            let time = Time::from_micros(time);
+            match by_runtime.get_mut(runtime) {
+                Some(times) => times.push(time),
+                None => drop(by_runtime.insert(runtime.to_owned(), vec![time])),
+            }
+        }
+        Ok(())
+    })?;
+    for times in by_runtime.values_mut() {
+        times.sort_unstable();
+    }
+    Ok(by_runtime)
+}
+
+/// Calls a function with the runtime and the facts of each row of `turns` that has a time.
+pub fn for_each_turn(
+    rows: LazyFrame,
+    numbers: &SessionNumbers,
+    mut each: impl FnMut(&str, &TurnFacts),
+) -> PolarsResult<()> {
+    let mut columns = vec![
+        col("runtime"),
+        col("occurred_at").to_physical(),
         col("total_tokens"),
         col("cost_usd"),
         col("grain").eq(lit("turn")).alias("is_response"),
     ];
-    let rows = rows.filter(col("occurred_at").is_not_null()).select(columns).collect()?;
-    let (runtime, session) = (rows.column("runtime")?.str()?, rows.column("session_id")?.str()?);
-    let (time, tokens) = (rows.column("time")?.i64()?, rows.column("total_tokens")?.i64()?);
-    let (cost, is_response) = (rows.column("cost_usd")?.f64()?, rows.column("is_response")?.bool()?);
-    let mut by_runtime: BTreeMap<String, Vec<TurnFacts>> = BTreeMap::new();
-    let values = runtime.iter().zip(session.iter()).zip(time.iter()).zip(tokens.iter()).zip(cost.iter());
-    for (((((runtime, session), time), tokens), cost_usd), is_response) in values.zip(is_response.iter()) {
-        let (Some(runtime), Some(time)) = (runtime, time) else { continue };
-        let numbers = numbers.get(runtime);
-        let facts = TurnFacts {
-            time: Time::from_micros(time),
-            session: numbers.and_then(|numbers| numbers.get(session?)).copied(),
-            tokens,
-            cost_usd,
-            is_response: is_response == Some(true),
-        };
-        match by_runtime.get_mut(runtime) {
-            Some(turns) => turns.push(facts),
-            None => drop(by_runtime.insert(runtime.to_owned(), vec![facts])),
+    if !numbers.is_empty() {
+        columns.push(col("session_id"));
+    }
+    for_each_batch(rows.filter(col("occurred_at").is_not_null()).select(columns), |rows| {
+        let (runtime, time) = (rows.column("runtime")?.str()?, rows.column("occurred_at")?.i64()?);
+        let (tokens, cost) = (rows.column("total_tokens")?.i64()?, rows.column("cost_usd")?.f64()?);
+        let is_response = rows.column("is_response")?.bool()?;
+        let session = rows.column("session_id").ok().map(Column::str).transpose()?;
+        let values = runtime.iter().zip(time.iter()).zip(tokens.iter()).zip(cost.iter()).zip(is_response.iter());
+        for (row, ((((runtime, time), tokens), cost_usd), is_response)) in values.enumerate() {
+            let (Some(runtime), Some(time)) = (runtime, time) else { continue };
+            let number = || numbers.get(runtime)?.get(session?.get(row)?).copied();
+            let facts = TurnFacts {
+                time: Time::from_micros(time),
+                session: number(),
+                tokens,
+                cost_usd,
+                is_response: is_response == Some(true),
+            };
+            each(runtime, &facts);
         }
-    }
-    for turns in by_runtime.values_mut() {
-        turns.sort_by_key(|turn| turn.time);
-    }
-    Ok(by_runtime)
+        Ok(())
+    })
 }

@@ -1,11 +1,10 @@
 //! All windows, logged and computed, with the turns in each.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::blocks::{Block, five_hours, weeks};
 use super::logged::{LimitWindows, Logged, State, limits};
-use super::rows::{TurnFacts, states, turns};
+use super::rows::{TurnFacts, for_each_turn, states, times};
 use super::window::{Spent, Window};
 use crate::analysis::reports::grouping::Grouping;
 use crate::analysis::reports::spec::Rows;
@@ -17,19 +16,14 @@ use crate::model::session::{add, add_money};
 const SUBSCRIPTIONS: &[&str] = &["claude"];
 
 /// The windows that are computed for these runtimes.
-const COMPUTED: [Computed; 2] = [
+static COMPUTED: [Computed; 2] = [
     Computed {
         name: "five_hour",
         logged: "five_hour",
-        blocks: |times| five_hours(times.iter().copied()),
+        blocks: |times| five_hours(times),
         is_active: Block::is_active_five_hours,
     },
-    Computed {
-        name: "week",
-        logged: "seven_day",
-        blocks: |times| weeks(times.iter().copied()),
-        is_active: Block::is_active_week,
-    },
+    Computed { name: "week", logged: "seven_day", blocks: |times| weeks(times), is_active: Block::is_active_week },
 ];
 
 /// How windows are computed that no log contains.
@@ -37,14 +31,14 @@ struct Computed {
     name: &'static str,
     /// Windows of this name are used instead, where there are any.
     logged: &'static str,
-    blocks: fn(&[Time]) -> Vec<Block>,
+    blocks: fn(&mut dyn Iterator<Item = Time>) -> Vec<Block>,
     is_active: fn(&Block, Time) -> bool,
 }
 
 /// All windows, in the order of their ends, the latest first. `now` decides which windows are active; `cost` is the cost that is
 /// summed.
 ///
-/// It reads six columns of `turns`, and all of `limits`, which is small. For the current windows only, filter by
+/// It reads `turns` in batches, and all of `limits`, which is small. For the current windows only, filter by
 /// [`Window::active`].
 ///
 /// # Errors
@@ -69,53 +63,114 @@ pub fn windows_of(tables: &Frames, scope: &Scope, now: Time, cost: Cost) -> Resu
     };
     let (states, numbers) = states(rows("limits", &of_runtime)?.rows)?;
     let mut counted = rows("turns", &scope_of(scope.only.clone()))?;
-    let has_other_filters = scope.only.iter().any(|filter| !of_runtimes(&filter));
     let undated = counted.count_undated()?;
-    let counted = turns(counted.rows, &numbers)?;
-    let all = if has_other_filters { Some(turns(rows("turns", &of_runtime)?.rows, &numbers)?) } else { None };
-    let windows = assemble(&limits(states), all.as_ref().unwrap_or(&counted), &counted, now);
-    Ok((windows, undated))
+    let has_other_filters = scope.only.iter().any(|filter| !of_runtimes(&filter));
+    let all = if has_other_filters { rows("turns", &of_runtime)?.rows } else { counted.rows.clone() };
+    let mut found = Windows::new(limits(states), &times(all.clone())?);
+    for_each_turn(counted.rows, &numbers, |runtime, turn| {
+        found.count(runtime, turn);
+        if !has_other_filters {
+            found.extend(runtime, turn);
+        }
+    })?;
+    if has_other_filters {
+        for_each_turn(all, &numbers, |runtime, turn| found.extend(runtime, turn))?;
+    }
+    Ok((found.finished(now), undated))
 }
 
-/// The turns of each runtime, in the order of time.
-type Turns = BTreeMap<String, Vec<TurnFacts>>;
+/// The windows while the turns are counted, in any order.
+struct Windows {
+    logged: Vec<LoggedWindows>,
+    computed: Vec<ComputedWindows>,
+}
 
-/// The windows of `all` turns, with those of the `counted` turns that are in each.
-fn assemble(limits: &[LimitWindows], all: &Turns, counted: &Turns, now: Time) -> Vec<Window> {
-    let mut windows: Vec<Window> = Vec::new();
-    for limit in limits {
-        let Some(first) = limit.windows.first() else { continue };
-        let runtime = &first.last.runtime;
-        windows.extend(logged_windows(limit, of_runtime(counted, runtime), of_runtime(all, runtime), now));
+/// The windows of a limit.
+struct LoggedWindows {
+    limit: LimitWindows,
+    /// The counted turns in each window.
+    spent: Vec<Spent>,
+    /// The time of the last turn in each window, counted or not.
+    last_turns: Vec<Option<Time>>,
+}
+
+/// The windows of a subscription, from the turns that are not in a logged one.
+struct ComputedWindows {
+    runtime: &'static str,
+    of: &'static Computed,
+    blocks: Vec<Block>,
+    /// The counted turns in each block.
+    spent: Vec<Spent>,
+}
+
+impl Windows {
+    /// The windows of limits, and those of the times of all turns, by runtime and sorted.
+    fn new(limits: Vec<LimitWindows>, times: &BTreeMap<String, Vec<Time>>) -> Self {
+        let computed = SUBSCRIPTIONS.iter().flat_map(|runtime| COMPUTED.iter().map(move |of| (*runtime, of)));
+        let computed = computed.map(|(runtime, of)| {
+            let is_unlogged =
+                |time: &Time| !limits.iter().any(|limit| limit.is_of(runtime, of.logged) && limit.contain(*time));
+            let mut times = times.get(runtime).into_iter().flatten().copied().filter(is_unlogged);
+            let blocks = (of.blocks)(&mut times);
+            ComputedWindows { runtime, of, spent: vec![Spent::default(); blocks.len()], blocks }
+        });
+        let computed = computed.collect();
+        let logged = limits.into_iter().map(|limit| {
+            let count = limit.windows.len();
+            LoggedWindows { limit, spent: vec![Spent::default(); count], last_turns: vec![None; count] }
+        });
+        Self { logged: logged.collect(), computed }
     }
-    for runtime in SUBSCRIPTIONS {
-        for computed in &COMPUTED {
-            let logged: Vec<&LimitWindows> =
-                limits.iter().filter(|limit| limit.is_of(runtime, computed.logged)).collect();
-            let (all, counted) = [all, counted].map(|turns| unlogged(of_runtime(turns, runtime), &logged)).into();
-            let times: Vec<Time> = all.iter().map(|turn| turn.time).collect();
-            let blocks = (computed.blocks)(&times);
-            windows.extend(blocks.iter().map(|block| computed.window(runtime, block, &counted, now)));
+
+    /// Adds a turn to the windows that it is in.
+    fn count(&mut self, runtime: &str, turn: &TurnFacts) {
+        for windows in self.logged.iter_mut().filter(|windows| windows.limit.is_of_runtime(runtime)) {
+            let index = windows.limit.window_of(turn.time, turn.session);
+            if let Some(spent) = index.and_then(|index| windows.spent.get_mut(index)) {
+                spent.add(turn);
+            }
+        }
+        for windows in self.computed.iter_mut().filter(|windows| windows.runtime == runtime) {
+            let mut limits = self.logged.iter().map(|windows| &windows.limit);
+            if limits.any(|limit| limit.is_of(runtime, windows.of.logged) && limit.contain(turn.time)) {
+                continue;
+            }
+            let begun = windows.blocks.partition_point(|block| block.first <= turn.time);
+            let index = begun.checked_sub(1);
+            let block = index.and_then(|index| windows.blocks.get(index)).filter(|block| turn.time <= block.last);
+            if let Some(spent) = block.and(index).and_then(|index| windows.spent.get_mut(index)) {
+                spent.add(turn);
+            }
         }
     }
-    windows.sort_by(|a, b| {
-        let order = |window: &Window| (window.ends_at, window.starts_at);
-        order(b).cmp(&order(a)).then_with(|| name(a).cmp(&name(b)))
-    });
-    windows
-}
 
-fn of_runtime<'t>(turns: &'t Turns, runtime: &str) -> &'t [TurnFacts] {
-    turns.get(runtime).map(Vec::as_slice).unwrap_or_default()
-}
-
-/// The turns that are not in a logged window.
-fn unlogged<'t>(turns: &'t [TurnFacts], logged: &[&LimitWindows]) -> Cow<'t, [TurnFacts]> {
-    if logged.is_empty() {
-        return Cow::Borrowed(turns);
+    /// Updates the time of the last turn of the logged windows that a turn is in.
+    fn extend(&mut self, runtime: &str, turn: &TurnFacts) {
+        for windows in self.logged.iter_mut().filter(|windows| windows.limit.is_of_runtime(runtime)) {
+            let index = windows.limit.window_of(turn.time, turn.session);
+            if let Some(last) = index.and_then(|index| windows.last_turns.get_mut(index)) {
+                *last = (*last).max(Some(turn.time));
+            }
+        }
     }
-    let is_unlogged = |turn: &&TurnFacts| logged.iter().all(|limit| !limit.contain(turn.time));
-    turns.iter().filter(is_unlogged).copied().collect()
+
+    /// All windows, in the order of their ends, the latest first.
+    fn finished(self, now: Time) -> Vec<Window> {
+        let logged = self.logged.iter().flat_map(|LoggedWindows { limit, spent, last_turns }| {
+            let windows = limit.windows.iter().zip(spent).zip(last_turns);
+            windows.map(|((window, spent), last_turn)| of_logged(window, *spent, *last_turn, now))
+        });
+        let computed = self.computed.iter().flat_map(|windows| {
+            let blocks = windows.blocks.iter().zip(&windows.spent);
+            blocks.map(|(block, spent)| windows.of.window(windows.runtime, block, *spent, now))
+        });
+        let mut windows: Vec<Window> = logged.chain(computed).collect();
+        windows.sort_by(|a, b| {
+            let order = |window: &Window| (window.ends_at, window.starts_at);
+            order(b).cmp(&order(a)).then_with(|| name(a).cmp(&name(b)))
+        });
+        windows
+    }
 }
 
 /// What distinguishes windows of the same time.
@@ -123,25 +178,7 @@ fn name(window: &Window) -> (&str, Option<&str>, &str, Option<&str>) {
     (&window.runtime, window.limit_id.as_deref(), &window.window_name, window.plan.as_deref())
 }
 
-/// The windows of a limit. A window of a subscription's limit that is not of all models has no known turns.
-fn logged_windows(limit: &LimitWindows, counted: &[TurnFacts], all: &[TurnFacts], now: Time) -> Vec<Window> {
-    let mut spent = vec![Spent::default(); limit.windows.len()];
-    let mut last_turns: Vec<Option<Time>> = vec![None; limit.windows.len()];
-    for turn in counted {
-        if let Some(spent) = limit.window_of(turn.time, turn.session).and_then(|index| spent.get_mut(index)) {
-            spent.add(turn);
-        }
-    }
-    for turn in all {
-        let window = limit.window_of(turn.time, turn.session).and_then(|index| last_turns.get_mut(index));
-        if let Some(last) = window {
-            *last = Some(turn.time);
-        }
-    }
-    let windows = limit.windows.iter().zip(spent).zip(last_turns);
-    windows.map(|((window, spent), last_turn)| of_logged(window, spent, last_turn, now)).collect()
-}
-
+/// A logged window. One of a subscription's limit that is not of all models has no known turns.
 fn of_logged(window: &Logged, spent: Spent, last_turn: Option<Time>, now: Time) -> Window {
     let State { runtime, limit_id, window_name, plan, reached, .. } = window.last.clone();
     let is_of_some_models =
@@ -164,12 +201,7 @@ fn of_logged(window: &Logged, spent: Spent, last_turn: Option<Time>, now: Time) 
 }
 
 impl Computed {
-    fn window(&self, runtime: &str, block: &Block, turns: &[TurnFacts], now: Time) -> Window {
-        let mut spent = Spent::default();
-        let first = turns.partition_point(|turn| turn.time < block.first);
-        for turn in turns.get(first..).into_iter().flatten().take_while(|turn| turn.time <= block.last) {
-            spent.add(turn);
-        }
+    fn window(&self, runtime: &str, block: &Block, spent: Spent, now: Time) -> Window {
         Window {
             runtime: runtime.to_owned(),
             limit_id: None,
@@ -192,8 +224,8 @@ impl Spent {
         self.turns = Some(self.turns.unwrap_or(0) + i64::from(turn.is_response));
         self.tokens = add(self.tokens, turn.tokens);
         self.cost_usd = add_money(self.cost_usd, turn.cost_usd);
-        self.first = self.first.or(Some(turn.time));
-        self.last = Some(turn.time);
+        self.first = Some(self.first.map_or(turn.time, |first| first.min(turn.time)));
+        self.last = self.last.max(Some(turn.time));
     }
 
     /// A window whose turns are known has 0 turns, tokens and dollars if there are none.
@@ -230,11 +262,25 @@ mod tests {
         }
     }
 
-    fn of(states: Vec<State>, all: &[(&str, Vec<TurnFacts>)], counted: &[(&str, Vec<TurnFacts>)]) -> Vec<String> {
-        let turns = |of: &[(&str, Vec<TurnFacts>)]| -> Turns {
-            of.iter().map(|(runtime, turns)| ((*runtime).to_owned(), turns.clone())).collect()
+    fn of(
+        states: Vec<State>,
+        all: &[(&'static str, Vec<TurnFacts>)],
+        counted: &[(&'static str, Vec<TurnFacts>)],
+    ) -> Vec<String> {
+        let times = |turns: &Vec<TurnFacts>| turns.iter().map(|turn| turn.time).collect();
+        let times = all.iter().map(|(runtime, turns)| ((*runtime).to_owned(), times(turns))).collect();
+        let mut windows = Windows::new(limits(states), &times);
+        let each = |of: &[(&'static str, Vec<TurnFacts>)]| {
+            let pairs = of.iter().flat_map(|(runtime, turns)| turns.iter().map(|turn| (*runtime, *turn)));
+            pairs.rev().collect::<Vec<_>>()
         };
-        let windows = assemble(&limits(states), &turns(all), &turns(counted), minute(330));
+        for (runtime, turn) in each(counted) {
+            windows.count(runtime, &turn);
+        }
+        for (runtime, turn) in each(all) {
+            windows.extend(runtime, &turn);
+        }
+        let windows = windows.finished(minute(330));
         let shown = windows.into_iter().filter(|window| window.window_name != "week").map(|window| {
             let start = window.starts_at.map(|start| start.since(minute(0)) / 60_000);
             let Spent { turns, tokens, .. } = window.spent;

@@ -1,6 +1,5 @@
 //! The overview, from the tables of an archive.
 
-use foldhash::{HashMap, HashMapExt as _};
 use jiff::Zoned;
 use polars::prelude::*;
 
@@ -64,6 +63,9 @@ pub struct Lost {
 }
 
 impl Overview {
+    /// The tables that it is computed from.
+    pub const TABLES: &'static [&'static str] = &["sessions", "turns", "tool_calls", "limits", "sources"];
+
     /// The overview at a time, whose time zone decides what a day is.
     ///
     /// # Errors
@@ -108,22 +110,23 @@ fn recent(tables: &Frames, since: Time) -> Frames {
 fn tools(tables: &Frames, since: Time, end: Time) -> Result<Vec<Tool>, Error> {
     let mut calls = Grouping::new("overview", &Rows::Table("tool_calls"), tables, &Scope::default(), Cost::Auto)?;
     calls.date_rows()?;
-    let is_error = col("status").cast(DataType::String).eq(lit("error")).alias("is_error");
-    let columns = [col("tool").cast(DataType::String), is_error, col("occurred_at").to_physical()];
-    let frame = calls.rows.select(columns).collect()?;
-    let (name, is_error) = (frame.column("tool")?.str()?, frame.column("is_error")?.bool()?);
-    let time = frame.column("occurred_at")?.i64()?;
-    let mut counts: HashMap<Option<&str>, (u64, u64)> = HashMap::new();
-    for ((name, is_error), time) in name.iter().zip(is_error.iter()).zip(time.iter()) {
-        if time.is_some_and(|time| (since.micros()..end.micros()).contains(&time)) {
-            let (calls, errors) = counts.entry(name).or_default();
-            *calls += 1;
-            *errors += u64::from(is_error == Some(true));
-        }
-    }
-    let with_errors = counts.into_iter().filter(|(_, (_, errors))| *errors > 0);
-    let mut tools: Vec<Tool> =
-        with_errors.map(|(name, (calls, errors))| Tool { name: name.map(str::to_owned), calls, errors }).collect();
+    let is_in_time = col("occurred_at").gt_eq(time_value(since)).and(col("occurred_at").lt(time_value(end)));
+    let is_error = col("status").eq(lit("error"));
+    let counts = calls
+        .rows
+        .filter(is_in_time)
+        .group_by([col("tool")])
+        .agg([len().cast(DataType::Int64).alias("calls"), is_error.sum().cast(DataType::Int64).alias("errors")]);
+    let frame = counts.collect_with_engine(Engine::Streaming)?.unwrap_single();
+    let (names, calls, errors) =
+        (frame.column("tool")?.str()?, frame.column("calls")?.i64()?, frame.column("errors")?.i64()?);
+    let count = |count: Option<i64>| count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default();
+    let tools = names.iter().zip(calls.iter()).zip(errors.iter()).map(|((name, calls), errors)| Tool {
+        name: name.map(str::to_owned),
+        calls: count(calls),
+        errors: count(errors),
+    });
+    let mut tools: Vec<Tool> = tools.filter(|tool| tool.errors > 0).collect();
     tools.sort_by(|a, b| b.errors.cmp(&a.errors).then_with(|| a.name.cmp(&b.name)));
     Ok(tools)
 }

@@ -6,7 +6,8 @@ use polars::prelude::*;
 
 use super::periods::{Calendar, DAYS};
 use crate::analysis::reports::grouping::Grouping;
-use crate::analysis::reports::spec::Rows;
+use crate::analysis::reports::spec::{Rows, known_sum};
+use crate::analysis::reports::tables::table;
 use crate::analysis::reports::{Cost, Error, Frames, Scope};
 use crate::base::time::Time;
 use crate::model::session::{add, add_money};
@@ -82,14 +83,15 @@ impl Sums {
     }
 
     fn add(&mut self, row: &Row<'_>) {
-        self.rows += 1;
+        self.rows += row.rows;
         self.cost_usd = add_money(self.cost_usd, row.cost_usd);
         self.total_tokens = add(self.total_tokens, row.tokens);
     }
 }
 
-/// A row of the ledger.
+/// Rows of the ledger of one session and model, between the same two bounds of [`Calendar::bounds`].
 struct Row<'a> {
+    rows: u64,
     runtime: Option<&'a str>,
     session: Option<&'a str>,
     time: Option<Time>,
@@ -105,7 +107,7 @@ type Named<'a> = HashMap<Option<&'a str>, [Sums; 2]>;
 
 /// Sums the rows of `turns`. Those without a time have the time of the start of their session.
 pub fn turns(tables: &Frames, calendar: &Calendar) -> Result<Turns, Error> {
-    let frame = frame(tables)?;
+    let frame = frame(tables, calendar)?;
     let mut turns = Turns {
         periods: DAYS.iter().map(|days| Period { days: *days, ..Period::default() }).collect(),
         days: calendar.days.iter().map(|(date, _)| Day { date: *date, sums: Sums::default() }).collect(),
@@ -173,22 +175,34 @@ fn top(names: &Named<'_>, index: usize) -> Vec<Top> {
     top
 }
 
-/// The columns of the ledger that are summed.
-fn frame(tables: &Frames) -> Result<DataFrame, Error> {
+/// The sums of the ledger, by all that the overview distinguishes.
+fn frame(tables: &Frames, calendar: &Calendar) -> Result<DataFrame, Error> {
     let mut turns = Grouping::new("overview", &Rows::Table("turns"), tables, &Scope::default(), Cost::Auto)?;
-    turns.join_sessions()?;
-    let text = |name: &str| col(name).cast(DataType::String);
-    let columns = [
-        text("runtime"),
-        text("session_id"),
-        col("occurred_at").to_physical(),
-        text("canonical_model"),
-        coalesce(&[text("session_repository"), text("session_project")]).alias("project"),
-        col("total_tokens"),
-        col("cost_usd"),
-        col("is_unpriced"),
-    ];
-    Ok(turns.rows.select(columns).collect()?)
+    turns.date_rows()?;
+    let bounds = calendar.bounds();
+    let bound_before = move |time: i64| {
+        let next = bounds.partition_point(|bound| bound.micros() <= time);
+        next.checked_sub(1).and_then(|index| bounds.get(index)).map_or(i64::MIN, |bound| bound.micros())
+    };
+    let bound = col("occurred_at")
+        .to_physical()
+        .map(move |times| Ok(times.i64()?.apply_values(&bound_before).into_column()), |_, field| Ok(field.clone()));
+    let session = || [col("runtime"), col("session_id")];
+    let [runtime, session_id] = session();
+    let keys = [runtime, session_id, col("canonical_model"), col("is_unpriced"), bound.alias("bound")];
+    let sums = turns.rows.group_by(keys).agg([
+        len().cast(DataType::Int64).alias("rows"),
+        col("occurred_at").to_physical().min(),
+        known_sum("total_tokens").alias("total_tokens"),
+        known_sum("cost_usd").alias("cost_usd"),
+    ]);
+    let [runtime, session_id] = session();
+    let project = coalesce(&[col("repository"), col("project")]).alias("project");
+    let sessions = table(tables, "sessions").select([runtime, session_id, project]);
+    let frame = sums.join(sessions, session(), session(), JoinType::Left.into());
+    // Sums of floats need an order.
+    let frame = frame.sort(["runtime", "session_id", "canonical_model", "bound"], SortMultipleOptions::default());
+    Ok(frame.collect_with_engine(Engine::Streaming)?.unwrap_single())
 }
 
 fn rows(frame: &DataFrame) -> PolarsResult<impl Iterator<Item = Row<'_>>> {
@@ -196,11 +210,15 @@ fn rows(frame: &DataFrame) -> PolarsResult<impl Iterator<Item = Row<'_>>> {
     let (runtime, session) = (text("runtime")?.iter(), text("session_id")?.iter());
     let (model, project) = (text("canonical_model")?.iter(), text("project")?.iter());
     let (time, tokens) = (frame.column("occurred_at")?.i64()?.iter(), frame.column("total_tokens")?.i64()?.iter());
+    let rows = frame.column("rows")?.i64()?.iter();
     let (cost, is_unpriced) = (frame.column("cost_usd")?.f64()?.iter(), frame.column("is_unpriced")?.bool()?.iter());
     let texts = runtime.zip(session).zip(model).zip(project);
-    let numbers = time.zip(tokens).zip(cost).zip(is_unpriced);
-    Ok(texts.zip(numbers).map(|((((runtime, session), model), project), (((time, tokens), cost_usd), is_unpriced))| {
+    let numbers = time.zip(tokens).zip(cost).zip(is_unpriced).zip(rows);
+    Ok(texts.zip(numbers).map(|(texts, numbers)| {
+        let (((runtime, session), model), project) = texts;
+        let ((((time, tokens), cost_usd), is_unpriced), rows) = numbers;
         Row {
+            rows: rows.and_then(|rows| u64::try_from(rows).ok()).unwrap_or_default(),
             runtime,
             session,
             time: time.map(Time::from_micros),

@@ -9,7 +9,7 @@ use super::cost::Cost;
 use super::error::Error;
 use super::grouping::Grouping;
 use super::scope::Scope;
-use super::spec::{self, Rows, count_of};
+use super::spec::{self, Rows, count_of, sum_where};
 use super::tables::{Frames, table};
 
 /// The rows that the page adds up.
@@ -78,7 +78,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
     let known_sum = |column: &str| spec::known_sum(column).alias(column);
     let with_status = |status: &str| count_of("status", status).alias(status);
     let known = |column: &str| col(column).count().cast(DataType::Int64).alias(format!("{column}_known"));
-    let unpriced = col("total_tokens").filter(col("is_unpriced")).sum().cast(DataType::Int64);
+    let unpriced = sum_where("total_tokens", col("is_unpriced")).cast(DataType::Int64);
     let of_turns = [
         known_sum("cost_usd"),
         known_sum("total_tokens"),
@@ -116,7 +116,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
     let order = SortMultipleOptions::default().with_nulls_last(true);
     let sessions = sessions.sort(["started_at", "runtime", "session_id"], order);
     let plans = [turns, tools, troubles, sessions].into_iter().map(|frame| frame.logical_plan).collect();
-    let frames = LazyFrame::collect_all_with_engine(plans, Engine::InMemory, OptFlags::default())?;
+    let frames = LazyFrame::collect_all_with_engine(plans, Engine::Streaming, OptFlags::default())?;
     let mut frames = frames.into_iter();
     let mut next = || frames.next().unwrap_or_default();
     let (turns, tools, troubles, sessions) = (next(), next(), next(), next());
@@ -124,15 +124,38 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
     Ok(Cells { turns, tools, troubles, sessions, zone: now.time_zone().clone(), left_out })
 }
 
+/// The columns of timelines, by table.
+#[rustfmt::skip]
+const OF_TIMELINES: [(&str, &[&str]); 3] = [
+    ("turns", &[
+        "model", "turn", "context_tokens", "output_tokens", "total_tokens", "duration_ms", "is_subagent", "agent", "cost_usd",
+    ]),
+    ("tool_calls", &["tool", "status", "turn", "duration_ms", "result_bytes", "is_subagent", "target"]),
+    ("events", &["kind", "code", "turn", "tokens_before", "tokens_after", "is_subagent", "message"]),
+];
+
 /// The turns, calls and events of these sessions, each in the order of time.
 ///
 /// # Errors
 /// When the tables cannot be read.
 pub fn timelines(tables: &Frames, sessions: &DataFrame, cost: Cost) -> Result<[DataFrame; 3], Error> {
     let key = || [col("runtime"), col("session_id")];
-    let of = |name: &str| table(tables, name).join(sessions.clone().lazy(), key(), key(), JoinType::Semi.into());
+    // Decided while the files are read, unlike the join, so that the other columns of most rows are skipped.
+    let ids = sessions.column("session_id")?.as_materialized_series().clone();
+    let is_of_these = col("session_id").is_in(lit(ids).implode(true), false);
     let order = SortMultipleOptions::default().with_nulls_last(true).with_maintain_order(true);
-    let sorted = |rows: LazyFrame| rows.sort(["runtime", "session_id", "occurred_at", "turn", "line"], order.clone());
-    let turns = sorted(of("turns").with_columns(cost.columns()).with_column(canonical_model()));
-    Ok([turns.collect()?, sorted(of("tool_calls")).collect()?, sorted(of("events")).collect()?])
+    let plans = OF_TIMELINES.into_iter().map(|(name, columns)| {
+        let mut rows = table(tables, name).filter(is_of_these.clone());
+        if name == "turns" {
+            rows = rows.with_columns(cost.columns()).with_column(canonical_model());
+        }
+        let columns = ["runtime", "session_id", "occurred_at", "line"].iter().chain(columns).map(|name| col(*name));
+        let rows = rows.select(columns.collect::<Vec<_>>());
+        let rows = rows.join(sessions.clone().lazy(), key(), key(), JoinType::Semi.into());
+        rows.sort(["runtime", "session_id", "occurred_at", "turn", "line"], order.clone()).logical_plan
+    });
+    let frames = LazyFrame::collect_all_with_engine(plans.collect(), Engine::Streaming, OptFlags::default())?;
+    let mut frames = frames.into_iter();
+    let mut next = || frames.next().unwrap_or_default();
+    Ok([next(), next(), next()])
 }

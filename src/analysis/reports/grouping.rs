@@ -30,10 +30,8 @@ pub(in crate::analysis) struct Grouping {
     week_start: WeekStart,
     /// The table of sessions; `None` once the rows are joined with it.
     sessions: Option<LazyFrame>,
-    /// The first and the last time of the rows; `None` until [`Self::times`] computes them.
-    times: Option<[Option<Timestamp>; 2]>,
-    /// `occurred_at` in local time; `None` until [`Self::local_time`] computes it.
-    local: Option<Expr>,
+    /// Whether [`Self::date_rows`] has run.
+    is_dated: bool,
     /// Undated rows that are excluded.
     pub(super) left_out: LeftOut,
 }
@@ -61,8 +59,7 @@ impl Grouping {
             zone,
             week_start: scope.week_start,
             sessions: Some(table(tables, "sessions")),
-            times: None,
-            local: None,
+            is_dated: false,
             left_out: LeftOut::default(),
         };
         for (name, pattern) in &scope.only {
@@ -85,8 +82,7 @@ impl Grouping {
         let edge = |bound: Option<Bound>, is_end| bound.map(|bound| bound.edge(now, is_end)).transpose();
         let (since, until) = (edge(scope.since, false)?, edge(scope.until, true)?);
         self.skip_other_days(since, until);
-        // Rows without a time get the start of their session first, if it has one.
-        self.times()?;
+        self.date_rows()?;
         if undated == Undated::Exclude {
             self.left_out = self.count_undated()?;
         }
@@ -156,58 +152,34 @@ impl Grouping {
         Ok(())
     }
 
-    /// Sets the time of rows without one to the start of their session, if that has one.
+    /// Sets the time of rows without one to the start of their session, if that has one. The join is skipped if there are no such
+    /// rows, which polars finds in the statistics of the files.
     pub(in crate::analysis) fn date_rows(&mut self) -> PolarsResult<()> {
-        self.times().map(drop)
+        if !self.is_dated {
+            self.is_dated = true;
+            if self.sessions.is_some() && self.count_undated()?.rows > 0 {
+                self.join_sessions()?;
+            }
+        }
+        Ok(())
     }
 
-    /// The first and the last time of the rows. Rows without a time get the start of their session: the join is skipped if
-    /// there are no such rows.
-    fn times(&mut self) -> PolarsResult<[Option<Timestamp>; 2]> {
-        if let Some(times) = self.times {
-            return Ok(times);
-        }
-        let time = || col("occurred_at").to_physical();
-        let all = [time().min().alias("first"), time().max().alias("last"), time().null_count().alias("missing")];
-        let found = self.rows.clone().select(all).collect()?;
-        if self.sessions.is_some() && found.column("missing")?.idx()?.get(0) > Some(0) {
-            self.join_sessions()?;
-            return self.times();
-        }
-        let end = |name: &str| -> PolarsResult<Option<Timestamp>> {
-            Ok(found.column(name)?.i64()?.get(0).and_then(|it| Timestamp::from_microsecond(it).ok()))
-        };
-        Ok(*self.times.insert([end("first")?, end("last")?]))
-    }
-
-    /// `occurred_at` in local time. The few changes of the UTC offset between the first and the last time are looked up once:
-    /// one lookup per row would take most of a report's time.
-    fn local_time(&mut self) -> Result<Expr, Error> {
-        if let Some(local) = &self.local {
-            return Ok(local.clone());
-        }
-        let mut offsets = Vec::new();
-        if let [Some(first), Some(last)] = self.times()? {
-            let micros = |offset: jiff::tz::Offset| i64::from(offset.seconds()) * 1_000_000;
-            offsets.push((i64::MIN, micros(self.zone.to_offset(first))));
-            let changes = self.zone.following(first).take_while(|change| change.timestamp() <= last);
-            offsets.extend(changes.map(|change| (change.timestamp().as_microsecond(), micros(change.offset()))));
-        }
-        let to_local = move |time: i64| {
-            let next = offsets.partition_point(|(from, _)| *from <= time);
-            let offset = next.checked_sub(1).and_then(|index| offsets.get(index)).map_or(0, |(_, offset)| *offset);
-            time.saturating_add(offset)
-        };
-        let local_type = DataType::Datetime(TimeUnit::Microseconds, None);
-        let local = col("occurred_at").map(
+    /// A value of `occurred_at`, which `of` computes from local microseconds.
+    fn of_local_time(
+        &mut self,
+        dtype: DataType,
+        of: impl Fn(i64) -> i64 + Copy + Send + Sync + 'static,
+    ) -> PolarsResult<Expr> {
+        self.date_rows()?;
+        let zone = self.zone.clone();
+        let result = dtype.clone();
+        Ok(col("occurred_at").map(
             move |times| {
-                let local = times.as_materialized_series().to_physical_repr().i64()?.apply_values(&to_local);
-                Ok(local.into_series().cast(&DataType::Datetime(TimeUnit::Microseconds, None))?.into())
+                let times = times.as_materialized_series().to_physical_repr();
+                Ok(local_times(times.i64()?, &zone).apply_values(of).into_series().cast(&dtype)?.into())
             },
-            move |_, field| Ok(Field::new(field.name().clone(), local_type.clone())),
-        );
-        self.local = Some(local.clone());
-        Ok(local)
+            move |_, field| Ok(Field::new(field.name().clone(), result.clone())),
+        ))
     }
 
     /// The value of a dimension, by its name. Joins the sessions if the dimension needs them.
@@ -235,16 +207,42 @@ impl Grouping {
                 self.join_sessions()?;
                 col(format!("session_{column}"))
             }
-            Value::Day => self.local_time()?.dt().date(),
-            // Day 0 of the epoch was a Thursday.
+            Value::Day => self.of_local_time(DataType::Date, day_of)?,
             Value::Week => {
-                let days = self.local_time()?.dt().date().to_physical();
-                (days.clone() - (days + lit(3 + self.week_start.days_before_monday())) % lit(7)).cast(DataType::Date)
+                // Day 0 of the epoch was a Thursday.
+                let first = 3 + self.week_start.days_before_monday();
+                self.of_local_time(DataType::Date, move |time| day_of(time) - (day_of(time) + first).rem_euclid(7))?
             }
-            Value::Formatted(form) => self.local_time()?.dt().to_string(form),
+            Value::Formatted(form) => self.of_local_time(LOCAL_TIME, |time| time)?.dt().to_string(form),
         };
         Ok(expression.alias(dimension.name))
     }
+}
+
+/// The type of times without a time zone.
+const LOCAL_TIME: DataType = DataType::Datetime(TimeUnit::Microseconds, None);
+
+/// The day of a time in microseconds, as days since 1970.
+const fn day_of(time: i64) -> i64 {
+    time.div_euclid(86_400_000_000)
+}
+
+/// Times in microseconds, in local time. The few changes of the UTC offset between the first and the last of them are looked up
+/// once: one lookup per time would take most of a report's time.
+fn local_times(times: &Int64Chunked, zone: &jiff::tz::TimeZone) -> Int64Chunked {
+    let moment = |time: Option<i64>| time.and_then(|time| Timestamp::from_microsecond(time).ok());
+    let micros = |offset: jiff::tz::Offset| i64::from(offset.seconds()) * 1_000_000;
+    let mut offsets = Vec::new();
+    if let (Some(first), Some(last)) = (moment(times.min()), moment(times.max())) {
+        offsets.push((i64::MIN, micros(zone.to_offset(first))));
+        let changes = zone.following(first).take_while(|change| change.timestamp() <= last);
+        offsets.extend(changes.map(|change| (change.timestamp().as_microsecond(), micros(change.offset()))));
+    }
+    times.apply_values(|time| {
+        let next = offsets.partition_point(|(from, _)| *from <= time);
+        let offset = next.checked_sub(1).and_then(|index| offsets.get(index)).map_or(0, |(_, offset)| *offset);
+        time.saturating_add(offset)
+    })
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use super::error::Error;
 use super::listing::listed;
 use super::options::Options;
 use super::pattern::matches;
-use super::tables::Frames;
+use super::spec::sum_where;
+use super::tables::{Frames, table};
 use crate::store::query;
 
 /// Columns that tables omit unless `--wide` is given, or they are sorted by.
@@ -31,27 +32,27 @@ SELECT 'usage' AS finding, usage AS reason, runtime, format, COUNT(*) AS count, 
     NULL AS source_path, NULL AS first_line, MIN(session_id) AS example
 FROM sessions GROUP BY usage, runtime, format
 UNION ALL
-SELECT 'unpriced' AS finding, model AS reason, runtime, format, SUM(total_tokens) AS count, 'tokens' AS unit,
+SELECT 'unpriced' AS finding, model AS reason, runtime, format, SUM(tokens) AS count, 'tokens' AS unit,
     NULL AS source_path, NULL AS first_line, MIN(session_id) AS example
-FROM turns WHERE cost_source IS NULL AND total_tokens > 0 GROUP BY model, runtime, format
+FROM turns WHERE is_unpriced AND tokens > 0 GROUP BY model, runtime, format
 UNION ALL
 SELECT 'undated' AS finding, 'sessions' AS reason, runtime, format, COUNT(*) AS count, 'sessions' AS unit,
     NULL AS source_path, NULL AS first_line, MIN(session_id) AS example
 FROM sessions WHERE started_at IS NULL GROUP BY runtime, format
 UNION ALL
-SELECT 'undated' AS finding, 'turns' AS reason, t.runtime AS runtime, t.format AS format, COUNT(*) AS count, 'rows' AS unit,
+SELECT 'undated' AS finding, 'turns' AS reason, t.runtime AS runtime, t.format AS format, SUM(t.rows) AS count, 'rows' AS unit,
     NULL AS source_path, NULL AS first_line, MIN(t.session_id) AS example
 FROM turns t JOIN sessions s ON t.runtime = s.runtime AND t.session_id = s.session_id
-WHERE t.occurred_at IS NULL AND s.started_at IS NULL GROUP BY t.runtime, t.format
+WHERE t.is_undated AND s.started_at IS NULL GROUP BY t.runtime, t.format
 UNION ALL
-SELECT 'undated' AS finding, 'turns' AS reason, t.runtime AS runtime, t.format AS format, SUM(t.total_tokens) AS count,
+SELECT 'undated' AS finding, 'turns' AS reason, t.runtime AS runtime, t.format AS format, SUM(t.tokens) AS count,
     'tokens' AS unit, NULL AS source_path, NULL AS first_line, MIN(t.session_id) AS example
 FROM turns t JOIN sessions s ON t.runtime = s.runtime AND t.session_id = s.session_id
-WHERE t.occurred_at IS NULL AND s.started_at IS NULL AND t.total_tokens > 0 GROUP BY t.runtime, t.format
+WHERE t.is_undated AND s.started_at IS NULL AND t.tokens > 0 GROUP BY t.runtime, t.format
 ";
 
 /// The findings. Only filters by runtime and format apply, as most findings are about files.
-pub(super) fn run(tables: Frames, options: &Options) -> Result<Answer, Error> {
+pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     let refused = |option: &str| Error::NotOfHealth(format!("--{option}"));
     let scope = &options.scope;
     let given = [
@@ -63,7 +64,7 @@ pub(super) fn run(tables: Frames, options: &Options) -> Result<Answer, Error> {
     if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
         return Err(refused(option));
     }
-    let mut rows = query::query(tables, FINDINGS)?.lazy();
+    let mut rows = query::query(read(tables)?, FINDINGS)?.lazy();
     for (name, pattern) in &scope.only {
         if !matches!(name.as_str(), "runtime" | "format") {
             return Err(refused(name.split(':').next().unwrap_or(name)));
@@ -79,4 +80,29 @@ pub(super) fn run(tables: Frames, options: &Options) -> Result<Answer, Error> {
     let sorted = SortMultipleOptions::default().with_order_descending_multi(descending).with_nulls_last(true);
     let rows = listed(rows.sort_by_exprs(columns, sorted), WIDE, options)?;
     Ok(Answer { rows, dimensions: 0, total: None, left_out: LeftOut::default() })
+}
+
+/// The columns of [`FINDINGS`], each table read once. Of `turns` only rows without a cost or a time are needed, which polars finds by
+/// the statistics of the files: their number and tokens, by session and model.
+fn read(tables: &Frames) -> PolarsResult<Frames> {
+    let columns = |name: &str, columns: &[&str]| {
+        table(tables, name).select(columns.iter().map(|name| col(*name)).collect::<Vec<_>>())
+    };
+    let (is_unpriced, is_undated) = (col("cost_source").is_null(), col("occurred_at").is_null());
+    let turns = table(tables, "turns").filter(is_unpriced.clone().or(is_undated.clone()));
+    let keys = ["runtime", "session_id", "format", "model"].map(col).into_iter();
+    let keys = keys.chain([is_unpriced.alias("is_unpriced"), is_undated.alias("is_undated")]);
+    let turns = turns.group_by(keys.collect::<Vec<_>>()).agg([
+        len().cast(DataType::Int64).alias("rows"),
+        sum_where("total_tokens", col("total_tokens").gt(lit(0))).alias("tokens"),
+    ]);
+    let named = [
+        ("turns", turns),
+        ("sessions", columns("sessions", &["runtime", "session_id", "format", "usage", "started_at"])),
+        ("sources", columns("sources", &["source_path", "runtime", "format", "status", "message", "unknown_records"])),
+        ("rejects", table(tables, "rejects")),
+    ];
+    let (names, plans): (Vec<_>, Vec<_>) = named.into_iter().map(|(name, frame)| (name, frame.logical_plan)).unzip();
+    let frames = LazyFrame::collect_all_with_engine(plans, Engine::Streaming, OptFlags::default())?;
+    Ok(names.into_iter().zip(frames.into_iter().map(DataFrame::lazy)).collect())
 }

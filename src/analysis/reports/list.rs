@@ -3,7 +3,7 @@
 use polars::prelude::*;
 
 use super::dimension::SESSION_KEY;
-use super::spec::{Body, Measure, Of, Report, Rows};
+use super::spec::{Body, Measure, Of, Report, Rows, sum_of, sum_where};
 
 /// All reports, in the order in which the help lists them.
 pub static REPORTS: &[Report] = &[
@@ -160,8 +160,8 @@ pub static REPORTS: &[Report] = &[
                 SHARE_OF_COST.wide(),
                 sum("total_tokens", "Tokens"),
                 measure("cost_per_million_usd", "US dollars per million tokens, over rows with a cost", || {
-                    let priced = col("total_tokens").filter(col("cost_usd").is_not_null()).sum();
-                    col("cost_usd").sum() / not_zero(priced) * lit(1e6)
+                    let priced = sum_where("total_tokens", col("cost_usd").is_not_null());
+                    sum_of("cost_usd", col("cost_usd")) / not_zero(priced) * lit(1e6)
                 }),
                 TURNS.wide(),
                 SESSIONS.wide(),
@@ -173,8 +173,8 @@ pub static REPORTS: &[Report] = &[
                 median("p50_duration_ms", "Median duration of a response", "duration_ms").wide(),
                 measure("output_tokens_per_second", "Speed, over responses with known duration", || {
                     let timed = || col("duration_ms").gt(lit(0)).and(col("output_tokens").is_not_null());
-                    let seconds = col("duration_ms").filter(timed()).sum().cast(DataType::Float64) / lit(1e3);
-                    let tokens = col("output_tokens").filter(timed()).sum();
+                    let seconds = sum_where("duration_ms", timed()).cast(DataType::Float64) / lit(1e3);
+                    let tokens = sum_where("output_tokens", timed());
                     tokens / not_zero(seconds)
                 })
                 .wide(),
@@ -289,7 +289,7 @@ const SUCCESSES: Measure = measure("successful_sessions", "Distinct sessions tha
 })
 .of_session();
 const UNPRICED: Measure = measure("unpriced_tokens", "Tokens of rows without a cost", || {
-    col("total_tokens").filter(col("is_unpriced")).sum().fill_null(lit(0)).cast(DataType::Int64)
+    sum_where("total_tokens", col("is_unpriced")).fill_null(lit(0)).cast(DataType::Int64)
 });
 const SHARE_OF_COST: Measure = derived("share", "Share of the total cost", || share_of("cost_usd"));
 const SHARE_OF_TOKENS: Measure = derived("share", "Share of all tokens", || share_of("total_tokens"));
@@ -377,7 +377,7 @@ fn of_worst_session(column: &str) -> Expr {
 /// The sum of a column over rows with both costs, if the reported one is not 0.
 fn sum_of_comparable(column: &str) -> Expr {
     let is_known = || col("difference_usd").is_not_null();
-    when(is_known().any(true)).then(col(column).filter(is_known()).sum()).otherwise(lit(NULL))
+    when(is_known().any(true)).then(sum_where(column, is_known())).otherwise(lit(NULL))
 }
 
 #[cfg(test)]

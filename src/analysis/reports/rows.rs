@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use polars::prelude::*;
 
-use super::spec::Rows;
+use super::spec::{Rows, sum_of};
 use super::tables::{Frames, table};
 use crate::store::frames;
 
@@ -17,7 +17,17 @@ impl Rows {
             Self::Where(name, condition) => Ok(table(tables, name).filter(condition())),
             Self::Sessions => Ok(table(tables, "sessions").with_column(col("started_at").alias("occurred_at"))),
             Self::Errors => problems(tables),
-            Self::Reconcile => costs_by_model(tables),
+            Self::Reconcile => Ok(costs_by_model(tables)),
+        }
+    }
+
+    /// The tables of the rows and their sessions.
+    pub(super) fn tables(&self) -> Vec<&'static str> {
+        match self {
+            Self::Table(name) | Self::Where(name, _) => vec![name, "sessions"],
+            Self::Sessions => vec!["sessions"],
+            Self::Errors => vec!["events", "sessions"],
+            Self::Reconcile => vec!["turns", "sessions"],
         }
     }
 
@@ -75,18 +85,21 @@ fn problems(tables: &Frames) -> PolarsResult<LazyFrame> {
 }
 
 /// A row for each session and model with a reported cost: the reported and the computed cost, and their difference.
-fn costs_by_model(tables: &Frames) -> PolarsResult<LazyFrame> {
+fn costs_by_model(tables: &Frames) -> LazyFrame {
     // If a reported total names no model, it is compared with the computed cost of the whole session.
     let [runtime, session] = key();
     let models = ["model", "canonical_model"];
     let of_session = models.map(|name| col(name).alias(format!("session_{name}")));
     let sessions = table(tables, "sessions").select([[runtime, session], of_session].concat());
-    let rows = table(tables, "turns").join(sessions, key(), key(), JoinType::Left.into());
-    let is_unnamed = col("model").is_null().and(col("reported_cost_usd").is_not_null());
-    let is_unnamed = is_unnamed.any(true).over(key())?;
+    let turns = table(tables, "turns");
+    let unnamed = turns.clone().filter(col("model").is_null().and(col("reported_cost_usd").is_not_null()));
+    let sessions =
+        sessions.join(unnamed, key(), key(), JoinType::Semi.into()).with_column(lit(true).alias("is_unnamed"));
+    let rows = turns.join(sessions, key(), key(), JoinType::Left.into());
     let model =
-        |name: &str| when(is_unnamed.clone()).then(col(format!("session_{name}"))).otherwise(col(name)).alias(name);
-    let sum_if = |is_known: Expr, name: &str| when(is_known).then(col(name).sum()).otherwise(lit(NULL)).alias(name);
+        |name: &str| when(col("is_unnamed")).then(col(format!("session_{name}"))).otherwise(col(name)).alias(name);
+    let sum_if =
+        |is_known: Expr, name: &str| when(is_known).then(sum_of(name, col(name))).otherwise(lit(NULL)).alias(name);
     let is_priced = col("computed_cost_usd").is_not_null().or(col("total_tokens").fill_null(lit(0)).eq(lit(0)));
     let sums = rows.with_columns(models.map(model)).group_by([col("runtime"), col("session_id"), col("model")]);
     let sums = sums.agg([
@@ -98,6 +111,8 @@ fn costs_by_model(tables: &Frames) -> PolarsResult<LazyFrame> {
         col("provider").first(),
     ]);
     let difference = col("computed_cost_usd") - col("reported_cost_usd");
+    // As precise as reports are, so that the last digits of sums do not decide which session differs most.
+    let difference = difference.round(10, RoundMode::HalfAwayFromZero);
     let difference = when(col("reported_cost_usd").gt(lit(0))).then(difference).otherwise(lit(NULL));
-    Ok(sums.filter(col("reported_cost_usd").is_not_null()).with_column(difference.alias("difference_usd")))
+    sums.filter(col("reported_cost_usd").is_not_null()).with_column(difference.alias("difference_usd"))
 }

@@ -47,6 +47,15 @@ impl Report {
         }
     }
 
+    /// The tables that it reads.
+    pub fn tables(&self) -> Vec<&'static str> {
+        match &self.body {
+            Body::Groups { rows, .. } => rows.tables(),
+            Body::Health => vec!["sessions", "turns", "sources", "rejects"],
+            Body::Limits => vec!["sessions", "turns", "limits"],
+        }
+    }
+
     /// Its dimensions, apart from labels.
     pub fn dimensions(&self) -> impl Iterator<Item = &'static Dimension> {
         DIMENSIONS.iter().filter(|dimension| self.has(dimension))
@@ -74,14 +83,14 @@ impl Report {
     ///
     /// # Errors
     /// When an option names something that does not exist, or the tables cannot be read.
-    pub fn run(&self, tables: Frames, options: &Options) -> Result<Answer, Error> {
+    pub fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {
         if options.active && !matches!(self.body, Body::Limits) {
             return Err(Error::NotActive(self.name));
         }
         match &self.body {
-            Body::Groups { rows, by, measures } => run_groups(self.name, rows, by, measures, &tables, options),
+            Body::Groups { rows, by, measures } => run_groups(self.name, rows, by, measures, tables, options),
             Body::Health => health::run(tables, options),
-            Body::Limits => limits::run(&tables, options),
+            Body::Limits => limits::run(tables, options),
         }
     }
 }
@@ -95,7 +104,7 @@ fn run_groups(
     options: &Options,
 ) -> Result<Answer, Error> {
     let by = dimensions(default_by, options);
-    let mut measures: Vec<&Measure> =
+    let measures: Vec<&Measure> =
         measures.iter().filter(|measure| options.cost == Cost::Auto || !measure.is_part).collect();
     let sort = options.sort.as_deref();
     let is_shown = |measure: &&Measure| !measure.is_wide || options.wide || sort == Some(measure.name);
@@ -105,21 +114,22 @@ fn run_groups(
     let mut grouping = Grouping::new(report, rows, tables, &options.scope, options.cost)?;
     let keys = by.iter().map(|name| grouping.dimension(name)).collect::<Result<Vec<_>, _>>()?;
     let spelling = if by.contains(&"model") { Some(grouping.dimension("model_as_logged")?) } else { None };
-    if shown.iter().any(|measure| measure.needs_session) {
+    let measures = required(&measures, &shown);
+    if measures.iter().any(|measure| measure.needs_session) {
         grouping.join_sessions()?;
-    } else {
-        measures.retain(|measure| !measure.needs_session);
     }
     let left_out = grouping.left_out;
-    let rows = grouping.rows.with_column(session_key(&table(tables, "sessions"))?.alias(SESSION_KEY));
+    let mut rows = grouping.rows;
 
     let aggregations: Vec<Expr> = measures.iter().filter_map(|measure| measure.of_rows()).collect();
+    if aggregations.iter().any(|aggregation| names_in(aggregation).any(|name| name == SESSION_KEY)) {
+        rows = rows.with_column(session_key(&table(tables, "sessions"))?.alias(SESSION_KEY));
+    }
     // A measure may be a formula of measures before it.
     let derive = |frame: LazyFrame| {
         let formulas = measures.iter().filter_map(|measure| measure.of_groups());
         round(formulas.fold(frame, LazyFrame::with_column))
     };
-    // polars does not compute columns that are not selected and that no selected column depends on.
     let select = |by: &[&str]| -> Vec<Expr> {
         let measures = shown.iter().map(|measure| measure.name);
         by.iter().copied().chain(measures).map(col).collect()
@@ -128,7 +138,7 @@ fn run_groups(
     if let Some(spelling) = &spelling {
         of_groups.extend([spelling.clone().min().alias(FIRST_SPELLING), spelling.clone().max().alias(LAST_SPELLING)]);
     }
-    let mut groups = derive(rows.clone().group_by_stable(keys).agg(of_groups));
+    let mut groups = derive(rows.clone().group_by(keys).agg(of_groups));
     if spelling.is_some() {
         groups = groups.with_column(shown_model()?);
     }
@@ -139,9 +149,34 @@ fn run_groups(
     }
     // Collected together, so that the rows are read once.
     let plans = frames.into_iter().map(|frame| frame.logical_plan).collect();
-    let mut frames = LazyFrame::collect_all_with_engine(plans, Engine::InMemory, OptFlags::default())?.into_iter();
+    let mut frames = LazyFrame::collect_all_with_engine(plans, Engine::Streaming, OptFlags::default())?.into_iter();
     let (rows, total) = (frames.next().unwrap_or_default(), frames.next());
     Ok(Answer { rows, dimensions: by.len(), total, left_out })
+}
+
+/// The measures that are shown, and those that their formulas contain.
+fn required<'a>(measures: &[&'a Measure], shown: &[&Measure]) -> Vec<&'a Measure> {
+    let mut names: BTreeSet<PlSmallStr> = shown.iter().map(|measure| measure.name.into()).collect();
+    // A formula contains only measures before it.
+    let mut required: Vec<&Measure> = measures
+        .iter()
+        .rev()
+        .copied()
+        .filter(|measure| {
+            let is_required = names.contains(measure.name);
+            if is_required && let Some(formula) = measure.of_groups() {
+                names.extend(names_in(&formula));
+            }
+            is_required
+        })
+        .collect();
+    required.reverse();
+    required
+}
+
+/// The columns that an expression reads.
+fn names_in(expression: &Expr) -> impl Iterator<Item = PlSmallStr> {
+    expression.clone().meta().root_names().into_iter()
 }
 
 /// The name of a model as reports show it: its only spelling in the logs, if all groups of the model have the same, else its

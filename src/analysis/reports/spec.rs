@@ -89,7 +89,7 @@ impl Measure {
             Of::Sum(column) => known_sum(column),
             Of::Max(column) => col(column).max(),
             Of::Quantile(column, quantile) => {
-                let value = col(column).quantile(lit(quantile), QuantileMethod::Nearest);
+                let value = nearest_quantile(column, quantile);
                 if column.ends_with("_usd") { value } else { value.cast(DataType::Int64) }
             }
             Of::Where(column, value) => count_of(column, value),
@@ -110,10 +110,46 @@ impl Measure {
 
 /// The sum of a column; NULL if no value is known.
 pub(in crate::analysis) fn known_sum(column: &str) -> Expr {
-    when(col(column).count().gt(lit(0))).then(col(column).sum()).otherwise(lit(NULL))
+    when(col(column).count().gt(lit(0))).then(sum_of(column, col(column))).otherwise(lit(NULL))
+}
+
+/// The sum of a column over the rows that fulfil a condition; 0 if no value is known. The streaming engine of polars reads the rows
+/// twice if the column is filtered instead.
+pub(super) fn sum_where(column: &str, condition: Expr) -> Expr {
+    sum_of(column, when(condition).then(col(column)).otherwise(lit(NULL)))
+}
+
+/// The sum of values of a column. A sum of floats depends on the order of the rows, which is not defined. So dollars are split: the
+/// sum of multiples of a power of two is exact, and the remainders are too small to change a digit that reports show.
+pub(super) fn sum_of(column: &str, values: Expr) -> Expr {
+    /// Sums up to a hundred million dollars are exact, and remainders are below 0.00000002.
+    const UNIT: f64 = 1.0 / (1 << 26) as f64;
+    if !column.ends_with("_usd") {
+        return values.sum();
+    }
+    let coarse = (values.clone() / lit(UNIT)).floor() * lit(UNIT);
+    coarse.clone().sum() + (values - coarse).sum()
 }
 
 /// The number of rows in which a column has a value.
 pub(super) fn count_of(column: &str, value: &str) -> Expr {
     col(column).eq(lit(value)).sum().cast(DataType::Int64)
+}
+
+/// A quantile of the known values of a column, the nearest of them. polars computes `Expr::quantile` of groups only with all columns
+/// in memory; lists of the values need only this column.
+fn nearest_quantile(column: &str, quantile: f64) -> Expr {
+    let of_list = move |list: &Series| -> PolarsResult<Option<f64>> {
+        let values = list.drop_nulls();
+        Ok(values.quantile_reduce(quantile, QuantileMethod::Nearest)?.value().extract())
+    };
+    col(column).implode(false).map(
+        move |lists| {
+            let values =
+                lists.list()?.amortized_iter().map(|list| list.map_or(Ok(None), |list| of_list(list.as_ref())));
+            let values = values.collect::<PolarsResult<Float64Chunked>>()?;
+            Ok(values.with_name(lists.name().clone()).into_column())
+        },
+        |_, field| Ok(Field::new(field.name().clone(), DataType::Float64)),
+    )
 }

@@ -7,7 +7,7 @@ use polars::prelude::*;
 
 use super::output::{print, say};
 use super::resolve::{cost, report_error, scope, state_left_out};
-use super::source::tables;
+use super::source::some_tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{Check, Filters};
 use crate::cli::settings::{Budget, Settings};
@@ -45,7 +45,10 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
         let message = "nothing to compare: give --max or --min, or write [[budgets]] in agentlogs.toml";
         return Err(WrongCommandLine(message.to_owned()).into());
     }
-    let opened = tables(args.source, settings)?;
+    let mut names: Vec<_> = groups.iter().flat_map(|group| &group.bounds).flat_map(MeasureBound::tables).collect();
+    names.sort_unstable();
+    names.dedup();
+    let opened = some_tables(args.source, settings, &names)?;
     let mut lines = Vec::new();
     for group in groups {
         let scope = scope(group.filters, settings);

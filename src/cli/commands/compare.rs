@@ -8,7 +8,7 @@ use polars::prelude::*;
 
 use super::output::{print, say, state_currency};
 use super::resolve::{report_error, scope, state_left_out, undated};
-use super::source::tables;
+use super::source::some_tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{Compare, Filters, Format};
 use crate::cli::settings::Settings;
@@ -21,7 +21,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     };
     let (a, b) = (of(&args.a, "--a")?, of(&args.b, "--b")?);
     let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
-    let found = compare(&tables(args.source, settings)?.frames, &a, &b).map_err(report_error)?;
+    let found = compare(&some_tables(args.source, settings, &["sessions"])?.frames, &a, &b).map_err(report_error)?;
     let lines = &found.lines;
     let currency = if is_for_people { settings.shown_currency() } else { present::Currency::default() };
     let numbers = |of: &dyn Fn(&Compared) -> Option<f64>, name: &'static str| {

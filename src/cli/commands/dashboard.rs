@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use agentlogs::analysis::dashboard::{About, page};
+use agentlogs::analysis::dashboard::{About, Page, page};
 use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::grouped;
 use anyhow::Context;
@@ -11,12 +11,12 @@ use anyhow::Context;
 use super::Outcome;
 use super::output::say;
 use super::resolve::{cost, report_error, scope, state_left_out};
-use super::source::tables;
+use super::source::some_tables;
 use crate::cli::args::{Dashboard, Filters};
 use crate::cli::settings::Settings;
 
 pub fn run(args: Dashboard, settings: &Settings) -> anyhow::Result<Outcome> {
-    let opened = tables(args.source, settings)?;
+    let opened = some_tables(args.source, settings, Page::TABLES)?;
     let about = About { filters: filters(&args.filters), prices: opened.priced_with() };
     let scope = scope(args.filters, settings);
     let page = page(&opened.frames, &scope, cost(args.cost), about).map_err(report_error)?;

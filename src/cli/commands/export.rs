@@ -23,7 +23,7 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
     let with_facts = args.kind == Kind::Lake && !args.without_facts;
     let partitions = partitions(&args);
     let scope = scope(args.filters, settings);
-    let opened = open(args.source, settings, with_facts)?;
+    let opened = open(args.source, settings, &TABLES, with_facts)?;
     let mut tables = opened.frames.clone();
     if !scope.is_everything() {
         let (kept, left_out) = in_scope(&tables, &scope).map_err(report_error)?;

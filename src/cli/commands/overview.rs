@@ -60,7 +60,7 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
 pub fn overview(archive: &Archive, now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Overview> {
     let snapshot = archive.snapshot()?;
     let now = zoned(now, settings)?;
-    Overview::of(&snapshot.tables()?, &now).map_err(report_error)
+    Overview::of(&snapshot.some_tables(Overview::TABLES)?, &now).map_err(report_error)
 }
 
 /// A time, or the current one, in the time zone of the settings.

@@ -11,7 +11,7 @@ use polars::prelude::*;
 
 use super::output::{complain, print, say, state_currency, terminal_width};
 use super::resolve::{cost, report_error, scope, state_left_out};
-use super::source::tables;
+use super::source::some_tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args;
 use crate::cli::settings::Settings;
@@ -30,9 +30,9 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         wide: args.wide || !is_for_people,
     };
     let has_cost = report.has_cost();
-    let opened = tables(args.source, settings)?;
+    let opened = some_tables(args.source, settings, &report.tables())?;
     let prices = (is_for_people && has_cost).then(|| opened.priced_with());
-    let answer = report.run(opened.frames.clone(), &options).map_err(report_error)?;
+    let answer = report.run(&opened.frames, &options).map_err(report_error)?;
     if args.chart || args.svg.is_some() {
         let chart = chart(report, &answer, options.sort.as_deref())?;
         if let Some(path) = &args.svg {

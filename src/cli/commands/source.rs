@@ -12,7 +12,7 @@ use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
 use agentlogs::store::archive::Snapshot;
-use agentlogs::store::frames;
+use agentlogs::store::frames::{self, TABLES};
 use agentlogs::store::lake::Lake;
 use polars::prelude::{IntoLazy, LazyFrame};
 
@@ -78,28 +78,41 @@ impl Opened {
     }
 }
 
-/// The tables of the archive or lake, or of the logs of `--logs`.
+/// All tables of the archive or lake, or of the logs of `--logs`.
 ///
 /// # Errors
 /// When they cannot be read.
 pub fn tables(source: args::DataSource, settings: &Settings) -> anyhow::Result<Opened> {
-    open(source, settings, false)
+    open(source, settings, &TABLES, false)
 }
 
-/// As [`tables`]. `with_facts` keeps the facts of the logs of `--logs` for [`Opened::facts`].
+/// As [`tables`], without the tables of an archive that are not named: the check of their files takes as long as a small report.
 ///
 /// # Errors
 /// When they cannot be read.
-pub fn open(source: args::DataSource, settings: &Settings, with_facts: bool) -> anyhow::Result<Opened> {
+pub fn some_tables(source: args::DataSource, settings: &Settings, names: &[&'static str]) -> anyhow::Result<Opened> {
+    open(source, settings, names, false)
+}
+
+/// As [`some_tables`]. `with_facts` keeps the facts of the logs of `--logs` for [`Opened::facts`].
+///
+/// # Errors
+/// When they cannot be read.
+pub fn open(
+    source: args::DataSource,
+    settings: &Settings,
+    names: &[&'static str],
+    with_facts: bool,
+) -> anyhow::Result<Opened> {
     if source.logs.is_empty() {
         start_threads(None)?;
         let name = settings.archive_name(source.archive.archive.as_deref())?;
         if Lake::is_at(&name) {
             let lake = Lake::open(&name)?;
-            return Ok(Opened { frames: lake.tables()?, origin: OpenedFrom::Lake(lake) });
+            return Ok(Opened { frames: lake.some_tables(names)?, origin: OpenedFrom::Lake(lake) });
         }
         let snapshot = settings.archive(source.archive.archive, false)?.snapshot()?;
-        return Ok(Opened { frames: snapshot.tables()?, origin: OpenedFrom::Archive(snapshot) });
+        return Ok(Opened { frames: snapshot.some_tables(names)?, origin: OpenedFrom::Archive(snapshot) });
     }
     let sources = read(source.logs, settings)?;
     let facts = if with_facts { sources.clone() } else { Vec::new() };

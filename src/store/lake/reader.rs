@@ -192,7 +192,16 @@ impl Lake {
     /// When a file is no parquet, a column has another type than in the schema, the files of a table differ in their columns, or the
     /// value of a partition is wrong.
     pub fn tables(&self) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
-        self.tables.iter().map(|(table, files)| Ok((*table, self.table(table, files)?))).collect()
+        self.some_tables(&TABLES)
+    }
+
+    /// Some of its tables, by name.
+    ///
+    /// # Errors
+    /// Those of [`Self::tables`].
+    pub fn some_tables(&self, names: &[&str]) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
+        let named = self.tables.iter().filter(|(table, _)| names.contains(table));
+        named.map(|(table, files)| Ok((*table, self.table(table, files)?))).collect()
     }
 
     fn table(&self, table: &'static str, files: &[String]) -> Result<LazyFrame, Error> {
