@@ -16,14 +16,15 @@ const MOST_STEPS: usize = 200;
 
 /// A simple command.
 pub struct Simple<'a> {
-    /// Its words as they are in the text, without assignments and redirections before them, then the redirections of its output.
+    /// Its words as they are in the text, without assignments and redirections before them, then the redirections of its
+    /// output.
     pub words: Vec<&'a str>,
     /// Whether it reads the output of another command.
     pub is_piped: bool,
 }
 
-/// Calls `visit` with each simple command that the shell runs, in the order of the text. Commands within `$(…)`, heredocs and
-/// functions are none of these. Returns whether the whole command was understood.
+/// Calls `visit` with each simple command that the shell runs, in the order of the text. Commands within `$(…)`, heredocs
+/// and functions are none of these. Returns whether the whole command was understood.
 pub fn simple_commands<'a>(command: &'a str, mut visit: impl FnMut(&Simple<'a>)) -> bool {
     let command = command.get(..command.floor_char_boundary(LONGEST)).unwrap_or_default();
     let Some(tree) = parse(command) else { return false };

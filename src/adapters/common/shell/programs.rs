@@ -15,7 +15,7 @@ use crate::model::session::CommandKind::{
 #[rustfmt::skip]
 const PROGRAMS: &[(CommandKind, &str)] = &[
     (Test, "ava bats busted cram ctest cypress gotestsum jasmine jest karma mocha mutmut nextest nosetests nox phpunit
-        playwright pytest py.test rspec runtests testem tox trial unittest vitest wdio zunit"),
+        playwright pytest py.test rspec runtests tox trial unittest vitest wdio zunit"),
     (Build, "ant astro bazel bazelisk buck2 c++ cc clang clang++ cmake configure cython esbuild g++ gcc gradle gradlew hugo
         javac jekyll latexmk ld make gmake maturin meson mkdocs msbuild mvn mvnw mvnd ninja nmake pdflatex protoc
         pyinstaller rollup rustc sbt scons sphinx-build swiftc trunk tsc tsup wasm-pack webpack xcodebuild xelatex"),
@@ -37,23 +37,24 @@ const PROGRAMS: &[(CommandKind, &str)] = &[
         convertto-json cut date df diff dirname dmesg du env expand exiftool file fmt foreach-object fold free gawk
         get-acl get-ciminstance get-content get-date get-filehash get-item get-itemproperty get-location
         get-nettcpconnection get-process get-service get-wmiobject getconf group-object groups gzcat head hexdump history
-        hostname id ifconfig ip join join-path journalctl jq json.tool last less locale logname ls-files lsblk lscpu lsof
+        hostname id ifconfig ip join join-path journalctl jq json.tool last less locale logname lsblk lscpu lsof
         mawk md5 md5sum measure-command measure-object more mtime nl nm nproc netstat numfmt objdump od otool paste
-        pdfinfo pdftotext perldoc pgrep pr printenv printf-v ps pstree ptree pwd readelf readlink realpath resolve-path
+        pdfinfo pdftotext perldoc pgrep pr printenv ps pstree ptree pwd readelf readlink realpath resolve-path
         rev sed sha1sum sha256sum sha512sum shasum select-object sort sort-object split-path ss stat strings sum sw_vers
         sysctl system_profiler tac tail tasklist test-netconnection test-path top tput tr tsort tty uname uniq uptime
-        vm_stat vmstat w wc whoami where-object xmllint xsv xxd yq zcat zless locale-gen man tldr help nvidia-smi"),
+        vm_stat vmstat w wc whoami where-object xmllint xsv xxd yq zcat zless man tldr nvidia-smi"),
     (Edit, "add-content apply_patch applypatch clear-content copy-item cp dd dos2unix ed ex install ln mkdir
         move move-item copy del md rd mktemp mkfifo mv new-item out-file patch remove-item ren rename rename-item rm
-        rmdir rsync set-content set-itemproperty shred tee touch truncate unlink chmod chown chgrp ispell
+        rmdir rsync set-content set-itemproperty shred tee touch truncate unlink chmod chown chgrp
         attrib xattr setfacl expand-archive compress-archive tar unzip gunzip gzip zip 7z 7za bunzip2 bzip2 xz unxz zstd
         cpio"),
     (Network, "aria2c aws az curl dig doctl fly flyctl ftp gcloud grpcurl gsutil heroku host http https httpie
-        invoke-restmethod invoke-webrequest irm iwr nc ncat netcat netlify nmap nslookup ping railway rclone resolve-dnsname s3cmd scp
+        invoke-restmethod invoke-webrequest irm iwr nc ncat netcat netlify nmap nslookup ping railway rclone
+        resolve-dnsname s3cmd scp
         sftp ssh sshpass tailscale telnet test-connection traceroute tracert vercel websocat wget whois wrangler wscat xh"),
     (Other, ": alias bg clear cls declare disown echo eval exec exit false fg getopts hash jobs kill killall let
-        local logger parallel-wait pkill popd printf read readonly return sleep shift shopt start-sleep stop-process
-        sync taskkill tr-noop trap true typeset ulimit umask unalias unset wait write-error write-host write-output yes"),
+        local logger pkill popd printf read readonly return sleep shift shopt start-sleep stop-process
+        sync taskkill trap true typeset ulimit umask unalias unset wait write-error write-host write-output yes"),
 ];
 
 /// Programs whose next word decides: the words and the kind of the rest. A program without its next word in the list has
@@ -73,8 +74,10 @@ const SUBCOMMANDS: &[(CommandKind, &str, &str)] = &[
     (Install, "go", "get install mod work"),
     (Read, "go", "list env version doc help"),
     (Test, "npm", "test t tst it"),
-    (Install, "npm", "install i ci add uninstall un remove rm update up upgrade link dedupe prune rebuild init create install-ci"),
-    (Read, "npm", "ls list ll view v info show outdated config root prefix why explain bin query help-search docs search whoami"),
+    (Install, "npm", "install i ci add uninstall un remove rm update up upgrade link dedupe prune rebuild init create
+        install-ci"),
+    (Read, "npm", "ls list ll view v info show outdated config root prefix why explain bin query help-search docs search
+        whoami"),
     (Lint, "npm", "audit"),
     (Build, "npm", "pack"),
     (Network, "npm", "publish login ping dist-tag deprecate"),
@@ -231,27 +234,37 @@ const SUBCOMMANDS: &[(CommandKind, &str, &str)] = &[
 
 /// Programs whose first operand, or the one after `run`, names a task of the project.
 #[rustfmt::skip]
-const TASK_RUNNERS: &str = "make gmake nmake just task go-task rake invoke inv nox tox poe moon nx turbo lerna npm yarn pnpm bun
-    mise deno composer grunt gulp ninja hatch pdm rush wireit gradle gradlew mvn mvnw mvnd ant ./task bazel sbt earthly dagger run-s npm-run-all concurrently";
+const TASK_RUNNERS: &str = "make gmake nmake just task go-task rake invoke inv nox tox poe moon nx turbo lerna npm yarn
+    pnpm bun mise deno composer grunt gulp ninja hatch pdm rush wireit gradle gradlew mvn mvnw mvnd ant ./task bazel sbt earthly
+    dagger run-s npm-run-all concurrently";
 
 /// Programs of which the rest of the words is a command: the words before it.
 #[rustfmt::skip]
 const WRAPPERS: &[&str] = &[
-    "uv run", "uvx", "uv tool run", "npx", "bunx", "bun x", "npm exec", "npm x", "pnpm dlx", "pnpm exec", "yarn dlx", "yarn exec", "poetry run",
-    "pipenv run", "pdm run", "rye run", "hatch run", "pipx run", "conda run", "mamba run", "micromamba run", "mise exec", "mise x",
-    "bundle exec", "direnv exec", "docker exec", "podman exec", "docker-compose exec", "docker-compose run", "kubectl exec", "xargs",
-    "stdbuf", "setsid", "ionice", "xvfb-run", "watch", "strace", "ltrace", "chrt", "taskset", "caffeinate", "unbuffer", "script",
-    "dotenv", "dotenvx run", "cross-env", "env-cmd", "op run", "doppler run", "infisical run", "coverage run", "hyperfine", "gtime", "doas", "sg", "su",
-    "nix-shell", "nix develop", "nix shell", "devbox run", "flatpak run", "cmd", "powershell", "pwsh", "rtk", "corepack", "eval", "parallel", "busybox", "chroot", "unshare",
+    "uv run", "uvx", "uv tool run", "npx", "bunx", "bun x", "npm exec", "npm x", "pnpm dlx", "pnpm exec", "yarn dlx", "yarn
+    exec", "poetry run",
+    "pipenv run", "pdm run", "rye run", "hatch run", "pipx run", "conda run", "mamba run", "micromamba run", "mise exec",
+    "mise x",
+    "bundle exec", "direnv exec", "docker exec", "podman exec", "docker-compose exec", "docker-compose run", "kubectl
+    exec", "xargs",
+    "stdbuf", "setsid", "ionice", "xvfb-run", "watch", "strace", "ltrace", "chrt", "taskset", "caffeinate", "unbuffer",
+    "script",
+    "dotenv", "dotenvx run", "cross-env", "env-cmd", "op run", "doppler run", "infisical run", "coverage run", "hyperfine",
+    "gtime", "doas", "sg", "su",
+    "nix-shell", "nix develop", "nix shell", "devbox run", "flatpak run", "cmd", "powershell", "pwsh", "rtk", "corepack",
+    "eval", "parallel", "busybox", "chroot", "unshare",
     "start-process", "builtin", "winpty", "wsl",
 ];
 
-/// The words in the name of a task or script, and their kinds. The first word that is in the list decides; those of `run` only
+/// The words in the name of a task or script, and their kinds. The first word that is in the list decides; those of `run`
+/// only
 /// if no other does.
 #[rustfmt::skip]
 const TASK_WORDS: &[(CommandKind, &str)] = &[
-    (Test, "test tests testing spec specs e2e unit integration coverage cov smoke jest vitest pytest unittest unittests runtests installcheck verify"),
-    (Lint, "lint lints linter linting typecheck types tsc eslint clippy ruff mypy vet audit precommit check checks typecheckers static"),
+    (Test, "test tests testing spec specs e2e unit integration coverage cov smoke jest vitest pytest unittest unittests
+        runtests installcheck verify"),
+    (Lint, "lint lints linter linting typecheck types tsc eslint clippy ruff mypy vet audit precommit check checks
+        typecheckers static"),
     (Format, "fmt format formatting prettier"),
     (Build, "build builds compile bundle dist package assemble all clean docs generate codegen transpile wasm release"),
     (Install, "install setup bootstrap deps dependencies ci"),

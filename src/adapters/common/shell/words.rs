@@ -14,7 +14,8 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// Splits a command at blanks and operators, with regard to quotes, backslashes, comments, heredocs and simple substitutions.
+/// Splits a command at blanks and operators, with regard to quotes, backslashes, comments, heredocs and simple
+/// substitutions.
 pub(super) struct Tokens<'a> {
     rest: &'a str,
     /// The heredocs whose bodies begin after the line.
