@@ -15,7 +15,10 @@ impl Rows {
         match self {
             Self::Table(name) => Ok(table(tables, name)),
             Self::Where(name, condition) => Ok(table(tables, name).filter(condition())),
-            Self::Sessions => Ok(table(tables, "sessions").with_column(col("started_at").alias("occurred_at"))),
+            // The measures are added to the sessions in scope.
+            Self::Sessions | Self::Behaviour => {
+                Ok(table(tables, "sessions").with_column(col("started_at").alias("occurred_at")))
+            }
             Self::Errors => problems(tables),
             Self::Reconcile => costs_by_model(tables),
         }
@@ -25,7 +28,7 @@ impl Rows {
     pub(super) fn has(&self, column: &str) -> bool {
         match self {
             Self::Table(table) | Self::Where(table, _) => COLUMNS.contains(&(*table, column)),
-            Self::Sessions => column == "occurred_at" || COLUMNS.contains(&("sessions", column)),
+            Self::Sessions | Self::Behaviour => column == "occurred_at" || COLUMNS.contains(&("sessions", column)),
             Self::Errors => OF_ERRORS.contains(&column),
             Self::Reconcile => OF_RECONCILE.contains(&column),
         }

@@ -16,6 +16,7 @@ use super::options::Options;
 use super::scope::Scope;
 use super::spec::{Body, Measure, Report, Rows};
 use super::tables::{Frames, table};
+use crate::analysis::behaviour;
 
 /// Columns of groups by model: the first and the last spelling of the model in the logs, by their letters.
 const FIRST_SPELLING: &str = "first_spelling";
@@ -111,6 +112,9 @@ fn run_groups(
         measures.retain(|measure| !measure.needs_session);
     }
     let left_out = grouping.left_out;
+    if let Rows::Behaviour = rows {
+        grouping.rows = behaviour::frame::add_measures(grouping.rows, tables)?;
+    }
     let rows = grouping.rows.with_column(session_key(&table(tables, "sessions"))?.alias(SESSION_KEY));
 
     let aggregations: Vec<Expr> = measures.iter().filter_map(|measure| measure.of_rows()).collect();
