@@ -235,30 +235,25 @@ const SUBCOMMANDS: &[(CommandKind, &str, &str)] = &[
 /// Programs whose first operand, or the one after `run`, names a task of the project.
 #[rustfmt::skip]
 const TASK_RUNNERS: &str = "make gmake nmake just task go-task rake invoke inv nox tox poe moon nx turbo lerna npm yarn
-    pnpm bun mise deno composer grunt gulp ninja hatch pdm rush wireit gradle gradlew mvn mvnw mvnd ant ./task bazel sbt earthly
+    pnpm bun mise deno composer grunt gulp ninja hatch pdm rush wireit gradle gradlew mvn mvnw mvnd ant ./task bazel sbt
+    earthly
     dagger run-s npm-run-all concurrently";
 
 /// Programs of which the rest of the words is a command: the words before it.
 #[rustfmt::skip]
 const WRAPPERS: &[&str] = &[
-    "uv run", "uvx", "uv tool run", "npx", "bunx", "bun x", "npm exec", "npm x", "pnpm dlx", "pnpm exec", "yarn dlx", "yarn
-    exec", "poetry run",
-    "pipenv run", "pdm run", "rye run", "hatch run", "pipx run", "conda run", "mamba run", "micromamba run", "mise exec",
-    "mise x",
-    "bundle exec", "direnv exec", "docker exec", "podman exec", "docker-compose exec", "docker-compose run", "kubectl
-    exec", "xargs",
-    "stdbuf", "setsid", "ionice", "xvfb-run", "watch", "strace", "ltrace", "chrt", "taskset", "caffeinate", "unbuffer",
-    "script",
-    "dotenv", "dotenvx run", "cross-env", "env-cmd", "op run", "doppler run", "infisical run", "coverage run", "hyperfine",
-    "gtime", "doas", "sg", "su",
-    "nix-shell", "nix develop", "nix shell", "devbox run", "flatpak run", "cmd", "powershell", "pwsh", "rtk", "corepack",
-    "eval", "parallel", "busybox", "chroot", "unshare",
-    "start-process", "builtin", "winpty", "wsl",
+    "uv run", "uvx", "uv tool run", "npx", "bunx", "bun x", "npm exec", "npm x", "pnpm dlx", "pnpm exec", "yarn dlx",
+    "yarn exec", "poetry run", "pipenv run", "pdm run", "rye run", "hatch run", "pipx run", "conda run", "mamba run",
+    "micromamba run", "mise exec", "mise x", "bundle exec", "direnv exec", "docker exec", "podman exec",
+    "docker-compose exec", "docker-compose run", "kubectl exec", "xargs", "stdbuf", "setsid", "ionice", "xvfb-run",
+    "watch", "strace", "ltrace", "chrt", "taskset", "caffeinate", "unbuffer", "script", "dotenv", "dotenvx run",
+    "cross-env", "env-cmd", "op run", "doppler run", "infisical run", "coverage run", "hyperfine", "gtime", "doas", "sg",
+    "su", "nix-shell", "nix develop", "nix shell", "devbox run", "flatpak run", "cmd", "powershell", "pwsh", "rtk",
+    "corepack", "eval", "parallel", "busybox", "chroot", "unshare", "start-process", "builtin", "winpty", "wsl",
 ];
 
 /// The words in the name of a task or script, and their kinds. The first word that is in the list decides; those of `run`
-/// only
-/// if no other does.
+/// only if no other does.
 #[rustfmt::skip]
 const TASK_WORDS: &[(CommandKind, &str)] = &[
     (Test, "test tests testing spec specs e2e unit integration coverage cov smoke jest vitest pytest unittest unittests
@@ -345,6 +340,9 @@ mod tests {
                 assert_eq!(word, word.to_ascii_lowercase());
             }
         }
+        let is_spaced = |wrapper: &&str| wrapper.split_whitespace().eq(wrapper.split(' '));
+        assert!(WRAPPERS.iter().all(is_spaced));
+        assert_eq!(WRAPPERS.iter().collect::<HashSet<_>>().len(), WRAPPERS.len());
         let mut seen = HashSet::new();
         for (_, name, subcommands) in SUBCOMMANDS {
             for subcommand in subcommands.split_whitespace() {
