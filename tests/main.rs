@@ -5,6 +5,8 @@ mod adapters;
 #[cfg(feature = "archive")]
 mod archive;
 #[cfg(feature = "archive")]
+mod behaviour;
+#[cfg(feature = "archive")]
 mod charts;
 #[cfg(feature = "archive")]
 mod commands;

@@ -11,7 +11,6 @@ use twox_hash::XxHash3_64;
 use super::codex::Usage;
 use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, brief};
-use crate::adapters::common::tools;
 use crate::json::Raw;
 use crate::json::fields::{Maybe, Number, Text};
 use crate::json::lines::Line;
@@ -242,9 +241,8 @@ impl Recording {
         row.mcp_server = item.server.owned().or_else(|| row.mcp_server.take());
         match item.kind.as_str() {
             "command_execution" => {
-                row.target = tools::program(&item.command.text());
                 row.exit_code = item.exit_code.whole().into();
-                self.builder.arguments(call, item.command);
+                self.builder.command(call, item.command, &item.command.text());
             }
             "mcp_tool_call" => drop(self.builder.arguments(call, item.arguments)),
             "collab_tool_call" => {

@@ -278,7 +278,7 @@ impl Run {
             "exec_command_begin" => {
                 let words: Vec<Text<'_>> = message.command.read();
                 self.builder.arguments(call, message.command);
-                self.builder.session.tool_calls[call].target = tools::program_of_words(words);
+                self.builder.set_subject(call, tools::shell_command_of_words(words).into());
             }
             "mcp_tool_call_begin" | "mcp_tool_call_end" => {
                 self.builder.mcp(call, message.invocation.server.some());

@@ -1,5 +1,6 @@
 //! Reports, the overview, comparisons, exports and the dashboard, and their output as text.
 
+mod behaviour;
 pub mod budget;
 pub mod compare;
 pub mod dashboard;

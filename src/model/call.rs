@@ -38,6 +38,56 @@ impl CallStatus {
     }
 }
 
+/// The purpose of a shell command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandKind {
+    /// Runs tests.
+    Test,
+    /// Compiles, or makes a package.
+    Build,
+    /// Checks code without running it: linters, type checkers, formatters that only check.
+    Lint,
+    /// Formats code.
+    Format,
+    /// Runs any other program, or continues one that runs.
+    Run,
+    /// Installs or updates programs or libraries.
+    Install,
+    /// Version control, and the command lines of its servers.
+    Vcs,
+    /// Finds files, or lines in them.
+    Search,
+    /// Prints files, or the state of the machine.
+    Read,
+    /// Changes files.
+    Edit,
+    /// Exchanges data with other machines.
+    Network,
+    /// None of these: `echo`, `sleep`, `kill`.
+    Other,
+}
+
+impl CommandKind {
+    /// The value in the tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Build => "build",
+            Self::Lint => "lint",
+            Self::Format => "format",
+            Self::Run => "run",
+            Self::Install => "install",
+            Self::Vcs => "vcs",
+            Self::Search => "search",
+            Self::Read => "read",
+            Self::Edit => "edit",
+            Self::Network => "network",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// One tool call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -80,6 +130,10 @@ pub struct ToolCall {
     pub args: Option<SharedStr>,
     /// Its result, if content is kept.
     pub result: Option<SharedStr>,
+    /// XXH3-64 of its arguments as logged, byte for byte; the bits of an unsigned number.
+    pub args_hash: CompactOption,
+    /// The purpose of a call of the category `shell`.
+    pub command_kind: Option<CommandKind>,
 }
 
 /// The operation on a file.

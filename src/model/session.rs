@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::rows::Rows;
 use crate::base::text::{LONGEST, SharedStr, Symbol};
 use crate::base::time::Time;
-pub use crate::model::call::{CallStatus, FileChange, Operation, ToolCall};
+pub use crate::model::call::{CallStatus, CommandKind, FileChange, Operation, ToolCall};
 pub use crate::model::capabilities::Capabilities;
 pub use crate::model::cost::{Cost, CostParts, add_money};
 use crate::model::errors::ErrorKind;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Block, HISTORY, Record, Request, ServerName, VIEW, hides_cache_writes};
 use crate::adapters::common::builder::{Builder, Last, brief, money};
-use crate::adapters::common::{changes, tools};
+use crate::adapters::common::changes;
 use crate::adapters::{Context, Fold, RecordErrors, RecordKind, hashed_id};
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
@@ -313,7 +313,7 @@ fn described_call(text: &str) -> Option<(&str, Option<&str>)> {
 fn set_target(builder: &mut Builder, call: usize, target: Option<&str>, line: i64, time: Option<Time>) {
     let row = &mut builder.session.tool_calls[call];
     match row.category.as_ref() {
-        "shell" => row.target = target.and_then(tools::program),
+        "shell" => target.into_iter().for_each(|command| builder.only_command(call, command)),
         "read" => row.target = target.map(SharedStr::from),
         "edit" | "write" => {
             row.target = target.map(SharedStr::from);

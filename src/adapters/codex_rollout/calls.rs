@@ -26,7 +26,7 @@ impl Thread {
     /// Arguments are JSON in a string.
     pub(super) fn arguments(&mut self, call: usize, raw: Raw<'_>, text: &str, line: Line<'_>, time: Option<Time>) {
         self.builder.arguments(call, Raw(text.as_bytes()));
-        self.builder.session.tool_calls[call].args_bytes = raw.len().into();
+        self.builder.arguments_as_logged(call, raw);
         let is_input = self.builder.session.tool_calls[call].tool == WRITE_STDIN;
         let has_patch = text.contains(PATCH);
         if !is_input && !has_patch {

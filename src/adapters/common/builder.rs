@@ -5,17 +5,19 @@
 use std::borrow::Cow;
 
 use foldhash::{HashMap, HashMapExt as _};
+use twox_hash::XxHash3_64;
 
 use super::row_index::RowIndex;
-use super::tools::{self, Arguments, ToolArguments};
+use super::tools::{self, Arguments, Subject, ToolArguments};
 use crate::adapters::api::{Context, RecordErrors};
+use crate::base::compact_option::CompactOption;
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::Number;
 use crate::model::health::Reason;
 pub use crate::model::retention::Retention;
-use crate::model::session::{CallStatus, Identity, SessionResult, Status, ToolCall, Turn, WindowKey};
+use crate::model::session::{CallStatus, CommandKind, Identity, SessionResult, Status, ToolCall, Turn, WindowKey};
 
 /// What the main agent's part of a log ends with, in formats without an end record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -179,29 +181,55 @@ impl Builder {
     /// Adds the arguments of a call. Returns them parsed.
     pub fn arguments<'a>(&mut self, call: usize, raw: Raw<'a>) -> Arguments<'a> {
         let arguments: Arguments<'a> = raw.read();
-        let target = arguments.target(&self.session.tool_calls[call].category);
-        self.set_target(call, raw, target);
+        let subject = arguments.subject(&self.session.tool_calls[call].category);
+        self.set_arguments(call, raw, subject);
         arguments
     }
 
     /// As [`Self::arguments`], for arguments that were parsed with the call.
     pub fn given<'g, 'a>(&mut self, call: usize, given: &'g ToolArguments<'a>) -> Option<&'g Arguments<'a>> {
         let arguments = given.value.as_deref();
-        let target = arguments.and_then(|arguments| arguments.target(&self.session.tool_calls[call].category));
-        self.set_target(call, given.raw, target);
+        let category = &self.session.tool_calls[call].category;
+        let subject = arguments.map(|arguments| arguments.subject(category)).unwrap_or_default();
+        self.set_arguments(call, given.raw, subject);
         arguments
     }
 
     /// Adds the arguments of a call that runs `command`.
     pub fn command(&mut self, call: usize, raw: Raw<'_>, command: &str) {
-        self.set_target(call, raw, tools::program(command));
+        self.set_arguments(call, raw, tools::shell_command(command).into());
     }
 
-    fn set_target(&mut self, call: usize, raw: Raw<'_>, target: Option<SharedStr>) {
-        let full = self.content == Retention::Full;
+    /// Sets the target and the kind of a call that runs `command`, of whose arguments the log has no other form.
+    pub fn only_command(&mut self, call: usize, command: &str) {
+        self.set_subject(call, tools::shell_command(command).into());
+    }
+
+    /// Sets the length and the hash of arguments that are part of a larger value, `raw`.
+    pub fn arguments_as_logged(&mut self, call: usize, raw: Raw<'_>) {
         let call = &mut self.session.tool_calls[call];
-        call.args_bytes = raw.len().or(call.args_bytes.get()).into();
-        call.target = target.or_else(|| call.target.take());
+        call.args_bytes = raw.len().into();
+        call.args_hash = args_hash(raw);
+    }
+
+    /// Sets the target and the kind of a call, as far as `subject` contains them.
+    pub fn set_subject(&mut self, call: usize, subject: Subject) {
+        let call = &mut self.session.tool_calls[call];
+        call.target = subject.target.or_else(|| call.target.take());
+        call.command_kind = subject.command_kind.or(call.command_kind);
+    }
+
+    fn set_arguments(&mut self, call: usize, raw: Raw<'_>, subject: Subject) {
+        let full = self.content == Retention::Full;
+        self.set_subject(call, subject);
+        let call = &mut self.session.tool_calls[call];
+        if !raw.is_empty() {
+            call.args_bytes = raw.len().into();
+            call.args_hash = args_hash(raw);
+            if call.command_kind.is_none() && call.category == "shell" && tools::continues_command(&call.tool) {
+                call.command_kind = Some(CommandKind::Run);
+            }
+        }
         if full && !raw.is_empty() {
             call.args = Some(raw.text().into());
         }
@@ -260,6 +288,12 @@ impl Builder {
         }
         self.session
     }
+}
+
+/// XXH3-64 of arguments as logged.
+fn args_hash(raw: Raw<'_>) -> CompactOption {
+    let hash = || XxHash3_64::oneshot(raw.0).cast_signed();
+    (!raw.is_empty()).then(hash).into()
 }
 
 /// An amount of money. An impossible one is noted in `damage`.

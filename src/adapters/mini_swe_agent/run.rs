@@ -2,7 +2,7 @@
 
 use super::{Document, Item, Message, text_of};
 use crate::adapters::common::builder::{Builder, brief};
-use crate::adapters::common::{tools, usage};
+use crate::adapters::common::usage;
 use crate::adapters::{Context, RecordErrors};
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -113,7 +113,7 @@ impl Run {
             }
         } else if let Some(command) = only_command(&message.text()) {
             let call = self.builder.call(&format!("{index}.0"), "bash", line, time);
-            self.builder.session.tool_calls[call].target = tools::program(command);
+            self.builder.only_command(call, command);
             self.open_calls.push(call);
         }
     }
@@ -128,7 +128,7 @@ impl Run {
         let call = self.builder.call(id, name, line, time);
         let text = arguments.text();
         self.builder.arguments(call, Raw(text.as_bytes()));
-        self.builder.session.tool_calls[call].args_bytes = arguments.len().into();
+        self.builder.arguments_as_logged(call, arguments);
         self.open_calls.push(call);
     }
 

@@ -2,6 +2,7 @@
 
 use polars::prelude::*;
 
+use super::behaviour;
 use super::dimension::SESSION_KEY;
 use super::spec::{Body, Measure, Of, Report, Rows, sum_of, sum_where};
 
@@ -231,6 +232,11 @@ pub static REPORTS: &[Report] = &[
         },
     },
     Report {
+        name: "behaviour",
+        about: "How agents work: exploring, editing, verifying, repeated calls, time",
+        body: Body::Groups { rows: Rows::Behaviour, by: &["runtime"], measures: behaviour::MEASURES },
+    },
+    Report {
         name: "limits",
         about: "Windows of subscription limits: tokens, cost, burn rate, projection",
         body: Body::Limits,
@@ -304,34 +310,34 @@ const fn new(name: &'static str, about: &'static str, of: Of) -> Measure {
 }
 
 /// Any measure over the rows of a group.
-const fn measure(name: &'static str, about: &'static str, of: fn() -> Expr) -> Measure {
+pub(super) const fn measure(name: &'static str, about: &'static str, of: fn() -> Expr) -> Measure {
     new(name, about, Of::Rows(of))
 }
 
 /// A formula of other measures.
-const fn derived(name: &'static str, about: &'static str, of: fn() -> Expr) -> Measure {
+pub(super) const fn derived(name: &'static str, about: &'static str, of: fn() -> Expr) -> Measure {
     new(name, about, Of::Groups(of))
 }
 
 /// The sum of the column of that name; NULL if no value is known.
-const fn sum(name: &'static str, about: &'static str) -> Measure {
+pub(super) const fn sum(name: &'static str, about: &'static str) -> Measure {
     new(name, about, Of::Sum(name))
 }
 
-const fn rows(name: &'static str, about: &'static str) -> Measure {
+pub(super) const fn rows(name: &'static str, about: &'static str) -> Measure {
     measure(name, about, || len().cast(DataType::Int64))
 }
 
-const fn median(name: &'static str, about: &'static str, column: &'static str) -> Measure {
+pub(super) const fn median(name: &'static str, about: &'static str, column: &'static str) -> Measure {
     new(name, about, Of::Quantile(column, 0.5))
 }
 
 /// The 90th percentile.
-const fn percentile_90(name: &'static str, about: &'static str, column: &'static str) -> Measure {
+pub(super) const fn percentile_90(name: &'static str, about: &'static str, column: &'static str) -> Measure {
     new(name, about, Of::Quantile(column, 0.9))
 }
 
-const fn max(name: &'static str, about: &'static str, column: &'static str) -> Measure {
+pub(super) const fn max(name: &'static str, about: &'static str, column: &'static str) -> Measure {
     new(name, about, Of::Max(column))
 }
 
@@ -352,11 +358,11 @@ fn distinct_sessions(which: Expr) -> Expr {
     col(SESSION_KEY).filter(which).n_unique().cast(DataType::Int64)
 }
 
-fn float(column: &str) -> Expr {
+pub(super) fn float(column: &str) -> Expr {
     col(column).cast(DataType::Float64)
 }
 
-fn ratio(numerator: &str, denominator: &str) -> Expr {
+pub(super) fn ratio(numerator: &str, denominator: &str) -> Expr {
     float(numerator) / not_zero(col(denominator))
 }
 
@@ -364,7 +370,7 @@ fn share_of(column: &str) -> Expr {
     float(column) / not_zero(col(column).sum())
 }
 
-fn not_zero(value: Expr) -> Expr {
+pub(super) fn not_zero(value: Expr) -> Expr {
     when(value.clone().neq(lit(0))).then(value).otherwise(lit(NULL))
 }
 

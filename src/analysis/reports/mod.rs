@@ -7,6 +7,7 @@
 //! filters; `rows` selects the rows, `grouping` filters them and adds dimensions, `run` aggregates and sorts.
 
 mod answer;
+mod behaviour;
 pub mod cells;
 mod cost;
 mod dimension;

@@ -15,7 +15,10 @@ impl Rows {
         match self {
             Self::Table(name) => Ok(table(tables, name)),
             Self::Where(name, condition) => Ok(table(tables, name).filter(condition())),
-            Self::Sessions => Ok(table(tables, "sessions").with_column(col("started_at").alias("occurred_at"))),
+            // The measures are added to the sessions in scope.
+            Self::Sessions | Self::Behaviour => {
+                Ok(table(tables, "sessions").with_column(col("started_at").alias("occurred_at")))
+            }
             Self::Errors => problems(tables),
             Self::Reconcile => Ok(costs_by_model(tables)),
         }
@@ -26,6 +29,7 @@ impl Rows {
         match self {
             Self::Table(name) | Self::Where(name, _) => vec![name, "sessions"],
             Self::Sessions => vec!["sessions"],
+            Self::Behaviour => vec!["sessions", "turns", "tool_calls", "file_changes"],
             Self::Errors => vec!["events", "sessions"],
             Self::Reconcile => vec!["turns", "sessions"],
         }
@@ -35,7 +39,7 @@ impl Rows {
     pub(super) fn has(&self, column: &str) -> bool {
         match self {
             Self::Table(table) | Self::Where(table, _) => COLUMNS.contains(&(*table, column)),
-            Self::Sessions => column == "occurred_at" || COLUMNS.contains(&("sessions", column)),
+            Self::Sessions | Self::Behaviour => column == "occurred_at" || COLUMNS.contains(&("sessions", column)),
             Self::Errors => OF_ERRORS.contains(&column),
             Self::Reconcile => OF_RECONCILE.contains(&column),
         }

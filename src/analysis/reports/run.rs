@@ -16,6 +16,7 @@ use super::options::Options;
 use super::scope::Scope;
 use super::spec::{Body, Measure, Report, Rows};
 use super::tables::{Frames, table};
+use crate::analysis::behaviour;
 
 /// Columns of groups by model: the first and the last spelling of the model in the logs, by their letters.
 const FIRST_SPELLING: &str = "first_spelling";
@@ -119,7 +120,10 @@ fn run_groups(
         grouping.join_sessions()?;
     }
     let left_out = grouping.left_out;
-    let mut rows = grouping.rows;
+    let mut rows = match rows {
+        Rows::Behaviour => behaviour::frame::add_measures(grouping.rows, tables)?,
+        _ => grouping.rows,
+    };
 
     let aggregations: Vec<Expr> = measures.iter().filter_map(|measure| measure.of_rows()).collect();
     if aggregations.iter().any(|aggregation| names_in(aggregation).any(|name| name == SESSION_KEY)) {

@@ -40,6 +40,8 @@ pub(in crate::analysis) enum Rows {
     Errors,
     /// Sessions by model, with their reported and their computed cost.
     Reconcile,
+    /// The sessions, with the measures of [`crate::analysis::behaviour`].
+    Behaviour,
 }
 
 /// A column of a report.

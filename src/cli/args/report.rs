@@ -8,7 +8,8 @@ use clap::Args;
 use super::filters::{Cost, Filters};
 use super::shared::{DataSource, Printed};
 
-/// Print a report: cost, tokens, tools, turns, sessions, models, files, errors, limits, health, reconcile
+/// Print a report: cost, tokens, tools, turns, sessions, models, files, errors, behaviour, limits, health,
+/// reconcile
 ///
 /// A report groups the rows of the archive by dimensions. Each report has default dimensions; --by sets others.
 #[derive(Debug, Args)]

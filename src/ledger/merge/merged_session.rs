@@ -150,11 +150,18 @@ fn merge_turn(known: &mut Turn, copy: Turn) {
 
 /// Merges a copy of a call: the copy with an end replaces the one without.
 fn merge_call(known: &mut Box<ToolCall>, copy: Box<ToolCall>) {
+    let (args_hash, command_kind) = (known.args_hash.get(), known.command_kind);
     if known.status == CallStatus::Incomplete && copy.status != CallStatus::Incomplete {
         let (line, turn) = (known.line, known.turn);
         *known = copy;
         (known.line, known.turn) = (line, turn.or(known.turn));
-    } else if known.duration_ms.get().is_none() && known.ended_at.is_none() {
+        known.args_hash = known.args_hash.get().or(args_hash).into();
+        known.command_kind = known.command_kind.or(command_kind);
+        return;
+    }
+    known.args_hash = args_hash.or(copy.args_hash.get()).into();
+    known.command_kind = command_kind.or(copy.command_kind);
+    if known.duration_ms.get().is_none() && known.ended_at.is_none() {
         // A recording may have no times of calls, where the runtime's own file has them.
         known.duration_ms = copy.duration_ms;
         known.ended_at = copy.ended_at;

@@ -1,5 +1,7 @@
 //! How a column is made: a function reads the value of each row, and a [`ColumnBuilder`] takes these values.
 
+use std::fmt::Write as _;
+
 use polars::prelude::*;
 use polars_arrow::array::{Array, BooleanArray, MutableBinaryViewArray, PrimitiveArray, Utf8ViewArray};
 use polars_parquet::write::ParquetType;
@@ -27,6 +29,8 @@ pub enum Get<R> {
     /// Days since 1970.
     Date(fn(&R) -> Option<i32>),
     List(fn(&R) -> Vec<&str>),
+    /// The bits of a hash, as 16 hexadecimal digits.
+    Hash(fn(&R) -> Option<i64>),
 }
 
 /// Makes a column of the values of some rows. There are two builders: [`Arrays`] for frames in memory, and [`ColumnPages`] for the
@@ -49,7 +53,7 @@ impl<R> Get<R> {
     /// The type of the column in polars.
     pub fn dtype(&self) -> DataType {
         match self {
-            Self::Text(_) => DataType::String,
+            Self::Text(_) | Self::Hash(_) => DataType::String,
             Self::Int(_) => DataType::Int64,
             Self::Float(_) => DataType::Float64,
             Self::Flag(_) => DataType::Boolean,
@@ -69,9 +73,23 @@ impl<R> Get<R> {
             Self::Time(get) => builder.times(rows.iter().map(|row| get(row).map(Time::micros))),
             Self::Date(get) => builder.dates(rows.iter().map(get)),
             Self::List(get) => builder.lists(rows.iter().map(get)),
+            Self::Hash(get) => {
+                let mut digits = String::with_capacity(rows.len() * HASH_DIGITS);
+                for row in rows {
+                    // Writing to a `String` does not fail.
+                    let _ = write!(digits, "{:016x}", get(row).unwrap_or_default());
+                }
+                let text = |(index, row): (usize, &R)| {
+                    get(row).and_then(|_| digits.get(index * HASH_DIGITS..(index + 1) * HASH_DIGITS))
+                };
+                builder.texts(rows.iter().enumerate().map(text))
+            }
         }
     }
 }
+
+/// The length of a hash in the tables.
+const HASH_DIGITS: usize = 16;
 
 /// The type of columns of times.
 pub fn time_type() -> DataType {

@@ -6,7 +6,7 @@ use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::model::errors::ErrorKind;
 use crate::model::health::Reject;
-use crate::model::session::Operation;
+use crate::model::session::{CommandKind, Operation};
 use crate::model::source::Source;
 use crate::model::tables::{CallRow, ChangeRow, EventRow, LimitRow, SessionRow, TurnRow};
 
@@ -240,6 +240,9 @@ pub fn tool_calls<'a>() -> Vec<Field<Call<'a>>> {
             text!("target" "The file, the URL's host, or the first program of a command", |it| it.row.call.target),
             text!("args" "The arguments, with --content full", |it| it.row.call.args),
             text!("result" "The result, with --content full", |it| it.row.call.result),
+            field!(Hash "args_hash" "XXH3-64 of the arguments as logged: equal calls of a session have equal hashes", |it| it.row.call.args_hash.get()),
+            field!(Text "command_kind" "Of a shell call: test, build, lint, format, run, install, vcs, search, read, edit, network or other",
+                |it| it.row.call.command_kind.map(CommandKind::as_str)),
         ],
     ]
 }

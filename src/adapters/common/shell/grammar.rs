@@ -1,4 +1,4 @@
-//! The first program of a shell command, by the grammar of bash: for commands in which it is not simply the first word.
+//! The simple commands of a shell command, by the grammar of bash: for commands whose words alone do not show them.
 //!
 //! The grammar is tree-sitter's. It reads damaged commands as well, and never recurses, so that no nesting exhausts the
 //! stack. Its input and its work are bounded here.
@@ -8,43 +8,38 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-/// Bytes of a command that are parsed. The rest is arguments, or programs after the first one.
+/// Bytes of a command that are parsed. The rest is mostly arguments and heredocs.
 const LONGEST: usize = 4096;
 
 /// Steps of the parser, in hundreds, after which a command is given up. Real commands of that length need far fewer.
 const MOST_STEPS: usize = 200;
 
-/// The result of parsing a command.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Found<T> {
-    /// The first simple command for which there was an answer.
-    Command(T),
-    /// The command contains no simple command with an answer.
-    Nothing,
-    /// The command was not understood.
-    Unknown,
+/// A simple command.
+pub struct Simple<'a> {
+    /// Its words as they are in the text, without assignments and redirections before them, then the redirections of its
+    /// output.
+    pub words: Vec<&'a str>,
+    /// Whether it reads the output of another command.
+    pub is_piped: bool,
 }
 
-/// The first simple command for which `answer` returns something. It is given the words of each simple command that the
-/// shell runs, in the order of the text, as they are in it: without assignments and redirections before them. Commands
-/// within `$(…)`, heredocs and functions are none of these.
-pub fn first_command<T>(command: &str, answer: impl Fn(&[&str]) -> Option<T>) -> Found<T> {
+/// Calls `visit` with each simple command that the shell runs, in the order of the text. Commands within `$(…)`, heredocs
+/// and functions are none of these. Returns whether the whole command was understood.
+pub fn simple_commands<'a>(command: &'a str, mut visit: impl FnMut(&Simple<'a>)) -> bool {
     let command = command.get(..command.floor_char_boundary(LONGEST)).unwrap_or_default();
-    let Some(tree) = parse(command) else { return Found::Unknown };
+    let Some(tree) = parse(command) else { return false };
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
-        if node.kind() == "command"
-            && let Some(found) = answer(&words(node, command))
-        {
-            return Found::Command(found);
+        if node.kind() == "command" {
+            visit(&simple_command(node, command));
         }
         if contains_commands(node.kind()) && cursor.goto_first_child() {
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
-                return if tree.root_node().has_error() { Found::Unknown } else { Found::Nothing };
+                return !tree.root_node().has_error();
             }
         }
     }
@@ -95,40 +90,66 @@ fn contains_commands(kind: &str) -> bool {
     )
 }
 
-/// The words of a simple command.
-fn words<'a>(node: Node<'_>, command: &'a str) -> Vec<&'a str> {
-    let mut cursor = node.walk();
-    let children = node.named_children(&mut cursor);
-    let is_word = |child: &Node<'_>| {
-        !matches!(child.kind(), "variable_assignment" | "file_redirect" | "heredoc_redirect" | "herestring_redirect")
+fn simple_command<'a>(node: Node<'_>, command: &'a str) -> Simple<'a> {
+    let is_redirection = |child: &Node<'_>| {
+        matches!(child.kind(), "variable_assignment" | "file_redirect" | "heredoc_redirect" | "herestring_redirect")
     };
-    children.filter(is_word).filter_map(|child| command.get(child.byte_range())).collect()
+    let mut cursor = node.walk();
+    let children = node.named_children(&mut cursor).filter(|child| !is_redirection(child));
+    let mut words: Vec<&str> = children.filter_map(|child| command.get(child.byte_range())).collect();
+    let mut parent = node.parent();
+    if let Some(redirected) = parent.filter(|parent| parent.kind() == "redirected_statement") {
+        let redirections = redirected.named_children(&mut cursor).filter(|child| child.kind() == "file_redirect");
+        words.extend(redirections.filter_map(|child| command.get(child.byte_range())));
+        parent = redirected.parent();
+    }
+    let is_pipeline = |parent: &Node<'_>| parent.kind() == "pipeline";
+    let is_first = |parent: Node<'_>| parent.start_byte() == node.start_byte();
+    Simple { words, is_piped: parent.filter(is_pipeline).is_some_and(|parent| !is_first(parent)) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn first(command: &str) -> Found<String> {
-        first_command(command, |words| (words[0] != "cd").then(|| words.join("|")))
+    /// The first command that is not `cd`, and whether the whole was understood.
+    fn first(command: &str) -> (Option<String>, bool) {
+        let mut first = None;
+        let is_understood = simple_commands(command, |simple| {
+            if first.is_none() && simple.words[0] != "cd" {
+                first = Some(simple.words.join("|"));
+            }
+        });
+        (first, is_understood)
     }
 
     #[test]
     fn commands_are_found_within_compounds() {
         for (command, expected) in [
             ("tmp=$(mktemp -d) && cd \"$tmp\" && make -j 2", "make|-j|2"),
-            ("A=$(date +%s) B='x y' run 'a b' >log 2>&1", "run|'a b'"),
+            ("A=$(date +%s) B='x y' run 'a b' >log 2>&1", "run|'a b'|>log|2>&1"),
             ("(cd x && cargo build)", "cargo|build"),
             ("for f in $(ls); do rustfmt \"$f\"; done", "rustfmt|\"$f\""),
             ("case $x in a) one;; *) two;; esac", "one"),
             ("export A=$(date); f() { no; }; [ -f x ] && [[ -n $(no) ]] && ls", "ls"),
             ("cat <<'E' >f\n$(no)\nE", "cat"),
         ] {
-            assert_eq!(first(command), Found::Command(expected.to_owned()), "{command}");
+            assert_eq!(first(command), (Some(expected.to_owned()), true), "{command}");
         }
-        assert_eq!(first("x=$(cat f)"), Found::Nothing);
-        assert_eq!(first("x=$("), Found::Unknown);
-        assert_eq!(first(""), Found::Nothing);
+        assert_eq!(first("x=$(cat f)"), (None, true));
+        assert_eq!(first("x=$("), (None, false));
+        assert_eq!(first(""), (None, true));
+    }
+
+    #[test]
+    fn pipes_and_redirections_are_found() {
+        let mut found = Vec::new();
+        simple_commands("a <i | b 'x' | (c) >f; d 2>&1 >>g && e | f", |simple| {
+            found.push((simple.words.join(" "), simple.is_piped));
+        });
+        let expected =
+            [("a <i", false), ("b 'x'", true), ("c", false), ("d 2>&1 >>g", false), ("e", false), ("f", true)];
+        assert_eq!(found, expected.map(|(words, is_piped)| (words.to_owned(), is_piped)));
     }
 
     /// Whatever a log contains, the time for one command is bounded.
@@ -142,6 +163,6 @@ mod tests {
             assert!(started.elapsed().as_secs() < 5, "{part}");
         }
         first(&"é".repeat(1000));
-        assert_eq!(first("ls"), Found::Command("ls".to_owned()));
+        assert_eq!(first("ls"), (Some("ls".to_owned()), true));
     }
 }

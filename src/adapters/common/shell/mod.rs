@@ -1,8 +1,11 @@
-//! Shell commands: which program a command runs.
+//! Shell commands: which program a command runs first, and what the command is for.
 
 mod grammar;
-mod program;
+mod kind;
+mod programs;
+mod redirections;
+mod scan;
 mod words;
 
-pub(super) use program::program_in;
-pub use program::{program, program_of_words};
+pub(super) use scan::shell_command_in;
+pub use scan::{ShellCommand, shell_command, shell_command_of_words};

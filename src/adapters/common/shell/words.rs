@@ -8,27 +8,34 @@ pub(super) enum Token<'a> {
     Word(Cow<'a, str>),
     /// `||`
     Or,
-    /// `;`, `&`, `|`, `&&` or a newline.
+    /// `|` or `|&`
+    Pipe,
+    /// `;`, `&`, `&&` or a newline.
     End,
 }
 
-/// Splits a command at blanks and operators, with regard to quotes, backslashes, comments and simple substitutions.
+/// Splits a command at blanks and operators, with regard to quotes, backslashes, comments, heredocs and simple
+/// substitutions.
 pub(super) struct Tokens<'a> {
     rest: &'a str,
+    /// The heredocs whose bodies begin after the line.
+    heredocs: Vec<Heredoc<'a>>,
     needs_grammar: bool,
+}
+
+struct Heredoc<'a> {
+    /// The line after the body.
+    end: &'a str,
+    /// Whether that line may be indented by tabs: `<<-`.
+    is_indented: bool,
 }
 
 impl<'a> Tokens<'a> {
     pub(super) fn new(command: &'a str) -> Self {
-        Self { rest: command, needs_grammar: false }
+        Self { rest: command, heredocs: Vec::new(), needs_grammar: false }
     }
 
-    /// Whether the whole command has been read.
-    pub(super) fn is_at_end(&self) -> bool {
-        self.rest.is_empty()
-    }
-
-    /// Whether a word that was read contains more than this understands: a subshell, a heredoc, nested substitutions.
+    /// Whether a word that was read contains more than this understands: a subshell, nested substitutions.
     pub(super) fn needs_grammar(&self) -> bool {
         self.needs_grammar
     }
@@ -62,7 +69,10 @@ impl<'a> Tokens<'a> {
                 _ if at < substitution_end => word.push(character),
                 _ if is_escaped => {
                     is_escaped = false;
-                    word.push(character);
+                    // The line goes on after a backslash at its end.
+                    if character != '\n' {
+                        word.push(character);
+                    }
                 }
                 (Some(open), _) if open == character => quote = None,
                 (Some('\''), _) => word.push(character),
@@ -72,7 +82,8 @@ impl<'a> Tokens<'a> {
                     word.push(character);
                 }
                 (_, '(') if word.ends_with('$') => {
-                    match self.rest.get(at..).and_then(simple_substitution) {
+                    // Once one is uncertain, the others need not be known.
+                    match self.rest.get(at..).filter(|_| !self.needs_grammar).and_then(substitution) {
                         Some(length) => substitution_end = at + length,
                         None => self.needs_grammar = true,
                     }
@@ -86,14 +97,40 @@ impl<'a> Tokens<'a> {
                     end = at;
                     break;
                 }
+                (None, '<') if word.ends_with('<') && !word.ends_with("<<") => {
+                    word.push(character);
+                    let after = self.rest.get(at + 1..).unwrap_or_default();
+                    if !after.starts_with('<') {
+                        match Heredoc::of(after) {
+                            Some(heredoc) => self.heredocs.push(heredoc),
+                            None => self.needs_grammar = true,
+                        }
+                    }
+                }
                 (None, _) => {
-                    self.needs_grammar |= character == '(' || (character == '<' && word.ends_with('<'));
+                    self.needs_grammar |= character == '(';
                     word.push(character);
                 }
             }
         }
         self.rest = self.rest.get(end..).unwrap_or_default();
         word
+    }
+}
+
+impl<'a> Heredoc<'a> {
+    /// The heredoc whose delimiter is at the start of a text, after `<<`.
+    fn of(text: &'a str) -> Option<Self> {
+        let (is_indented, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
+        let text = text.trim_start_matches([' ', '\t']);
+        let end = if let Some(quote) = text.chars().next().filter(|it| matches!(it, '\'' | '"')) {
+            text.get(1..)?.split_once(quote)?.0
+        } else {
+            let text = text.strip_prefix('\\').unwrap_or(text);
+            let is_end = |character: char| character.is_whitespace() || ";&|<>()'\"\\$`".contains(character);
+            text.split(is_end).next()?
+        };
+        (!end.is_empty()).then_some(Self { end, is_indented })
     }
 }
 
@@ -107,8 +144,19 @@ impl<'a> Iterator for Tokens<'a> {
         }
         let first = self.rest.chars().next()?;
         if matches!(first, ';' | '&' | '|' | '\n') && !self.rest.starts_with("&>") {
-            let token = if self.rest.starts_with("||") { Token::Or } else { Token::End };
-            self.rest = self.rest.trim_start_matches([';', '&', '|', '\n']);
+            let token = match first {
+                '|' if self.rest.starts_with("||") => Token::Or,
+                '|' => Token::Pipe,
+                _ => Token::End,
+            };
+            let after = self.rest.trim_start_matches([';', '&', '|', '\n']);
+            let operators = self.rest.get(..self.rest.len() - after.len()).unwrap_or_default();
+            match operators.find('\n') {
+                Some(line_end) if !self.heredocs.is_empty() => {
+                    self.rest = after_heredocs(self.rest.get(line_end + 1..).unwrap_or_default(), &mut self.heredocs);
+                }
+                _ => self.rest = after,
+            }
             return Some(token);
         }
         let word = self.plain_word().map(Cow::Borrowed);
@@ -116,10 +164,65 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
-/// The length of `(…)` at the start of a text, if it is certain without a grammar: only words and operators are inside.
-fn simple_substitution(text: &str) -> Option<usize> {
-    let (inside, _) = text.strip_prefix('(')?.split_once(')')?;
-    let is_simple = !inside.contains(['(', '\'', '"', '`', '\\', '#', '\n']) && !inside.contains("<<");
-    // `case x in a) …`
-    (is_simple && !inside.contains("case")).then_some(inside.len() + 2)
+/// The length of `(…)` at the start of a text, if it is certain without a grammar.
+fn substitution(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    // Whether each open construct is `"…"` instead of `(…)`.
+    let mut open: Vec<bool> = Vec::new();
+    let mut heredocs: Vec<Heredoc<'_>> = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let is_quoted = open.last() == Some(&true);
+        match byte {
+            b'\\' => at += 1,
+            b'`' => return None,
+            b'"' if is_quoted => drop(open.pop()),
+            b'"' => open.push(true),
+            b'(' if !is_quoted || bytes.get(at.wrapping_sub(1)) == Some(&b'$') => open.push(false),
+            _ if is_quoted => {}
+            b'\'' => at += 1 + memchr::memchr(b'\'', bytes.get(at + 1..)?)?,
+            b')' => {
+                open.pop();
+                if open.is_empty() {
+                    return Some(at + 1);
+                }
+            }
+            // A comment, or a number of parameters.
+            b'#' => return None,
+            // `case x in a) …`
+            b'c' if bytes.get(at..)?.starts_with(b"case") => return None,
+            b'<' if bytes.get(at + 1) == Some(&b'<') => {
+                if bytes.get(at + 2) == Some(&b'<') {
+                    at += 1;
+                } else {
+                    heredocs.push(Heredoc::of(text.get(at + 2..)?)?);
+                }
+                at += 1;
+            }
+            b'\n' if !heredocs.is_empty() => {
+                at = text.len() - after_heredocs(text.get(at + 1..)?, &mut heredocs).len();
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// The text after the bodies of heredocs, which begin with it.
+fn after_heredocs<'a>(text: &'a str, heredocs: &mut Vec<Heredoc<'_>>) -> &'a str {
+    let mut rest = text;
+    for heredoc in heredocs.drain(..) {
+        loop {
+            let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
+            let line = if heredoc.is_indented { line.trim_start_matches('\t') } else { line };
+            let is_end = line.trim_end_matches('\r') == heredoc.end;
+            rest = after;
+            if is_end || rest.is_empty() {
+                break;
+            }
+        }
+    }
+    rest
 }

@@ -6,10 +6,11 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::line_count_in;
-use crate::adapters::common::shell;
+use crate::adapters::common::shell::{self, ShellCommand};
 use crate::base::text::{SharedStr, Symbol};
 use crate::json::fields::{LazyText, Text};
 use crate::json::{Raw, WithRaw};
+use crate::model::session::CommandKind;
 
 /// The arguments that state the target of a call, under the names that the runtimes use.
 #[derive(Debug, Default)]
@@ -21,6 +22,21 @@ pub struct Arguments<'a> {
     input: LazyText<'a>,
     content: LazyText<'a>,
     subagent_type: Text<'a>,
+}
+
+/// What a call is for.
+#[derive(Debug, Default)]
+pub struct Subject {
+    /// The file's path, the URL's host, or the base name of the first program of a shell command.
+    pub target: Option<SharedStr>,
+    /// The kind of a shell command.
+    pub command_kind: Option<CommandKind>,
+}
+
+impl From<ShellCommand> for Subject {
+    fn from(command: ShellCommand) -> Self {
+        Self { target: command.program, command_kind: command.kind }
+    }
 }
 
 /// The arguments of a call that were read with it, if there are any, and their bytes in the log.
@@ -125,14 +141,17 @@ impl Arguments<'_> {
         self.subagent_type.owned()
     }
 
-    /// The file's path, the URL's host, or the base name of the first program of a shell command.
-    pub fn target(&self, category: &str) -> Option<SharedStr> {
-        match category {
-            "shell" if self.command.0.first() == Some(&b'[') => shell::program_of_words(self.command.read()),
-            "shell" if !self.command.is_empty() => shell::program_in(self.command),
+    /// What the call is for.
+    pub fn subject(&self, category: &str) -> Subject {
+        let target = match category {
+            "shell" if self.command.0.first() == Some(&b'[') => {
+                return shell::shell_command_of_words(self.command.read()).into();
+            }
+            "shell" if !self.command.is_empty() => return shell::shell_command_in(self.command).into(),
             "web" => self.url.some().and_then(host),
             _ => self.file().map(SharedStr::from),
-        }
+        };
+        Subject { target, command_kind: None }
     }
 }
 
@@ -154,8 +173,9 @@ mod tests {
 
     #[test]
     fn targets_come_from_the_arguments() {
-        let target =
-            |category: &str, args: &str| json::from_slice::<Arguments<'_>>(args.as_bytes()).unwrap().target(category);
+        let target = |category: &str, args: &str| {
+            json::from_slice::<Arguments<'_>>(args.as_bytes()).unwrap().subject(category).target
+        };
         assert_eq!(target("read", r#"{"file_path":"/a/b.txt"}"#).as_deref(), Some("/a/b.txt"));
         assert_eq!(target("edit", r#"{"filePath":"/a"}"#).as_deref(), Some("/a"));
         assert_eq!(target("shell", r#"{"command":["bash","-lc","cargo test"]}"#).as_deref(), Some("cargo"));

@@ -29,8 +29,7 @@ const CATEGORIES: [(&str, &[&str]); 10] = [
             "runterminalcommand",
         ],
     ),
-    // A command that runs on is written to, read from and stopped by tools of its own.
-    ("shell", &["writestdin", "bashoutput", "killshell", "killbash", "process"]),
+    ("shell", CONTINUING),
     ("read", &["read", "readfile", "view", "readmanyfiles", "fileread", "notebookread", "viewimage", "readmediafile"]),
     (
         "edit",
@@ -130,6 +129,21 @@ const CATEGORIES: [(&str, &[&str]); 10] = [
     ),
 ];
 
+/// The tools that write to, read from or stop a command that runs. They are named as in [`CATEGORIES`].
+const CONTINUING: &[&str] = &[
+    "writestdin",
+    "bashoutput",
+    "killshell",
+    "killbash",
+    "process",
+    "readbash",
+    "writebash",
+    "stopbash",
+    "listbash",
+    "writeshellstdin",
+    "awaitshell",
+];
+
 /// The word for a tool's job, the same in every runtime: `web_search`, `webSearch` and `WebSearch` are one name.
 pub fn category(tool: &str) -> &'static str {
     static WORDS: LazyLock<HashMap<&str, &str>> =
@@ -140,10 +154,19 @@ pub fn category(tool: &str) -> &'static str {
     if let Some(word) = WORDS.get(tool) {
         return word;
     }
+    WORDS.get(normalized(tool).as_str()).copied().unwrap_or("other")
+}
+
+/// Whether the calls of a shell tool contain no commands: they continue a command that runs.
+pub fn continues_command(tool: &str) -> bool {
+    CONTINUING.contains(&normalized(tool).as_str())
+}
+
+fn normalized(tool: &str) -> String {
     let mut name = tool.to_owned();
     name.make_ascii_lowercase();
     name.retain(|it| !matches!(it, '_' | '-'));
-    WORDS.get(name.as_str()).copied().unwrap_or("other")
+    name
 }
 
 /// The server in a name of the form `mcp__SERVER__TOOL`.

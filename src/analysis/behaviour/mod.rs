@@ -1,0 +1,11 @@
+//! How agents work: measures of single sessions that depend on the order of their calls. docs/behaviour.md defines them.
+//!
+//! [`frame`] adds the measures to sessions: `read` reads the columns that they need, `session` computes those of one
+//! session.
+
+mod changes;
+pub(crate) mod frame;
+mod read;
+mod rows;
+mod session;
+mod time;

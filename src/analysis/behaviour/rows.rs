@@ -1,0 +1,117 @@
+//! The rows of one session, as far as the measures need them.
+
+/// A session with its rows in order.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Session<'a> {
+    /// Its start, in microseconds since 1970.
+    pub started_at: Option<i64>,
+    /// Whether its format shows tool calls.
+    pub shows_calls: bool,
+    /// Whether its format shows changed files.
+    pub shows_changes: bool,
+    /// Its calls, by time.
+    pub calls: &'a [Call],
+    /// Its responses, by number.
+    pub turns: &'a [Turn],
+    /// The changes of its files, by time.
+    pub changes: &'a [Change],
+}
+
+/// A tool call.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Call {
+    /// Its time, in microseconds since 1970.
+    pub time: Option<i64>,
+    pub duration_ms: Option<i64>,
+    /// The number of the response that made it.
+    pub turn: Option<i64>,
+    pub is_subagent: bool,
+    pub status: Status,
+    pub purpose: Purpose,
+    /// A hash of its agent, tool and arguments; `None` if the log does not show the arguments.
+    pub identity: Option<u64>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Status {
+    #[default]
+    Ok,
+    Error,
+    Denied,
+    Incomplete,
+}
+
+/// What a call is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To read or to search.
+    Explore,
+    /// To change files.
+    Edit,
+    /// To run tests.
+    Test,
+    /// To check code otherwise: to build it, or to run a linter.
+    Check,
+    /// None of these.
+    #[default]
+    Other,
+    /// The log does not show the command.
+    Unknown,
+}
+
+impl Purpose {
+    /// The purpose of a call by its category and the kind of its command.
+    pub(super) fn of(category: Option<&str>, command_kind: Option<&str>) -> Self {
+        match (category, command_kind) {
+            (Some("shell"), None) => Self::Unknown,
+            (Some("read" | "search" | "web"), _) | (_, Some("read" | "search")) => Self::Explore,
+            (Some("edit" | "write"), _) | (_, Some("edit")) => Self::Edit,
+            (_, Some("test")) => Self::Test,
+            (_, Some("build" | "lint")) => Self::Check,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether it checks a change.
+    pub(super) const fn is_verifying(self) -> bool {
+        matches!(self, Self::Test | Self::Check)
+    }
+}
+
+impl Call {
+    /// Whether it changed files.
+    pub(super) fn is_edit(&self) -> bool {
+        self.purpose == Purpose::Edit && self.status == Status::Ok
+    }
+
+    /// Whether it ran to its end.
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.status, Status::Ok | Status::Error)
+    }
+}
+
+/// A response.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Turn {
+    pub number: i64,
+    pub is_subagent: bool,
+    /// Its time, in microseconds since 1970.
+    pub time: Option<i64>,
+    pub duration_ms: Option<i64>,
+    pub context_tokens: Option<i64>,
+    pub total_tokens: Option<i64>,
+}
+
+/// A change of a file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Change {
+    /// Its time, in microseconds since 1970.
+    pub time: Option<i64>,
+    /// A hash of its path.
+    pub path: u64,
+    /// Whether the file was deleted.
+    pub is_deletion: bool,
+    pub lines_added: Option<i64>,
+    pub lines_removed: Option<i64>,
+}
