@@ -4,6 +4,7 @@ mod claude;
 mod cline;
 mod copilot;
 mod cursor;
+mod kimi;
 mod mini_swe_agent;
 mod pi;
 mod zag;

@@ -40,6 +40,7 @@ mod codex_exec;
 mod codex_exec_legacy;
 mod codex_rollout;
 mod copilot_events;
+mod crush;
 mod cursor_stream_json;
 mod document;
 mod droid_session;
@@ -62,6 +63,7 @@ mod pi_session;
 mod pi_subagent;
 mod qwen_chat;
 mod sessions;
+mod swe_agent;
 mod zag_json;
 mod zag_log;
 

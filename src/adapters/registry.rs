@@ -4,9 +4,9 @@ use super::api::Adapter;
 use super::probe::Probe;
 use super::{
     amp_thread, atif, claude_stream_json, claude_transcript, cline_task, codex_exec, codex_exec_legacy, codex_rollout,
-    copilot_events, cursor_stream_json, droid_session, drover_events, gemini_chat, gemini_json, goose, kimi_wire,
-    mini_swe_agent, openclaw_events, openclaw_trajectory, opencode_db, opencode_export, opencode_run, opencode_storage,
-    pi_json, pi_session, pi_subagent, qwen_chat, zag_json, zag_log,
+    copilot_events, crush, cursor_stream_json, droid_session, drover_events, gemini_chat, gemini_json, goose,
+    kimi_wire, mini_swe_agent, openclaw_events, openclaw_trajectory, opencode_db, opencode_export, opencode_run,
+    opencode_storage, pi_json, pi_session, pi_subagent, qwen_chat, swe_agent, zag_json, zag_log,
 };
 use crate::model::sqlite_schema::Table;
 
@@ -24,6 +24,7 @@ pub static ADAPTERS: &[Adapter] = &[
     codex_exec_legacy::ADAPTER,
     codex_rollout::ADAPTER,
     copilot_events::ADAPTER,
+    crush::ADAPTER,
     cursor_stream_json::ADAPTER,
     droid_session::ADAPTER,
     drover_events::ADAPTER,
@@ -46,13 +47,14 @@ pub static ADAPTERS: &[Adapter] = &[
     pi_subagent::ADAPTER,
     qwen_chat::ADAPTER,
     gemini_chat::QWEN,
+    swe_agent::ADAPTER,
     zag_json::JSON,
     zag_json::STREAM,
     zag_log::ADAPTER,
 ];
 
 /// The tables that contain sessions, where the runtime writes a database.
-pub static TABLES: &[Table] = &[goose::SESSIONS, opencode_db::SESSION, opencode_db::SESSION_2];
+pub static TABLES: &[Table] = &[crush::SESSIONS, goose::SESSIONS, opencode_db::SESSION, opencode_db::SESSION_2];
 
 /// Recognise files that belong to logs without being logs.
 pub(super) static AUXILIARY: &[fn(&Probe<'_>) -> bool] = &[openclaw_trajectory::is_auxiliary];
