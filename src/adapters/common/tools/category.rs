@@ -31,7 +31,20 @@ const CATEGORIES: [(&str, &[&str]); 10] = [
     ),
     // A command that runs on is written to, read from and stopped by tools of its own.
     ("shell", &["writestdin", "bashoutput", "killshell", "killbash", "process"]),
-    ("read", &["read", "readfile", "view", "readmanyfiles", "fileread", "notebookread", "viewimage", "readmediafile"]),
+    (
+        "read",
+        &[
+            "read",
+            "readfile",
+            "view",
+            "readmanyfiles",
+            "fileread",
+            "notebookread",
+            "viewimage",
+            "readmediafile",
+            "readcurrentlyopenfile",
+        ],
+    ),
     (
         "edit",
         &[
@@ -51,9 +64,11 @@ const CATEGORIES: [(&str, &[&str]); 10] = [
             "fileedit",
             "insertcontent",
             "searchandreplace",
+            "editexistingfile",
+            "singlefindandreplace",
         ],
     ),
-    ("write", &["write", "writefile", "writetofile", "filewrite", "createfile", "create"]),
+    ("write", &["write", "writefile", "writetofile", "filewrite", "createfile", "create", "createnewfile"]),
     (
         "search",
         &[
@@ -76,6 +91,8 @@ const CATEGORIES: [(&str, &[&str]); 10] = [
             "toolsearch",
             "listcodedefinitionnames",
             "finder",
+            "fileglobsearch",
+            "viewsubdirectory",
         ],
     ),
     (
@@ -89,6 +106,7 @@ const CATEGORIES: [(&str, &[&str]); 10] = [
             "searchweb",
             "fetch",
             "fetchurl",
+            "fetchurlcontent",
             "readwebpage",
         ],
     ),
