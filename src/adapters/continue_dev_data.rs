@@ -5,7 +5,7 @@
 //! first row, which is the same in both. The counts are those of the extension's own tokenizer, whatever the provider reports
 //! (`BaseLLM._logEnd`), and exclude reasoning. Requests for completions while typing are among them.
 
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
@@ -71,13 +71,23 @@ struct Requests {
     builder: Option<Builder>,
     /// How often each request was seen: requests with the same counts have their ordinal as a part of their identity.
     seen: HashMap<String, usize>,
+    /// Records with a time, or of the database: the same one again is a copy.
+    records: HashSet<String>,
+    /// The requests without a time, in their order.
+    untimed: Vec<String>,
 }
 
 impl Fold for Requests {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), builder: None, seen: HashMap::new() }
+        Self {
+            context: context.clone(),
+            builder: None,
+            seen: HashMap::new(),
+            records: HashSet::new(),
+            untimed: Vec::new(),
+        }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -88,6 +98,11 @@ impl Fold for Requests {
         let tokens =
             Tokens { input: record.prompt_tokens.get(), output: record.generated_tokens.get(), ..Tokens::UNKNOWN };
         let name = format!("{} {:?} {:?}", record.model.as_str(), tokens.input, tokens.output);
+        if record.timestamp.0.is_none() {
+            self.untimed.push(name.clone());
+        } else if !self.records.insert(hashed_id(line.bytes)) {
+            return RecordKind::Known;
+        }
         let context = &self.context;
         let builder = self.builder.get_or_insert_with(|| {
             let id = hashed_id(format!("{name} {}", record.provider.as_str()).as_bytes());
@@ -114,7 +129,17 @@ impl Fold for Requests {
         RecordKind::Known
     }
 
-    fn finish(self) -> Vec<SessionResult> {
+    fn finish(mut self) -> Vec<SessionResult> {
+        let (first, second) = self.untimed.split_at(self.untimed.len() / 2);
+        let is_twice = first == second && first.iter().any(|name| Some(name) != first.first());
+        if let Some(builder) = self.builder.as_mut().filter(|_| is_twice && self.records.is_empty()) {
+            // The lines were appended to themselves.
+            let mut number = 0;
+            builder.session.turns.retain(|_| {
+                number += 1;
+                number <= first.len()
+            });
+        }
         self.builder.map(Builder::finish).into_iter().collect()
     }
 }
