@@ -8,7 +8,7 @@ use foldhash::{HashMap, HashMapExt as _};
 use super::CHAT_START;
 use crate::adapters::common::builder::{Builder, Last, brief};
 use crate::adapters::text_loop::TextFold;
-use crate::adapters::{Context, hashed_id};
+use crate::adapters::{Context, counts_name, hashed_id};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -19,47 +19,33 @@ use crate::model::session::{CallStatus, Cost, EventKind, Identity, Operation, Se
 pub(in crate::adapters) struct History {
     context: Context,
     chats: Vec<Chat>,
-    /// The first line of a chat and its time, until its second line is known: both are its id.
-    started: Option<(i64, String, Time)>,
-    /// How many chats have an id: several runs begin in the same second.
-    ids: HashMap<String, usize>,
+    /// How many chats begin with a line: several runs begin in the same second.
+    starts: HashMap<String, usize>,
 }
 
 impl TextFold for History {
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), chats: Vec::new(), started: None, ids: HashMap::new() }
+        Self { context: context.clone(), chats: Vec::new(), starts: HashMap::new() }
     }
 
     fn line(&mut self, text: &str, source: Line<'_>) {
         let text = text.trim_end();
         let time = text.strip_prefix(CHAT_START).filter(|rest| rest.len() == 19).and_then(Time::parse);
         if let Some(time) = time {
-            self.begin("");
-            self.started = Some((source.number, text.to_owned(), time));
-        } else if self.started.is_some() && !text.is_empty() {
-            self.begin(text);
-        }
-        if let Some(chat) = self.chats.last_mut().filter(|_| time.is_none()) {
+            let count = self.starts.entry(text.to_owned()).or_default();
+            *count += 1;
+            let id = match *count {
+                1 => hashed_id(text.as_bytes()),
+                count => hashed_id(format!("{text} {count}").as_bytes()),
+            };
+            self.chats.push(Chat::new(&self.context, id, source.number, time));
+        } else if let Some(chat) = self.chats.last_mut() {
             chat.line(text, source.number);
         }
     }
 
-    fn finish(mut self) -> Vec<SessionResult> {
-        self.begin("");
+    fn finish(self) -> Vec<SessionResult> {
         self.chats.into_iter().map(Chat::finish).collect()
-    }
-}
-
-impl History {
-    /// Begins the chat whose first line was read, with its second line.
-    fn begin(&mut self, second: &str) {
-        let Some((line, first, time)) = self.started.take() else { return };
-        let name = format!("{first}\n{second}");
-        let count = self.ids.entry(name.clone()).or_default();
-        *count += 1;
-        let id =
-            if *count == 1 { hashed_id(name.as_bytes()) } else { hashed_id(format!("{name}\n{count}").as_bytes()) };
-        self.chats.push(Chat::new(&self.context, id, line, time));
     }
 }
 
@@ -222,7 +208,9 @@ impl Chat {
         }
         self.turns += 1;
         self.messages += 1;
-        let index = self.builder.turn(Identity::Session(format!("#{}", self.turns).into()), line);
+        // Chats that begin in the same second have the same id: the counts distinguish their messages.
+        let identity = Identity::Session(format!("#{} {}", self.turns, counts_name(tokens)).into());
+        let index = self.builder.turn(identity, line);
         let turn = &mut self.builder.session.turns[index];
         let editor = self.editor.as_ref().filter(|_| self.messages > 1);
         turn.model = editor.or(self.model.as_ref()).cloned();
@@ -308,7 +296,7 @@ mod tests {
 
     #[test]
     fn rounded_counts_are_read() {
-        let of = |text: &str| tokens(text).map(|tokens| tokens.kinds());
+        let of = |text: &str| tokens(text).map(Tokens::kinds);
         assert_eq!(of("1.6k sent, 104 received."), Some([Some(1600), Some(104), None, None]));
         assert_eq!(of("12k sent, 1.0k received."), Some([Some(12_000), Some(1000), None, None]));
         // Cache reads are not a part of a smaller prompt.

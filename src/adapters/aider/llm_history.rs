@@ -18,7 +18,7 @@ pub(in crate::adapters) struct History {
     context: Context,
     builder: Option<Builder>,
     /// The time of a request without a response.
-    request: Option<Option<Time>>,
+    request: Option<Time>,
     /// The text of the response, if it is kept.
     answer: String,
     is_answer: bool,
@@ -44,12 +44,12 @@ impl TextFold for History {
             let context = &self.context;
             let new = || Builder::new(context, hashed_id(source.bytes), source.number);
             self.builder.get_or_insert_with(new).saw(Some(time));
-            self.request = Some(Some(time));
+            self.request = Some(time);
             self.last = Last::Work;
         } else if let Some(time) = time(RESPONSE) {
             let Some(builder) = &mut self.builder else { return };
             builder.saw(Some(time));
-            let asked = self.request.take().flatten();
+            let asked = self.request.take();
             let identity = Identity::Session(format!("{:?} {}", asked.map(Time::micros), time.micros()).into());
             let index = builder.turn(identity, source.number);
             let turn = &mut builder.session.turns[index];

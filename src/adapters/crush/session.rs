@@ -176,11 +176,15 @@ impl Session {
         self.builder.end(self.last);
         let cost = self.cost.filter(|cost| *cost > 0.0 && !self.has_parent);
         if let Some(cost) = cost {
+            // The cost is not divided by model.
+            let turns = &self.builder.session.turns;
+            let first = turns.first().and_then(|turn| turn.model.clone());
+            let model = first.filter(|model| turns.iter().all(|turn| turn.model.as_ref() == Some(model)));
             self.builder.session.totals.push(Total {
                 line: self.last_line,
                 key: format!("crush {}", self.builder.session.session_id),
                 cost: Some(cost),
-                models: vec![ModelTotal { cost: Some(cost), ..ModelTotal::default() }],
+                models: vec![ModelTotal { model, cost: Some(cost), ..ModelTotal::default() }],
                 covers_subagents: true,
                 ..Total::default()
             });

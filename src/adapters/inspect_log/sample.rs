@@ -18,6 +18,14 @@ use crate::model::session::{CallStatus, Cost, EventKind, Identity, Operation, Se
 /// Retries of one request that become events.
 const MAX_RETRIES: i64 = 100;
 
+/// What the tool for files does.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Editor<'a> {
+    #[serde(borrow)]
+    command: Text<'a>,
+}
+
 /// A sample while its events are read.
 pub(super) struct Sample<'a> {
     record: SampleRecord<'a>,
@@ -79,7 +87,7 @@ impl<'a> Sample<'a> {
         self.builder.saw(self.record.started_at.0);
         self.builder.saw(self.record.completed_at.0);
         let prompt = text_of(self.record.input);
-        self.builder.prompt_as(Identity::Session("input".into()), Some(&prompt).map(String::as_str));
+        self.builder.prompt_as(Identity::Session("input".into()), Some(prompt.as_str()));
         let events: Vec<Raw<'a>> = self.record.events.read();
         for raw in events {
             let line = places.line_of(raw);
@@ -185,13 +193,6 @@ impl<'a> Sample<'a> {
         let call = self.builder.call(id, tool, line, time);
         if !is_new {
             return call;
-        }
-        /// What the tool for files does.
-        #[derive(Debug, Default, Deserialize)]
-        #[serde(default)]
-        struct Editor<'a> {
-            #[serde(borrow)]
-            command: Text<'a>,
         }
         let row = &mut self.builder.session.tool_calls[call];
         row.turn = self.turn;

@@ -23,7 +23,7 @@ use crate::store::archive::part::{self, WrittenPart};
 use crate::store::frames::{TABLES, schema};
 
 /// Raised when the same facts are reconciled to other tables, so that the next run computes them again.
-const LEDGER: u32 = 5;
+const LEDGER: u32 = 6;
 
 /// How many threads write parts at once: each has the rows of a part in memory, some 20 MB.
 const MAX_THREADS: usize = 4;
