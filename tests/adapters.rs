@@ -4,7 +4,10 @@ mod claude;
 mod cline;
 mod copilot;
 mod cursor;
+mod inspect;
+mod kimi;
 mod mini_swe_agent;
+mod openhands;
 mod pi;
 mod zag;
 

@@ -164,8 +164,10 @@ mod program {
         let before = text(&run(&home, &home, OVERVIEW).stdout);
         for entry in fs::read_dir(&home).unwrap().map(|entry| entry.unwrap().path()) {
             let is_of_archive = entry.ends_with(".local") || entry.ends_with("Library");
-            if !is_of_archive {
+            if !is_of_archive && entry.is_dir() {
                 fs::remove_dir_all(entry).unwrap();
+            } else if !is_of_archive {
+                fs::remove_file(entry).unwrap();
             }
         }
         let output = run(&home, &home, OVERVIEW);

@@ -10,7 +10,7 @@ use regex::Regex;
 
 use crate::{lines_of, root, samples};
 
-/// Each format has at least two samples, and no other format claims them with a higher weight.
+/// Each format has at least two samples, and no other format claims them with more than two thirds of the weight.
 #[test]
 fn every_format_has_samples_that_it_claims() {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -25,6 +25,10 @@ fn every_format_has_samples_that_it_claims() {
             "{}: {claims:?}",
             path.display()
         );
+        // Runtimes of one family share records, but never so many that the choice is close.
+        if let [(_, first), (_, second), ..] = claims[..] {
+            assert!(3 * second <= 2 * first, "{}: {claims:?}", path.display());
+        }
         *counts.entry(format).or_default() += 1;
     }
     for adapter in ADAPTERS {

@@ -90,6 +90,10 @@ pub struct Context {
     pub folder_id: Option<String>,
     /// The name of the agent's directory, below that of the session.
     pub agent_id: Option<String>,
+    /// The name of the archive that contains the log.
+    pub archive_name: Option<String>,
+    /// The names of the directories that contain the log, the innermost first, and no more than three.
+    pub folders: Vec<String>,
 }
 
 impl Context {
@@ -104,6 +108,8 @@ impl Context {
             file_name: file_id::name_of(path),
             folder_id: file_id::folder_id_of(path),
             agent_id: file_id::agent_id_of(path),
+            archive_name: file_id::archive_name_of(path),
+            folders: file_id::folders_of(path),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::api::{Adapter, Hints};
 use super::probe::Probe;
-use super::registry::{ADAPTERS, AUXILIARY};
+use super::registry::{ADAPTERS, AUXILIARY, TEXTS};
 use crate::json::lines::{Line, Lines};
 
 /// The formats that claim a log, the likeliest first, each with its weight: the sum of [`Adapter::claims`] over the records
@@ -22,11 +22,17 @@ const LONG_BYTES: usize = 1 << 15;
 const CLEAR_VOTES: usize = 8;
 const CLEAR_WEIGHT: u32 = 16;
 
+/// The weight of the format of a log that is plain text, which no other format can claim.
+const TEXT_WEIGHT: u32 = 100;
+
 /// The weight from which another format claims the records that a log's format does not know: two records that are surely of it.
 const MIN_WEIGHT_OF_ANOTHER: u32 = 4;
 
 /// Returns the formats that claim a log. A runtime among the hints comes first, if one of its formats claims anything.
 pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Claims {
+    if let Some(adapter) = detect_text(bytes) {
+        return vec![(adapter, TEXT_WEIGHT)];
+    }
     let mut votes = Votes::default();
     for line in Lines::new(bytes) {
         let offset = line.bytes.as_ptr().addr() - bytes.as_ptr().addr();
@@ -43,6 +49,13 @@ pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Claims {
         }
     }
     votes.claims(hints.runtime)
+}
+
+/// The format of a log that is plain text: its first line decides.
+fn detect_text(bytes: &[u8]) -> Option<&'static Adapter> {
+    let (rest, _) = Lines::new(bytes).rest();
+    let rest = rest.trim_ascii_start();
+    TEXTS.iter().find(|(start, _)| rest.starts_with(start.as_bytes())).map(|(_, adapter)| *adapter)
 }
 
 /// Whether a file that no format claims belongs to logs without being one: an index, a pointer.

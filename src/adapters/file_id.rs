@@ -1,6 +1,8 @@
 //! Ids and names of sessions in the path of a log, for logs whose records contain none. An id of a session is a UUID or the
 //! milliseconds since 1970: other names are not unique.
 
+use crate::model::source::SEPARATOR;
+
 /// Names of sessions are not longer, in bytes.
 const MAX_NAME: usize = 64;
 
@@ -39,6 +41,20 @@ pub(super) fn agent_id_of(path: &str) -> Option<String> {
     let mut folders = path.rsplit(['/', '\\']).skip(1);
     let folder = folders.next()?;
     (folders.next()? == "subagents").then(|| folder.to_owned())
+}
+
+/// The name of the archive that contains the log at `path`, without its extension.
+pub(super) fn archive_name_of(path: &str) -> Option<String> {
+    let (archive, _) = path.rsplit_once(SEPARATOR)?;
+    let name = archive.rsplit(['/', '\\']).next()?;
+    let name = name.rsplit_once('.').map_or(name, |(name, _)| name);
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// The names of the directories that contain the log at `path`, the innermost first.
+pub(super) fn folders_of(path: &str) -> Vec<String> {
+    let folders = path.rsplit(['/', '\\']).skip(1).take(3);
+    folders.filter(|folder| !folder.is_empty()).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 //! file_id      ids in the path of a log
 //! probe        the top level of one record, for `Adapter::claims`
 //! record_loop  lines -> records -> sessions, for one format
+//! text_loop    the same for logs that are plain text
 //! registry     all adapters
 //! detect       which adapters claim a log
 //! driver       one log from its first byte to its sessions, in steps
@@ -28,7 +29,9 @@ mod file_id;
 mod probe;
 mod record_loop;
 mod registry;
+mod text_loop;
 
+mod aider;
 mod amp_thread;
 mod atif;
 mod claude;
@@ -39,7 +42,10 @@ mod codex;
 mod codex_exec;
 mod codex_exec_legacy;
 mod codex_rollout;
+mod continue_dev_data;
+mod continue_session;
 mod copilot_events;
+mod crush;
 mod cursor_stream_json;
 mod document;
 mod droid_session;
@@ -47,6 +53,8 @@ mod drover_events;
 mod gemini_chat;
 mod gemini_json;
 mod goose;
+mod hermes;
+mod inspect_log;
 mod kimi_wire;
 mod mini_swe_agent;
 mod openclaw_events;
@@ -56,12 +64,14 @@ mod opencode_db;
 mod opencode_export;
 mod opencode_run;
 mod opencode_storage;
+mod openhands;
 mod pi;
 mod pi_json;
 mod pi_session;
 mod pi_subagent;
 mod qwen_chat;
 mod sessions;
+mod swe_agent;
 mod zag_json;
 mod zag_log;
 

@@ -3,15 +3,19 @@
 use super::api::Adapter;
 use super::probe::Probe;
 use super::{
-    amp_thread, atif, claude_stream_json, claude_transcript, cline_task, codex_exec, codex_exec_legacy, codex_rollout,
-    copilot_events, cursor_stream_json, droid_session, drover_events, gemini_chat, gemini_json, goose, kimi_wire,
-    mini_swe_agent, openclaw_events, openclaw_trajectory, opencode_db, opencode_export, opencode_run, opencode_storage,
-    pi_json, pi_session, pi_subagent, qwen_chat, zag_json, zag_log,
+    aider, amp_thread, atif, claude_stream_json, claude_transcript, cline_task, codex_exec, codex_exec_legacy,
+    codex_rollout, continue_dev_data, continue_session, copilot_events, crush, cursor_stream_json, droid_session,
+    drover_events, gemini_chat, gemini_json, goose, hermes, inspect_log, kimi_wire, mini_swe_agent, openclaw_events,
+    openclaw_trajectory, opencode_db, opencode_export, opencode_run, opencode_storage, openhands, pi_json, pi_session,
+    pi_subagent, qwen_chat, swe_agent, zag_json, zag_log,
 };
 use crate::model::sqlite_schema::Table;
 
 /// All formats. If two claim a log equally, the first wins.
 pub static ADAPTERS: &[Adapter] = &[
+    aider::ANALYTICS,
+    aider::CHAT,
+    aider::LLM_HISTORY,
     amp_thread::ADAPTER,
     atif::ADAPTER,
     claude_stream_json::JSON,
@@ -23,7 +27,10 @@ pub static ADAPTERS: &[Adapter] = &[
     codex_exec::ADAPTER,
     codex_exec_legacy::ADAPTER,
     codex_rollout::ADAPTER,
+    continue_dev_data::ADAPTER,
+    continue_session::ADAPTER,
     copilot_events::ADAPTER,
+    crush::ADAPTER,
     cursor_stream_json::ADAPTER,
     droid_session::ADAPTER,
     drover_events::ADAPTER,
@@ -32,6 +39,10 @@ pub static ADAPTERS: &[Adapter] = &[
     gemini_json::STREAM,
     goose::DATABASE,
     goose::SESSION,
+    hermes::DATABASE,
+    hermes::SESSION,
+    hermes::TRANSCRIPT,
+    inspect_log::ADAPTER,
     kimi_wire::ADAPTER,
     mini_swe_agent::ADAPTER,
     openclaw_events::ADAPTER,
@@ -41,21 +52,38 @@ pub static ADAPTERS: &[Adapter] = &[
     opencode_export::ADAPTER,
     opencode_run::ADAPTER,
     opencode_storage::ADAPTER,
+    openhands::COMPLETIONS,
+    openhands::CONVERSATION,
+    openhands::EVALUATION,
+    openhands::EVENTS,
     pi_json::ADAPTER,
     pi_session::PI,
     pi_subagent::ADAPTER,
     qwen_chat::ADAPTER,
     gemini_chat::QWEN,
+    swe_agent::ADAPTER,
     zag_json::JSON,
     zag_json::STREAM,
     zag_log::ADAPTER,
 ];
 
 /// The tables that contain sessions, where the runtime writes a database.
-pub static TABLES: &[Table] = &[goose::SESSIONS, opencode_db::SESSION, opencode_db::SESSION_2];
+pub static TABLES: &[Table] = &[
+    continue_dev_data::TOKENS,
+    crush::SESSIONS,
+    goose::SESSIONS,
+    hermes::SESSIONS,
+    opencode_db::SESSION,
+    opencode_db::SESSION_2,
+];
+
+/// The formats that are plain text, by the beginning of their first line.
+pub(super) static TEXTS: &[(&str, &Adapter)] =
+    &[(aider::CHAT_START, &aider::CHAT), (aider::REQUEST, &aider::LLM_HISTORY)];
 
 /// Recognise files that belong to logs without being logs.
-pub(super) static AUXILIARY: &[fn(&Probe<'_>) -> bool] = &[openclaw_trajectory::is_auxiliary];
+pub(super) static AUXILIARY: &[fn(&Probe<'_>) -> bool] =
+    &[continue_dev_data::is_auxiliary, inspect_log::is_auxiliary, openclaw_trajectory::is_auxiliary];
 
 #[cfg(test)]
 mod tests {

@@ -186,6 +186,7 @@ pub fn redact_session(session: &mut SessionResult) {
         events,
         totals: _,
         limits: _,
+        is_estimated: _,
     } = session;
     *labels = std::mem::take(labels).into_iter().map(|label| redacted(&label).into_owned()).collect();
     agent.iter_mut().for_each(redact_text);

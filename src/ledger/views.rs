@@ -99,6 +99,8 @@ struct Shown<'a> {
     tokens: Option<i64>,
     /// Whether there is a count of tokens anywhere, in a response or in a total.
     has_tokens: bool,
+    /// Whether there is a cost anywhere.
+    has_cost: bool,
     has_calls: bool,
     has_prompts: bool,
     has_limits: bool,
@@ -112,6 +114,7 @@ impl<'a> Shown<'a> {
         let sessions = || parts.iter().filter(|part| part.row_count() > 0).map(|part| &part.session);
         let turns = || sessions().flat_map(|session| &session.turns);
         let mut totals = sessions().flat_map(|session| &session.totals).flat_map(|total| &total.models);
+        let has_stated_cost = sessions().flat_map(|session| &session.totals).any(Total::has_cost);
         let tokens = turns().filter_map(|turn| turn.tokens.get().total()).reduce(|a, b| a + b);
         let mut events: HashMap<EventKind, (usize, usize)> = HashMap::new();
         for event in sessions().flat_map(|session| &session.events) {
@@ -132,6 +135,7 @@ impl<'a> Shown<'a> {
             has_global_ids: turns().any(|turn| turn.identity.global().is_some()),
             tokens,
             has_tokens: tokens.is_some() || totals.any(|model| model.tokens.total().is_some()),
+            has_cost: has_stated_cost || turns().any(|turn| turn.cost.is_some()),
             has_calls: sessions().any(shows_calls),
             has_limits: sessions().any(|session| !session.limits.is_empty()),
             has_prompts: sessions().any(|session| session.capabilities.has(Capabilities::USER_TURNS)),
@@ -200,6 +204,11 @@ impl<'a> Shown<'a> {
         } else if self.has_turns && session.totals.is_empty() {
             // The responses are there, without counts.
             session.totals.extend(total_of(&session));
+        }
+        if self.has_cost {
+            // It contains the cost of requests without counts.
+            session.totals.iter_mut().for_each(Total::remove_cost);
+            session.totals.retain(|total| total.models.iter().any(|model| model.tokens.total().is_some()));
         }
         let is_after_cut = |time: Option<Time>| self.cut_at.is_some() && time > self.cut_at;
         if self.has_tokens || self.has_turns {

@@ -118,6 +118,8 @@ pub struct SessionResult {
     pub totals: Vec<Total>,
     /// States of limits, each of which differs from the one before it in the same window.
     pub limits: Rows<Limit>,
+    /// Whether the runtime rounded its counts, or estimated them with a tokenizer of its own.
+    pub is_estimated: bool,
 }
 
 /// How a session ended.

@@ -53,6 +53,8 @@ pub enum Usage {
     Unknown,
     /// Numbers in the log contradict each other.
     Conflict,
+    /// The runtime rounded the counts, or estimated them itself.
+    Estimate,
 }
 
 impl Usage {
@@ -63,6 +65,7 @@ impl Usage {
             Self::LowerBound => "lower_bound",
             Self::Unknown => "unknown",
             Self::Conflict => "conflict",
+            Self::Estimate => "estimate",
         }
     }
 }

@@ -48,6 +48,19 @@ pub struct Total {
     pub is_of_new_process: bool,
 }
 
+impl Total {
+    /// Whether it states a cost.
+    pub fn has_cost(&self) -> bool {
+        self.cost.is_some() || self.models.iter().any(|model| model.cost.is_some())
+    }
+
+    /// Removes its cost, of which another total is a copy.
+    pub fn remove_cost(&mut self) {
+        self.cost = None;
+        self.models.iter_mut().for_each(|model| model.cost = None);
+    }
+}
+
 /// One model's part of a [`Total`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -326,6 +326,8 @@ pub(super) mod tests {
             file_name: None,
             folder_id: None,
             agent_id: None,
+            archive_name: None,
+            folders: Vec::new(),
         };
         Builder::new(&context, "s", 1)
     }

@@ -110,6 +110,8 @@ fn usage(
         Usage::Unknown
     } else if is_conflict {
         Usage::Conflict
+    } else if session.is_estimated {
+        Usage::Estimate
     } else if is_lower_bound || session.status == Status::Incomplete {
         Usage::LowerBound
     } else {

@@ -166,7 +166,7 @@ pub fn sessions<'a>() -> Vec<Field<Session<'a>>> {
             field!(Int "web_searches" "Searches that the provider ran", |it| it.row.web_searches),
         ],
         tokens!(|it| it.row.tokens),
-        [word!("usage" "How far the tokens can be trusted: exact, lower_bound, unknown or conflict", |it| it.row.usage.as_str())],
+        [word!("usage" "How far the tokens can be trusted: exact, lower_bound, estimate, unknown or conflict", |it| it.row.usage.as_str())],
         cost!(|it| it.row.money),
         [field!(Int "unpriced_tokens" "Tokens of the session that no cost covers", |it| Some(it.row.unpriced_tokens))],
         cost_parts!(|it| it.row.money),

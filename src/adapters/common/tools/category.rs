@@ -30,7 +30,20 @@ const CATEGORIES: [(&str, &[&str]); 10] = [
         ],
     ),
     ("shell", CONTINUING),
-    ("read", &["read", "readfile", "view", "readmanyfiles", "fileread", "notebookread", "viewimage", "readmediafile"]),
+    (
+        "read",
+        &[
+            "read",
+            "readfile",
+            "view",
+            "readmanyfiles",
+            "fileread",
+            "notebookread",
+            "viewimage",
+            "readmediafile",
+            "readcurrentlyopenfile",
+        ],
+    ),
     (
         "edit",
         &[
@@ -50,9 +63,11 @@ const CATEGORIES: [(&str, &[&str]); 10] = [
             "fileedit",
             "insertcontent",
             "searchandreplace",
+            "editexistingfile",
+            "singlefindandreplace",
         ],
     ),
-    ("write", &["write", "writefile", "writetofile", "filewrite", "createfile", "create"]),
+    ("write", &["write", "writefile", "writetofile", "filewrite", "createfile", "create", "createnewfile"]),
     (
         "search",
         &[
@@ -75,6 +90,8 @@ const CATEGORIES: [(&str, &[&str]); 10] = [
             "toolsearch",
             "listcodedefinitionnames",
             "finder",
+            "fileglobsearch",
+            "viewsubdirectory",
         ],
     ),
     (
@@ -88,6 +105,7 @@ const CATEGORIES: [(&str, &[&str]); 10] = [
             "searchweb",
             "fetch",
             "fetchurl",
+            "fetchurlcontent",
             "readwebpage",
         ],
     ),

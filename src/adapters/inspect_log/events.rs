@@ -1,0 +1,138 @@
+//! The events of a sample.
+
+use serde::Deserialize;
+
+use super::usage::Usage;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Event<'a> {
+    #[serde(borrow)]
+    pub(super) event: Text<'a>,
+    pub(super) timestamp: When,
+    pub(super) completed: When,
+    /// In seconds.
+    pub(super) working_time: Number,
+    #[serde(borrow)]
+    pub(super) span_id: Text<'a>,
+    // span_begin; step: action is `begin` or `end`
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) parent_id: Text<'a>,
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) action: Text<'a>,
+    // model
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) role: Text<'a>,
+    #[serde(borrow)]
+    pub(super) output: Maybe<Output<'a>>,
+    /// `read`: the response is from Inspect's own cache, and was not billed.
+    #[serde(borrow)]
+    pub(super) cache: Text<'a>,
+    pub(super) retries: Count,
+    /// Of a model a string, of a tool an object.
+    #[serde(borrow)]
+    pub(super) error: Raw<'a>,
+    // tool
+    #[serde(borrow)]
+    pub(super) function: Text<'a>,
+    #[serde(borrow)]
+    pub(super) arguments: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) result: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) agent: Text<'a>,
+    pub(super) pending: Flag,
+    /// Events below a tool or a subtask, in older versions.
+    #[serde(borrow)]
+    pub(super) events: Raw<'a>,
+    // sample_limit
+    #[serde(borrow)]
+    pub(super) message: Text<'a>,
+    // compaction
+    pub(super) tokens_before: Count,
+    pub(super) tokens_after: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Output<'a> {
+    #[serde(borrow)]
+    pub(super) choices: Vec<Choice<'a>>,
+    pub(super) usage: Maybe<Usage>,
+    #[serde(borrow)]
+    pub(super) error: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Choice<'a> {
+    #[serde(borrow)]
+    pub(super) message: Message<'a>,
+    #[serde(borrow)]
+    pub(super) stop_reason: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) role: Text<'a>,
+    #[serde(borrow)]
+    pub(super) content: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) tool_calls: Option<Vec<ToolCall<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ToolCall<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) function: Text<'a>,
+    #[serde(borrow)]
+    pub(super) arguments: Raw<'a>,
+}
+
+/// Why a tool failed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ToolError<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) message: Text<'a>,
+}
+
+/// A content block.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(borrow)]
+    text: Text<'a>,
+}
+
+/// The text of a string or of blocks. A text that is stored as an attachment is left out.
+pub(super) fn text_of(content: Raw<'_>) -> String {
+    let text: String = if content.0.first() == Some(&b'[') {
+        let blocks: Vec<Block<'_>> = content.read();
+        blocks.iter().map(|block| block.text.as_str()).collect()
+    } else if content.0.first() == Some(&b'"') {
+        content.text().into_owned()
+    } else {
+        String::new()
+    };
+    if text.starts_with("attachment://") { String::new() } else { text }
+}
