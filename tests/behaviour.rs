@@ -81,7 +81,7 @@ fn frames_of(tables: &Tables) -> Frames {
 }
 
 /// The rows of the report, as `measure=value`, where the value is known.
-fn measures(tables: Frames, by: &str) -> Vec<Vec<String>> {
+fn measures(tables: &Frames, by: &str) -> Vec<Vec<String>> {
     let options = Options { by: vec![by.to_owned()], wide: true, ..Options::default() };
     let answer = reports::find("behaviour").unwrap().run(tables, &options).unwrap();
     let row = |row: usize| {
@@ -122,7 +122,7 @@ fn a_session_is_measured() {
         verified_rate=1.0 p50_end_context_tokens=340 p90_end_context_tokens=340 \
         context_growth_per_turn=73.75 compactions=0 model_time_ms=64000 tool_time_ms=16000 \
         waiting_time_ms=100000 model_time_share=0.355556 tool_time_share=0.088889 waiting_time_share=0.555556";
-    assert_eq!(measures(transcript.tables(), "runtime")[0].join(" "), expected);
+    assert_eq!(measures(&transcript.tables(), "runtime")[0].join(" "), expected);
 }
 
 /// A session without calls and edits has counts of 0, but no shares and nothing before an edit.
@@ -132,13 +132,13 @@ fn a_session_without_calls_is_measured() {
     let expected = "runtime=claude sessions=1 tool_calls=0 explore_calls=0 edit_calls=0 verify_calls=0 edited_sessions=0 \
         file_edits=0 edited_files=0 files_edited_often=0 repeated_calls=0 longest_error_run=0 test_runs=0 \
         failed_test_runs=0 p50_end_context_tokens=100 p90_end_context_tokens=100 compactions=0";
-    assert_eq!(measures(transcript.tables(), "runtime")[0].join(" "), expected);
+    assert_eq!(measures(&transcript.tables(), "runtime")[0].join(" "), expected);
 }
 
 /// A format that does not show what a measure needs has no value for it.
 #[test]
 fn what_a_format_does_not_show_is_unknown() {
-    let rows = measures(frames_of(&settled(facts(Retention::None))), "format");
+    let rows = measures(&frames_of(&settled(facts(Retention::None))), "format");
     let of = |format: &str| rows.iter().find(|row| row[0] == format!("format={format}")).unwrap();
     assert_eq!(of("claude-json").len(), 2, "{:?}", of("claude-json"));
     let has = |format: &str, measure: &str| of(format).iter().any(|it| it.starts_with(&format!("{measure}=")));
@@ -157,7 +157,7 @@ fn groups_sum_to_the_total() {
     let tables = frames_of(&settled(facts(Retention::None)));
     let sums = |by: &str| {
         let options = Options { by: vec![by.to_owned()], wide: true, total: true, ..Options::default() };
-        let answer = reports::find("behaviour").unwrap().run(tables.clone(), &options).unwrap();
+        let answer = reports::find("behaviour").unwrap().run(&tables, &options).unwrap();
         ["sessions", "explore_calls", "repeated_calls", "file_edits", "tool_time_ms"].map(|measure| {
             let sum: i64 = answer.rows.column(measure).unwrap().i64().unwrap().iter().flatten().sum();
             let total = answer.total.as_ref().unwrap().column(measure).unwrap().i64().unwrap().get(0);
