@@ -13,6 +13,7 @@ Needs the packages of scripts/requirements.txt. Prints that it was skipped if th
 """
 
 import argparse
+import logging
 import os
 import pathlib
 import subprocess
@@ -49,6 +50,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True, type=pathlib.Path)
     program = parser.parse_args().bin.resolve()
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     log = Log(server._server.app)
@@ -115,6 +117,7 @@ def main():
         fails("no bucket", [*report, "s3://missing/lake"], ["s3://missing/lake"])
         fails("no lake", [*report, "s3://agent-logs/elsewhere"], ["s3://agent-logs/elsewhere", "no lake"])
         fails("a URL with credentials", [*report, f"s3://AKIA:{SECRET}@agent-logs/lake"], ["credentials"])
+        fails("a write with credentials", ["ingest", "--archive", f"s3://AKIA:{SECRET}@agent-logs/lake"], ["read"])
         fails("a write", ["ingest", str(ROOT / "sample-logs"), "--archive", URL], [URL, "read"])
         client.delete_object(Bucket="agent-logs", Key="team/lake/turns/day=2026-10-06/part-0.parquet")
         fails("a missing file", [*report, URL], [f"{URL}/turns/day=2026-10-06/part-0.parquet", "missing"])
@@ -125,7 +128,7 @@ def main():
     server.stop()
     for failure in failures:
         print(failure, file=sys.stderr)
-    print(f"{len(questions) + 8} questions to a lake in an S3-compatible store")
+    print(f"{len(questions) + 9} questions to a lake in an S3-compatible store")
     return 1 if failures else 0
 
 

@@ -197,7 +197,9 @@ fn an_interrupted_export_leaves_the_state_before_or_after() {
                 place(&to, file);
             }
             if are_removed {
-                removed.iter().for_each(|file| fs::remove_file(lake.join(file)).unwrap());
+                for file in &removed {
+                    fs::remove_file(lake.join(file)).unwrap();
+                }
             }
             check(&lake, &after, &format!("{moved} moved, {are_removed}"));
         }

@@ -212,11 +212,13 @@ impl Builder {
         call.args_hash = args_hash(raw);
     }
 
-    /// Sets the target and the kind of a call, as far as `subject` contains them.
+    /// Sets the target and the kind of a call, as far as `subject` contains them. Only shell calls have a kind.
     pub fn set_subject(&mut self, call: usize, subject: Subject) {
         let call = &mut self.session.tool_calls[call];
         call.target = subject.target.or_else(|| call.target.take());
-        call.command_kind = subject.command_kind.or(call.command_kind);
+        if call.category == "shell" {
+            call.command_kind = subject.command_kind.or(call.command_kind);
+        }
     }
 
     fn set_arguments(&mut self, call: usize, raw: Raw<'_>, subject: Subject) {

@@ -211,7 +211,7 @@ impl Sessions {
         }
         source
             .sessions
-            .retain(|session| self.keys.contains(&(session.runtime.to_string(), session.session_id.to_string())));
+            .retain(|session| self.keys.contains(&(session.runtime.to_string(), session.session_id.clone())));
         (!source.sessions.is_empty()).then_some(source)
     }
 }
@@ -254,12 +254,12 @@ fn batches(days: &[(Option<Day>, usize)], by: PartitionBy) -> Vec<Vec<Partition>
     let mut rows = 0;
     for partition in partitions {
         rows += partition.rows;
-        match batches.last_mut().filter(|_| rows <= MAX_ROWS && partition.first_day.is_some()) {
-            Some(batch) => batch.push(partition),
-            None => {
-                rows = partition.rows;
-                batches.push(vec![partition]);
-            }
+        let batch = batches.last_mut().filter(|_| rows <= MAX_ROWS && partition.first_day.is_some());
+        if let Some(batch) = batch {
+            batch.push(partition);
+        } else {
+            rows = partition.rows;
+            batches.push(vec![partition]);
         }
     }
     batches

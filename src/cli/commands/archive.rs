@@ -90,7 +90,7 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
 /// What is merged into an archive.
 enum Merged {
     Archive(Archive),
-    Lake(Lake),
+    Lake(Box<Lake>),
 }
 
 impl Merged {
@@ -98,7 +98,7 @@ impl Merged {
         if Lake::is_at(&directory) {
             let lake = Lake::open(&directory)?;
             drop(lake.facts()?);
-            return Ok(Self::Lake(lake));
+            return Ok(Self::Lake(Box::new(lake)));
         }
         let archive = archive_at(directory)?;
         archive.snapshot()?;

@@ -9,7 +9,7 @@ use agentlogs::analysis::reports::WeekStart;
 use agentlogs::input::machine::Machine;
 use agentlogs::prices::{Catalog, Entry};
 use agentlogs::store::archive::Archive;
-use agentlogs::store::lake::is_url;
+use agentlogs::store::lake::{is_url, shown};
 use anyhow::{Context, bail};
 use toml::Spanned;
 
@@ -262,7 +262,7 @@ pub fn archive_at(directory: PathBuf) -> anyhow::Result<Archive> {
     if is_url(&directory) {
         bail!(
             "{}: object stores can only be read, by report, query, compare, dashboard and export",
-            directory.display()
+            shown(&directory).display()
         );
     }
     if directory.is_file() {

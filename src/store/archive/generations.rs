@@ -90,14 +90,23 @@ impl Archive {
         Ok(self.snapshot()?.manifest.sums())
     }
 
-    /// Identifies the current state: it changes with every write. Unlike [`Self::snapshot`], it reads no file. `None` if there is no
-    /// archive.
-    pub fn stamp(&self) -> Option<String> {
-        let folder = self.current().ok()??.folder;
-        let manifest = fs::metadata(folder.join(MANIFEST)).ok()?;
-        let modified = manifest.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    /// Identifies the current state: it changes with every write. Unlike [`Self::snapshot`], it reads only the pointer. `None` if there
+    /// is no archive.
+    ///
+    /// # Errors
+    /// When the archive has another version, or the pointer cannot be read.
+    pub fn stamp(&self) -> Result<Option<String>, Error> {
+        let current = match self.current() {
+            Ok(Some(current)) => current,
+            Ok(None) | Err(Error::Missing(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let path = current.folder.join(MANIFEST);
+        let metadata = fs::metadata(&path).map_err(Error::listed(&path))?;
+        let modified = metadata.modified().map_err(Error::file(&path))?;
+        let modified = modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         // An archive that was made again has the same generations.
-        Some(format!("{} {} {}", folder.file_name()?.to_str()?, manifest.len(), modified.as_nanos()))
+        Ok(Some(format!("{} {} {}", current.folder.display(), metadata.len(), modified.as_nanos())))
     }
 
     fn open_current(&self) -> Result<Snapshot, Error> {

@@ -4,7 +4,7 @@
 //! (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, …). Connections are opened to the host of the URL or endpoint only.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use futures_util::TryStreamExt as _;
 use object_store::path::Path as Key;
@@ -12,6 +12,7 @@ use object_store::{ObjectStore, ObjectStoreExt as _};
 use url::Url;
 
 use super::error::Error;
+use super::place::shown;
 
 /// A prefix in a bucket.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl Bucket {
     /// When the URL or the environment is invalid.
     pub fn open(url: &str) -> Result<Self, Error> {
         let url = url.trim_end_matches('/').to_owned();
-        let wrong = |error: String| Error::wrong(&PathBuf::from(&url), error);
+        let wrong = |error: String| Error::wrong(&shown(Path::new(&url)), error);
         let parsed = Url::parse(&url).map_err(|error| wrong(format!("not a URL: {error}")))?;
         if !parsed.username().is_empty() || parsed.password().is_some() || parsed.query().is_some() {
             return Err(wrong("a URL must not contain credentials; set them in the environment".to_owned()));
@@ -53,7 +54,7 @@ impl Bucket {
     }
 
     fn key_of(&self, file: &str) -> Key {
-        Key::from_iter(self.prefix.parts().chain(Key::from(file).parts()))
+        self.prefix.parts().chain(Key::from(file).parts()).collect()
     }
 
     /// The content of an object; `None` if it does not exist.
@@ -77,7 +78,7 @@ impl Bucket {
     pub fn list(&self) -> Result<BTreeMap<String, u64>, Error> {
         let list = self.store.list(Some(&self.prefix)).try_collect::<Vec<_>>();
         let objects = self.runtime.block_on(list).map_err(|error| Error::wrong(&self.path_of(""), summary(&error)))?;
-        let below = |key: &Key| Some(Key::from_iter(key.prefix_match(&self.prefix)?).to_string());
+        let below = |key: &Key| Some(key.prefix_match(&self.prefix)?.collect::<Key>().to_string());
         Ok(objects.into_iter().filter_map(|object| Some((below(&object.location)?, object.size))).collect())
     }
 }

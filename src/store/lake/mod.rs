@@ -11,7 +11,7 @@
 //! Engines ignore names that begin with an underscore. A lake of another engine has no manifest and no facts: it is read as it is.
 //!
 //! The writer prepares all changed files in `_staging`, the new manifest last. From then on the lake is in the new state: a reader
-//! finds a file in `_staging` before it looks in its final place, and the next writer continues to move the files.
+//! uses a file in `_staging` if there is one, else that in its final place, and the next writer continues to move the files.
 
 #[cfg(feature = "cloud")]
 mod bucket;
@@ -25,6 +25,6 @@ mod writer;
 
 pub use error::Error;
 pub use layout::{FACTS, PartitionBy, partition_name};
-pub use place::is_url;
+pub use place::{is_url, shown};
 pub use reader::{Lake, LakeChecked};
 pub use writer::{LakeWriter, Written};

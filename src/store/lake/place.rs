@@ -102,6 +102,16 @@ pub fn is_url(name: &Path) -> bool {
     name.split_once("://").is_some_and(|(scheme, _)| schemes.contains(&scheme))
 }
 
+/// A URL as messages show it, without credentials in it.
+pub fn shown(name: &Path) -> PathBuf {
+    let name = name.to_string_lossy();
+    let Some((scheme, rest)) = name.split_once("://") else { return PathBuf::from(&*name) };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = host.rsplit_once('@').map_or_else(|| host.to_owned(), |(_, host)| format!("***@{host}"));
+    PathBuf::from(format!("{scheme}://{host}/{path}"))
+}
+
 /// Whether a file belongs to a table, to the facts or to [`STAGING`], and is not hidden below that.
 #[cfg(feature = "cloud")]
 fn is_of_lake(path: &str) -> bool {
@@ -137,4 +147,21 @@ pub(super) fn path_below(directory: &Path, path: &Path) -> String {
     let below = path.strip_prefix(directory).unwrap_or(path);
     let names: Vec<_> = below.components().map(|name| name.as_os_str().to_string_lossy()).collect();
     names.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_shown_without_credentials() {
+        for (url, expected) in [
+            ("s3://bucket/a/b", "s3://bucket/a/b"),
+            ("s3://key:secret@bucket/a@b", "s3://***@bucket/a@b"),
+            ("az://container/a?sig=secret", "az://container/a"),
+            ("a/directory@home", "a/directory@home"),
+        ] {
+            assert_eq!(shown(Path::new(url)), Path::new(expected));
+        }
+    }
 }

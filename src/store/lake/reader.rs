@@ -100,7 +100,7 @@ impl Lake {
             |manifest| manifest.files.keys().map(|path| staged_or_not(path, &files, is_staged)).collect(),
         );
         for table in TABLES {
-            let is_of_table = |path: &&String| is_of(path, table) && path.ends_with(".parquet");
+            let is_of_table = |path: &&String| is_of(path, table) && is_parquet(path);
             lake.tables.push((table, paths.iter().filter(is_of_table).cloned().collect()));
         }
         Ok(lake)
@@ -141,7 +141,7 @@ impl Lake {
                 Some(bytes) if *bytes != entry.bytes => {
                     format!("the file has {bytes} bytes, not {} as exported; {again}", entry.bytes)
                 }
-                Some(_) if path.ends_with(".csv") || path.ends_with(".jsonl") => {
+                Some(_) if !is_parquet(path) && TABLES.iter().any(|table| is_of(path, table)) => {
                     "only lakes of parquet files can be read".to_owned()
                 }
                 Some(_) => continue,
@@ -324,4 +324,8 @@ fn staged_or_not(path: &str, files: &BTreeMap<String, u64>, is_staged: bool) -> 
 fn is_of(path: &str, table: &str) -> bool {
     let path = path.strip_prefix(STAGING).and_then(|path| path.strip_prefix('/')).unwrap_or(path);
     path.strip_prefix(table).is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn is_parquet(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
 }

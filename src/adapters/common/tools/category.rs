@@ -27,6 +27,7 @@ const CATEGORIES: [(&str, &[&str]); 10] = [
             "runcommand",
             "runterminalcmd",
             "runterminalcommand",
+            "terminal",
         ],
     ),
     ("shell", CONTINUING),

@@ -91,7 +91,7 @@ impl FactsFile {
 /// The facts of a source as a file of facts contains them, in one chunk.
 ///
 /// # Errors
-/// Those of [`codec::encode`].
+/// When it cannot be encoded.
 pub fn encode_source(source: &Source) -> io::Result<Vec<u8>> {
     let encoded = codec::encode(source)?;
     Ok([Chunks::one(0, encoded.len() as u64).header()?, encoded].concat())
