@@ -12,6 +12,7 @@ use serde::Deserialize;
 use self::session::Session;
 use super::document::Places;
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::common::chat_completions::ToolCall;
 use crate::json::Raw;
 use crate::json::fields::{Count, Maybe, Number, Text, When};
 use crate::json::lines::Line;
@@ -132,25 +133,6 @@ struct CallState<'a> {
     status: Text<'a>,
     #[serde(borrow)]
     output: Raw<'a>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct ToolCall<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    function: Function<'a>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Function<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    /// JSON as a string.
-    #[serde(borrow)]
-    arguments: Raw<'a>,
 }
 
 /// The arguments of Continue's own tools.

@@ -8,13 +8,13 @@
 //!
 //! Crush uses a migration tool that is also named goose: its table `goose_db_version` has nothing to do with the agent.
 
-use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use self::session::Session;
 use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::common::sessions_by_id::SessionsById;
 use crate::adapters::common::subagents;
-use crate::base::rows::Rows;
 use crate::json::Raw;
 use crate::json::fields::{Flag, Number, Text, When};
 use crate::json::lines::Line;
@@ -181,9 +181,7 @@ struct Metadata<'a> {
 
 struct Database {
     context: Context,
-    sessions: Rows<Session>,
-    /// Index in `sessions`, by session id.
-    places: HashMap<String, usize>,
+    sessions: SessionsById<Session>,
     /// The ids of the rows so far.
     seen: HashSet<String>,
 }
@@ -192,7 +190,7 @@ impl Fold for Database {
     type Record<'a> = Row<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Rows::default(), places: HashMap::new(), seen: HashSet::new() }
+        Self { context: context.clone(), sessions: SessionsById::default(), seen: HashSet::new() }
     }
 
     fn record(&mut self, line: Line<'_>, row: Row<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -219,7 +217,7 @@ impl Fold for Database {
             let (id, line) = (child.builder.session.session_id.clone(), child.builder.session.line);
             let time = child.builder.session.started_at;
             let Some(parent) = child.builder.session.parent_session_id.as_ref() else { continue };
-            let Some(parent) = self.places.get(parent).copied() else { continue };
+            let Some(parent) = self.sessions.find(parent) else { continue };
             self.sessions[index].has_parent = true;
             let call = id.rsplit_once("$$").map_or(id.as_str(), |(_, call)| call);
             let builder = &mut self.sessions[parent].builder;
@@ -232,11 +230,6 @@ impl Fold for Database {
 
 impl Database {
     fn session(&mut self, id: &str, line: i64) -> &mut Session {
-        let index = self.places.get(id).copied().unwrap_or_else(|| {
-            self.places.insert(id.to_owned(), self.sessions.len());
-            self.sessions.push(Session::new(&self.context, id, line));
-            self.sessions.len() - 1
-        });
-        &mut self.sessions[index]
+        self.sessions.find_or_add(id, || Session::new(&self.context, id, line))
     }
 }

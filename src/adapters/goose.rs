@@ -13,12 +13,12 @@
 //!   imports these files into the database and keeps them, so the identity of the sums is the session and the time of its
 //!   first message: sums in both places count once. Session ids are a day and a number, unique on one machine only.
 
-use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use self::session::Session;
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
-use crate::base::rows::Rows;
+use crate::adapters::common::sessions_by_id::SessionsById;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
@@ -335,9 +335,7 @@ impl Usage {
 /// The state of a database or of a session file.
 struct Goose {
     context: Context,
-    sessions: Rows<Session>,
-    /// Index in `sessions`, by session id.
-    places: HashMap<String, usize>,
+    sessions: SessionsById<Session>,
     /// Rows and messages so far.
     seen: HashSet<String>,
 }
@@ -346,7 +344,7 @@ impl Fold for Goose {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Rows::default(), places: HashMap::new(), seen: HashSet::new() }
+        Self { context: context.clone(), sessions: SessionsById::default(), seen: HashSet::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -416,12 +414,7 @@ impl Goose {
     }
 
     fn session(&mut self, id: &str, line: i64) -> &mut Session {
-        let index = self.places.get(id).copied().unwrap_or_else(|| {
-            self.places.insert(id.to_owned(), self.sessions.len());
-            self.sessions.push(Session::new(&self.context, id, line));
-            self.sessions.len() - 1
-        });
-        let session = &mut self.sessions[index];
+        let session = self.sessions.find_or_add(id, || Session::new(&self.context, id, line));
         session.last_line = line;
         session
     }

@@ -5,14 +5,15 @@
 //! - A session is in up to three files under the same id: the ledger joins them, and only the database has tokens.
 //! - `parent_session_id` names the session that started a subagent, or the one that was compressed into this one.
 
-use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use self::session::Session;
 use super::document::Places;
 use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold, hashed_id};
+use crate::adapters::common::chat_completions::ToolCall;
+use crate::adapters::common::sessions_by_id::SessionsById;
 use crate::adapters::common::subagents;
-use crate::base::rows::Rows;
 use crate::json::Raw;
 use crate::json::fields::{Count, Number, Text, When};
 use crate::json::lines::Line;
@@ -182,31 +183,10 @@ struct Record<'a> {
     active: Number,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ToolCall<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    function: Function<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Function<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    /// JSON as a string.
-    #[serde(borrow)]
-    arguments: Raw<'a>,
-}
-
 /// The state of a database or a file.
 struct Hermes {
     context: Context,
-    sessions: Rows<Session>,
-    /// Index in `sessions`, by session id.
-    places: HashMap<String, usize>,
+    sessions: SessionsById<Session>,
     /// The rows so far.
     seen: HashSet<String>,
 }
@@ -215,7 +195,7 @@ impl Fold for Hermes {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Rows::default(), places: HashMap::new(), seen: HashSet::new() }
+        Self { context: context.clone(), sessions: SessionsById::default(), seen: HashSet::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -256,7 +236,7 @@ impl Fold for Hermes {
             let child = &self.sessions[index].builder.session;
             let (id, line, time) = (child.session_id.clone(), child.line, child.started_at);
             let Some(parent) = child.parent_session_id.as_ref() else { continue };
-            let Some(parent) = self.places.get(parent).copied() else { continue };
+            let Some(parent) = self.sessions.find(parent) else { continue };
             // A session that was compressed goes on under another id.
             if self.sessions[parent].is_compressed {
                 continue;
@@ -270,11 +250,6 @@ impl Fold for Hermes {
 
 impl Hermes {
     fn session(&mut self, id: &str, line: i64) -> &mut Session {
-        let index = self.places.get(id).copied().unwrap_or_else(|| {
-            self.places.insert(id.to_owned(), self.sessions.len());
-            self.sessions.push(Session::new(&self.context, id, line));
-            self.sessions.len() - 1
-        });
-        &mut self.sessions[index]
+        self.sessions.find_or_add(id, || Session::new(&self.context, id, line))
     }
 }

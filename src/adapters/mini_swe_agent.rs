@@ -11,6 +11,7 @@ use serde::Deserialize;
 use self::run::Run;
 use super::document::Places;
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
+use crate::adapters::common::chat_completions::ToolCall;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Maybe, Number, Text, When};
@@ -153,24 +154,6 @@ struct Message<'a> {
 struct Block<'a> {
     #[serde(borrow)]
     text: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ToolCall<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    function: Function<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Function<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    arguments: Raw<'a>,
 }
 
 /// An item of a response of the Responses API.

@@ -10,14 +10,14 @@
 //! old tables: a message in both is read from the old one. Before 2.0 `session_message` was a projection of `message`; it is not
 //! read.
 
-use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use super::opencode::{Error, ErrorData, Info, Message, Metadata, Part, Span, State, go_on};
 use super::opencode_export::{Conversation, SHOWS};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::common::builder::Builder;
-use crate::base::rows::Rows;
+use crate::adapters::common::sessions_by_id::SessionsById;
 use crate::json::Raw;
 use crate::json::fields::{Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
@@ -138,9 +138,7 @@ struct PartRow<'a> {
 
 struct Database {
     context: Context,
-    sessions: Rows<Conversation>,
-    /// Index in `sessions`, by session id.
-    places: HashMap<String, usize>,
+    sessions: SessionsById<Conversation>,
     /// The ids of the messages so far. The rows of the older tables come first.
     seen: HashSet<String>,
 }
@@ -149,7 +147,7 @@ impl Fold for Database {
     type Record<'a> = Row<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Rows::default(), places: HashMap::new(), seen: HashSet::new() }
+        Self { context: context.clone(), sessions: SessionsById::default(), seen: HashSet::new() }
     }
 
     fn record(&mut self, line: Line<'_>, row: Row<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -206,21 +204,13 @@ impl Database {
         };
         let id = info.id.as_str();
         // The copy of an older session contains nothing new.
-        if !self.places.contains_key(id) {
-            self.places.insert(id.to_owned(), self.sessions.len());
-            self.sessions.push(Conversation::new(info.begin(&self.context, id, line), &info));
-        }
+        self.sessions.find_or_add(id, || Conversation::new(info.begin(&self.context, id, line), &info));
     }
 
     /// The session of that id. Its row may have been deleted.
     fn session(&mut self, id: &str, line: i64) -> &mut Conversation {
-        let index = self.places.get(id).copied().unwrap_or_else(|| {
-            self.places.insert(id.to_owned(), self.sessions.len());
-            let builder = Builder::new(&self.context, id, line);
-            self.sessions.push(Conversation::new(builder, &Info::default()));
-            self.sessions.len() - 1
-        });
-        &mut self.sessions[index]
+        let new = || Conversation::new(Builder::new(&self.context, id, line), &Info::default());
+        self.sessions.find_or_add(id, new)
     }
 }
 

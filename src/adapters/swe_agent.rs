@@ -12,6 +12,7 @@ use serde::Deserialize;
 use self::run::Run;
 use super::document::Places;
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
+use crate::adapters::common::chat_completions::ToolCall;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text};
 use crate::json::lines::Line;
@@ -135,24 +136,6 @@ struct Message<'a> {
     is_demo: Flag,
     #[serde(borrow)]
     tool_calls: Option<Vec<ToolCall<'a>>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ToolCall<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    function: Function<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Function<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    arguments: Raw<'a>,
 }
 
 struct Trajectories {

@@ -2,12 +2,14 @@
 
 pub mod builder;
 pub(super) mod changes;
+pub(super) mod chat_completions;
 mod events;
 mod file_changes;
 pub mod ids;
 mod limits;
 pub(super) mod repository;
 mod row_index;
+pub(super) mod sessions_by_id;
 mod shell;
 mod status;
 pub(super) mod subagents;

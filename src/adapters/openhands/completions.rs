@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::conversation::{category_of, milliseconds};
 use super::records::{text_of, uncached};
 use crate::adapters::common::builder::{Builder, Last, money};
+use crate::adapters::common::chat_completions::ToolCall;
 use crate::adapters::common::usage;
 use crate::adapters::{Context, Fold, RecordErrors, RecordKind, counts_name, hashed_id};
 use crate::json::Raw;
@@ -66,25 +67,6 @@ struct Answer<'a> {
     content: Raw<'a>,
     #[serde(borrow)]
     tool_calls: Option<Vec<ToolCall<'a>>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ToolCall<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    function: Function<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Function<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    /// JSON as a string.
-    #[serde(borrow)]
-    arguments: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
