@@ -97,11 +97,11 @@ impl LakeExport<'_> {
     /// Reads consecutive partitions together, and writes a file for each.
     fn write_partitions(&self, writer: &mut LakeWriter, table: &str, frame: &LazyFrame) -> Result<(), Error> {
         for batch in batches(&days_of(frame)?, self.by) {
-            let days = batch.iter().flat_map(|partition| &partition.days);
-            let (first, last) = (days.clone().min().map(|day| day.0), days.max().map(|day| day.0));
-            let is_in_batch = match (first, last) {
+            let mut days = batch.iter().flat_map(|partition| &partition.days);
+            let first = days.next();
+            let is_in_batch = match (first, days.last().or(first)) {
                 (Some(first), Some(last)) => {
-                    let day = |day: i32| lit(day).cast(DataType::Date);
+                    let day = |day: &Day| lit(day.0).cast(DataType::Date);
                     col("day").gt_eq(day(first)).and(col("day").lt_eq(day(last)))
                 }
                 _ => col("day").is_null(),
@@ -189,7 +189,7 @@ impl Sessions {
     fn of(tables: &Frames) -> PolarsResult<Self> {
         let columns = ["runtime", "session_id", "source_path"];
         let frame = table(tables, "sessions")
-            .select([cols([columns[0], columns[1], columns[2], "day"]).as_expr()])
+            .select(columns.into_iter().chain(["day"]).map(col).collect::<Vec<_>>())
             .collect()?;
         let [runtimes, ids, paths] = columns.map(|column| frame.column(column).and_then(|column| column.str()));
         let days = frame.column("day")?.date()?.physical();

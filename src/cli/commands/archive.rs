@@ -7,7 +7,7 @@ use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::base::time;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
-use agentlogs::store::archive::{Archive, Lost, Repair, Written};
+use agentlogs::store::archive::{Archive, Lost, Repair, StoredFacts, Written};
 use agentlogs::store::lake::Lake;
 use anyhow::bail;
 
@@ -89,7 +89,7 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
 
 /// What is merged into an archive.
 enum Merged {
-    Archive(Archive),
+    Archive(StoredFacts),
     Lake(Box<Lake>),
 }
 
@@ -100,15 +100,17 @@ impl Merged {
             drop(lake.facts()?);
             return Ok(Self::Lake(Box::new(lake)));
         }
-        let archive = archive_at(directory)?;
-        archive.snapshot()?;
-        Ok(Self::Archive(archive))
+        Ok(Self::Archive(archive_at(directory)?.snapshot()?.facts()?))
     }
 
     /// Passes on the facts of each source.
     fn each(self, merge: impl Fn(Source)) -> anyhow::Result<()> {
         match self {
-            Self::Archive(archive) => archive.known_facts()?.into_values().for_each(merge),
+            Self::Archive(facts) => {
+                for path in facts.paths() {
+                    facts.load(path)?.into_iter().for_each(&merge);
+                }
+            }
             Self::Lake(lake) => {
                 for sources in lake.facts()? {
                     sources?.into_iter().for_each(&merge);

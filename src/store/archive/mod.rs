@@ -53,7 +53,7 @@ pub use repair::{Lost, Repair};
 pub use stored_facts::StoredFacts;
 pub use writer::{Writer, Written};
 
-pub(crate) use disk::{Waited, sync_all};
+pub(crate) use disk::{Waited, remove_folder, sync_all};
 pub use facts::encode_source;
 pub(crate) use facts::scan as scan_sources;
 pub(crate) use hashed_file::{Checksum, HashedFile, checksum};

@@ -71,15 +71,17 @@ impl Bucket {
         }
     }
 
-    /// The objects below the prefix with their sizes in bytes.
+    /// The objects below a directory with their sizes in bytes. Their paths begin below it.
     ///
     /// # Errors
     /// When they cannot be listed.
-    pub fn list(&self) -> Result<BTreeMap<String, u64>, Error> {
-        let list = self.store.list(Some(&self.prefix)).try_collect::<Vec<_>>();
-        let objects = self.runtime.block_on(list).map_err(|error| Error::wrong(&self.path_of(""), summary(&error)))?;
-        let below = |key: &Key| Some(key.prefix_match(&self.prefix)?.collect::<Key>().to_string());
-        Ok(objects.into_iter().filter_map(|object| Some((below(&object.location)?, object.size))).collect())
+    pub fn list(&self, below: &str) -> Result<BTreeMap<String, u64>, Error> {
+        let prefix = self.key_of(below);
+        let list = self.store.list(Some(&prefix)).try_collect::<Vec<_>>();
+        let objects =
+            self.runtime.block_on(list).map_err(|error| Error::wrong(&self.path_of(below), summary(&error)))?;
+        let name = |key: &Key| Some(key.prefix_match(&prefix)?.collect::<Key>().to_string());
+        Ok(objects.into_iter().filter_map(|object| Some((name(&object.location)?, object.size))).collect())
     }
 }
 

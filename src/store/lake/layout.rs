@@ -11,6 +11,8 @@ pub const MANIFEST: &str = "_manifest.json";
 pub const FACTS: &str = "_facts";
 /// The directory of files that are not yet in their places.
 pub const STAGING: &str = "_staging";
+/// The manifest of prepared files: it is written when all of them are complete.
+pub const STAGED_MANIFEST: &str = "_staging/_manifest.json";
 /// Locked by the process that writes.
 pub const LOCK: &str = "_lock";
 /// The value of a partition whose rows have none, as in Hive.
@@ -58,6 +60,6 @@ pub fn is_hidden(name: &str) -> bool {
 /// Whether a directory contains what a lake does: a manifest, or a directory of a table.
 pub fn is_lake(directory: &Path) -> bool {
     directory.join(MANIFEST).is_file()
-        || directory.join(STAGING).join(MANIFEST).is_file()
+        || directory.join(STAGED_MANIFEST).is_file()
         || TABLES.iter().any(|table| directory.join(table).is_dir())
 }

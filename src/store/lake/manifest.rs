@@ -1,14 +1,13 @@
 //! The manifest of a lake: its files with their sizes and checksums.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 use super::layout::PartitionBy;
+use super::place::Place;
 use crate::base::time::Day;
 
 /// The version of the layout of lakes. A program refuses lakes of later versions.
@@ -51,24 +50,24 @@ pub struct FileEntry {
 }
 
 impl Manifest {
-    /// Reads a manifest; `None` if there is no file.
+    /// Reads the manifest in the file of a lake; `None` if there is no such file.
     ///
     /// # Errors
     /// When the file cannot be read, or has another version.
-    pub fn read(path: &Path) -> Result<Option<Self>, Error> {
-        let text = match fs::read(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::file(path)(error)),
-        };
-        Self::parse(&text, path).map(Some)
+    pub fn read(place: &Place, file: &str) -> Result<Option<Self>, Error> {
+        place.read(file)?.map(|text| Self::parse(&text, &place.path_of(file))).transpose()
+    }
+
+    /// The first of these files of a lake that it does not list.
+    pub fn find_unlisted<'a>(&self, files: &'a BTreeMap<String, u64>) -> Option<&'a String> {
+        files.keys().find(|path| !self.files.contains_key(*path))
     }
 
     /// Parses the text of the manifest at `path`.
     ///
     /// # Errors
     /// When it is no such manifest, or has a later version.
-    pub fn parse(text: &[u8], path: &Path) -> Result<Self, Error> {
+    fn parse(text: &[u8], path: &Path) -> Result<Self, Error> {
         #[derive(Deserialize)]
         struct Version {
             lake: u32,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "cloud")]
 use super::bucket::Bucket;
 use super::error::Error;
-use super::layout::{FACTS, STAGING, is_hidden};
+use super::layout::{FACTS, is_hidden};
 use crate::store::frames::TABLES;
 
 /// Where the files of a lake are. Paths of files use `/` and begin below this place.
@@ -68,27 +68,26 @@ impl Place {
         }
     }
 
-    /// The files of tables, facts and [`STAGING`] with their sizes in bytes, except those that engines ignore.
+    /// The files of tables and facts in this place or in a directory of it, with their sizes in bytes, except those that engines
+    /// ignore. Their paths begin below that directory.
     ///
     /// # Errors
     /// When they cannot be listed.
-    pub fn list(&self) -> Result<BTreeMap<String, u64>, Error> {
+    pub fn list(&self, below: &str) -> Result<BTreeMap<String, u64>, Error> {
         let directory = match self {
-            Self::Directory(directory) => directory,
+            Self::Directory(directory) => directory.join(below),
             #[cfg(feature = "cloud")]
             Self::Bucket(bucket) => {
-                let mut files = bucket.list()?;
+                let mut files = bucket.list(below)?;
                 files.retain(|path, _| is_of_lake(path));
                 return Ok(files);
             }
         };
         let mut files = BTreeMap::new();
-        for parent in [directory, &directory.join(STAGING)] {
-            for folder in TABLES.iter().chain(&[FACTS]) {
-                for path in files_below(&parent.join(folder))? {
-                    let size = fs::metadata(&path).map_err(Error::file(&path))?.len();
-                    files.insert(path_below(directory, &path), size);
-                }
+        for folder in TABLES.iter().chain(&[FACTS]) {
+            for path in files_below(&directory.join(folder))? {
+                let size = fs::metadata(&path).map_err(Error::file(&path))?.len();
+                files.insert(path_below(&directory, &path), size);
             }
         }
         Ok(files)
@@ -112,16 +111,15 @@ pub fn shown(name: &Path) -> PathBuf {
     PathBuf::from(format!("{scheme}://{host}/{path}"))
 }
 
-/// Whether a file belongs to a table, to the facts or to [`STAGING`], and is not hidden below that.
+/// Whether a file belongs to a table or to the facts, and is not hidden below that.
 #[cfg(feature = "cloud")]
 fn is_of_lake(path: &str) -> bool {
-    let path = path.strip_prefix(STAGING).and_then(|path| path.strip_prefix('/')).unwrap_or(path);
     let Some((folder, rest)) = path.split_once('/') else { return false };
     (TABLES.contains(&folder) || folder == FACTS) && !rest.split('/').any(is_hidden)
 }
 
 /// The files in a directory and those below it, except hidden ones, in order; none if it does not exist.
-pub(super) fn files_below(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+fn files_below(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let is_shown = |entry: &walkdir::DirEntry| entry.depth() == 0 || !is_hidden(&entry.file_name().to_string_lossy());
     let entries = walkdir::WalkDir::new(directory).follow_links(true).sort_by_file_name().into_iter();
     let mut files = Vec::new();
@@ -143,7 +141,7 @@ pub(super) fn files_below(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// The path of a file of a lake, as the manifest lists it.
-pub(super) fn path_below(directory: &Path, path: &Path) -> String {
+fn path_below(directory: &Path, path: &Path) -> String {
     let below = path.strip_prefix(directory).unwrap_or(path);
     let names: Vec<_> = below.components().map(|name| name.as_os_str().to_string_lossy()).collect();
     names.join("/")

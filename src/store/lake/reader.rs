@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use polars::prelude::*;
 
 use super::error::Error;
-use super::layout::{self, MANIFEST, NO_VALUE, STAGING, partition_of};
+use super::layout::{self, MANIFEST, NO_VALUE, STAGED_MANIFEST, STAGING, partition_of};
 use super::manifest::{FileEntry, Manifest};
 use super::place::{Place, is_url};
 use crate::base::time::Day;
@@ -19,8 +19,8 @@ use crate::store::frames::{self, TABLES, schema_hash, schema_of};
 pub struct Lake {
     place: Place,
     manifest: Option<Manifest>,
-    /// Whether an export has prepared the files of this state, and some are not yet in their places.
-    is_staged: bool,
+    /// The files that an export has prepared, and not yet moved to their places.
+    staged: BTreeSet<String>,
     /// The parquet files of each table, in order.
     tables: Vec<(&'static str, Vec<String>)>,
 }
@@ -77,32 +77,36 @@ impl Lake {
 
     fn open_once(name: &Path) -> Result<Self, Error> {
         let place = Place::open(name)?;
-        let read = |file: &str| -> Result<Option<Manifest>, Error> {
-            place.read(file)?.map(|text| Manifest::parse(&text, &place.path_of(file))).transpose()
+        let staged_manifest = Manifest::read(&place, STAGED_MANIFEST)?;
+        let is_staged = staged_manifest.is_some();
+        let manifest = if is_staged { staged_manifest } else { Manifest::read(&place, MANIFEST)? };
+        let mut files = place.list("")?;
+        let staged = if is_staged { place.list(STAGING)? } else { BTreeMap::new() };
+        let names = staged.keys().cloned().collect();
+        files.extend(staged);
+        if manifest.is_none() && files.is_empty() {
+            let what = format!("no lake here: neither {MANIFEST} nor a directory of a table with files");
+            return Err(Error::wrong(name, what));
+        }
+        let mut lake = Self { place, manifest, staged: names, tables: Vec::new() };
+        lake.check_sizes(&files)?;
+        // During the move, files of the earlier state are still there.
+        let unlisted =
+            lake.manifest.as_ref().filter(|_| !is_staged).and_then(|manifest| manifest.find_unlisted(&files));
+        if let Some(path) = unlisted {
+            let what =
+                format!("{MANIFEST} does not list this file; remove the file, or remove {MANIFEST} to read all files");
+            return Err(Error::wrong(&lake.path_of(path), what));
+        }
+        let listed = lake
+            .manifest
+            .as_ref()
+            .map_or_else(|| files.keys().collect::<Vec<_>>(), |manifest| manifest.files.keys().collect());
+        let of_table = |table: &str| {
+            let is_of_table = |path: &&&String| is_of(path, table) && is_parquet(path);
+            listed.iter().filter(is_of_table).map(|path| (*path).clone()).collect()
         };
-        let staged = read(&format!("{STAGING}/{MANIFEST}"))?;
-        let is_staged = staged.is_some();
-        let manifest = if is_staged { staged } else { read(MANIFEST)? };
-        let files = place.list()?;
-        let mut lake = Self { place, manifest, is_staged, tables: Vec::new() };
-        match &lake.manifest {
-            Some(manifest) => lake.check(manifest, &files)?,
-            None if files.is_empty() => {
-                return Err(Error::wrong(
-                    name,
-                    format!("no lake here: neither {MANIFEST} nor a directory of a table with files"),
-                ));
-            }
-            None => {}
-        }
-        let paths = lake.manifest.as_ref().map_or_else(
-            || files.keys().cloned().collect::<Vec<_>>(),
-            |manifest| manifest.files.keys().map(|path| staged_or_not(path, &files, is_staged)).collect(),
-        );
-        for table in TABLES {
-            let is_of_table = |path: &&String| is_of(path, table) && is_parquet(path);
-            lake.tables.push((table, paths.iter().filter(is_of_table).cloned().collect()));
-        }
+        lake.tables = TABLES.into_iter().map(|table| (table, of_table(table))).collect();
         Ok(lake)
     }
 
@@ -121,22 +125,23 @@ impl Lake {
         self.manifest.as_ref()?.prices
     }
 
-    /// The path or URL at which a file that the manifest lists is now.
+    /// The path or URL at which a file of the lake is now.
     pub(super) fn path_of(&self, path: &str) -> PathBuf {
-        let staged = self.place.path_of(&format!("{STAGING}/{path}"));
-        if self.is_staged && staged.is_file() { staged } else { self.place.path_of(path) }
+        if self.staged.contains(path) {
+            return self.place.path_of(&format!("{STAGING}/{path}"));
+        }
+        self.place.path_of(path)
     }
 
-    /// Compares the files that exist with the manifest.
-    fn check(&self, manifest: &Manifest, files: &BTreeMap<String, u64>) -> Result<(), Error> {
+    /// Compares the sizes of the files that exist with the manifest.
+    fn check_sizes(&self, files: &BTreeMap<String, u64>) -> Result<(), Error> {
         let again = "export or sync the lake again";
-        for (path, entry) in &manifest.files {
+        for (path, entry) in self.manifest.iter().flat_map(|manifest| &manifest.files) {
             if Path::new(path).components().any(|name| !matches!(name, Component::Normal(_))) {
                 let what = format!("it lists {path}, which is not in the lake");
                 return Err(Error::wrong(&self.place.path_of(MANIFEST), what));
             }
-            let now = staged_or_not(path, files, self.is_staged);
-            let what = match files.get(&now) {
+            let what = match files.get(path) {
                 None => format!("the file is missing; {again}"),
                 Some(bytes) if *bytes != entry.bytes => {
                     format!("the file has {bytes} bytes, not {} as exported; {again}", entry.bytes)
@@ -146,18 +151,9 @@ impl Lake {
                 }
                 Some(_) => continue,
             };
-            return Err(Error::wrong(&self.place.path_of(&now), what));
+            return Err(Error::wrong(&self.path_of(path), what));
         }
-        let is_unlisted = |path: &&String| !path.starts_with(STAGING) && !manifest.files.contains_key(*path);
-        match files.keys().find(is_unlisted).filter(|_| !self.is_staged) {
-            Some(path) => {
-                let what = format!(
-                    "{MANIFEST} does not list this file; remove the file, or remove {MANIFEST} to read all files"
-                );
-                Err(Error::wrong(&self.place.path_of(path), what))
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Compares the content of all files with the checksums in the manifest, and decodes the facts.
@@ -239,7 +235,7 @@ impl Lake {
     fn scan(&self, files: &[String], hive: HiveOptions, columns: Option<SchemaRef>) -> Result<LazyFrame, Error> {
         let options =
             ScanArgsParquet { glob: false, hive_options: hive, schema: columns, ..ScanArgsParquet::default() };
-        let path = |file: &String| PlRefPath::try_from_path(&self.place.path_of(file));
+        let path = |file: &String| PlRefPath::try_from_path(&self.path_of(file));
         let paths = files.iter().map(path).collect::<PolarsResult<Vec<_>>>()?;
         Ok(LazyFrame::scan_parquet_files(paths.into(), options)?)
     }
@@ -248,8 +244,7 @@ impl Lake {
     fn columns_of(&self, file: &str) -> Result<SchemaRef, Error> {
         let hive = HiveOptions { enabled: Some(false), ..HiveOptions::default() };
         let columns = || Ok::<_, Error>(self.scan(&[file.to_owned()], hive, None)?.collect_schema()?);
-        columns()
-            .map_err(|error| Error::wrong(&self.place.path_of(file), format!("not a readable parquet file: {error}")))
+        columns().map_err(|error| Error::wrong(&self.path_of(file), format!("not a readable parquet file: {error}")))
     }
 
     /// Checks that all files of a table have the columns of the first, with the types of the schema.
@@ -259,7 +254,7 @@ impl Lake {
             for (name, dtype) in columns.iter() {
                 if let Some(expected) = schema.get(name).filter(|expected| *expected != dtype) {
                     let what = format!("the column {name} has the type {dtype}, not {expected}");
-                    return Err(Error::wrong(&self.place.path_of(file), what));
+                    return Err(Error::wrong(&self.path_of(file), what));
                 }
             }
             let missing = first.iter_names().find(|name| !columns.contains(name));
@@ -270,7 +265,7 @@ impl Lake {
                     "the file {has} {name}, unlike the first file of its table: the lake mixes versions of the schema; export it \
                      again"
                 );
-                return Err(Error::wrong(&self.place.path_of(file), what));
+                return Err(Error::wrong(&self.path_of(file), what));
             }
         }
         Ok(())
@@ -290,13 +285,13 @@ impl Lake {
                 let dtype = schema.get(column).cloned().unwrap_or(DataType::String);
                 if value != NO_VALUE && !is_value(value, &dtype) {
                     let what = format!("{column}={value}: the directory has no valid value of {column}");
-                    return Err(Error::wrong(&self.place.path_of(file), what));
+                    return Err(Error::wrong(&self.path_of(file), what));
                 }
                 columns.with_column(column.into(), dtype);
             }
             if known.get_or_insert_with(|| columns.clone()) != &columns {
                 let what = "the file is in other partitions than the others of its table";
-                return Err(Error::wrong(&self.place.path_of(file), what));
+                return Err(Error::wrong(&self.path_of(file), what));
             }
         }
         Ok(known.unwrap_or_default())
@@ -314,15 +309,8 @@ fn is_value(text: &str, dtype: &DataType) -> bool {
     }
 }
 
-/// Where a file of the manifest is now: in [`STAGING`], if an export has prepared it and not yet moved it.
-fn staged_or_not(path: &str, files: &BTreeMap<String, u64>, is_staged: bool) -> String {
-    let staged = format!("{STAGING}/{path}");
-    if is_staged && files.contains_key(&staged) { staged } else { path.to_owned() }
-}
-
 /// Whether a file of a lake belongs to a table.
 fn is_of(path: &str, table: &str) -> bool {
-    let path = path.strip_prefix(STAGING).and_then(|path| path.strip_prefix('/')).unwrap_or(path);
     path.strip_prefix(table).is_some_and(|rest| rest.starts_with('/'))
 }
 

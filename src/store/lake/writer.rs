@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::Error;
-use super::layout::{FACTS, LOCK, MANIFEST, PartitionBy, STAGING};
+use super::layout::{LOCK, MANIFEST, PartitionBy, STAGED_MANIFEST, STAGING};
 use super::manifest::{FileEntry, Manifest, VERSION};
-use super::place::{files_below, path_below};
+use super::place::Place;
 use crate::base::time::Day;
-use crate::store::archive::{self, Checksum, HashedFile, Waited, sync_all};
-use crate::store::frames::{TABLES, schema_hash};
+use crate::store::archive::{self, Checksum, HashedFile, Waited, remove_folder, sync_all};
+use crate::store::frames::schema_hash;
 
 /// Writes the next state of a lake. Only one writer of a lake exists at a time.
 #[derive(Debug)]
@@ -55,12 +55,20 @@ impl LakeWriter {
         });
         let lock = lock.map_err(Error::file(&path))?;
         let staging = directory.join(STAGING);
-        if staging.join(MANIFEST).is_file() {
-            move_files(directory)?;
+        move_files(directory)?;
+        remove_folder(&staging).map_err(Error::file(&staging))?;
+        let place = Place::Directory(directory.to_owned());
+        let before = Manifest::read(&place, MANIFEST)?;
+        let files = place.list("")?;
+        // Engines would read them too.
+        let other = before.as_ref().map_or_else(|| files.keys().next(), |manifest| manifest.find_unlisted(&files));
+        if let Some(path) = other {
+            let what = format!(
+                "{MANIFEST} does not list this file, so that agentlogs did not write it; export to another directory, or \
+                 remove the file first"
+            );
+            return Err(Error::wrong(&place.path_of(path), what));
         }
-        remove(&staging).map_err(Error::file(&staging))?;
-        let before = Manifest::read(&directory.join(MANIFEST))?;
-        refuse_other_files(directory, before.as_ref())?;
         let (files, changed) = (BTreeMap::new(), BTreeSet::new());
         Ok(Self { directory: directory.to_owned(), is_private, before, files, changed, _lock: lock })
     }
@@ -149,7 +157,7 @@ impl LakeWriter {
             prepare().map_err(Error::file(&staging))?;
             move_files(&self.directory)?;
         }
-        remove(&staging).map_err(Error::file(&staging))?;
+        remove_folder(&staging).map_err(Error::file(&staging))?;
         Ok(written)
     }
 }
@@ -159,16 +167,17 @@ impl Drop for LakeWriter {
     fn drop(&mut self) {
         let staging = self.directory.join(STAGING);
         if !staging.join(MANIFEST).exists() {
-            let _ = remove(&staging);
+            let _ = remove_folder(&staging);
         }
     }
 }
 
 /// Moves prepared files to their places, and removes the files of the earlier state that are not in the new one. It can be repeated.
+/// Does nothing if not all files are prepared.
 fn move_files(directory: &Path) -> Result<(), Error> {
+    let place = Place::Directory(directory.to_owned());
     let staging = directory.join(STAGING);
-    let (new, current) = (staging.join(MANIFEST), directory.join(MANIFEST));
-    let Some(manifest) = Manifest::read(&new)? else { return Ok(()) };
+    let Some(manifest) = Manifest::read(&place, STAGED_MANIFEST)? else { return Ok(()) };
     for path in manifest.files.keys() {
         let (from, to) = (staging.join(path), directory.join(path));
         let is_staged = from.is_file();
@@ -176,7 +185,7 @@ fn move_files(directory: &Path) -> Result<(), Error> {
         result.map_err(Error::file(&to))?;
     }
     // A manifest that cannot be read lists nothing that can be removed.
-    if let Ok(Some(before)) = Manifest::read(&current) {
+    if let Ok(Some(before)) = Manifest::read(&place, MANIFEST) {
         for path in before.files.keys().filter(|path| !manifest.files.contains_key(*path)) {
             let path = directory.join(path);
             match fs::remove_file(&path) {
@@ -185,7 +194,8 @@ fn move_files(directory: &Path) -> Result<(), Error> {
             }
         }
     }
-    fs::rename(&new, &current).map_err(Error::file(&current))
+    let current = directory.join(MANIFEST);
+    fs::rename(staging.join(MANIFEST), &current).map_err(Error::file(&current))
 }
 
 fn create_parent(path: &Path) -> io::Result<()> {
@@ -199,29 +209,4 @@ fn remove_empty_parents(path: &Path, directory: &Path) {
             return;
         }
     }
-}
-
-/// Removes a directory with its content, if it exists.
-fn remove(directory: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-/// Refuses a directory with files of tables that are not in the manifest: engines would read them too.
-fn refuse_other_files(directory: &Path, manifest: Option<&Manifest>) -> Result<(), Error> {
-    for folder in TABLES.iter().chain([&FACTS]) {
-        for path in files_below(&directory.join(folder))? {
-            let name = path_below(directory, &path);
-            if manifest.is_none_or(|manifest| !manifest.files.contains_key(&name)) {
-                let what = format!(
-                    "{MANIFEST} does not list this file, so that agentlogs did not write it; export to another directory, or \
-                     remove the file first"
-                );
-                return Err(Error::wrong(&path, what));
-            }
-        }
-    }
-    Ok(())
 }
