@@ -57,7 +57,7 @@ pub struct Export {
     /// Write a file per table and period, with --as lake (by day, if not given), csv or jsonl
     #[arg(long, value_enum, value_name = "PERIOD")]
     pub partition_by: Option<Period>,
-    /// With --as lake, leave out what `archive merge` needs, about half of the size
+    /// With --as lake, leave out what `archive merge` needs, about a third of the size
     #[arg(long)]
     pub without_facts: bool,
     #[command(flatten)]
