@@ -67,6 +67,12 @@ pub fn trial_of(bytes: &[u8]) -> Option<TrialResult> {
     document.trial()
 }
 
+/// The results of a trial, or of all trials of a run.
+pub fn trials_of(bytes: &[u8]) -> Vec<TrialResult> {
+    let document: Document<'_> = json::from_slice(bytes.trim_ascii()).unwrap_or_default();
+    document.trials()
+}
+
 /// The agent and the model of a run of terminal-bench, from its `run_metadata.json`.
 pub fn agent_of_run(bytes: &[u8]) -> Option<(String, Option<String>)> {
     #[derive(Default, Deserialize)]
@@ -183,6 +189,15 @@ struct Timing {
 }
 
 impl Document<'_> {
+    /// The results of a trial, or of all trials of a run.
+    fn trials(&self) -> Vec<TrialResult> {
+        if self.results.is_empty() {
+            return self.trial().into_iter().collect();
+        }
+        let trials: Vec<Raw<'_>> = self.results.read();
+        trials.into_iter().filter_map(|raw| raw.read::<Document<'_>>().trial()).collect()
+    }
+
     /// The result, if the document is one of a trial.
     fn trial(&self) -> Option<TrialResult> {
         self.trial_name.some()?;
@@ -323,12 +338,7 @@ impl Fold for Results {
     }
 
     fn record(&mut self, line: Line<'_>, document: Document<'_>, _: &mut RecordErrors) -> RecordKind {
-        let trials: Vec<TrialResult> = if document.results.is_empty() {
-            document.trial().into_iter().collect()
-        } else {
-            let trials: Vec<Raw<'_>> = document.results.read();
-            trials.into_iter().filter_map(|raw| raw.read::<Document<'_>>().trial()).collect()
-        };
+        let trials = document.trials();
         if trials.is_empty() {
             return RecordKind::Unknown;
         }
