@@ -203,10 +203,9 @@ impl Document<'_> {
         self.trial_name.some()?;
         if self.task_name.some().is_some() {
             Some(self.trial_of_harbor())
-        } else if !self.is_resolved.is_empty() && self.task_id.some().is_some() {
-            Some(self.trial_of_terminal_bench())
         } else {
-            None
+            // A trial whose tests did not run is not resolved: null.
+            self.task_id.some().map(|_| self.trial_of_terminal_bench())
         }
     }
 

@@ -76,7 +76,7 @@ static OF_TRIALS: &[Measure] = &[
     Measure { name: "cost_per_passed_usd", of: Of::Ratio(Column::CostIfOutcomeKnown, Column::Success) },
     Measure { name: "tokens_per_trial", of: Of::Ratio(Column::Tokens, Column::One) },
     Measure { name: "turns_per_trial", of: Of::Ratio(Column::Turns, Column::One) },
-    Measure { name: "duration_ms_per_trial", of: Of::Ratio(Column::Duration, Column::One) },
+    Measure { name: "mean_duration_ms", of: Of::Ratio(Column::Duration, Column::One) },
 ];
 
 /// The smallest p-value that is still taken for chance.

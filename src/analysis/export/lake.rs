@@ -227,6 +227,9 @@ impl Sessions {
 }
 
 fn verdicts_of(tables: &Frames) -> PolarsResult<HashSet<VerdictKey>> {
+    if !tables.iter().any(|(name, _)| *name == "verdicts") {
+        return Ok(HashSet::new());
+    }
     let columns = ["source_path", "task", "trial", "name"];
     let frame = table(tables, "verdicts").select(columns.map(col)).collect()?;
     let texts = columns.map(|column| frame.column(column).and_then(|column| column.str()));

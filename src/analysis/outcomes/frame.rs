@@ -44,7 +44,7 @@ fn keys_of(frame: &DataFrame) -> PolarsResult<Vec<Key>> {
 /// A trial of sessions in a scope.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::analysis) struct Trial {
-    /// The session that stands for it in groups.
+    /// The session whose dimensions are those of the trial.
     pub key: Key,
     pub task: Option<String>,
     pub passed: Option<bool>,
@@ -98,7 +98,7 @@ pub(in crate::analysis) fn trials_of(rows: &LazyFrame, tables: &Frames) -> Polar
     Ok(found)
 }
 
-/// The rows of trials: each is the session that stands for the trial. `keys` are the dimensions of a report: pass@k is computed
+/// The rows of trials: each is the session with the dimensions of the trial. `keys` are the dimensions of a report: pass@k is computed
 /// for the trials of a task in the same group, and in the second result for all trials of a task.
 pub(in crate::analysis) fn rows_of_trials(
     sessions: LazyFrame,

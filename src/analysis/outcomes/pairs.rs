@@ -16,15 +16,15 @@ static MEASURES: [Measure; 4] = [
     Measure { name: "cost_per_trial_usd", of: |trial| trial.cost },
     Measure { name: "tokens_per_trial", of: |trial| trial.tokens.map(|it| it as f64) },
     Measure { name: "turns_per_trial", of: |trial| trial.turns.map(|it| it as f64) },
-    Measure { name: "duration_ms_per_trial", of: |trial| trial.duration_ms.map(|it| it as f64) },
+    Measure { name: "mean_duration_ms", of: |trial| trial.duration_ms.map(|it| it as f64) },
 ];
 
 /// The minimum number of pairs for an interval.
-pub(crate) const MIN_PAIRS: usize = 10;
+pub(in crate::analysis) const MIN_PAIRS: usize = 10;
 
 /// One measure of both cohorts over the tasks that both have.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Paired {
+pub(in crate::analysis) struct Paired {
     pub measure: &'static str,
     /// Means over tasks.
     pub a: f64,
@@ -59,7 +59,7 @@ fn by_task(trials: &[Trial]) -> BTreeMap<&str, Vec<&Trial>> {
 }
 
 /// Compares two cohorts over the tasks that both have. Of several trials of a task, the mean counts.
-pub(crate) fn compare(a: &[Trial], b: &[Trial]) -> (Vec<Paired>, Tasks) {
+pub(in crate::analysis) fn compare(a: &[Trial], b: &[Trial]) -> (Vec<Paired>, Tasks) {
     let (a, b) = (by_task(a), by_task(b));
     let pairs: Vec<(&[&Trial], &[&Trial])> =
         a.iter().filter_map(|(task, trials)| Some((&trials[..], &b.get(task)?[..]))).collect();

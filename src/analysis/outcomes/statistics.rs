@@ -1,4 +1,4 @@
-//! Intervals and tests. `scripts/statistics.py` compares them with scipy and statsmodels.
+//! Intervals and tests. `scripts/outcomes.py` compares them with scipy and statsmodels.
 
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
 

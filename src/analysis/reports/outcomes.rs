@@ -47,7 +47,7 @@ pub(super) const MEASURES: &[Measure] = &[
     measure("turns_per_trial", "Mean number of responses of a trial", || per_trial("trial_turns")).wide(),
     measure("turns_per_passed", "Responses of the judged trials / passed", || per_passed("trial_turns")).wide(),
     measure("mean_duration_ms", "Mean duration of a trial", || whole(per_trial("trial_duration_ms"))).wide(),
-    measure("duration_ms_per_passed", "Duration of the judged trials / passed", || {
+    measure("duration_per_passed_ms", "Duration of the judged trials / passed", || {
         whole(per_passed("trial_duration_ms"))
     })
     .wide(),

@@ -65,7 +65,8 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     if !is_for_people || found.tasks.is_some() {
         let pairs = lines.iter().map(|it| it.pairs.and_then(|pairs| i64::try_from(pairs).ok()));
         columns.push(Column::new("pairs".into(), pairs.collect::<Vec<_>>()));
-        let rounded = |value: f64| (value * 1e4).round() / 1e4;
+        let digits = if is_for_people { 1e4 } else { 1e10 };
+        let rounded = |value: f64| (value * digits).round() / digits;
         let p_values = lines.iter().map(|it| it.p_value.map(rounded)).collect::<Vec<_>>();
         columns.push(Column::new("p_value".into(), p_values));
     }
