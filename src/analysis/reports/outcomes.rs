@@ -7,6 +7,9 @@ use super::spec::{Measure, count_of_flag, known_sum, sum_where};
 use crate::analysis::outcomes::front::is_on_front;
 use crate::analysis::outcomes::statistics::wilson;
 
+/// The column that states which groups are on the Pareto front.
+pub(super) const FRONT: &str = "is_on_front";
+
 /// The measures.
 pub(super) const MEASURES: &[Measure] = &[
     rows("trials", "Trials: sessions with those that they started"),
@@ -51,7 +54,8 @@ pub(super) const MEASURES: &[Measure] = &[
         whole(per_passed("trial_duration_ms"))
     })
     .wide(),
-    derived("is_on_front", "Whether no other group has a higher pass_rate at a lower cost_per_trial_usd", front).wide(),
+    derived(FRONT, "Whether no other group has a higher pass_rate at a lower cost_per_trial_usd", has_cost_and_rate)
+        .wide(),
 ];
 
 const HALF: RoundMode = RoundMode::HalfAwayFromZero;
@@ -75,16 +79,19 @@ fn interval(end: fn((f64, f64)) -> f64) -> Expr {
     )
 }
 
-/// See [`is_on_front`].
-fn front() -> Expr {
-    as_struct(vec![float("cost_per_trial_usd"), float("pass_rate")]).map(
-        |pairs| {
-            let [cost, quality] = fields(&pairs)?;
-            let pairs_of_values: Vec<_> = cost.into_iter().zip(quality).collect();
-            Ok(Column::new(pairs.name().clone(), is_on_front(&pairs_of_values)))
-        },
-        |_, field| Ok(Field::new(field.name().clone(), DataType::Boolean)),
-    )
+/// Whether both are known; [`with_front`] computes the front of all groups.
+fn has_cost_and_rate() -> Expr {
+    col("cost_per_trial_usd").is_not_null().and(col("pass_rate").is_not_null())
+}
+
+/// Computes the column [`FRONT`] of all groups: see [`is_on_front`].
+pub(super) fn with_front(groups: LazyFrame) -> PolarsResult<LazyFrame> {
+    let mut frame = groups.collect()?;
+    let numbers = |name: &str| frame.column(name).and_then(|column| column.f64().cloned());
+    let (cost, rate) = (numbers("cost_per_trial_usd")?, numbers("pass_rate")?);
+    let pairs: Vec<_> = cost.iter().zip(rate.iter()).collect();
+    frame.with_column(Column::new(FRONT.into(), is_on_front(&pairs)))?;
+    Ok(frame.lazy())
 }
 
 /// The values of the two numbers of a column of pairs.

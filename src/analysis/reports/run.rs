@@ -13,6 +13,7 @@ use super::health;
 use super::limits;
 use super::list::REPORTS;
 use super::options::Options;
+use super::outcomes::{FRONT, with_front};
 use super::scope::Scope;
 use super::spec::{Body, Measure, Report, Rows};
 use super::tables::{Frames, table};
@@ -167,11 +168,20 @@ fn run_groups(
     if spelling.is_some() {
         groups = groups.with_column(shown_model()?);
     }
+    // The rows of the total are one group, which is on no front.
+    let has_front = measures.iter().any(|measure| measure.name == FRONT);
+    if has_front {
+        groups = with_front(groups)?;
+    }
     let groups = groups.select(select(&by));
     let mut frames = vec![sorted(groups, &by, shown.first().map(|measure| measure.name), options)];
     if options.total {
         let all = rows_of_total.take().unwrap_or(rows);
-        frames.push(derive(all.select(aggregations)).select(select(&[])));
+        let mut all = derive(all.select(aggregations));
+        if has_front {
+            all = all.with_column(lit(NULL).cast(DataType::Boolean).alias(FRONT));
+        }
+        frames.push(all.select(select(&[])));
     }
     // Collected together, so that the rows are read once.
     let plans = frames.into_iter().map(|frame| frame.logical_plan).collect();
