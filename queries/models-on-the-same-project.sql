@@ -11,7 +11,7 @@ SELECT
     s.canonical_model,
     COUNT(*) AS sessions,
     CAST(SUM(CASE WHEN s.status = 'success' THEN 1 ELSE 0 END) AS DOUBLE)
-        / NULLIF(SUM(CASE WHEN s.status <> 'unknown' THEN 1 ELSE 0 END), 0) AS success_rate,
+        / NULLIF(SUM(CASE WHEN s.status <> 'unknown' THEN 1 ELSE 0 END), 0) AS ended_cleanly_rate,
     AVG(s.cost_usd) AS cost_per_session_usd,
     MEDIAN(s.turns) AS median_turns,
     MEDIAN(s.duration_ms) AS median_duration_ms,

@@ -64,6 +64,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Export(args) => commands::export::run(*args, &settings),
         Command::Statusline(args) => commands::statusline::run(&args, &settings),
         Command::Archive(args) => commands::archive::run(args, &settings),
+        Command::Verdicts(args) => commands::verdicts::run(args, &settings),
         Command::Prices(args) => commands::prices::run(args, &settings),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args, &settings),

@@ -486,12 +486,12 @@ fn an_archive_of_another_version_is_refused() {
         format!("{before}{hash}{}", &after[32..])
     };
     let manifests = [
-        (4, manifest_text.replace("  \"version\": 7,\n", "")),
-        (4, manifest_text.replace("\"version\": 7", "\"version\": 4")),
-        (8, manifest_text.replace("\"version\": 7", "\"version\": 8")),
+        (4, manifest_text.replace("  \"version\": 8,\n", "")),
+        (4, manifest_text.replace("\"version\": 8", "\"version\": 4")),
+        (9, manifest_text.replace("\"version\": 8", "\"version\": 9")),
     ];
     let markers =
-        [1, 2, 3, 4, 5, 8].map(|version| (version, &marker, format!(r#"{{"version":{version},"generation":1}}"#)));
+        [1, 2, 3, 4, 5, 9].map(|version| (version, &marker, format!(r#"{{"version":{version},"generation":1}}"#)));
     let manifests = manifests.map(|(version, text)| (version, &manifest, with_hash(&text)));
     for (version, file, text) in markers.into_iter().chain(manifests) {
         fs::write(&marker, &marker_text).unwrap();
@@ -598,12 +598,12 @@ fn an_export_holds_the_sessions_in_scope_and_what_belongs_to_them() {
         let kept = in_scope(&tables, &scope).unwrap().0;
         kept.into_iter().map(|(_, it)| it.collect().unwrap().height()).collect()
     };
-    assert_eq!(rows(&[("runtime", "drover")], None), [4, 9, 6, 1, 9, 0, 4, 0]);
+    assert_eq!(rows(&[("runtime", "drover")], None), [4, 9, 6, 1, 9, 0, 0, 4, 0]);
     assert_eq!(rows(&[("runtime", "drover"), ("status", "in*")], Some("2026-10-01"))[..3], [1, 1, 1]);
-    assert_eq!(rows(&[("runtime", "drover"), ("status", "success")], Some("2026-10-01")), [0; 8]);
+    assert_eq!(rows(&[("runtime", "drover"), ("status", "success")], Some("2026-10-01")), [0; 9]);
     // A rejected line belongs to its file.
-    assert_eq!(rows(&[("runtime", "terminus-2")], None)[6..], [1, 1]);
-    assert_eq!(rows(&[("project", "/nowhere")], None), [0; 8]);
+    assert_eq!(rows(&[("runtime", "terminus-2")], None)[7..], [1, 1]);
+    assert_eq!(rows(&[("project", "/nowhere")], None), [0; 9]);
 }
 
 /// Changes the files of the archive in a directory, or its link.
@@ -688,10 +688,10 @@ fn what_leads_to_a_generation_may_be_damaged() {
         |it| fs::remove_file(it.join("agentlogs.json")).unwrap(),
         |it| fs::write(it.join("agentlogs.json"), [0; 13]).unwrap(),
         |it| fs::write(it.join("agentlogs.json"), "{}").unwrap(),
-        |it| fs::write(it.join("agentlogs.json"), r#"{"version":7,"generation":"../generation-1"}"#).unwrap(),
-        |it| fs::write(it.join("agentlogs.json"), r#"{"version":7,"generation":9,"manifest":"0"}"#).unwrap(),
-        |it| fs::write(it.join("agentlogs.json"), r#"{"version":7,"generation":1,"manifest":"0"}"#).unwrap(),
-        |it| fs::write(it.join("agentlogs.json"), r#"{"version":7,"generation":0,"manifest":"0"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":8,"generation":"../generation-1"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":8,"generation":9,"manifest":"0"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":8,"generation":1,"manifest":"0"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":8,"generation":0,"manifest":"0"}"#).unwrap(),
         |it| fs::write(it.join("generation-1/index"), "x").unwrap(),
     ];
     for (number, damage) in damages.into_iter().enumerate() {
@@ -729,10 +729,14 @@ fn archives_of_earlier_versions_are_upgraded() {
         let sums = archive.sums().unwrap();
         assert_eq!((sums.sessions, sums.turns, sums.tool_calls, sums.tokens), (25, 72, 46, 810_653));
         let before = read(sessions);
+        assert_eq!(
+            read("SELECT COUNT(*) AS verdicts FROM verdicts"),
+            read("SELECT COUNT(*) AS verdicts FROM verdicts WHERE passed")
+        );
         assert_eq!(archive.check().unwrap().problems, []);
         archive.write().unwrap().commit().unwrap();
         let pointer = fs::read_to_string(folder.path().join("agentlogs.json")).unwrap();
-        assert!(pointer.starts_with(r#"{"version":7,"generation":4,"manifest":""#), "{pointer}");
+        assert!(pointer.starts_with(r#"{"version":8,"generation":4,"manifest":""#), "{pointer}");
         assert_eq!(archive.check().unwrap().problems, []);
         assert_eq!(read(sessions), before);
         assert_eq!(archive.own_prices().unwrap().len(), 1);
@@ -788,7 +792,7 @@ fn a_snapshot_is_read_beside_any_number_of_writers() {
     assert!(archive.folder().join("generation-1").is_dir() && !archive.folder().join("generation-3").exists());
     assert_eq!(tables.iter().len(), TABLES.len());
     for (name, table) in tables {
-        assert!(table.collect().unwrap().height() > 0 || ["limits", "rejects"].contains(&name), "{name}");
+        assert!(table.collect().unwrap().height() > 0 || ["limits", "verdicts", "rejects"].contains(&name), "{name}");
     }
     drop(snapshot);
     compact();

@@ -10,6 +10,8 @@ fn what_the_documents_show_is_what_happens() {
     let folder = tempfile::tempdir().unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink(root().join("sample-logs"), folder.path().join("sample-logs")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(root().join("tests/verdicts"), folder.path().join("sample-verdicts")).unwrap();
     std::env::set_current_dir(folder.path()).unwrap();
     let cases = trycmd::TestCases::new();
     // Neither logs nor settings of the user who runs the tests.

@@ -42,6 +42,8 @@ mod statusline;
 #[cfg(feature = "archive")]
 mod stdin;
 mod tidy;
+#[cfg(feature = "archive")]
+mod verdicts;
 mod views;
 #[cfg(all(feature = "archive", unix))]
 mod watch;

@@ -355,3 +355,80 @@ export function Scatter(props: ScatterProps) {
   // The points are drawn by hand: uPlot needs none.
   return <Chart label={label} height={280} shown={props} of={of} options={options} data={() => [[0, 1], [0, 1]]} onPick={pick} />;
 }
+
+export interface QualityPoint {
+  name: string;
+  x: number;
+  y: number;
+  low: number;
+  high: number;
+  isOnFront: boolean;
+}
+
+interface QualityProps {
+  label: string;
+  /** One at least. */
+  points: QualityPoint[];
+  of: unknown[];
+}
+
+/** Rates against costs, with intervals as bars, names, and a line through the Pareto front. */
+export function Quality(props: QualityProps) {
+  const { label, of } = props;
+  const draw = (chart: uPlot, { points }: QualityProps) => {
+    const { ctx } = chart;
+    const unit = devicePixelRatio;
+    const place = (x: number, y: number): [number, number] => [chart.valToPos(Math.log10(x), "x", true), chart.valToPos(y, "y", true)];
+    ctx.save();
+    ctx.lineWidth = 2 * unit;
+    const front = points.filter((it) => it.isOnFront).sort((a, b) => a.x - b.x);
+    ctx.strokeStyle = COLORS[2];
+    ctx.beginPath();
+    front.forEach((it) => ctx.lineTo(...place(it.x, it.y)));
+    ctx.stroke();
+    ctx.font = `${12 * unit}px system-ui, sans-serif`;
+    for (const it of points) {
+      const [x, y] = place(it.x, it.y);
+      const [, low] = place(it.x, it.low);
+      const [, high] = place(it.x, it.high);
+      ctx.strokeStyle = css("--soft");
+      ctx.beginPath();
+      ctx.moveTo(x, low);
+      ctx.lineTo(x, high);
+      for (const end of [low, high]) {
+        ctx.moveTo(x - 4 * unit, end);
+        ctx.lineTo(x + 4 * unit, end);
+      }
+      ctx.stroke();
+      ctx.fillStyle = it.isOnFront ? COLORS[2] : COLORS[0];
+      ctx.beginPath();
+      // Points on the front are squares: a shape of their own, not a colour alone.
+      if (it.isOnFront) ctx.rect(x - 5 * unit, y - 5 * unit, 10 * unit, 10 * unit);
+      else ctx.arc(x, y, 5 * unit, 0, 2 * Math.PI);
+      ctx.fill();
+      ctx.fillStyle = css("--soft");
+      const isRight = x > chart.bbox.left + chart.bbox.width * 0.7;
+      ctx.textAlign = isRight ? "right" : "left";
+      ctx.fillText(it.name, x + (isRight ? -9 : 9) * unit, y - 6 * unit);
+    }
+    ctx.restore();
+  };
+  const range = ({ points }: QualityProps): [number, number] => {
+    const logs = points.map((it) => Math.log10(it.x));
+    return [Math.min(...logs) - 0.3, Math.max(...logs) + 0.3];
+  };
+  const options = (shown: () => QualityProps) => ({
+    scales: { x: { time: false, range: () => range(shown()) }, y: { range: (): [number, number] => [0, 1.02] } },
+    axes: axes(
+      {
+        splits: (_: uPlot, __: number, low: number, high: number) => powers(low, high),
+        values: (_: uPlot, splits: number[]) => splits.map((it) => `$${Number((10 ** it).toPrecision(1))}`),
+        grid: { show: true, stroke: () => css("--line"), width: 1 },
+      },
+      { values: (_: uPlot, splits: number[]) => splits.map((it) => `${Math.round(it * 100)} %`) },
+    ),
+    series: [{}, { paths: () => null, points: { show: false } }],
+    hooks: { draw: [(chart: uPlot) => draw(chart, shown())] },
+  });
+  return <Chart label={label} height={300} shown={props} of={of} options={options} data={() => [[0, 1], [0, 1]]} />;
+}

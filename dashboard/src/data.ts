@@ -64,7 +64,7 @@ export type Troubles = Columns<"day" | "rows", "group" | "kind" | "code">;
 export type Groups = Columns<never, "runtime" | "model" | "project" | "status" | "labels">;
 export type Sessions = Columns<
   | "started" | "duration_ms" | "turns" | "tool_calls" | "tool_errors" | "compactions" | "retries" | "subagents" | "cost"
-  | "tokens" | "day",
+  | "tokens" | "day" | "trial_outcome" | "trial_cost",
   "group" | "listed" | "status" | "usage" | "error_kind" | "hour"
 > & { id: Texts; error_message: Texts };
 export type TimelineTurns = Columns<
@@ -111,6 +111,8 @@ export interface Data extends About {
   timelineEvents: TimelineEvents;
   health: Finding[];
   leftOut: LeftOut;
+  /** Whether any session has a verdict. */
+  isJudged: boolean;
   /** The first and the last day of all there is. */
   days: [number, number] | null;
   /** Sessions whose cost is known, the cheapest first. */
@@ -215,6 +217,12 @@ export async function read(base64: string): Promise<Data> {
     const sum = sums(turns, cells, sessions.length);
     for (let at = 0; at < column.length; at++) if (column[at] === AS_SUM) column[at] = sum[at];
   }
+  // Pages without verdicts lack these.
+  const isJudged = "trial_outcome" in packed.sessions;
+  if (!isJudged) {
+    sessions.trial_outcome = new Float64Array(sessions.length).fill(NaN);
+    sessions.trial_cost = sessions.trial_outcome;
+  }
   sessions.day = sessions.started.map((it) => Math.floor(it / DAY));
   sessions.hour = Int32Array.from(sessions.started, hourOfWeek);
   sessions.status = sessions.group.map((it) => groups.status[it]);
@@ -261,6 +269,7 @@ export async function read(base64: string): Promise<Data> {
     timelineEvents: columns<TimelineEvents>(packed.timeline_events, ["at"], ["message"]),
     health,
     leftOut: packed.left_out,
+    isJudged,
     days: extent(turns.day, sessions.day),
     byCost: ordered(sessions.length, (it) => cost[it] === cost[it], (a, b) => cost[a] - cost[b] || b - a),
     newest: ordered(sessions.length, (it) => id[it] !== null, (a, b) => started[b] - started[a] || a - b),

@@ -261,8 +261,8 @@ export function quantile(data: Data, sorted: Int32Array, part: number): number {
   return sorted.length > 0 ? data.sessions.cost[sorted[Math.round((sorted.length - 1) * part)]] : NaN;
 }
 
-/** The part of the sessions that succeeded, of those whose end is known. */
-export function successRate(data: Data, statuses: Count[]): number {
+/** The part of the sessions that ended cleanly, of those whose end is known. Whether a task is solved is in verdicts. */
+export function cleanRate(data: Data, statuses: Count[]): number {
   const words = data.words.status.list;
   const of = (status: string) => statuses.find((it) => words[it.place] === status)?.count ?? 0;
   const ended = statuses.reduce((sum, it) => sum + it.count, 0) - of("unknown");

@@ -3,11 +3,12 @@
 import { render } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { read, type Data } from "./data";
-import { byTool, cacheHitRate, countBy, ledger, ranked, successRate, usd, type Count, type Sums, type ToolSums } from "./figures";
+import { byTool, cacheHitRate, cleanRate, countBy, ledger, ranked, usd, type Count, type Sums, type ToolSums } from "./figures";
 import { choices, date, DIMENSIONS, fromFragment, left, toFragment, type State } from "./filters";
 import { FilterBar } from "./filterbar";
 import * as format from "./format";
 import { Distribution, Health, Hours, Outcomes, OverTime, Tools, Where } from "./panels";
+import { Verdicts } from "./verdicts";
 import { SessionList, Timeline } from "./sessions";
 
 type Theme = "light" | "dark";
@@ -107,6 +108,7 @@ function App({ data }: { data: Data }) {
         <Where {...props} sums={sums} ranks={ranks} />
         <Distribution {...props} open={open} />
         <Tools {...props} tools={tools} />
+        <Verdicts {...props} />
         <Outcomes {...props} statuses={statuses} />
         <Hours {...props} />
         <SessionList {...props} />
@@ -124,7 +126,7 @@ function App({ data }: { data: Data }) {
 
 function Totals({ data, sums, statuses, tools }: { data: Data; sums: Sums; statuses: Count[]; tools: ToolSums[] }) {
   const sessions = statuses.reduce((sum, it) => sum + it.count, 0);
-  const success = successRate(data, statuses);
+  const clean = cleanRate(data, statuses);
   const calls = tools.reduce((sum, it) => sum + it.calls, 0);
   const errors = tools.reduce((sum, it) => sum + it.errors, 0);
   const rate = calls > 0 ? errors / calls : NaN;
@@ -134,7 +136,7 @@ function Totals({ data, sums, statuses, tools }: { data: Data; sums: Sums; statu
     ["total_tokens", "Tokens", sums.tokens, format.short(sums.tokens), `${format.short(sums.output)} of them output`],
     ["sessions", "Sessions", sessions, format.count(sessions), "that began in this time"],
     ["turns", "Turns", sums.turns, format.count(sums.turns), "responses of models"],
-    ["success_rate", "Success", success, format.percent(success), "of sessions whose end is known"],
+    ["ended_cleanly_rate", "Ended cleanly", clean, format.percent(clean), "of sessions with a known end; verdicts are apart"],
     ["cache_hit_rate", "Cache hits", hits, format.percent(hits), "of the prompts' tokens"],
     ["calls", "Tool calls", calls, format.count(calls), `${format.percent(rate)} failed`],
   ];

@@ -375,6 +375,7 @@ export function Health({ data, left, state }: PanelProps) {
     lower_bound: "the log is known to tell less, or has no end",
     unknown: "the log does not say",
     conflict: "the log's own numbers disagree",
+    estimate: "the runtime rounded the counts, or estimated them itself",
   };
   const findingColumns: Column<(typeof findings)[number]>[] = [
     { title: "File", name: "source_path", value: (it) => it.source_path, text: (it) => format.pathEnd(it.source_path, 48) },

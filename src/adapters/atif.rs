@@ -12,6 +12,8 @@ use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::json::lines::Line;
 use crate::model::session::{Capabilities, ModelTotal, SessionResult, Tokens, Total, TotalKind};
 
+pub(super) use self::trajectory::runtime_of;
+
 mod records;
 mod trajectory;
 

@@ -72,6 +72,7 @@ mod pi_subagent;
 mod qwen_chat;
 mod sessions;
 mod swe_agent;
+mod trial_results;
 mod zag_json;
 mod zag_log;
 
@@ -80,6 +81,7 @@ pub use detect::{Claims, detect, is_auxiliary};
 pub use driver::{Driver, Step, parse};
 pub use probe::Probe;
 pub use registry::{ADAPTERS, TABLES};
+pub use trial_results::{agent_of_run, trial_of, trials_of};
 
 // What adapters use of each other's foundations, as `super::NAME`.
 pub(crate) use common::ids::{counts_name, hashed_id, push_counts_name};

@@ -7,7 +7,7 @@ use super::{
     codex_rollout, continue_dev_data, continue_session, copilot_events, crush, cursor_stream_json, droid_session,
     drover_events, gemini_chat, gemini_json, goose, hermes, inspect_log, kimi_wire, mini_swe_agent, openclaw_events,
     openclaw_trajectory, opencode_db, opencode_export, opencode_run, opencode_storage, openhands, pi_json, pi_session,
-    pi_subagent, qwen_chat, swe_agent, zag_json, zag_log,
+    pi_subagent, qwen_chat, swe_agent, trial_results, zag_json, zag_log,
 };
 use crate::model::sqlite_schema::Table;
 
@@ -39,6 +39,7 @@ pub static ADAPTERS: &[Adapter] = &[
     gemini_json::STREAM,
     goose::DATABASE,
     goose::SESSION,
+    trial_results::HARBOR,
     hermes::DATABASE,
     hermes::SESSION,
     hermes::TRANSCRIPT,
@@ -62,6 +63,7 @@ pub static ADAPTERS: &[Adapter] = &[
     qwen_chat::ADAPTER,
     gemini_chat::QWEN,
     swe_agent::ADAPTER,
+    trial_results::TERMINAL_BENCH,
     zag_json::JSON,
     zag_json::STREAM,
     zag_log::ADAPTER,
@@ -82,8 +84,12 @@ pub(super) static TEXTS: &[(&str, &Adapter)] =
     &[(aider::CHAT_START, &aider::CHAT), (aider::REQUEST, &aider::LLM_HISTORY)];
 
 /// Recognise files that belong to logs without being logs.
-pub(super) static AUXILIARY: &[fn(&Probe<'_>) -> bool] =
-    &[continue_dev_data::is_auxiliary, inspect_log::is_auxiliary, openclaw_trajectory::is_auxiliary];
+pub(super) static AUXILIARY: &[fn(&Probe<'_>) -> bool] = &[
+    continue_dev_data::is_auxiliary,
+    inspect_log::is_auxiliary,
+    openclaw_trajectory::is_auxiliary,
+    trial_results::is_auxiliary,
+];
 
 #[cfg(test)]
 mod tests {

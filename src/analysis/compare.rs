@@ -1,16 +1,21 @@
 //! Compares two cohorts of sessions: the difference of each measure, with a bootstrap confidence interval of 95 %.
 //!
+//! Where verdicts are present, trials are compared too: those of tasks that both cohorts have, paired by task
+//! ([`pairs`](crate::analysis::outcomes)), otherwise as all other measures.
+//!
 //! Sessions are resampled as a whole, as the turns of a session depend on each other. The interval contains the middle 95 %
 //! of the differences between resampled cohorts. The seed and the order of sessions are fixed, so that the same question
 //! always has the same answer.
 
 use polars::prelude::*;
 
+use crate::analysis::outcomes::frame::{Trial, trials_of};
+use crate::analysis::outcomes::pairs::{self, MIN_PAIRS, Paired, Tasks};
+use crate::analysis::outcomes::statistics::SEED;
 use crate::analysis::reports::{self, Error, Frames, LeftOut, Scope};
 
 /// The minimum number of sessions of a cohort for an interval.
 const MIN_SESSIONS: usize = 10;
-const SEED: u128 = 0x0061_6765_6e74_6c6f_6773;
 /// The number of resamples. Large cohorts have fewer, so that a comparison takes seconds at most.
 const MAX_RESAMPLES: usize = 2000;
 const MIN_RESAMPLES: usize = 400;
@@ -34,7 +39,8 @@ enum Of {
 enum Column {
     /// 1 for every session.
     One,
-    /// 1 if it succeeded, 0 if not; unknown if the log does not contain the outcome.
+    /// 1 if it ended cleanly, or as a trial passed, 0 if not; unknown if the log does not contain how it ended, or without a
+    /// verdict.
     Success,
     Cost,
     Tokens,
@@ -50,10 +56,10 @@ const N_COLUMNS: usize = 9;
 
 /// All measures, in the order in which they are shown.
 static MEASURES: &[Measure] = &[
-    Measure { name: "success_rate", of: Of::Ratio(Column::Success, Column::One) },
+    Measure { name: "ended_cleanly_rate", of: Of::Ratio(Column::Success, Column::One) },
     Measure { name: "cost_per_session_usd", of: Of::Ratio(Column::Cost, Column::One) },
     Measure { name: "p50_cost_usd", of: Of::Median(Column::Cost) },
-    Measure { name: "cost_per_success_usd", of: Of::Ratio(Column::CostIfOutcomeKnown, Column::Success) },
+    Measure { name: "cost_per_clean_end_usd", of: Of::Ratio(Column::CostIfOutcomeKnown, Column::Success) },
     Measure { name: "tokens_per_session", of: Of::Ratio(Column::Tokens, Column::One) },
     Measure { name: "turns_per_session", of: Of::Ratio(Column::Turns, Column::One) },
     Measure { name: "p50_turns", of: Of::Median(Column::Turns) },
@@ -62,6 +68,19 @@ static MEASURES: &[Measure] = &[
     Measure { name: "tool_errors_per_session", of: Of::Ratio(Column::Errors, Column::One) },
     Measure { name: "tool_error_rate", of: Of::Ratio(Column::Errors, Column::Calls) },
 ];
+
+/// The measures of trials, in the order in which they are shown. Those that [`pairs`] compares too are not shown twice.
+static OF_TRIALS: &[Measure] = &[
+    Measure { name: "pass_rate", of: Of::Ratio(Column::Success, Column::One) },
+    Measure { name: "cost_per_trial_usd", of: Of::Ratio(Column::Cost, Column::One) },
+    Measure { name: "cost_per_passed_usd", of: Of::Ratio(Column::CostIfOutcomeKnown, Column::Success) },
+    Measure { name: "tokens_per_trial", of: Of::Ratio(Column::Tokens, Column::One) },
+    Measure { name: "turns_per_trial", of: Of::Ratio(Column::Turns, Column::One) },
+    Measure { name: "mean_duration_ms", of: Of::Ratio(Column::Duration, Column::One) },
+];
+
+/// The smallest p-value that is still taken for chance.
+const SIGNIFICANCE: f64 = 0.05;
 
 /// The columns of a session; NaN is unknown.
 type Row = [f64; N_COLUMNS];
@@ -84,6 +103,10 @@ pub struct Compared {
     /// The second cohort compared to the first: `higher`, `lower`, `inconclusive` or `too few`. `None` for the number of
     /// sessions.
     pub verdict: Option<&'static str>,
+    /// The number of tasks over which both are means; `None` if the cohorts are not paired by task.
+    pub pairs: Option<usize>,
+    /// The exact p-value of McNemar's test.
+    pub p_value: Option<f64>,
 }
 
 impl Compared {
@@ -100,6 +123,8 @@ pub struct Comparison {
     pub lines: Vec<Compared>,
     /// The number of sessions that are in both cohorts.
     pub shared: usize,
+    /// How the tasks match; `None` unless both cohorts have a judged trial.
+    pub tasks: Option<Tasks>,
     /// Sessions without a start that the first and the second scope exclude.
     pub left_out: [LeftOut; 2],
 }
@@ -120,15 +145,86 @@ pub fn compare(tables: &Frames, a: &Scope, b: &Scope) -> Result<Comparison, Erro
         b_sessions: b.rows.len(),
         interval: None,
         verdict: None,
+        pairs: None,
+        p_value: None,
     }];
+    let is_judged = |cohort: &Cohort| cohort.trials.iter().any(|trial| trial.passed.is_some());
+    let tasks = (is_judged(&a) && is_judged(&b)).then(|| {
+        let (paired, tasks) = pairs::compare(&a.trials, &b.trials);
+        lines.extend(compare_trials(&a.trials, &b.trials, &paired));
+        tasks
+    });
     lines.extend(MEASURES.iter().map(|measure| measure.compare(&a.rows, &b.rows)));
-    Ok(Comparison { lines, shared, left_out: [a.left_out, b.left_out] })
+    Ok(Comparison { lines, shared, tasks, left_out: [a.left_out, b.left_out] })
+}
+
+/// The lines of trials: paired where there are pairs.
+fn compare_trials(a: &[Trial], b: &[Trial], paired: &[Paired]) -> Vec<Compared> {
+    let (a, b): (Vec<Row>, Vec<Row>) = (a.iter().map(row_of_trial).collect(), b.iter().map(row_of_trial).collect());
+    let line = |measure: &Measure| {
+        let Some(pair) = paired.iter().find(|pair| pair.measure == measure.name) else {
+            return measure.compare(&a, &b);
+        };
+        let is_higher = pair.b > pair.a;
+        let is_significant = pair.p_value.map(|p| p < SIGNIFICANCE);
+        let verdict = match (pair.interval, is_significant) {
+            (None, _) => "too few",
+            (_, Some(false)) => "inconclusive",
+            (_, Some(true)) => {
+                if is_higher {
+                    "higher"
+                } else {
+                    "lower"
+                }
+            }
+            (Some(interval), None) => verdict_of(interval),
+        };
+        Compared {
+            measure: pair.measure,
+            a: Some(pair.a),
+            b: Some(pair.b),
+            a_sessions: measure.values(&a).len(),
+            b_sessions: measure.values(&b).len(),
+            interval: pair.interval,
+            verdict: Some(verdict),
+            pairs: Some(pair.pairs),
+            p_value: pair.p_value,
+        }
+    };
+    OF_TRIALS.iter().map(line).collect()
+}
+
+/// The columns of a trial.
+fn row_of_trial(trial: &Trial) -> Row {
+    let number = |value: Option<i64>| value.map_or(f64::NAN, |value| value as f64);
+    let passed = trial.passed.map_or(f64::NAN, |passed| f64::from(u8::from(passed)));
+    let cost = trial.cost.unwrap_or(f64::NAN);
+    let known = if passed.is_nan() { f64::NAN } else { cost };
+    let (tokens, turns, duration) = (number(trial.tokens), number(trial.turns), number(trial.duration_ms));
+    [1.0, passed, cost, tokens, turns, duration, f64::NAN, f64::NAN, known]
+}
+
+/// Whether `b - a` is more than chance, by its interval.
+fn verdict_of((low, high): (f64, f64)) -> &'static str {
+    if low > 0.0 {
+        "higher"
+    } else if high < 0.0 {
+        "lower"
+    } else {
+        "inconclusive"
+    }
+}
+
+/// Whether there are too few pairs for an interval.
+pub fn has_few_pairs(tasks: Tasks) -> bool {
+    tasks.both < MIN_PAIRS
 }
 
 /// The sessions in a scope, in the order of their keys.
 struct Cohort {
     keys: Vec<(String, String)>,
     rows: Vec<Row>,
+    trials: Vec<Trial>,
     left_out: LeftOut,
 }
 
@@ -138,6 +234,7 @@ impl Cohort {
         let numbers = ["cost_usd", "total_tokens", "turns", "duration_ms", "tool_calls", "tool_errors"];
         let texts = ["runtime", "session_id", "status"].map(col).into_iter();
         let (sessions, left_out) = reports::sessions(tables, scope)?;
+        let trials = trials_of(&sessions, tables)?;
         let frame = sessions
             .select(texts.chain(numbers.map(number)).collect::<Vec<_>>())
             .sort(["runtime", "session_id"], SortMultipleOptions::default())
@@ -160,7 +257,7 @@ impl Cohort {
         };
         let key = |row: usize| [&runtime, &session].map(|it| it.get(row).unwrap_or_default().to_owned()).into();
         let (keys, rows) = ((0..frame.height()).map(key).collect(), (0..frame.height()).map(row).collect());
-        Ok(Self { keys, rows, left_out })
+        Ok(Self { keys, rows, trials, left_out })
     }
 }
 
@@ -173,9 +270,7 @@ impl Measure {
         let interval = if is_enough { self.interval(&a, &b) } else { None };
         let verdict = match interval {
             None => "too few",
-            Some((low, _)) if low > 0.0 => "higher",
-            Some((_, high)) if high < 0.0 => "lower",
-            Some(_) => "inconclusive",
+            Some(interval) => verdict_of(interval),
         };
         Compared {
             measure: self.name,
@@ -185,6 +280,8 @@ impl Measure {
             b_sessions: b.len(),
             interval,
             verdict: Some(verdict),
+            pairs: None,
+            p_value: None,
         }
     }
 
@@ -265,11 +362,11 @@ mod tests {
     #[test]
     fn a_difference_is_reported_if_it_is_more_than_chance() {
         let (a, b, few) = (rows(100, 1.0), rows(60, 1.5), rows(9, 9.0));
-        for name in ["cost_per_session_usd", "p50_cost_usd", "cost_per_success_usd", "p50_duration_ms"] {
+        for name in ["cost_per_session_usd", "p50_cost_usd", "cost_per_clean_end_usd", "p50_duration_ms"] {
             assert_eq!([verdict(name, &a, &b), verdict(name, &b, &a)], ["higher", "lower"], "{name}");
             assert_eq!([verdict(name, &a, &a), verdict(name, &a, &few)], ["inconclusive", "too few"], "{name}");
         }
-        for name in ["success_rate", "tokens_per_session", "tool_error_rate"] {
+        for name in ["ended_cleanly_rate", "tokens_per_session", "tool_error_rate"] {
             assert_eq!(verdict(name, &a, &b), "inconclusive", "{name}");
         }
         assert_eq!(verdict("turns_per_session", &a, &b), "too few");

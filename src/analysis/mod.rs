@@ -7,6 +7,7 @@ pub mod dashboard;
 pub mod export;
 pub mod limits;
 pub mod measure;
+pub mod outcomes;
 pub mod overview;
 pub mod present;
 pub mod reports;

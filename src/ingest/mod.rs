@@ -11,6 +11,7 @@
 //! place           what is beside a log: sidecars, journals
 //! sidecars        where sidecars of a log are
 //! content_hasher  hashes a file while it is read, and releases its memory
+//! verdict_files   files of verdicts to import
 //! privacy         removes secrets, and the words of rejected lines
 //! ```
 
@@ -25,6 +26,8 @@ mod read_content;
 mod read_file;
 mod run;
 mod sidecars;
+#[cfg(feature = "archive")]
+pub mod verdict_files;
 
 pub use fingerprint::Fingerprint;
 pub use options::Options;

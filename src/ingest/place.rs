@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::sidecars::{is_sidecar, read_sidecars, sidecar_paths};
+use super::sidecars::{
+    is_sidecar, parse_result, parse_sidecar, read_results, read_sidecars, result_paths, sidecar_paths,
+};
 use crate::adapters::TABLES;
 use crate::input::containers::{Container, Member};
 use crate::input::database::{self, JOURNAL, Rows, WAL};
-use crate::input::discover::Found;
+use crate::input::discover::{Found, RESULTS};
 use crate::input::open::{Budget, FileContent};
 use crate::input::sidecar::Sidecar;
+use crate::model::source::SEPARATOR;
 
 /// Where a log is.
 pub enum Place<'a> {
@@ -32,8 +35,10 @@ impl Place<'_> {
     pub fn sidecar(&self) -> Sidecar {
         match self {
             _ if self.is_sidecar() => Sidecar::default(),
-            Self::File(file) if file.has_companions => read_sidecars(&file.path),
-            Self::File(_) => Sidecar::default(),
+            Self::File(file) => {
+                let own = if file.has_companions { read_sidecars(&file.path) } else { Sidecar::default() };
+                if file.has_results { own.or(read_results(&file.path)) } else { own }
+            }
             Self::Member(members, member) => members.sidecar(member),
         }
     }
@@ -61,17 +66,23 @@ pub struct Members<'a> {
     pub budget: &'a Budget,
     /// The sidecars by their names. Each is read once, as many logs may share one.
     sidecars: HashMap<&'a str, Sidecar>,
+    /// The results of evaluations by their names.
+    results: HashMap<&'a str, Sidecar>,
 }
 
 impl<'a> Members<'a> {
-    /// Reads the sidecars among the members.
-    pub fn new(container: &'a Container<'a>, budget: &'a Budget) -> Self {
-        let sidecars = container.members().iter().filter(|member| is_sidecar(Path::new(&member.name)));
-        let sidecars = sidecars.filter_map(|member| {
-            let content = container.read(member, budget).ok()?;
-            Some((member.name.as_str(), Sidecar::parse(&content)))
-        });
-        Self { container, budget, sidecars: sidecars.collect() }
+    /// Reads the sidecars among the members. `path` is that of the archive.
+    pub fn new(container: &'a Container<'a>, budget: &'a Budget, path: &str) -> Self {
+        let read = |is_one: fn(&Path) -> bool, parse: fn(&[u8], &str) -> Sidecar| {
+            let members = container.members().iter().filter(|member| is_one(Path::new(&member.name)));
+            let read = members.filter_map(|member| {
+                let content = container.read(member, budget).ok()?;
+                Some((member.name.as_str(), parse(&content, &format!("{path}{SEPARATOR}{}", member.name))))
+            });
+            read.collect()
+        };
+        let is_result = |path: &Path| path.file_name().is_some_and(|name| RESULTS.iter().any(|result| name == *result));
+        Self { container, budget, sidecars: read(is_sidecar, parse_sidecar), results: read(is_result, parse_result) }
     }
 
     /// Whether a member belongs to a database beside it.
@@ -82,11 +93,18 @@ impl<'a> Members<'a> {
     }
 
     fn sidecar(&self, member: &Member) -> Sidecar {
-        if self.sidecars.is_empty() {
-            return Sidecar::default();
+        let path = Path::new(&member.name);
+        let mut sidecar = Sidecar::default();
+        if !self.sidecars.is_empty() {
+            let found = sidecar_paths(path).filter_map(|path| self.sidecars.get(path.to_str()?));
+            sidecar = found.fold(sidecar, |nearer, other| nearer.or(other.clone()));
         }
-        let found = sidecar_paths(Path::new(&member.name)).filter_map(|path| self.sidecars.get(path.to_str()?));
-        found.fold(Sidecar::default(), |nearer, sidecar| nearer.or(sidecar.clone()))
+        if !self.results.is_empty() {
+            let others = result_paths(path).filter(|result| result != path);
+            let found = others.filter_map(|path| self.results.get(path.to_str()?));
+            sidecar = found.fold(sidecar, |nearer, other| nearer.or(other.clone()));
+        }
+        sidecar
     }
 
     fn rows(&self, member: &Member, database: &[u8]) -> Result<Rows, String> {

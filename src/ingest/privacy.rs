@@ -125,6 +125,7 @@ pub fn redact(source: &mut Source) {
     source.message.iter_mut().for_each(redact_text);
     redact_health(&mut source.health);
     source.sessions.iter_mut().for_each(redact_session);
+    source.verdicts.iter_mut().filter_map(|it| it.verdict.message.as_mut()).for_each(redact_text);
 }
 
 fn redact_health(health: &mut Health) {
@@ -187,7 +188,13 @@ pub fn redact_session(session: &mut SessionResult) {
         totals: _,
         limits: _,
         is_estimated: _,
+        verdicts,
+        trial: _,
+        is_trial_result: _,
     } = session;
+    for verdict in verdicts {
+        verdict.message.iter_mut().for_each(redact_text);
+    }
     *labels = std::mem::take(labels).into_iter().map(|label| redacted(&label).into_owned()).collect();
     agent.iter_mut().for_each(redact_text);
     error_message.iter_mut().for_each(redact_text);

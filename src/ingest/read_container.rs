@@ -58,7 +58,7 @@ impl Run<'_> {
         depth: usize,
         budget: &Budget,
     ) -> bool {
-        let members = Members::new(container, budget);
+        let members = Members::new(container, budget, path);
         let is_complete = AtomicBool::new(true);
         // Bytes of members that were read since memory of the archive was released.
         let unreleased = AtomicU64::new(0);

@@ -1,9 +1,11 @@
 //! Reads one file of the disk, a pipe or standard input: opens it, tries again if it changes meanwhile, and emits it.
 
+use std::path::PathBuf;
+
 use super::place::Place;
 use super::read_content::Failure;
 use super::run::{FileRead, Run};
-use super::sidecars::sidecar_paths;
+use super::sidecars::{result_paths, sidecar_paths};
 use crate::input::containers;
 use crate::input::database;
 use crate::input::discover::{self, Found};
@@ -83,14 +85,17 @@ pub fn size(file: &Found) -> i64 {
     i64::try_from(file.bytes).unwrap_or(i64::MAX)
 }
 
-/// The options that a file is read with, and the state of the files that are read with it: sidecars, and the write-ahead log of a
-/// database.
+/// The options that a file is read with, and the state of the files that are read with it: sidecars, results of an evaluation, and
+/// the write-ahead log of a database.
 pub fn fingerprint_of(file: &Found, options: &str) -> String {
-    if !file.has_companions {
-        return options.to_owned();
+    let mut companions: Vec<PathBuf> = Vec::new();
+    if file.has_companions {
+        companions.extend(sidecar_paths(&file.path).chain([database::wal(&file.path)]));
     }
-    let companions = sidecar_paths(&file.path).chain([database::wal(&file.path)]);
-    let stamps = companions.filter_map(|path| {
+    if file.has_results {
+        companions.extend(result_paths(&file.path).filter(|path| *path != file.path));
+    }
+    let stamps = companions.into_iter().filter_map(|path| {
         let metadata = path.metadata().ok()?;
         Some(format!(" {} {:?}", metadata.len(), metadata.modified().ok()))
     });

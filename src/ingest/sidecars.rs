@@ -1,11 +1,17 @@
-//! Where the sidecars of a log are: `NAME.meta.json` beside `NAME.jsonl`, or `meta.json` in its directory.
+//! Where the sidecars of a log are: `NAME.meta.json` beside `NAME.jsonl`, or `meta.json` in its directory; the results of an
+//! evaluation are in a directory around the log.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::input::discover::SIDECAR;
+use crate::adapters;
+use crate::input::discover::{RESULTS, SIDECAR};
 use crate::input::open::{self, Limit};
 use crate::input::sidecar::Sidecar;
+use crate::model::source::path_text;
+
+/// How many directories around a log may contain the result of its trial.
+const MAX_LEVELS: usize = 8;
 
 /// Whether a file is a sidecar, by its name.
 pub fn is_sidecar(path: &Path) -> bool {
@@ -31,8 +37,43 @@ fn without_extension<'a>(name: &'a OsStr, extensions: &[&str]) -> &'a OsStr {
     path.file_stem().filter(|_| is_one).unwrap_or(name)
 }
 
+/// The content of a sidecar, whose path verdicts refer to.
+pub fn parse_sidecar(content: &[u8], path: &str) -> Sidecar {
+    with_path(Sidecar::parse(content), path)
+}
+
 /// Reads the sidecars of the log at `path`. The nearer one decides.
 pub fn read_sidecars(path: &Path) -> Sidecar {
-    let contents = sidecar_paths(path).filter_map(|path| open::open(&path, Limit::Usual).ok());
-    contents.fold(Sidecar::default(), |nearer, content| nearer.or(Sidecar::parse(&content)))
+    let contents = sidecar_paths(path).filter_map(|path| Some((open::open(&path, Limit::Usual).ok()?, path)));
+    contents.fold(Sidecar::default(), |nearer, (content, path)| nearer.or(parse_sidecar(&content, &path_text(&path))))
+}
+
+/// The paths where results of an evaluation may be that contains the log, the nearer first.
+pub fn result_paths(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let directories = path.ancestors().skip(1).take(MAX_LEVELS);
+    directories.flat_map(|directory| RESULTS.iter().map(move |name| directory.join(name)))
+}
+
+/// What a file with one of the names of [`RESULTS`] states about logs around it.
+pub fn parse_result(content: &[u8], path: &str) -> Sidecar {
+    let mut sidecar = Sidecar { trial: adapters::trial_of(content), ..Sidecar::default() };
+    if sidecar.trial.is_none()
+        && let Some((agent, model)) = adapters::agent_of_run(content)
+    {
+        (sidecar.agent, sidecar.model) = (Some(agent), model);
+    }
+    with_path(sidecar, path)
+}
+
+/// Reads the results of the evaluation that contains the log at `path`. The nearer one decides.
+pub fn read_results(path: &Path) -> Sidecar {
+    let others = result_paths(path).filter(|result| result != path);
+    let contents = others.filter_map(|path| Some((open::open(&path, Limit::Usual).ok()?, path)));
+    contents.fold(Sidecar::default(), |nearer, (content, path)| nearer.or(parse_result(&content, &path_text(&path))))
+}
+
+fn with_path(mut sidecar: Sidecar, path: &str) -> Sidecar {
+    let of_trial = sidecar.trial.iter_mut().flat_map(|trial| &mut trial.verdicts);
+    of_trial.chain(&mut sidecar.verdicts).for_each(|verdict| verdict.path = Some(path.to_owned()));
+    sidecar
 }

@@ -29,6 +29,8 @@ pub struct Found {
     pub is_named: bool,
     /// Whether its directory may contain files that belong to logs, by their names: sidecars, journals of databases.
     pub has_companions: bool,
+    /// Whether a directory around it may contain results of evaluations, by their names: see [`RESULTS`].
+    pub has_results: bool,
 }
 
 impl Found {
@@ -46,12 +48,16 @@ impl Found {
             is_stream: true,
             is_named: true,
             has_companions: false,
+            has_results: false,
         }
     }
 }
 
 /// The name of a sidecar, which describes the logs beside it: `NAME.meta.json`, or `meta.json` for its directory.
 pub const SIDECAR: &str = "meta.json";
+
+/// The names of files with the results of an evaluation. They describe the logs in their directory and below it.
+pub const RESULTS: [&str; 3] = ["result.json", "results.json", "run_metadata.json"];
 
 /// The ends of the names of files that belong to a log beside them.
 const COMPANIONS: [&str; 2] = [SIDECAR, WAL];
@@ -115,6 +121,8 @@ struct Search {
     found: Vec<Found>,
     /// Directories that contain companions of logs.
     with_companions: HashSet<PathBuf>,
+    /// Directories that contain results of evaluations.
+    with_results: HashSet<PathBuf>,
     /// The directory of the last file, so that only the names of the other files in it have to be compared.
     directory: Directory,
     errors: Vec<Error>,
@@ -165,6 +173,9 @@ impl Search {
             if COMPANIONS.iter().any(|end| name.ends_with(end.as_bytes())) {
                 self.with_companions.insert(self.directory.real.clone());
             }
+            if RESULTS.iter().any(|result| name == result.as_bytes()) {
+                self.with_results.insert(self.directory.real.clone());
+            }
         }
         let is_stream = !entry.file_type().is_file();
         if is_stream && (!is_named || entry.file_type().is_dir()) {
@@ -183,6 +194,7 @@ impl Search {
             is_named,
             // The search does not pass through the directory of these.
             has_companions: is_named || entry.path_is_symlink(),
+            has_results: is_named || entry.path_is_symlink(),
         });
         Ok(())
     }
@@ -211,13 +223,14 @@ impl Search {
 
     /// Sorts the files, and merges those that were found several times.
     fn finish(self) -> (Vec<Found>, Vec<Error>) {
-        let Self { mut found, with_companions, errors, .. } = self;
+        let Self { mut found, with_companions, with_results, errors, .. } = self;
         // Stable, and fast, as the files are nearly sorted: the first of equal paths is kept.
         found.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
         found.dedup_by(|again, first| {
             let is_same = again.path.as_os_str() == first.path.as_os_str();
             first.is_named |= is_same && again.is_named;
             first.has_companions |= is_same && again.has_companions;
+            first.has_results |= is_same && again.has_results;
             is_same
         });
         // After an error a directory may contain more files than were found.
@@ -225,6 +238,8 @@ impl Search {
         for file in &mut found {
             let has_others = || file.path.parent().is_some_and(|directory| with_companions.contains(directory));
             file.has_companions |= !is_complete || !with_companions.is_empty() && has_others();
+            let has_results = || file.path.ancestors().skip(1).any(|directory| with_results.contains(directory));
+            file.has_results |= !is_complete || !with_results.is_empty() && has_results();
         }
         (found, errors)
     }

@@ -7,11 +7,13 @@ use serde::Deserialize;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Number, Pairs, Text, When};
-use crate::model::session::{SessionResult, Status};
+use crate::json::fields::{Flag, Number, Pairs, Text, When};
+use crate::model::session::{SessionResult, Status, Verdict, add_verdicts};
+use crate::model::trial::TrialResult;
+use crate::model::verdict::DEFAULT_NAME;
 
 /// Facts about a log that its records do not contain: from a sidecar file, or from the options of a run. They only fill gaps.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sidecar {
     /// The runtime.
     pub runtime: Option<String>,
@@ -33,6 +35,56 @@ pub struct Sidecar {
     pub repository: Option<String>,
     /// Labels, as `key=value`.
     pub labels: BTreeSet<String>,
+    /// Judgements of the sessions in the log.
+    pub verdicts: Vec<Verdict>,
+    /// The name of the agent.
+    pub agent: Option<String>,
+    /// The result of the trial that the log is a part of.
+    pub trial: Option<TrialResult>,
+}
+
+/// A judgement in a sidecar: an object, or only whether the task was solved.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Judgement<'a> {
+    #[serde(borrow)]
+    task: Text<'a>,
+    #[serde(borrow)]
+    trial: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    passed: Flag,
+    score: Number,
+    #[serde(borrow)]
+    judge: Text<'a>,
+    #[serde(alias = "judged_at")]
+    judged_at: When,
+    #[serde(borrow)]
+    message: Text<'a>,
+}
+
+/// The judgements in a value: one, or a list of them.
+fn verdicts_of(value: Raw<'_>) -> Vec<Verdict> {
+    let values: Vec<Raw<'_>> = if value.0.first() == Some(&b'[') { value.read() } else { vec![value] };
+    let verdict = |value: Raw<'_>| {
+        let stated = match value.0.first() {
+            Some(b'{') => value.read(),
+            _ => Judgement { passed: value.read(), ..Judgement::default() },
+        };
+        let Judgement { task, trial, name, passed, score, judge, judged_at, message } = stated;
+        (passed.0.is_some() || score.0.is_some()).then(|| Verdict {
+            task: task.owned(),
+            trial: trial.owned(),
+            name: name.owned().unwrap_or_else(|| DEFAULT_NAME.to_owned()),
+            passed: passed.0,
+            score: score.0.filter(|score| score.is_finite()),
+            judge: judge.owned(),
+            judged_at: judged_at.0,
+            message: message.owned(),
+            path: None,
+        })
+    };
+    values.into_iter().filter(|value| !value.is_empty()).filter_map(verdict).collect()
 }
 
 impl Sidecar {
@@ -58,6 +110,8 @@ impl Sidecar {
             repository: Text<'a>,
             #[serde(borrow)]
             labels: Pairs<'a, Raw<'a>>,
+            #[serde(borrow, alias = "verdicts")]
+            verdict: Raw<'a>,
         }
         let file: File<'_> = Raw(bytes.trim_ascii()).read();
         Self {
@@ -71,6 +125,9 @@ impl Sidecar {
             user_name: file.user.owned(),
             repository: file.repository.owned(),
             labels: file.labels.0.iter().map(|(key, value)| format!("{key}={}", value.text())).collect(),
+            verdicts: verdicts_of(file.verdict),
+            agent: None,
+            trial: None,
         }
     }
 
@@ -88,6 +145,9 @@ impl Sidecar {
             user_name: self.user_name.or(other.user_name),
             repository: self.repository.or(other.repository),
             labels: self.labels.into_iter().chain(other.labels).collect(),
+            verdicts: self.verdicts.into_iter().chain(other.verdicts).collect(),
+            agent: self.agent.or(other.agent),
+            trial: self.trial.or(other.trial),
         }
     }
 
@@ -112,6 +172,11 @@ impl Sidecar {
         fill(&mut session.user_name, &self.user_name);
         fill(&mut session.repository, &self.repository);
         session.labels.extend(self.labels.iter().cloned());
+        add_verdicts(&mut session.verdicts, self.verdicts.clone());
+        if let Some(trial) = self.trial.as_ref().filter(|_| !session.is_trial_result) {
+            trial.fill(session);
+        }
+        session.agent = session.agent.take().or_else(|| self.agent.as_deref().map(Into::into));
         // The exit status decides only if the log has no end record.
         if !session.status.is_end() && self.exit_code.is_some_and(|code| code != 0) {
             session.status = Status::Error;
@@ -147,5 +212,25 @@ mod tests {
         assert_eq!(full.turns, vec![named, Box::default()].into());
         assert_eq!((full.cwd.as_deref(), full.status), (Some("/b"), Status::Success));
         assert_eq!(Sidecar::parse(b"[1"), Sidecar::default());
+    }
+
+    #[test]
+    fn a_sidecar_contains_one_verdict_or_several() {
+        let cases = [
+            (r#"{"verdict":true}"#, vec![("verdict", Some(true), None)]),
+            (r#"{"verdict":{"passed":false,"score":0.25}}"#, vec![("verdict", Some(false), Some(0.25))]),
+            (
+                r#"{"verdicts":[{"name":"tests","passed":true},{"name":"style","score":3}]}"#,
+                vec![("tests", Some(true), None), ("style", None, Some(3.0))],
+            ),
+            (r#"{"verdict":{"task":"a"}}"#, vec![]),
+            (r#"{"verdict":"yes"}"#, vec![]),
+            (r#"{"verdict":null}"#, vec![]),
+        ];
+        for (text, expected) in cases {
+            let sidecar = Sidecar::parse(text.as_bytes());
+            let found = sidecar.verdicts.iter().map(|it| (it.name.as_str(), it.passed, it.score));
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{text}");
+        }
     }
 }

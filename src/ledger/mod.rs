@@ -14,6 +14,8 @@
 //! merge        the parts of a session -> its rows
 //! totals       totals that logs state, against the responses
 //! parents      which session started which
+//! trials       results of trials whose logs are present
+//! verdicts     the sessions of imported verdicts
 //! costs        prices for the rows
 //! ```
 
@@ -32,8 +34,11 @@ mod renumber;
 mod settle;
 mod threads;
 mod totals;
+mod trials;
+mod verdicts;
 mod views;
 
 pub use grouping::groups;
 pub use links::{distinct, links, links_of};
 pub use settle::{settle, settle_into};
+pub use verdicts::{NoMatch, SessionKey, SessionKeys, Unmatched, find_sessions};

@@ -16,6 +16,7 @@ use super::parents::link_children;
 use super::part::{Sessions, group_by_session, order_by_time, resolve_prompts};
 use super::precedence::{defer_to_provider, reduce_run_summaries};
 use super::threads::name_by_first_thread;
+use super::trials::{add_imported, defer_to_logs_of_trials};
 use super::views::keep_most_detailed;
 use crate::base::rows::Rows;
 use crate::model::session::SessionResult;
@@ -33,6 +34,7 @@ pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     mark_equal_files(&mut sources);
     let mut sessions = group_by_session(&mut sources);
+    defer_to_logs_of_trials(&mut sessions);
     let mut renamed = join_sessions(&mut sessions);
     for parts in sessions.values_mut() {
         resolve_prompts(parts);
@@ -54,6 +56,7 @@ pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     }
     mark_files_without_rows(&mut sources, &origins);
     link_children(&mut tables, &renamed);
+    add_imported(&mut tables, &sources);
     tables.sources = sources;
     tables
 }

@@ -17,4 +17,6 @@ pub mod sqlite_schema;
 pub mod tables;
 mod tokens;
 mod total;
+pub mod trial;
 mod turn;
+pub mod verdict;

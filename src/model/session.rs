@@ -22,6 +22,7 @@ pub use crate::model::limit::{Limit, RESET_TOLERANCE_MS, WindowKey};
 pub use crate::model::tokens::{PackedTokens, Tokens, add};
 pub use crate::model::total::{ModelTotal, Total, TotalKind};
 pub use crate::model::turn::Turn;
+pub use crate::model::verdict::{MatchedBy, Verdict, add_verdicts};
 
 /// The contents of one log about one session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -120,6 +121,12 @@ pub struct SessionResult {
     pub limits: Rows<Limit>,
     /// Whether the runtime rounded its counts, or estimated them with a tokenizer of its own.
     pub is_estimated: bool,
+    /// Judgements of it.
+    pub verdicts: Vec<Verdict>,
+    /// The id of the trial that it is a part of: see [`TrialResult`](crate::model::trial::TrialResult).
+    pub trial: Option<String>,
+    /// Whether it is only the result of the trial, without a log.
+    pub is_trial_result: bool,
 }
 
 /// How a session ended.

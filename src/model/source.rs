@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::time::Time;
 use crate::model::health::Health;
 use crate::model::session::SessionResult;
+use crate::model::verdict::ImportedVerdict;
 
 /// The path of a log that was read from standard input.
 pub const STDIN: &str = "-";
@@ -64,6 +65,8 @@ pub struct Source {
     /// The number of its sessions, after they have moved into the tables.
     #[serde(skip)]
     pub session_count: usize,
+    /// The verdicts of a file that was imported.
+    pub verdicts: Vec<ImportedVerdict>,
 }
 
 /// A session of a large file that was spilled while the rest was read, to save memory.

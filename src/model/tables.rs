@@ -2,7 +2,9 @@
 
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Day;
-use crate::model::session::{CostParts, Event, FileChange, Limit, SessionResult, Tokens, ToolCall, Turn};
+use crate::model::session::{
+    CostParts, Event, FileChange, Limit, MatchedBy, SessionResult, Tokens, ToolCall, Turn, Verdict,
+};
 use crate::model::source::Source;
 
 /// All tables. Rows point at their session and source by index.
@@ -20,6 +22,8 @@ pub struct Tables {
     pub events: Vec<EventRow>,
     /// One row per window of a limit and change.
     pub limits: Vec<LimitRow>,
+    /// One row per judgement.
+    pub verdicts: Vec<VerdictRow>,
     /// One row per file; its sessions have moved into the other tables.
     pub sources: Vec<Source>,
     /// The day of the prices with which costs are computed.
@@ -29,13 +33,14 @@ pub struct Tables {
 impl Tables {
     /// Removes all rows, but not their capacity.
     pub fn clear(&mut self) {
-        let Self { sessions, turns, tool_calls, file_changes, events, limits, sources, priced_with } = self;
+        let Self { sessions, turns, tool_calls, file_changes, events, limits, verdicts, sources, priced_with } = self;
         sessions.clear();
         turns.clear();
         tool_calls.clear();
         file_changes.clear();
         events.clear();
         limits.clear();
+        verdicts.clear();
         sources.clear();
         *priced_with = None;
     }
@@ -279,4 +284,19 @@ pub struct LimitRow {
     pub source: usize,
     /// The contents of the log.
     pub limit: Limit,
+}
+
+/// A row of `verdicts`.
+#[derive(Debug)]
+pub struct VerdictRow {
+    /// The session's id; `None` until a session matches.
+    pub session_id: Option<String>,
+    /// The session's runtime.
+    pub runtime: Option<String>,
+    /// How the session was found.
+    pub matched_by: Option<MatchedBy>,
+    /// Index of the source that contains the verdict, or of the log beside it.
+    pub source: usize,
+    /// The judgement.
+    pub verdict: Verdict,
 }

@@ -279,7 +279,7 @@ impl Trajectory {
 }
 
 /// The runtime of an agent, by its name; `unnamed` if it has none.
-fn runtime_of(agent: &Text<'_>, unnamed: &'static str) -> Cow<'static, str> {
+pub(in crate::adapters) fn runtime_of(agent: &Text<'_>, unnamed: &'static str) -> Cow<'static, str> {
     let Some(name) = agent.some() else { return Cow::Borrowed(unnamed) };
     let known = RUNTIMES.iter().find(|(alias, _)| *alias == name);
     known.map_or_else(|| Cow::Owned(name.to_owned()), |(_, runtime)| Cow::Borrowed(*runtime))

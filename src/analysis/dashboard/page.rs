@@ -17,11 +17,14 @@ use super::sessions::{Selection, Sessions, Sums};
 use super::table::Table;
 use super::timelines::Timelines;
 use super::vocabulary::Vocabulary;
+use crate::analysis::outcomes::frame::Trial;
 use crate::analysis::reports::cells;
 use crate::analysis::reports::{self, Cost, Error, Frames, Scope};
 
 /// The page, with its styles and its script, and a placeholder for the data.
 const TEMPLATE: &str = include_str!("../../../dashboard/dist/page.html");
+/// The outcome of a trial without a verdict, where 0 is failed and 1 passed.
+const UNJUDGED: i64 = 2;
 /// The placeholder.
 const PLACEHOLDER: &str = "@DATA@";
 
@@ -51,7 +54,8 @@ pub struct Page {
 
 impl Page {
     /// The tables that it is computed from.
-    pub const TABLES: &'static [&'static str] = &["sessions", "turns", "tool_calls", "events", "sources", "rejects"];
+    pub const TABLES: &'static [&'static str] =
+        &["sessions", "turns", "tool_calls", "events", "verdicts", "sources", "rejects"];
 }
 
 /// The data of the page. Every table is a map of columns.
@@ -118,6 +122,8 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
         findings: omitted_findings,
         label_keys: groups.omitted_keys,
     };
+    let mut sessions = listing.table(&all, &selection, &groups.of_session, &sums, &words, &cells.zone)?;
+    add_trials(&mut sessions, &cells.trials, &all, &selection)?;
     let data = Data {
         version: env!("CARGO_PKG_VERSION"),
         made_at: scope.now.to_zoned(cells.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
@@ -128,7 +134,7 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
             Cost::Computed => "computed",
         },
         about,
-        sessions: listing.table(&all, &selection, &groups.of_session, &sums, &words, &cells.zone)?,
+        sessions,
         turns: turns(&cells.turns, &all, &selection, &words)?,
         tools: tool_calls(&cells.tools, &all, &selection, &groups.of_session, &words)?,
         troubles: problems(&cells.troubles, &all, &selection, &groups.of_session, &words)?,
@@ -147,6 +153,36 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
         timelines: listing.with_timeline.len(),
         left_out: cells.left_out,
     })
+}
+
+/// Adds whether the trial of a session passed, and what it cost. Of a trial one session has both; without verdicts there are no such
+/// columns.
+fn add_trials(table: &mut Table, trials: &[Trial], all: &Sessions<'_>, selection: &Selection) -> PolarsResult<()> {
+    if trials.is_empty() {
+        return Ok(());
+    }
+    let keys = trials.iter().map(|trial| (trial.key.0.as_str(), trial.key.1.as_str()));
+    let (runtimes, ids): (Vec<&str>, Vec<&str>) = keys.unzip();
+    let positions = all.indexes(&df!("runtime" => runtimes, "session_id" => ids)?)?;
+    let unknown = || vec![None; selection.shown.len()];
+    let (mut outcomes, mut costs) = (unknown(), unknown());
+    for (trial, index) in trials.iter().zip(positions) {
+        let position = index.and_then(|index| selection.position.get(index).copied().flatten());
+        let Some(position) = position else { continue };
+        if let (Some(outcome), Some(cost)) = (outcomes.get_mut(position), costs.get_mut(position)) {
+            *outcome = Some(match trial.passed {
+                Some(true) => 1,
+                Some(false) => 0,
+                None => UNJUDGED,
+            });
+            #[expect(clippy::cast_possible_truncation, reason = "no cost exceeds nine billion dollars")]
+            let nano = |usd: f64| (usd * 1e9).round() as i64;
+            *cost = trial.cost.map(nano);
+        }
+    }
+    table.numbers("trial_outcome", outcomes);
+    table.numbers("trial_cost", costs);
+    Ok(())
 }
 
 /// Gzipped JSON as base64, which is safe anywhere in HTML. The best compression takes three times as long, and saves 1 %.

@@ -183,7 +183,12 @@ struct Sessions {
     keys: HashSet<(String, String)>,
     /// The first day of the sessions of each source.
     first_days: HashMap<String, Day>,
+    /// The verdicts of these sessions.
+    verdicts: HashSet<VerdictKey>,
 }
+
+/// The file of a verdict, its task, its trial and its name.
+type VerdictKey = [Option<String>; 4];
 
 impl Sessions {
     fn of(tables: &Frames) -> PolarsResult<Self> {
@@ -193,7 +198,7 @@ impl Sessions {
             .collect()?;
         let [runtimes, ids, paths] = columns.map(|column| frame.column(column).and_then(|column| column.str()));
         let days = frame.column("day")?.date()?.physical();
-        let mut sessions = Self { keys: HashSet::new(), first_days: HashMap::new() };
+        let mut sessions = Self { keys: HashSet::new(), first_days: HashMap::new(), verdicts: verdicts_of(tables)? };
         for (((runtime, id), path), day) in runtimes?.iter().zip(ids?.iter()).zip(paths?.iter()).zip(days.iter()) {
             let (Some(runtime), Some(id), Some(path)) = (runtime, id, path) else { continue };
             sessions.keys.insert((runtime.to_owned(), id.to_owned()));
@@ -212,8 +217,25 @@ impl Sessions {
         source
             .sessions
             .retain(|session| self.keys.contains(&(session.runtime.to_string(), session.session_id.clone())));
-        (!source.sessions.is_empty()).then_some(source)
+        source.verdicts.retain(|imported| {
+            let verdict = &imported.verdict;
+            let name = Some(verdict.name.clone());
+            self.verdicts.contains(&[verdict.path.clone(), verdict.task.clone(), verdict.trial.clone(), name])
+        });
+        (!source.sessions.is_empty() || !source.verdicts.is_empty()).then_some(source)
     }
+}
+
+fn verdicts_of(tables: &Frames) -> PolarsResult<HashSet<VerdictKey>> {
+    if !tables.iter().any(|(name, _)| *name == "verdicts") {
+        return Ok(HashSet::new());
+    }
+    let columns = ["source_path", "task", "trial", "name"];
+    let frame = table(tables, "verdicts").select(columns.map(col)).collect()?;
+    let texts = columns.map(|column| frame.column(column).and_then(|column| column.str()));
+    let [path, task, trial, name] = texts;
+    let texts = [path?, task?, trial?, name?];
+    Ok((0..frame.height()).map(|row| texts.map(|text| text.get(row).map(str::to_owned))).collect())
 }
 
 /// Rows of one partition.

@@ -85,7 +85,8 @@ impl Value {
 
     /// As [`Self::shown_in`], without a currency. `human` abbreviates large numbers.
     fn display_in_report(&self, column: &str, human: bool) -> String {
-        let is_share = column == "share" || column.ends_with("_share") || column.ends_with("_rate");
+        let is_share =
+            column == "share" || column.ends_with("_share") || column.ends_with("_rate") || column.starts_with("pass_");
         match self {
             Self::Int(it) if human && column.ends_with("_ms") => short_time(*it),
             Self::Int(it) if human && column.ends_with("_bytes") => short_bytes(*it),

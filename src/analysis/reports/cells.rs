@@ -11,6 +11,7 @@ use super::grouping::Grouping;
 use super::scope::Scope;
 use super::spec::{self, Rows, count_of, sum_where};
 use super::tables::{Frames, table};
+use crate::analysis::outcomes::frame::{Trial, trials_of};
 
 /// The rows that the page adds up.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub struct Cells {
     /// All sessions, in the order of their start. `is_listed` marks those that `report sessions` counts, with
     /// `listed_cost_usd` and `listed_tokens`.
     pub sessions: DataFrame,
+    /// The trials of these sessions; empty if none has a verdict.
+    pub(in crate::analysis) trials: Vec<Trial>,
     /// The time zone of the days.
     pub zone: jiff::tz::TimeZone,
     /// Undated turns that are excluded.
@@ -103,6 +106,10 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
     let (troubles, _) = grouped(Rows::Errors, &["kind", "code"], &[rows()])?;
     let key = || [col("runtime"), col("session_id")];
     let listed = Grouping::new(NAME, &Rows::Sessions, tables, scope, cost)?.rows;
+    let mut trials = trials_of(&listed, tables)?;
+    if trials.iter().all(|trial| trial.passed.is_none()) {
+        trials.clear();
+    }
     let listed = listed.select([
         col("runtime"),
         col("session_id"),
@@ -121,7 +128,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
     let mut next = || frames.next().unwrap_or_default();
     let (turns, tools, troubles, sessions) = (next(), next(), next(), next());
     let now = scope.now()?;
-    Ok(Cells { turns, tools, troubles, sessions, zone: now.time_zone().clone(), left_out })
+    Ok(Cells { turns, tools, troubles, sessions, trials, zone: now.time_zone().clone(), left_out })
 }
 
 /// The columns of timelines, by table.

@@ -30,6 +30,9 @@ pub enum Error {
     /// Only `report limits` has active windows.
     #[error("only report limits accepts --active, not report {0}")]
     NotActive(&'static str),
+    /// Only `report outcomes` computes pass@k.
+    #[error("only report outcomes accepts --k, not report {0}")]
+    NotOfOutcomes(&'static str),
     /// The rows of the report do not have this dimension.
     #[error("report {report} has no dimension {dimension}; it has: {list}, label:KEY")]
     NotOfReport {

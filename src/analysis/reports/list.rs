@@ -4,6 +4,7 @@ use polars::prelude::*;
 
 use super::behaviour;
 use super::dimension::SESSION_KEY;
+use super::outcomes;
 use super::spec::{Body, Measure, Of, Report, Rows, sum_of, sum_where};
 
 /// All reports, in the order in which the help lists them.
@@ -28,14 +29,15 @@ pub static REPORTS: &[Report] = &[
                 TURNS.wide(),
                 derived("cost_per_session_usd", "cost_usd / sessions", || ratio("cost_usd", "sessions")).wide(),
                 derived("cost_per_turn_usd", "cost_usd / turns", || ratio("cost_usd", "turns")).wide(),
-                SUCCESSES.wide(),
+                CLEAN_ENDS.wide(),
                 derived(
-                    "cost_per_success_usd",
-                    "cost_usd / successful_sessions: the cost of failed sessions is included",
-                    || ratio("cost_usd", "successful_sessions"),
+                    "cost_per_clean_end_usd",
+                    "cost_usd / ended_cleanly: the cost of all other sessions is included",
+                    || ratio("cost_usd", "ended_cleanly"),
                 )
                 .of_session()
                 .wide(),
+                COST_PER_PASSED.wide(),
                 part("input_cost_usd"),
                 part("output_cost_usd"),
                 part("cache_read_cost_usd"),
@@ -123,13 +125,17 @@ pub static REPORTS: &[Report] = &[
             by: &["runtime"],
             measures: &[
                 rows("sessions", "Sessions"),
-                with_status("success", "Sessions that succeeded", "success"),
+                with_status(
+                    "ended_cleanly",
+                    "Sessions with status success: whether the task is solved is in verdicts",
+                    "success",
+                ),
                 with_status("error", "Sessions that failed", "error").wide(),
                 with_status("aborted", "Sessions that the user stopped", "aborted").wide(),
                 with_status("incomplete", "Sessions whose log has no end", "incomplete").wide(),
                 with_status("unknown", "Sessions whose log does not contain the outcome", "unknown").wide(),
-                derived("success_rate", "success / sessions with known status", || {
-                    float("success") / not_zero(col("sessions") - col("unknown"))
+                derived("ended_cleanly_rate", "ended_cleanly / sessions with known status", || {
+                    float("ended_cleanly") / not_zero(col("sessions") - col("unknown"))
                 }),
                 median("p50_turns", "Median number of turns", "turns"),
                 percentile_90("p90_turns", "90th percentile of the number of turns", "turns").wide(),
@@ -141,6 +147,7 @@ pub static REPORTS: &[Report] = &[
                 percentile_90("p90_cost_usd", "90th percentile of the cost", "cost_usd").wide(),
                 max("max_cost_usd", "Maximum cost", "cost_usd").wide(),
                 sum("cost_usd", "US dollars, by the choice of --cost"),
+                COST_PER_PASSED.wide(),
                 sum("total_tokens", "Tokens").wide(),
                 sum("user_turns", "Prompts of the user").wide(),
                 sum("tool_calls", "Tool calls").wide(),
@@ -237,6 +244,11 @@ pub static REPORTS: &[Report] = &[
         body: Body::Groups { rows: Rows::Behaviour, by: &["runtime"], measures: behaviour::MEASURES },
     },
     Report {
+        name: "outcomes",
+        about: "Trials by their verdicts: pass rates, pass@k, cost of a success",
+        body: Body::Groups { rows: Rows::Outcomes, by: &["model"], measures: outcomes::MEASURES },
+    },
+    Report {
         name: "limits",
         about: "Windows of subscription limits: tokens, cost, burn rate, projection",
         body: Body::Limits,
@@ -290,7 +302,10 @@ pub static REPORTS: &[Report] = &[
 const SESSIONS: Measure =
     measure("sessions", "Distinct sessions", || col(SESSION_KEY).n_unique().cast(DataType::Int64));
 const TURNS: Measure = measure("turns", "Responses", || col("grain").eq(lit("turn")).sum().cast(DataType::Int64));
-const SUCCESSES: Measure = measure("successful_sessions", "Distinct sessions that succeeded", || {
+const COST_PER_PASSED: Measure =
+    measure("cost_per_passed_usd", "Cost of sessions with a verdict / trials that passed", outcomes::cost_per_passed)
+        .of_outcome();
+const CLEAN_ENDS: Measure = measure("ended_cleanly", "Distinct sessions with status success", || {
     distinct_sessions(col("session_status").eq(lit("success")))
 })
 .of_session();
@@ -306,7 +321,7 @@ const CACHE_HIT_RATE: Measure = derived("cache_hit_rate", "Share of the prompts 
 });
 
 const fn new(name: &'static str, about: &'static str, of: Of) -> Measure {
-    Measure { name, about, of, is_wide: false, needs_session: false, is_part: false }
+    Measure { name, about, of, is_wide: false, needs_session: false, needs_outcome: false, is_part: false }
 }
 
 /// Any measure over the rows of a group.

@@ -18,6 +18,7 @@ mod limits;
 mod list;
 mod listing;
 mod options;
+mod outcomes;
 mod pattern;
 mod rows;
 mod run;

@@ -20,6 +20,8 @@ pub struct Options {
     pub total: bool,
     /// Of `report limits`, whether only active windows are included.
     pub active: bool,
+    /// Of `report outcomes`, the number of trials of pass@k; the default if `None`.
+    pub k: Option<u32>,
     /// Whether to include the columns that tables omit by default.
     pub wide: bool,
 }

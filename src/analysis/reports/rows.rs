@@ -16,7 +16,7 @@ impl Rows {
             Self::Table(name) => Ok(table(tables, name)),
             Self::Where(name, condition) => Ok(table(tables, name).filter(condition())),
             // The measures are added to the sessions in scope.
-            Self::Sessions | Self::Behaviour => {
+            Self::Sessions | Self::Behaviour | Self::Outcomes => {
                 Ok(table(tables, "sessions").with_column(col("started_at").alias("occurred_at")))
             }
             Self::Errors => problems(tables),
@@ -41,6 +41,7 @@ impl Rows {
             Self::Table(name) | Self::Where(name, _) => vec![name, "sessions"],
             Self::Sessions => vec!["sessions"],
             Self::Behaviour => vec!["sessions", "turns", "tool_calls", "file_changes"],
+            Self::Outcomes => vec!["sessions", "verdicts"],
             Self::Errors => vec!["events", "sessions"],
             Self::Reconcile => vec!["turns", "sessions"],
         }
@@ -50,7 +51,9 @@ impl Rows {
     pub(super) fn has(&self, column: &str) -> bool {
         match self {
             Self::Table(table) | Self::Where(table, _) => COLUMNS.contains(&(*table, column)),
-            Self::Sessions | Self::Behaviour => column == "occurred_at" || COLUMNS.contains(&("sessions", column)),
+            Self::Sessions | Self::Behaviour | Self::Outcomes => {
+                column == "occurred_at" || COLUMNS.contains(&("sessions", column))
+            }
             Self::Errors => OF_ERRORS.contains(&column),
             Self::Reconcile => OF_RECONCILE.contains(&column),
         }

@@ -13,14 +13,19 @@ use super::health;
 use super::limits;
 use super::list::REPORTS;
 use super::options::Options;
+use super::outcomes::{FRONT, with_front};
 use super::scope::Scope;
 use super::spec::{Body, Measure, Report, Rows};
 use super::tables::{Frames, table};
 use crate::analysis::behaviour;
+use crate::analysis::outcomes::frame::{add_outcomes, rows_of_trials};
 
 /// Columns of groups by model: the first and the last spelling of the model in the logs, by their letters.
 const FIRST_SPELLING: &str = "first_spelling";
 const LAST_SPELLING: &str = "last_spelling";
+
+/// The number of trials of pass@k without `--k`.
+const DEFAULT_K: u32 = 5;
 
 /// The report of that name.
 ///
@@ -51,7 +56,13 @@ impl Report {
     /// The tables that it reads.
     pub fn tables(&self) -> Vec<&'static str> {
         match &self.body {
-            Body::Groups { rows, .. } => rows.tables(),
+            Body::Groups { rows, measures, .. } => {
+                let mut tables = rows.tables();
+                if measures.iter().any(|measure| measure.needs_outcome) {
+                    tables.push("verdicts");
+                }
+                tables
+            }
             Body::Health => vec!["sessions", "turns", "sources", "rejects"],
             Body::Limits => vec!["sessions", "turns", "limits"],
         }
@@ -88,6 +99,9 @@ impl Report {
         if options.active && !matches!(self.body, Body::Limits) {
             return Err(Error::NotActive(self.name));
         }
+        if options.k.is_some() && !matches!(self.body, Body::Groups { rows: Rows::Outcomes, .. }) {
+            return Err(Error::NotOfOutcomes(self.name));
+        }
         match &self.body {
             Body::Groups { rows, by, measures } => run_groups(self.name, rows, by, measures, tables, options),
             Body::Health => health::run(tables, options),
@@ -120,10 +134,18 @@ fn run_groups(
         grouping.join_sessions()?;
     }
     let left_out = grouping.left_out;
-    let mut rows = match rows {
-        Rows::Behaviour => behaviour::frame::add_measures(grouping.rows, tables)?,
-        _ => grouping.rows,
+    // The rows of the total differ if a task has trials in several groups.
+    let (mut rows, mut rows_of_total) = match rows {
+        Rows::Behaviour => (behaviour::frame::add_measures(grouping.rows, tables)?, None),
+        Rows::Outcomes => {
+            let [rows, all] = rows_of_trials(grouping.rows, tables, &keys, options.k.unwrap_or(DEFAULT_K))?;
+            (rows, Some(all))
+        }
+        _ => (grouping.rows, None),
     };
+    if measures.iter().any(|measure| measure.needs_outcome) {
+        rows = add_outcomes(rows, tables)?;
+    }
 
     let aggregations: Vec<Expr> = measures.iter().filter_map(|measure| measure.of_rows()).collect();
     if aggregations.iter().any(|aggregation| names_in(aggregation).any(|name| name == SESSION_KEY)) {
@@ -146,10 +168,20 @@ fn run_groups(
     if spelling.is_some() {
         groups = groups.with_column(shown_model()?);
     }
+    // The rows of the total are one group, which is on no front.
+    let has_front = measures.iter().any(|measure| measure.name == FRONT);
+    if has_front {
+        groups = with_front(groups)?;
+    }
     let groups = groups.select(select(&by));
     let mut frames = vec![sorted(groups, &by, shown.first().map(|measure| measure.name), options)];
     if options.total {
-        frames.push(derive(rows.select(aggregations)).select(select(&[])));
+        let all = rows_of_total.take().unwrap_or(rows);
+        let mut all = derive(all.select(aggregations));
+        if has_front {
+            all = all.with_column(lit(NULL).cast(DataType::Boolean).alias(FRONT));
+        }
+        frames.push(all.select(select(&[])));
     }
     // Collected together, so that the rows are read once.
     let plans = frames.into_iter().map(|frame| frame.logical_plan).collect();

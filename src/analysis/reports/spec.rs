@@ -42,6 +42,8 @@ pub(in crate::analysis) enum Rows {
     Reconcile,
     /// The sessions, with the measures of [`crate::analysis::behaviour`].
     Behaviour,
+    /// The trials of [`crate::analysis::outcomes`], each as its session.
+    Outcomes,
 }
 
 /// A column of a report.
@@ -56,6 +58,8 @@ pub struct Measure {
     pub(super) is_wide: bool,
     /// Whether it needs columns of the session.
     pub(super) needs_session: bool,
+    /// Whether it needs the outcomes of trials.
+    pub(super) needs_outcome: bool,
     /// Whether it is a part of the stored cost, and so does not apply to `--cost reported` or `computed`.
     pub(super) is_part: bool,
 }
@@ -83,6 +87,10 @@ impl Measure {
 
     pub(super) const fn of_session(self) -> Self {
         Self { needs_session: true, ..self }
+    }
+
+    pub(super) const fn of_outcome(self) -> Self {
+        Self { needs_outcome: true, ..self }
     }
 
     /// Its aggregation over the rows of a group; `None` for a formula of other measures.
@@ -135,6 +143,11 @@ pub(super) fn sum_of(column: &str, values: Expr) -> Expr {
 
 /// The number of rows in which a column has a value.
 pub(super) fn count_of(column: &str, value: &str) -> Expr {
+    col(column).eq(lit(value)).sum().cast(DataType::Int64)
+}
+
+/// The number of rows in which a flag has a value.
+pub(super) fn count_of_flag(column: &str, value: bool) -> Expr {
     col(column).eq(lit(value)).sum().cast(DataType::Int64)
 }
 

@@ -8,7 +8,8 @@ use super::shared::{DataSource, Printed};
 /// Compare two cohorts of sessions: models, experiments, weeks
 ///
 /// Each line shows a number of both cohorts, the difference from A to B, and its 95 % confidence interval, computed by
-/// resampling sessions. The verdict is: B is higher, lower, inconclusive (the interval contains 0), or too few sessions.
+/// resampling sessions. Where sessions have verdicts, trials are paired by task: McNemar's exact test compares whether they
+/// passed, a bootstrap (BCa) their cost, tokens, turns and time. The verdict is: B is higher, lower, inconclusive (the interval contains 0), or too few sessions.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 FILTERS is a list of NAME=VALUE, separated by commas. The names are since and until, which apply to

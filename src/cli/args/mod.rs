@@ -13,6 +13,7 @@ mod report;
 mod shared;
 mod statusline;
 mod tools;
+mod verdicts;
 mod watch;
 
 pub use archive::ArchiveCommand;
@@ -28,4 +29,5 @@ pub use report::Report;
 pub use shared::{DataSource, Format, Printed, label, timezone};
 pub use statusline::Statusline;
 pub use tools::{Bench, Completions, Inspect, Man, Runtimes};
+pub use verdicts::{Import, Verdicts};
 pub use watch::Watch;

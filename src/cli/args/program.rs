@@ -13,6 +13,7 @@ use super::report::Report;
 use super::shared::Printed;
 use super::statusline::Statusline;
 use super::tools::{Bench, Completions, Inspect, Man, Runtimes};
+use super::verdicts::Verdicts;
 use super::watch::Watch;
 
 /// Offline log analytics for AI coding agents: cost, tokens, tools and turns from recorded session logs
@@ -79,6 +80,15 @@ Examples:
   agentlogs archive forget --before 2025-01-01"
     )]
     Archive(ArchiveCommand),
+    /// Import judgements of sessions: whether a task was solved, scores
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  agentlogs verdicts import verdicts.csv
+  agentlogs verdicts import jobs/nightly"
+    )]
+    Verdicts(Verdicts),
     Inspect(Inspect),
     Bench(Bench),
     Runtimes(Runtimes),

@@ -8,8 +8,8 @@ use clap::Args;
 use super::filters::{Cost, Filters};
 use super::shared::{DataSource, Printed};
 
-/// Print a report: cost, tokens, tools, turns, sessions, models, files, errors, behaviour, limits, health,
-/// reconcile
+/// Print a report: cost, tokens, tools, turns, sessions, models, files, errors, behaviour, outcomes, limits,
+/// health, reconcile
 ///
 /// A report groups the rows of the archive by dimensions. Each report has default dimensions; --by sets others.
 #[derive(Debug, Args)]
@@ -34,6 +34,9 @@ pub struct Report {
     /// Of report limits, only the current windows
     #[arg(long)]
     pub active: bool,
+    /// Of report outcomes, the number of trials of pass@k and pass^k [default: 5]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    pub k: Option<u32>,
     /// Print all columns in tables; JSON and CSV always contain all columns
     #[arg(long)]
     pub wide: bool,
@@ -67,6 +70,7 @@ fn after_help() -> String {
          agentlogs report sessions --by label:experiment --format csv\n  \
          agentlogs report cost --by session --project '*/shop' --limit 20\n  \
          agentlogs report cost --by week,runtime --chart --svg weeks.svg\n  \
+         agentlogs report outcomes --by label:experiment,model --k 3 --wide\n  \
          agentlogs report limits --active --wide",
         listed(&reports),
         listed(&dimensions)

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::base::time;
 use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::ledger::SessionKeys;
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
 use agentlogs::store::archive::{Archive, Lost, Repair, StoredFacts, Written};
 use agentlogs::store::lake::Lake;
@@ -51,7 +52,7 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
         }
         ArchiveCommand::Forget { sources, before, archive } => {
             let archive = settings.archive(archive.archive, false)?;
-            archive.sums()?;
+            let before_it = archive.snapshot()?.session_keys()?;
             let writer = archive.write()?;
             let patterns: Vec<Vec<&str>> = sources.iter().map(|pattern| pattern.split('*').collect()).collect();
             let mut forgotten = 0;
@@ -82,9 +83,39 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
                 }
                 say(&format!("deleted {}", counted(forgotten, "file")));
             }
-            Ok(report_written(&archive, &writer.commit()?))
+            let written = writer.commit()?;
+            let written = forget_verdicts(&archive, &before_it)?.unwrap_or(written);
+            Ok(report_written(&archive, &written))
         }
     }
+}
+
+/// Deletes imported verdicts about sessions that were deleted. `before` are the sessions before that.
+fn forget_verdicts(archive: &Archive, before: &SessionKeys) -> anyhow::Result<Option<Written>> {
+    let sources = archive.imported_verdicts()?;
+    if sources.is_empty() {
+        return Ok(None);
+    }
+    let after = archive.snapshot()?.session_keys()?;
+    let writer = archive.write()?;
+    let mut forgotten = 0;
+    for mut source in sources {
+        let count = source.verdicts.len();
+        source.verdicts.retain(|verdict| before.find(verdict).map_or(true, |(session, _)| after.contains(session)));
+        if source.verdicts.len() < count {
+            forgotten += count - source.verdicts.len();
+            if source.verdicts.is_empty() {
+                writer.remove(&source.path);
+            } else {
+                writer.replace(source);
+            }
+        }
+    }
+    if forgotten == 0 {
+        return Ok(None);
+    }
+    say(&format!("deleted {}", counted(forgotten, "verdict")));
+    Ok(Some(writer.commit()?))
 }
 
 /// What is merged into an archive.

@@ -1,12 +1,13 @@
 //! `agentlogs compare`: compares two cohorts of sessions.
 
-use agentlogs::analysis::compare::{Compared, compare};
+use agentlogs::analysis::compare::{Compared, compare, has_few_pairs};
+use agentlogs::analysis::outcomes::Tasks;
 use agentlogs::analysis::present;
 use agentlogs::analysis::reports::{DIMENSIONS, Scope};
 use agentlogs::store::query::near;
 use polars::prelude::*;
 
-use super::output::{print, say, state_currency};
+use super::output::{complain, print, say, state_currency};
 use super::resolve::{report_error, scope, state_left_out, undated};
 use super::source::some_tables;
 use super::{Outcome, WrongCommandLine};
@@ -21,7 +22,8 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     };
     let (a, b) = (of(&args.a, "--a")?, of(&args.b, "--b")?);
     let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
-    let found = compare(&some_tables(args.source, settings, &["sessions"])?.frames, &a, &b).map_err(report_error)?;
+    let found = compare(&some_tables(args.source, settings, &["sessions", "verdicts"])?.frames, &a, &b)
+        .map_err(report_error)?;
     let lines = &found.lines;
     let currency = if is_for_people { settings.shown_currency() } else { present::Currency::default() };
     let numbers = |of: &dyn Fn(&Compared) -> Option<f64>, name: &'static str| {
@@ -49,7 +51,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
             lines.iter().map(|line| i64::try_from(of(line)).unwrap_or(i64::MAX)).collect::<Vec<_>>(),
         )
     };
-    let columns = vec![
+    let mut columns = vec![
         Column::new("measure".into(), lines.iter().map(|it| currency.name_of(it.measure)).collect::<Vec<_>>()),
         numbers(&|it| it.a, "a"),
         numbers(&|it| it.b, "b"),
@@ -60,6 +62,14 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         counts(|it| it.a_sessions, "a_sessions"),
         counts(|it| it.b_sessions, "b_sessions"),
     ];
+    if !is_for_people || found.tasks.is_some() {
+        let pairs = lines.iter().map(|it| it.pairs.and_then(|pairs| i64::try_from(pairs).ok()));
+        columns.push(Column::new("pairs".into(), pairs.collect::<Vec<_>>()));
+        let digits = if is_for_people { 1e4 } else { 1e10 };
+        let rounded = |value: f64| (value * digits).round() / digits;
+        let p_values = lines.iter().map(|it| it.p_value.map(rounded)).collect::<Vec<_>>();
+        columns.push(Column::new("p_value".into(), p_values));
+    }
     print(&DataFrame::new(lines.len(), columns)?, args.printed, None)?;
     if is_for_people {
         state_currency(settings);
@@ -67,10 +77,33 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     if found.shared > 0 {
         say(&format!("{} sessions are in both cohorts", present::grouped(found.shared)));
     }
+    if let Some(tasks) = found.tasks {
+        state_tasks(tasks);
+    }
     for (cohort, left_out) in ["a", "b"].into_iter().zip(&found.left_out) {
         state_left_out(&format!("{cohort}: "), left_out, "session", "start");
     }
     Ok(Outcome::Done)
+}
+
+/// Prints how the tasks of both cohorts match.
+fn state_tasks(tasks: Tasks) {
+    let Tasks { both, only_a, only_b } = tasks;
+    if both == 0 {
+        complain(format_args!("no task is judged in both cohorts: trials are compared without pairs"));
+        return;
+    }
+    say(&format!("trials are paired by task: {}", present::counted(both, "task")));
+    if only_a + only_b > 0 {
+        complain(format_args!(
+            "the tasks differ: {} only in a and {} only in b are not compared",
+            present::counted(only_a, "task"),
+            present::counted(only_b, "task")
+        ));
+    }
+    if has_few_pairs(tasks) {
+        complain(format_args!("{} are too few for an interval", present::counted(both, "pair")));
+    }
 }
 
 /// Parses filters such as `model=claude-*,since=30d`.

@@ -25,6 +25,7 @@ pub mod runtimes;
 mod source;
 pub mod statusline;
 mod summary;
+pub mod verdicts;
 pub mod watch;
 mod watcher;
 

@@ -27,6 +27,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         limit: args.limit,
         total: is_for_people,
         active: args.active,
+        k: args.k,
         wide: args.wide || !is_for_people,
     };
     let has_cost = report.has_cost();

@@ -8,8 +8,8 @@ use super::resolve::{drop_echoes, find_turns_of_calls, find_turns_of_events, nam
 use super::session_row::session_row;
 use crate::base::rows::Rows;
 use crate::ledger::totals::StatedTotals;
-use crate::model::session::{Capabilities, Turn};
-use crate::model::tables::{CallRow, ChangeRow, EventRow, Grain, LimitRow, Tables, TurnRow};
+use crate::model::session::{Capabilities, MatchedBy, Turn, Verdict};
+use crate::model::tables::{CallRow, ChangeRow, EventRow, Grain, LimitRow, Tables, TurnRow, VerdictRow};
 
 impl MergedSession {
     /// Adds the rows of the session to the tables.
@@ -23,9 +23,11 @@ impl MergedSession {
         let order = TurnOrder::of(&self.turns);
         let mut rows = self.take_turn_rows(session, &order);
         let totals = StatedTotals::of_files(mem::take(&mut self.totals));
+        let verdicts = mem::take(&mut self.facts.session.verdicts);
         let is_conflict = totals.add_remainders(&mut rows, session, &self.facts.session);
         tables.sessions.push(session_row(&mut self, &rows, &totals, is_conflict));
         add_turns(tables, rows);
+        add_verdicts(tables, session, verdicts);
         self.add_other_rows(tables, session, &order);
     }
 
@@ -65,6 +67,18 @@ impl MergedSession {
         let limits = changes_of(self.limits).into_iter();
         tables.limits.extend(limits.map(|(source, limit)| LimitRow { session, source, limit }));
     }
+}
+
+/// Adds the judgements that a session's own files contain.
+fn add_verdicts(tables: &mut Tables, session: usize, verdicts: Vec<Verdict>) {
+    let Some(row) = tables.sessions.get(session) else { return };
+    tables.verdicts.extend(verdicts.into_iter().map(|verdict| VerdictRow {
+        session_id: Some(row.session.session_id.clone()),
+        runtime: Some(row.session.runtime.clone().into_owned()),
+        matched_by: Some(MatchedBy::Sidecar),
+        source: row.source,
+        verdict,
+    }));
 }
 
 /// Adds the rows of one session to `turns`.

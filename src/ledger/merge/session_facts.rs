@@ -1,7 +1,7 @@
 //! What the parts of a session report about the session as a whole.
 
 use crate::base::time::Time;
-use crate::model::session::{Capabilities, SessionResult, Status, add};
+use crate::model::session::{Capabilities, SessionResult, Status, add, add_verdicts};
 
 /// The facts of a session, joined from its parts.
 #[derive(Default)]
@@ -39,6 +39,8 @@ impl SessionFacts {
         set_if_unknown(&mut known.user_turns, view.user_turns);
         set_if_unknown(&mut known.started_at, view.started_at);
         set_if_unknown(&mut known.ended_at, view.ended_at);
+        set_if_unknown(&mut known.trial, view.trial);
+        add_verdicts(&mut known.verdicts, view.verdicts);
     }
 
     /// Adds the facts of another part.
@@ -105,6 +107,8 @@ impl SessionFacts {
         set_if_unknown(&mut known.model, part.model);
         set_if_unknown(&mut known.prompt, part.prompt);
         set_if_unknown(&mut known.provider_session_id, part.provider_session_id);
+        set_if_unknown(&mut known.trial, part.trial);
+        add_verdicts(&mut known.verdicts, part.verdicts);
     }
 }
 

@@ -29,6 +29,9 @@ pub struct IndexEntry {
     pub(super) links: Box<[u64]>,
     /// Where its facts are stored.
     pub(super) facts: FactsPlace,
+    /// Whether it contains imported verdicts. Such sources have a part of their own, as their sessions are in any part.
+    #[serde(default)]
+    pub(super) has_verdicts: bool,
 }
 
 /// Where the facts of a source are stored in a generation.
@@ -58,6 +61,7 @@ impl IndexEntry {
             status: source.status,
             links,
             facts: FactsPlace::default(),
+            has_verdicts: !source.verdicts.is_empty(),
         }
     }
 }

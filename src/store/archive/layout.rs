@@ -9,7 +9,7 @@ use crate::store::frames::TABLES;
 
 /// The version of the layout, of the facts and of the index. Raised whenever one of them changes in a way that an earlier program
 /// cannot read. A program refuses archives of later versions.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// The earliest version that is read. The next write upgrades such an archive: it keeps the facts, computes the tables again, and
 /// writes a generation of the present version.
 pub const OLDEST_VERSION: u32 = 6;

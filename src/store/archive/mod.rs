@@ -41,6 +41,7 @@ mod state;
 mod stored_facts;
 mod tables;
 mod upgrade;
+mod verdicts;
 mod writer;
 
 pub use check::Checked;
@@ -51,6 +52,7 @@ pub use manifest::Sums;
 pub use open::Archive;
 pub use repair::{Lost, Repair};
 pub use stored_facts::StoredFacts;
+pub use verdicts::VERDICTS;
 pub use writer::{Writer, Written};
 
 pub(crate) use disk::{Waited, remove_folder, sync_all};

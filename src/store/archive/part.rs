@@ -12,6 +12,7 @@ use super::layout::{FACTS, file_of};
 use super::manifest::{Part, Sums};
 use crate::ledger;
 use crate::ledger::costs;
+use crate::ledger::{SessionKeys, Unmatched};
 use crate::model::source::Source;
 use crate::model::tables::Tables;
 use crate::prices::Catalog;
@@ -29,6 +30,18 @@ pub struct WrittenPart {
     pub places: Vec<Place>,
     /// The sources with their status after the ledger.
     pub settled: Vec<Source>,
+    /// Imported verdicts without a session.
+    pub unmatched: Vec<Unmatched>,
+}
+
+/// What parts are computed with.
+pub struct With<'a> {
+    /// The prices.
+    pub catalog: &'a Catalog,
+    /// Tables whose memory is used again.
+    pub pool: &'a TablesPool,
+    /// The sessions that imported verdicts can be about; `None` for parts without such verdicts.
+    pub keys: Option<&'a SessionKeys>,
 }
 
 /// Tables without rows, whose memory the next part uses again: it takes as long to get fresh memory from the system as to fill it.
@@ -44,20 +57,24 @@ pub fn write(
     name: String,
     batches: impl Iterator<Item = Result<SettleBatch, Error>>,
     facts: FactsFile,
-    catalog: &Catalog,
-    pool: &TablesPool,
+    with: &With<'_>,
 ) -> Result<WrittenPart, Error> {
+    let With { catalog, pool, keys } = with;
     let writers = TABLES.into_iter().map(|table| TableWriter::create(generation, &name, table));
     let mut writers = writers.collect::<io::Result<Vec<_>>>().map_err(Error::file(generation))?;
     let mut sums = Sums::default();
     let mut undated = BTreeMap::new();
     let mut settled = Vec::new();
     let mut sessions_before = 0;
+    let mut unmatched = Vec::new();
     for batch in batches {
         let SettleBatch { sources, has_more } = batch?;
         let used = pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut tables = ledger::settle_into(sources, used.unwrap_or_default());
         costs::price(&mut tables, catalog);
+        if let Some(keys) = keys {
+            unmatched.extend(ledger::find_sessions(&mut tables, keys));
+        }
         sums = sums.plus(Sums::of(&tables));
         // The row of a source that is in several batches counts the sessions of all of them.
         for source in &mut tables.sources {
@@ -91,7 +108,7 @@ pub fn write(
         Ok((files, places))
     };
     let (files, places) = finish().map_err(Error::file(generation))?;
-    Ok(WrittenPart { part: Part { name, files, sums, undated: Some(undated) }, places, settled })
+    Ok(WrittenPart { part: Part { name, files, sums, undated: Some(undated) }, places, settled, unmatched })
 }
 
 /// The file of a table.

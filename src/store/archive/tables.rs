@@ -48,8 +48,11 @@ impl Snapshot {
                 let has_rows = |part: &&Part| part.files.get(name).is_some_and(|file| file.rows > 0);
                 let mut parts: Vec<&Part> = manifest.parts.iter().filter(has_rows).collect();
                 if parts.is_empty() {
-                    // An empty file has the schema.
-                    parts.extend(manifest.parts.first());
+                    // An empty file has the schema. Archives of earlier versions lack some tables.
+                    parts.extend(manifest.parts.first().filter(|part| part.files.contains_key(name)));
+                }
+                if parts.is_empty() {
+                    return Ok((name, DataFrame::empty_with_schema(&frames::schema_of(name)).lazy()));
                 }
                 let paths = parts.into_par_iter().map(|part| part.verified_file(folder, name));
                 let paths = paths.collect::<Result<Vec<_>, _>>()?;

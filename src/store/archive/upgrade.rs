@@ -1,7 +1,7 @@
 //! How archives of earlier versions are read, so that the next write upgrades them.
 //!
 //! Version 6 differs from version 7 in what names the current generation: the link `current`, on Windows a file that contains the
-//! name. Facts and index are decoded as they are: fields that were added since have their defaults.
+//! name. Version 8 added the table `verdicts`, which is empty in archives of earlier versions. Facts and index are decoded as they are: fields that were added since have their defaults.
 
 use std::fs;
 use std::io;

@@ -25,6 +25,7 @@ pub enum Get<R> {
     Int(fn(&R) -> Option<i64>),
     Float(fn(&R) -> Option<f64>),
     Flag(fn(&R) -> bool),
+    MaybeFlag(fn(&R) -> Option<bool>),
     Time(fn(&R) -> Option<Time>),
     /// Days since 1970.
     Date(fn(&R) -> Option<i32>),
@@ -42,6 +43,7 @@ pub trait ColumnBuilder {
     fn ints(self, values: impl ExactSizeIterator<Item = Option<i64>>) -> Self::Column;
     fn floats(self, values: impl ExactSizeIterator<Item = Option<f64>>) -> Self::Column;
     fn flags(self, values: impl ExactSizeIterator<Item = bool>) -> Self::Column;
+    fn maybe_flags(self, values: impl ExactSizeIterator<Item = Option<bool>>) -> Self::Column;
     /// Microseconds since 1970.
     fn times(self, values: impl ExactSizeIterator<Item = Option<i64>>) -> Self::Column;
     /// Days since 1970.
@@ -56,7 +58,7 @@ impl<R> Get<R> {
             Self::Text(_) | Self::Hash(_) => DataType::String,
             Self::Int(_) => DataType::Int64,
             Self::Float(_) => DataType::Float64,
-            Self::Flag(_) => DataType::Boolean,
+            Self::Flag(_) | Self::MaybeFlag(_) => DataType::Boolean,
             Self::Time(_) => time_type(),
             Self::Date(_) => DataType::Date,
             Self::List(_) => DataType::List(Box::new(DataType::String)),
@@ -70,6 +72,7 @@ impl<R> Get<R> {
             Self::Int(get) => builder.ints(rows.iter().map(get)),
             Self::Float(get) => builder.floats(rows.iter().map(get)),
             Self::Flag(get) => builder.flags(rows.iter().map(get)),
+            Self::MaybeFlag(get) => builder.maybe_flags(rows.iter().map(get)),
             Self::Time(get) => builder.times(rows.iter().map(|row| get(row).map(Time::micros))),
             Self::Date(get) => builder.dates(rows.iter().map(get)),
             Self::List(get) => builder.lists(rows.iter().map(get)),
@@ -123,6 +126,10 @@ impl ColumnBuilder for Arrays {
         BooleanArray::from_slice(values.collect::<Vec<_>>()).boxed()
     }
 
+    fn maybe_flags(self, values: impl ExactSizeIterator<Item = Option<bool>>) -> Self::Column {
+        values.collect::<BooleanArray>().boxed()
+    }
+
     fn times(self, values: impl ExactSizeIterator<Item = Option<i64>>) -> Self::Column {
         values.collect::<PrimitiveArray<i64>>().to(time_type().to_arrow(CompatLevel::newest())).boxed()
     }
@@ -165,6 +172,11 @@ impl ColumnBuilder for ColumnPages<'_> {
 
     fn flags(self, values: impl ExactSizeIterator<Item = bool>) -> Self::Column {
         self.encoder.flags(self.kind, values)
+    }
+
+    /// Few rows have such flags: polars encodes them.
+    fn maybe_flags(self, values: impl ExactSizeIterator<Item = Option<bool>>) -> Self::Column {
+        self.encoder.array(self.kind, &*Arrays.maybe_flags(values))
     }
 
     fn times(self, values: impl ExactSizeIterator<Item = Option<i64>>) -> Self::Column {

@@ -6,14 +6,21 @@ use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::model::errors::ErrorKind;
 use crate::model::health::Reject;
-use crate::model::session::{CommandKind, Operation};
+use crate::model::session::{CommandKind, MatchedBy, Operation};
 use crate::model::source::Source;
-use crate::model::tables::{CallRow, ChangeRow, EventRow, LimitRow, SessionRow, TurnRow};
+use crate::model::tables::{CallRow, ChangeRow, EventRow, LimitRow, SessionRow, TurnRow, VerdictRow};
 
 /// A row with its session and its file.
 pub struct In<'a, R> {
     pub row: &'a R,
     pub session: &'a SessionRow,
+    pub source: &'a Source,
+}
+
+/// A judgement with the file that contains it.
+#[derive(Clone, Copy)]
+pub struct Judged<'a> {
+    pub row: &'a VerdictRow,
     pub source: &'a Source,
 }
 
@@ -306,6 +313,23 @@ pub fn limits<'a>() -> Vec<Field<Window<'a>>> {
             text!("reached" "The runtime's word, once the limit is reached", |it| it.row.limit.reached),
         ],
     ]
+}
+
+pub fn verdicts<'a>() -> Vec<Field<Judged<'a>>> {
+    fields![Judged<'a>: [
+        text!("session_id" "The session; NULL until one matches", |it| it.row.session_id),
+        text!("runtime" "The session's runtime", |it| it.row.runtime),
+        text!("task" "The task that the session worked on", |it| it.row.verdict.task),
+        text!("trial" "The attempt at the task", |it| it.row.verdict.trial),
+        word!("name" "Distinguishes several verdicts of one session; verdict if it has no other name", |it| &it.row.verdict.name),
+        field!(MaybeFlag "passed" "Whether the task was solved; NULL where only a score is given", |it| it.row.verdict.passed),
+        field!(Float "score" "The score, as given", |it| it.row.verdict.score),
+        text!("judge" "Who or what judged", |it| it.row.verdict.judge),
+        field!(Time "judged_at" "When", |it| it.row.verdict.judged_at),
+        text!("message" "The judge's words", |it| it.row.verdict.message),
+        word!("source_path" "The file that contains the verdict", |it| it.row.verdict.path.as_deref().unwrap_or(&it.source.path)),
+        field!(Text "matched_by" "How the session was found: session_id, label, path or sidecar", |it| it.row.matched_by.map(MatchedBy::as_str)),
+    ]]
 }
 
 pub fn sources<'a>() -> Vec<Field<&'a Source>> {

@@ -5,7 +5,9 @@ use polars_arrow::array::Array;
 use polars_parquet::write::ParquetType;
 
 use super::column::{Arrays, ColumnPages, Field};
-use super::columns::{In, Lost, Session, events, file_changes, limits, rejects, sessions, sources, tool_calls, turns};
+use super::columns::{
+    In, Judged, Lost, Session, events, file_changes, limits, rejects, sessions, sources, tool_calls, turns, verdicts,
+};
 use super::schema::{TABLES, schema_of};
 use crate::base::time::Time;
 use crate::model::tables::Tables;
@@ -110,6 +112,10 @@ fn in_batches(
         "file_changes" => cut(&tables.file_changes, placed!(), &file_changes(), max_rows, take),
         "events" => cut(&tables.events, placed!(), &events(), max_rows, take),
         "limits" => cut(&tables.limits, placed!(), &limits(), max_rows, take),
+        "verdicts" => {
+            let row = |row| Judged { row, source: &tables.sources[row.source] };
+            cut(&tables.verdicts, row, &verdicts(), max_rows, take)
+        }
         "sources" => cut(&tables.sources, |source| source, &sources(), max_rows, take),
         _ => {
             let lost = tables.sources.iter();
@@ -153,6 +159,7 @@ pub fn drop_rows(tables: &mut Tables, table: &str) {
         "file_changes" => empty(&mut tables.file_changes),
         "events" => empty(&mut tables.events),
         "limits" => empty(&mut tables.limits),
+        "verdicts" => empty(&mut tables.verdicts),
         _ => {}
     }
 }

@@ -3,11 +3,11 @@
 use polars::prelude::*;
 
 use super::column::Field;
-use super::columns::{events, file_changes, limits, rejects, sessions, sources, tool_calls, turns};
+use super::columns::{events, file_changes, limits, rejects, sessions, sources, tool_calls, turns, verdicts};
 
 /// The names of the tables, in their order.
-pub const TABLES: [&str; 8] =
-    ["sessions", "turns", "tool_calls", "file_changes", "events", "limits", "sources", "rejects"];
+pub const TABLES: [&str; 9] =
+    ["sessions", "turns", "tool_calls", "file_changes", "events", "limits", "verdicts", "sources", "rejects"];
 
 /// The schema of a table.
 pub fn schema_of(table: &str) -> Schema {
@@ -53,15 +53,16 @@ pub fn schema() -> Vec<Described> {
             about: field.about,
         })
     }
-    let [t0, t1, t2, t3, t4, t5, t6, t7] = TABLES;
+    let [t0, t1, t2, t3, t4, t5, t6, t7, t8] = TABLES;
     of(t0, sessions())
         .chain(of(t1, turns()))
         .chain(of(t2, tool_calls()))
         .chain(of(t3, file_changes()))
         .chain(of(t4, events()))
         .chain(of(t5, limits()))
-        .chain(of(t6, sources()))
-        .chain(of(t7, rejects()))
+        .chain(of(t6, verdicts()))
+        .chain(of(t7, sources()))
+        .chain(of(t8, rejects()))
         .collect()
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::spool::Spool;
 use super::stage::Staged;
 use crate::ingest::Fingerprint;
+use crate::ledger::Unmatched;
 use crate::model::source::{STDIN, Source, SourceStatus};
 use crate::prices::{Catalog, Table};
 use crate::store::archive::disk;
@@ -50,6 +51,8 @@ pub struct Written {
     pub problems: Vec<Problem>,
     /// Whether some of it is still damaged.
     pub is_damaged: bool,
+    /// Imported verdicts without a session. Empty if nothing changed.
+    pub unmatched: Vec<Unmatched>,
     pub(super) sources: Sources,
 }
 

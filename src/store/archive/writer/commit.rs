@@ -10,6 +10,7 @@ use super::api::{Writer, Written};
 use super::batches::{Queue, bytes_in_memory, divide};
 use super::plan::{Item, Plan};
 use super::stage::FactsLocation;
+use crate::ledger::{SessionKeys, Unmatched};
 use crate::model::source::{Source, SourceStatus};
 use crate::prices::Catalog;
 use crate::store::archive::disk;
@@ -19,11 +20,12 @@ use crate::store::archive::generations::Snapshot;
 use crate::store::archive::index::{FactsPlace, Sources};
 use crate::store::archive::layout::{FACTS, VERSION, file_of};
 use crate::store::archive::manifest::{Manifest, Part};
-use crate::store::archive::part::{self, WrittenPart};
+use crate::store::archive::part::{self, With, WrittenPart};
+use crate::store::archive::verdicts::session_keys;
 use crate::store::frames::{TABLES, schema_hash};
 
 /// Raised when the same facts are reconciled to other tables, so that the next run computes them again.
-const LEDGER: u32 = 6;
+const LEDGER: u32 = 7;
 
 /// How many threads write parts at once: each has the rows of a part in memory, some 20 MB.
 const MAX_THREADS: usize = 4;
@@ -57,15 +59,15 @@ impl Writer {
                 self.archive.link_current(manifest.generation);
                 let sums = manifest.sums();
                 let sources = std::mem::take(&mut self.state.sources);
-                return Ok(Written { sums, problems, is_damaged, sources });
+                return Ok(Written { sums, problems, is_damaged, unmatched: Vec::new(), sources });
             }
         }
         let (items, mut dirty) = self.plan(staged, &removed, is_current);
         let (problems, is_damaged) = self.verify(&mut dirty)?;
-        let (mut manifest, sources) = self.write_parts(Plan::of(items, dirty), settled_with, &catalog)?;
+        let (mut manifest, sources, unmatched) = self.write_parts(Plan::of(items, dirty), settled_with, &catalog)?;
         self.finish(&mut manifest, &sources)?;
         self.created.clear();
-        Ok(Written { sums: manifest.sums(), problems, is_damaged, sources })
+        Ok(Written { sums: manifest.sums(), problems, is_damaged, unmatched, sources })
     }
 
     /// The version of the program, its columns, and the prices: see [`Manifest::settled_with`].
@@ -77,7 +79,12 @@ impl Writer {
     }
 
     /// Links the parts that stay into the next generation, and writes the others.
-    fn write_parts(&self, plan: Plan, settled_with: String, catalog: &Catalog) -> Result<(Manifest, Sources), Error> {
+    fn write_parts(
+        &self,
+        plan: Plan,
+        settled_with: String,
+        catalog: &Catalog,
+    ) -> Result<(Manifest, Sources, Vec<Unmatched>), Error> {
         let generation = self.next_number();
         for folder in TABLES.iter().chain([&FACTS]) {
             let path = self.next.join(folder);
@@ -98,16 +105,28 @@ impl Writer {
             sources.insert(item.path, item.entry);
         }
         let changed = plan.changed.into_iter().map(|item| (item.group, item)).collect();
-        for written in self.write_in_parallel(divide(changed, Item::weight), generation, catalog) {
-            let (part, items) = written?;
+        let parts = divide(changed, Item::weight);
+        let last = parts.len();
+        let mut add = |(part, items): (Part, Vec<Item>), manifest: &mut Manifest| {
             let position = manifest.parts.len();
             manifest.parts.push(part);
             sources.extend(items.into_iter().map(|mut item| {
                 item.entry.facts.part = position;
                 (item.path, item.entry)
             }));
+        };
+        for written in self.write_in_parallel(parts, generation, catalog) {
+            let Done { part, items, .. } = written?;
+            add((part, items), &mut manifest);
         }
-        Ok((manifest, sources))
+        let mut unmatched = Vec::new();
+        if !plan.verdicts.is_empty() {
+            let keys = session_keys(&self.next, &manifest.parts)?;
+            let written = self.write_part(format!("{generation}-{last}"), plan.verdicts, catalog, Some(&keys))?;
+            unmatched = written.unmatched;
+            add((written.part, written.items), &mut manifest);
+        }
+        Ok((manifest, sources, unmatched))
     }
 
     /// The number of the next generation.
@@ -121,12 +140,7 @@ impl Writer {
     /// Writes parts on several threads of rayon, which have read the sources and use the memory again that they freed. The other
     /// threads, and one that waits, encode columns for them. They begin no other part meanwhile, as that is not a task of rayon's: so
     /// no thread has two parts in memory.
-    fn write_in_parallel(
-        &self,
-        parts: Vec<Vec<Item>>,
-        generation: u64,
-        catalog: &Catalog,
-    ) -> Vec<Result<(Part, Vec<Item>), Error>> {
+    fn write_in_parallel(&self, parts: Vec<Vec<Item>>, generation: u64, catalog: &Catalog) -> Vec<Result<Done, Error>> {
         let threads = rayon::current_num_threads().min(parts.len()).min(MAX_THREADS);
         let mut results: Vec<Option<_>> = parts.iter().map(|_| None).collect();
         let work = parts.into_iter().zip(&mut results).enumerate();
@@ -137,15 +151,21 @@ impl Writer {
             while thread.index() < MAX_THREADS {
                 let next = queue().next();
                 let Some((size, (number, items, result))) = next else { break };
-                *result = Some(self.write_part(format!("{generation}-{number}"), items, catalog));
+                *result = Some(self.write_part(format!("{generation}-{number}"), items, catalog, None));
                 queue().done(size);
             }
         });
         results.into_iter().flatten().collect()
     }
 
-    /// Reconciles sources and writes them as a part.
-    fn write_part(&self, name: String, mut items: Vec<Item>, catalog: &Catalog) -> Result<(Part, Vec<Item>), Error> {
+    /// Reconciles sources and writes them as a part. With `keys`, imported verdicts find their sessions.
+    fn write_part(
+        &self,
+        name: String,
+        mut items: Vec<Item>,
+        catalog: &Catalog,
+        keys: Option<&SessionKeys>,
+    ) -> Result<Done, Error> {
         let mut loader = Loader {
             next: &self.next,
             facts: FactsFile::create(&self.next, &name).map_err(Error::file(&self.next))?,
@@ -168,8 +188,8 @@ impl Writer {
         let Loader { facts, whole, in_batches, .. } = loader;
         let whole = (!whole.is_empty()).then_some(Ok(SettleBatch { sources: whole, has_more: false }));
         let batches = whole.into_iter().chain(in_batches.into_iter().flatten());
-        let written = part::write(&self.next, name, batches, facts, catalog, &self.tables)?;
-        let WrittenPart { part, places, settled } = written;
+        let written = part::write(&self.next, name, batches, facts, &With { catalog, pool: &self.tables, keys })?;
+        let WrittenPart { part, places, settled, unmatched } = written;
         let statuses: BTreeMap<&str, SourceStatus> =
             settled.iter().map(|source| (source.path.as_str(), source.status)).collect();
         for (item, place) in items.iter_mut().zip(places) {
@@ -177,7 +197,7 @@ impl Writer {
                 FactsPlace { part: 0, offset: place.offset, length: place.length, checksum: place.checksum };
             item.entry.status = statuses.get(item.path.as_str()).copied().unwrap_or(item.entry.status);
         }
-        Ok((part, items))
+        Ok(Done { part, items, unmatched })
     }
 
     /// Links the files of a part into the next generation.
@@ -190,6 +210,13 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+/// A part that was written.
+struct Done {
+    part: Part,
+    items: Vec<Item>,
+    unmatched: Vec<Unmatched>,
 }
 
 /// Loads the sources of a part, and copies their facts into its file.

@@ -43,6 +43,8 @@ pub struct Plan {
     pub kept: Vec<Item>,
     /// Sources whose parts are written again, group by group.
     pub changed: Vec<Item>,
+    /// Sources with imported verdicts. Their sessions may have changed, so they are always written again, after all others.
+    pub verdicts: Vec<Item>,
     /// Positions of the parts of the current generation that are written again.
     pub dirty: BTreeSet<usize>,
 }
@@ -83,6 +85,9 @@ impl Writer {
         let changed: BTreeSet<usize> = items.iter().filter(|item| item.is_new()).map(|item| item.group).collect();
         let linked = items.iter().filter(|item| !item.is_new() && changed.contains(&item.group));
         dirty.extend(linked.map(|item| item.entry.facts.part));
+        dirty.extend(
+            items.iter().filter(|item| item.entry.has_verdicts && !item.is_new()).map(|item| item.entry.facts.part),
+        );
         if small.len() > MAX_SMALL_PARTS {
             dirty.extend(small);
         }
@@ -100,7 +105,8 @@ impl Plan {
     /// Separates the sources whose parts are written again.
     pub fn of(items: Vec<Item>, dirty: BTreeSet<usize>) -> Self {
         let is_changed = |item: &Item| item.is_new() || dirty.contains(&item.entry.facts.part);
-        let (mut changed, kept): (Vec<_>, Vec<_>) = items.into_iter().partition(is_changed);
+        let (changed, kept): (Vec<_>, Vec<_>) = items.into_iter().partition(is_changed);
+        let (verdicts, mut changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|item| item.entry.has_verdicts);
         // Groups stay together; both they and their members are in the order of paths.
         changed.sort_by_key(|item| item.group);
         for group in changed.chunk_by_mut(|a, b| a.group == b.group) {
@@ -108,6 +114,6 @@ impl Plan {
                 item.is_alone = true;
             }
         }
-        Self { kept, changed, dirty }
+        Self { kept, changed, verdicts, dirty }
     }
 }

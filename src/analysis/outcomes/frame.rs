@@ -1,0 +1,167 @@
+//! The trials as columns of sessions, for reports.
+
+use std::collections::HashMap;
+
+use polars::prelude::*;
+
+use super::statistics::{pass_at_k, pass_hat_k};
+use super::trials::{Membership, Trials};
+use super::verdicts::{Key, Outcome};
+use crate::analysis::reports::tables::{Frames, table};
+use crate::model::session::{add, add_money};
+
+/// The column with the number of a session's trial, and the one with its outcome: see [`add_outcomes`].
+pub(in crate::analysis) const TRIAL: &str = "trial";
+pub(in crate::analysis) const TRIAL_PASSED: &str = "trial_passed";
+
+/// The columns that identify a session.
+const KEY: [&str; 2] = ["runtime", "session_id"];
+
+/// Adds the number of the trial and its outcome to rows of sessions or of other tables.
+pub(in crate::analysis) fn add_outcomes(rows: LazyFrame, tables: &Frames) -> PolarsResult<LazyFrame> {
+    let mut trials = Trials::read(tables)?;
+    if !trials.has_verdicts() {
+        let unknown = |name: &str, dtype: DataType| lit(NULL).cast(dtype).alias(name);
+        return Ok(rows.with_columns([unknown(TRIAL, DataType::Int64), unknown(TRIAL_PASSED, DataType::Boolean)]));
+    }
+    let sessions =
+        table(tables, "sessions").select(KEY.map(col)).sort(KEY, SortMultipleOptions::default()).collect()?;
+    let members = keys_of(&sessions)?.into_iter().map(|key| trials.of(&key)).collect::<Vec<_>>();
+    let mut outcomes = sessions;
+    outcomes.with_column(Column::new(TRIAL.into(), members.iter().map(|it| it.trial).collect::<Vec<_>>()))?;
+    let passed = members.iter().map(|it| it.outcome.passed).collect::<Vec<_>>();
+    outcomes.with_column(Column::new(TRIAL_PASSED.into(), passed))?;
+    Ok(rows.join(outcomes.lazy(), KEY.map(col), KEY.map(col), JoinType::Left.into()))
+}
+
+fn keys_of(frame: &DataFrame) -> PolarsResult<Vec<Key>> {
+    let [runtimes, ids] = KEY.map(|name| frame.column(name).and_then(|column| column.str()));
+    let (runtimes, ids) = (runtimes?, ids?);
+    let text = |column: &StringChunked, row: usize| column.get(row).unwrap_or_default().to_owned();
+    Ok((0..frame.height()).map(|row| (text(runtimes, row), text(ids, row))).collect())
+}
+
+/// A trial of sessions in a scope.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::analysis) struct Trial {
+    /// The session whose dimensions are those of the trial.
+    pub key: Key,
+    pub task: Option<String>,
+    pub passed: Option<bool>,
+    pub score: Option<f64>,
+    /// Sums over its sessions.
+    pub cost: Option<f64>,
+    pub tokens: Option<i64>,
+    pub turns: Option<i64>,
+    /// Sum over its sessions that no other session of it started.
+    pub duration_ms: Option<i64>,
+}
+
+/// The trials of the sessions in a scope, in the order of their starts. `rows` are sessions.
+pub(in crate::analysis) fn trials_of(rows: &LazyFrame, tables: &Frames) -> PolarsResult<Vec<Trial>> {
+    let mut trials = Trials::read(tables)?;
+    let columns =
+        ["cost_usd", "total_tokens", "turns", "duration_ms", "started_at"].map(|name| col(name).to_physical());
+    let frame = rows
+        .clone()
+        .select(KEY.map(col).into_iter().chain(columns).collect::<Vec<_>>())
+        .sort(["started_at", "runtime", "session_id"], SortMultipleOptions::default().with_nulls_last(true))
+        .collect()?;
+    let keys = keys_of(&frame)?;
+    let cost = frame.column("cost_usd")?.f64()?;
+    let [tokens, turns, duration] =
+        ["total_tokens", "turns", "duration_ms"].map(|name| frame.column(name).and_then(|column| column.i64()));
+    let (tokens, turns, duration) = (tokens?, turns?, duration?);
+    // The position of each trial in the result, and whether its first session so far is a child.
+    let mut positions: HashMap<i64, (usize, bool)> = HashMap::new();
+    let mut found: Vec<Trial> = Vec::new();
+    for (row, key) in keys.into_iter().enumerate() {
+        let Membership { trial, is_child, outcome: Outcome { task, passed, score, .. } } = trials.of(&key);
+        let next = found.len();
+        let (position, has_only_children) = positions.entry(trial).or_insert((next, is_child));
+        if *position == next {
+            found.push(Trial { key: key.clone(), task, passed, score, ..Trial::default() });
+        }
+        let Some(sum) = found.get_mut(*position) else { continue };
+        sum.cost = add_money(sum.cost, cost.get(row));
+        sum.tokens = add(sum.tokens, tokens.get(row));
+        sum.turns = add(sum.turns, turns.get(row));
+        if *has_only_children && !is_child {
+            // The session around the children begins later than they do, or has no time.
+            *has_only_children = false;
+            (sum.key, sum.duration_ms) = (key, None);
+        }
+        if *has_only_children || !is_child {
+            sum.duration_ms = add(sum.duration_ms, duration.get(row));
+        }
+    }
+    Ok(found)
+}
+
+/// The rows of trials: each is the session with the dimensions of the trial. `keys` are the dimensions of a report: pass@k is computed
+/// for the trials of a task in the same group, and in the second result for all trials of a task.
+pub(in crate::analysis) fn rows_of_trials(
+    sessions: LazyFrame,
+    tables: &Frames,
+    keys: &[Expr],
+    k: u32,
+) -> PolarsResult<[LazyFrame; 2]> {
+    let trials = trials_of(&sessions, tables)?;
+    let text = |of: &dyn Fn(&Trial) -> String, name: &str| -> Column {
+        Column::new(name.into(), trials.iter().map(of).collect::<Vec<_>>())
+    };
+    // A session without a task is the only trial of its own.
+    let task =
+        |trial: &Trial| trial.task.clone().unwrap_or_else(|| format!("\u{1f}{}\u{1f}{}", trial.key.0, trial.key.1));
+    let numbers = |of: fn(&Trial) -> Option<i64>, name: &str| -> Column {
+        Column::new(name.into(), trials.iter().map(of).collect::<Vec<_>>())
+    };
+    let frame = DataFrame::new(
+        trials.len(),
+        vec![
+            text(&|trial| trial.key.0.clone(), "runtime"),
+            text(&|trial| trial.key.1.clone(), "session_id"),
+            text(&task, "trial_task"),
+            Column::new("passed".into(), trials.iter().map(|trial| trial.passed).collect::<Vec<_>>()),
+            Column::new("trial_score".into(), trials.iter().map(|trial| trial.score).collect::<Vec<_>>()),
+            Column::new("trial_cost_usd".into(), trials.iter().map(|trial| trial.cost).collect::<Vec<_>>()),
+            numbers(|trial| trial.tokens, "trial_tokens"),
+            numbers(|trial| trial.turns, "trial_turns"),
+            numbers(|trial| trial.duration_ms, "trial_duration_ms"),
+        ],
+    )?;
+    let join = |rows: LazyFrame, columns: DataFrame| {
+        rows.join(columns.lazy(), KEY.map(col), KEY.map(col), JoinType::Inner.into())
+    };
+    let rows = join(sessions, frame);
+    let task = [col("trial_task")];
+    let of_group = parts(&rows, &[keys, &task].concat(), k)?;
+    let of_all = parts(&rows, &task, k)?;
+    Ok([join(rows.clone(), of_group), join(rows, of_all)])
+}
+
+/// What each trial contributes to the means over tasks: its share of the task, and of the task's pass@k.
+fn parts(rows: &LazyFrame, partition: &[Expr], k: u32) -> PolarsResult<DataFrame> {
+    let judged = col("passed").count().cast(DataType::Int64).over(partition)?.alias("judged");
+    let passed = col("passed").sum().cast(DataType::Int64).over(partition)?.alias("passes");
+    let is_judged = col("passed").is_not_null().alias("is_judged");
+    let frame = rows.clone().select([col("runtime"), col("session_id"), judged, passed, is_judged]).collect()?;
+    let (judged, passed) = (frame.column("judged")?.i64()?, frame.column("passes")?.i64()?);
+    let is_judged = frame.column("is_judged")?.bool()?;
+    let shares = |of: &dyn Fn(u64, u64) -> Option<f64>, name: &str| -> Column {
+        let share = |row: usize| {
+            let count = u64::try_from(judged.get(row)?).ok()?;
+            let share = of(count, u64::try_from(passed.get(row)?).ok()?)? / count as f64;
+            is_judged.get(row)?.then_some(share)
+        };
+        Column::new(name.into(), (0..frame.height()).map(share).collect::<Vec<_>>())
+    };
+    let k = u64::from(k);
+    let mut found = frame.select(KEY)?;
+    found.with_column(shares(&|_, _| Some(1.0), "task_share"))?;
+    found.with_column(shares(&|count, passed| pass_at_k(count, passed, 1), "pass_at_1_share"))?;
+    found.with_column(shares(&|count, _| (count >= k).then_some(1.0), "task_share_of_k"))?;
+    found.with_column(shares(&|count, passed| pass_at_k(count, passed, k), "pass_at_k_share"))?;
+    found.with_column(shares(&|count, passed| pass_hat_k(count, passed, k), "pass_hat_k_share"))?;
+    Ok(found)
+}

@@ -1,0 +1,19 @@
+//! Outcomes of trials: which sessions belong to a trial, whether it passed, and what it cost. docs/verdicts.md defines them.
+//!
+//! ```text
+//! statistics  intervals and tests
+//! verdicts    the verdict that decides the outcome of each session
+//! trials      sessions -> trials
+//! frame       the trials as columns of sessions, for reports
+//! pairs       two cohorts of trials, paired by task
+//! front       the Pareto front of cost and quality
+//! ```
+
+pub(crate) mod frame;
+pub(crate) mod front;
+pub(crate) mod pairs;
+pub mod statistics;
+mod trials;
+mod verdicts;
+
+pub use pairs::Tasks;

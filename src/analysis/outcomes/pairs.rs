@@ -1,0 +1,137 @@
+//! Two cohorts of trials, paired by task.
+
+use std::collections::BTreeMap;
+
+use super::frame::Trial;
+use super::statistics::{bootstrap_mean, mcnemar};
+
+/// A measure of a trial.
+struct Measure {
+    name: &'static str,
+    of: fn(&Trial) -> Option<f64>,
+}
+
+/// The measures that are compared, besides whether trials pass.
+static MEASURES: [Measure; 4] = [
+    Measure { name: "cost_per_trial_usd", of: |trial| trial.cost },
+    Measure { name: "tokens_per_trial", of: |trial| trial.tokens.map(|it| it as f64) },
+    Measure { name: "turns_per_trial", of: |trial| trial.turns.map(|it| it as f64) },
+    Measure { name: "mean_duration_ms", of: |trial| trial.duration_ms.map(|it| it as f64) },
+];
+
+/// The minimum number of pairs for an interval.
+pub(in crate::analysis) const MIN_PAIRS: usize = 10;
+
+/// One measure of both cohorts over the tasks that both have.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::analysis) struct Paired {
+    pub measure: &'static str,
+    /// Means over tasks.
+    pub a: f64,
+    pub b: f64,
+    pub pairs: usize,
+    /// The 95 % interval of the mean difference; `None` with too few pairs.
+    pub interval: Option<(f64, f64)>,
+    /// Of the pass rate, the exact p-value of McNemar's test.
+    pub p_value: Option<f64>,
+}
+
+/// How the tasks of two cohorts match.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tasks {
+    /// Tasks of both cohorts with a judged trial.
+    pub both: usize,
+    /// Judged tasks of the first cohort only.
+    pub only_a: usize,
+    /// Judged tasks of the second cohort only.
+    pub only_b: usize,
+}
+
+/// The judged trials of a cohort, by task.
+fn by_task(trials: &[Trial]) -> BTreeMap<&str, Vec<&Trial>> {
+    let mut tasks: BTreeMap<&str, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.passed.is_some()) {
+        if let Some(task) = &trial.task {
+            tasks.entry(task).or_default().push(trial);
+        }
+    }
+    tasks
+}
+
+/// Compares two cohorts over the tasks that both have. Of several trials of a task, the mean counts.
+pub(in crate::analysis) fn compare(a: &[Trial], b: &[Trial]) -> (Vec<Paired>, Tasks) {
+    let (a, b) = (by_task(a), by_task(b));
+    let pairs: Vec<(&[&Trial], &[&Trial])> =
+        a.iter().filter_map(|(task, trials)| Some((&trials[..], &b.get(task)?[..]))).collect();
+    let tasks = Tasks { both: pairs.len(), only_a: a.len() - pairs.len(), only_b: b.len() - pairs.len() };
+    if pairs.is_empty() {
+        return (Vec::new(), tasks);
+    }
+    let pass = Measure { name: "pass_rate", of: |trial| trial.passed.map(|passed| f64::from(u8::from(passed))) };
+    let paired = [&pass].into_iter().chain(&MEASURES).filter_map(|measure| {
+        let known = pairs.iter().filter_map(|(a, b)| Some((mean(a, measure.of)?, mean(b, measure.of)?)));
+        let known: Vec<(f64, f64)> = known.collect();
+        let count = known.len() as f64;
+        if known.is_empty() {
+            return None;
+        }
+        let differences: Vec<f64> = known.iter().map(|(a, b)| b - a).collect();
+        let is_pass_rate = measure.name == pass.name;
+        Some(Paired {
+            measure: measure.name,
+            a: known.iter().map(|pair| pair.0).sum::<f64>() / count,
+            b: known.iter().map(|pair| pair.1).sum::<f64>() / count,
+            pairs: known.len(),
+            interval: (known.len() >= MIN_PAIRS).then(|| bootstrap_mean(&differences)).flatten(),
+            p_value: is_pass_rate.then(|| p_value(&known)),
+        })
+    });
+    (paired.collect(), tasks)
+}
+
+/// The p-value of McNemar's test. A task passes if more than half of its trials do.
+fn p_value(rates: &[(f64, f64)]) -> f64 {
+    let count = |is_a: bool| rates.iter().filter(|(a, b)| (*a > 0.5) == is_a && (*b > 0.5) != is_a).count() as u64;
+    mcnemar(count(true), count(false))
+}
+
+/// The mean over trials with a known value.
+fn mean(trials: &[&Trial], of: fn(&Trial) -> Option<f64>) -> Option<f64> {
+    let known: Vec<f64> = trials.iter().filter_map(|trial| of(trial)).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(task: u32, passed: bool, cost: Option<f64>) -> Trial {
+        Trial { task: Some(format!("t{task}")), passed: Some(passed), cost, ..Trial::default() }
+    }
+
+    #[test]
+    fn only_tasks_of_both_are_compared() {
+        let a: Vec<Trial> = (0..12).map(|it| trial(it, it < 4, Some(f64::from(it)))).collect();
+        let mut b: Vec<Trial> = (2..13).map(|it| trial(it, it < 10, Some(f64::from(it) + 1.0))).collect();
+        b.push(Trial { task: Some("t3".into()), passed: None, ..Trial::default() });
+        let (paired, tasks) = compare(&a, &b);
+        assert_eq!(tasks, Tasks { both: 10, only_a: 2, only_b: 1 });
+        let names: Vec<_> = paired.iter().map(|it| (it.measure, it.pairs)).collect();
+        assert_eq!(names, [("pass_rate", 10), ("cost_per_trial_usd", 10)]);
+        assert_eq!((paired[0].a, paired[0].b), (0.2, 0.8));
+        // Six tasks pass in the second cohort only: 2 / 2^6.
+        assert!((paired[0].p_value.unwrap() - 0.03125).abs() < 1e-9);
+        assert_eq!(paired[1].interval, Some((1.0, 1.0)));
+    }
+
+    #[test]
+    fn several_trials_of_a_task_count_once() {
+        let a = [trial(1, true, Some(1.0)), trial(1, false, Some(3.0)), trial(1, true, None)];
+        let b = [trial(1, false, Some(2.0))];
+        let (paired, _) = compare(&a, &b);
+        assert_eq!((paired[0].pairs, paired[0].interval), (1, None));
+        assert!((paired[0].p_value.unwrap() - 1.0).abs() < 1e-9);
+        assert!((paired[0].a - 2.0 / 3.0).abs() < 1e-12 && (paired[1].a - 2.0).abs() < 1e-12);
+        assert_eq!(compare(&a, &[trial(2, true, None)]).0, []);
+    }
+}

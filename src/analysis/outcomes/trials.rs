@@ -1,0 +1,88 @@
+//! Trials: sessions with those that they started, and sessions that one verdict file names as the same trial.
+
+use std::collections::HashMap;
+
+use polars::prelude::*;
+
+use super::verdicts::{Key, Outcome, outcomes};
+use crate::analysis::reports::tables::{Frames, table};
+
+/// More sessions in between than this are a circle.
+const MAX_GENERATIONS: usize = 64;
+
+/// Which trial each session belongs to, and how the trials ended.
+pub(super) struct Trials {
+    /// Each session's parent, where that is present.
+    parents: HashMap<Key, Key>,
+    outcomes: HashMap<Key, Outcome>,
+    /// The number of each trial, by what identifies it.
+    numbers: HashMap<TrialKey, i64>,
+    results: Vec<Outcome>,
+}
+
+/// What identifies a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum TrialKey {
+    /// A verdict file, a task and a trial.
+    Named((String, String, String)),
+    /// A session that no other started.
+    Session(Key),
+}
+
+/// The part of a session in a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Membership {
+    /// The number of the trial.
+    pub trial: i64,
+    /// Whether another session of the trial started it.
+    pub is_child: bool,
+    pub outcome: Outcome,
+}
+
+impl Trials {
+    pub(super) fn read(tables: &Frames) -> PolarsResult<Self> {
+        let columns = ["runtime", "session_id", "parent_session_id"];
+        let children = table(tables, "sessions").filter(col("parent_session_id").is_not_null());
+        let frame = children.select(columns.map(col)).collect()?;
+        let [runtime, session, parent] = columns.map(|name| frame.column(name).and_then(|column| column.str()));
+        let (runtime, session, parent) = (runtime?, session?, parent?);
+        let parents = (0..frame.height()).filter_map(|row| {
+            let runtime = runtime.get(row)?;
+            let key = |id: &str| (runtime.to_owned(), id.to_owned());
+            Some((key(session.get(row)?), key(parent.get(row)?)))
+        });
+        let parents = parents.collect();
+        Ok(Self { parents, outcomes: outcomes(tables)?, numbers: HashMap::new(), results: Vec::new() })
+    }
+
+    /// Whether any session has a verdict.
+    pub(super) fn has_verdicts(&self) -> bool {
+        !self.outcomes.is_empty()
+    }
+
+    /// The trial of a session.
+    pub(super) fn of(&mut self, session: &Key) -> Membership {
+        let mut key = session;
+        let mut generations = 0;
+        // A verdict of its own makes a session a trial of its own.
+        while !self.outcomes.contains_key(key)
+            && generations < MAX_GENERATIONS
+            && let Some(parent) = self.parents.get(key)
+        {
+            (key, generations) = (parent, generations + 1);
+        }
+        let outcome = self.outcomes.get(key).cloned().unwrap_or_default();
+        let trial = match &outcome.trial {
+            Some(named) => TrialKey::Named(named.clone()),
+            None => TrialKey::Session(key.clone()),
+        };
+        let next = i64::try_from(self.results.len()).unwrap_or(i64::MAX);
+        let number = *self.numbers.entry(trial).or_insert(next);
+        if number == next {
+            self.results.push(outcome.clone());
+        }
+        // Sessions of one named trial have the same verdict, or the first one decides.
+        let outcome = usize::try_from(number).ok().and_then(|number| self.results.get(number)).cloned();
+        Membership { trial: number, is_child: generations > 0, outcome: outcome.unwrap_or_default() }
+    }
+}

@@ -1,0 +1,127 @@
+//! The verdict that decides the outcome of each session: see docs/verdicts.md#the-outcome-of-a-session.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use polars::prelude::*;
+
+use crate::analysis::reports::tables::{Frames, table};
+use crate::model::verdict::DEFAULT_NAME;
+
+/// The runtime and the id of a session.
+pub(super) type Key = (String, String);
+
+/// What the verdicts of a session state together.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Outcome {
+    pub task: Option<String>,
+    /// The file of the verdict with the task and the trial: sessions with the same are one trial. `None` without a trial.
+    pub trial: Option<(String, String, String)>,
+    pub passed: Option<bool>,
+    pub score: Option<f64>,
+}
+
+/// One verdict.
+#[derive(Debug, Clone, Default)]
+struct Row {
+    task: Option<String>,
+    trial: Option<String>,
+    name: String,
+    passed: Option<bool>,
+    score: Option<f64>,
+    judged_at: Option<i64>,
+    path: String,
+    is_imported: bool,
+}
+
+/// The outcomes of the sessions that have verdicts.
+pub(super) fn outcomes(tables: &Frames) -> PolarsResult<HashMap<Key, Outcome>> {
+    if !tables.iter().any(|(name, _)| *name == "verdicts") {
+        return Ok(HashMap::new());
+    }
+    let texts = ["runtime", "session_id", "task", "trial", "name", "source_path", "matched_by"];
+    let columns = texts.iter().map(|name| col(*name));
+    let columns = columns.chain([col("passed"), col("score"), col("judged_at").to_physical()]);
+    let frame = table(tables, "verdicts").filter(col("session_id").is_not_null()).select(columns.collect::<Vec<_>>());
+    let frame = frame.collect()?;
+    let [runtime, session, task, trial, name, path, matched_by] =
+        texts.map(|name| frame.column(name).and_then(|column| column.str()));
+    let (runtime, session, task, trial) = (runtime?, session?, task?, trial?);
+    let (name, path, matched_by) = (name?, path?, matched_by?);
+    let (passed, score) = (frame.column("passed")?.bool()?, frame.column("score")?.f64()?);
+    let judged_at = frame.column("judged_at")?.i64()?;
+    let mut rows: HashMap<Key, Vec<Row>> = HashMap::new();
+    for index in 0..frame.height() {
+        let text = |column: &StringChunked| column.get(index).map(str::to_owned);
+        let key = (text(runtime).unwrap_or_default(), text(session).unwrap_or_default());
+        rows.entry(key).or_default().push(Row {
+            task: text(task),
+            trial: text(trial),
+            name: text(name).unwrap_or_default(),
+            passed: passed.get(index),
+            score: score.get(index),
+            judged_at: judged_at.get(index),
+            path: text(path).unwrap_or_default(),
+            is_imported: matched_by.get(index) != Some("sidecar"),
+        });
+    }
+    Ok(rows.into_iter().map(|(key, rows)| (key, outcome(rows))).collect())
+}
+
+/// The outcome by several verdicts. Imported ones have precedence over those of sidecars, then the latest. The verdict of the
+/// default name decides; without one, all others have to pass.
+fn outcome(mut rows: Vec<Row>) -> Outcome {
+    rows.sort_by(|a, b| {
+        let order = |row: &Row| (Reverse(row.is_imported), Reverse(row.judged_at));
+        order(a).cmp(&order(b)).then_with(|| (&a.path, &a.name).cmp(&(&b.path, &b.name)))
+    });
+    let mut by_name: Vec<&Row> = Vec::new();
+    for row in &rows {
+        if by_name.iter().all(|known| known.name != row.name) {
+            by_name.push(row);
+        }
+    }
+    let main = by_name.iter().find(|row| row.name == DEFAULT_NAME).copied();
+    let passed = match main {
+        Some(main) => main.passed,
+        None => by_name.iter().filter_map(|row| row.passed).reduce(|a, b| a && b),
+    };
+    // A score of another name can be on another scale.
+    let score = match (main, &by_name[..]) {
+        (Some(main), _) => main.score,
+        (None, [only]) => only.score,
+        (None, _) => None,
+    };
+    let task = rows.iter().find_map(|row| row.task.clone());
+    let trial =
+        rows.iter().find_map(|row| Some((row.path.clone(), row.task.clone().unwrap_or_default(), row.trial.clone()?)));
+    Outcome { task, trial, passed, score }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_verdict_decides() {
+        let row = |name: &str, passed: Option<bool>, judged_at: i64, is_imported: bool| Row {
+            name: name.into(),
+            passed,
+            judged_at: Some(judged_at),
+            is_imported,
+            ..Row::default()
+        };
+        let cases = [
+            (vec![row("verdict", Some(false), 1, false)], Some(false)),
+            (vec![row("verdict", Some(false), 1, true), row("verdict", Some(true), 2, true)], Some(true)),
+            (vec![row("verdict", Some(false), 1, true), row("verdict", Some(true), 2, false)], Some(false)),
+            (vec![row("verdict", Some(true), 1, true), row("style", Some(false), 2, true)], Some(true)),
+            (vec![row("tests", Some(true), 1, true), row("style", Some(false), 2, true)], Some(false)),
+            (vec![row("tests", Some(true), 1, true), row("style", None, 2, true)], Some(true)),
+            (vec![row("style", None, 2, true)], None),
+        ];
+        for (rows, expected) in cases {
+            assert_eq!(outcome(rows.clone()).passed, expected, "{rows:?}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! `agentlogs verdicts`: imports judgements of sessions.
+
+use std::collections::BTreeMap;
+
+use agentlogs::analysis::present::counted;
+use agentlogs::base::time::Time;
+use agentlogs::ingest::verdict_files::{self, Defaults, VerdictFile};
+use agentlogs::ledger::Unmatched;
+use agentlogs::model::source::{Source, SourceStatus};
+use agentlogs::store::archive::VERDICTS;
+use polars::prelude::*;
+
+use super::Outcome;
+use super::output::{complain, print, say};
+use crate::cli::args::{Import, Verdicts};
+use crate::cli::settings::Settings;
+
+pub fn run(args: Verdicts, settings: &Settings) -> anyhow::Result<Outcome> {
+    match args {
+        Verdicts::Import(args) => import(*args, settings),
+    }
+}
+
+fn import(args: Import, settings: &Settings) -> anyhow::Result<Outcome> {
+    let defaults = Defaults {
+        session_id: args.session,
+        runtime: args.runtime,
+        task: args.task,
+        trial: args.trial,
+        name: args.name,
+        judge: args.judge,
+        labels: args.label,
+    };
+    let mut outcome = Outcome::Done;
+    let mut files: BTreeMap<String, VerdictFile> = BTreeMap::new();
+    for path in &args.files {
+        match verdict_files::read(path, &defaults) {
+            Ok(read) => files.extend(read.into_iter().map(|file| (file.path.clone(), file))),
+            Err(error) => {
+                complain(format_args!("{error}"));
+                outcome = Outcome::NotAllDone;
+            }
+        }
+    }
+    for file in files.values() {
+        for (line, problem) in &file.problems {
+            let line = if *line > 0 { format!(":{line}") } else { String::new() };
+            complain(format_args!("{}{line}: {problem}", file.path));
+            outcome = Outcome::NotAllDone;
+        }
+        if !file.ignored.is_empty() {
+            say(&format!("{}: not read: {}", file.path, file.ignored.join(", ")));
+        }
+    }
+    files.retain(|_, file| !file.verdicts.is_empty());
+    let count: usize = files.values().map(|file| file.verdicts.len()).sum();
+    if count == 0 {
+        return Ok(Outcome::NotAllDone);
+    }
+    let archive = settings.archive(args.archive.archive, true)?;
+    let writer = archive.write()?;
+    let (host, now) =
+        (gethostname::gethostname().into_string().ok(), Time::from_micros(jiff::Timestamp::now().as_microsecond()));
+    let imported: Vec<String> = files.keys().cloned().collect();
+    for (path, file) in files {
+        writer.replace(Source {
+            path: format!("{VERDICTS}{path}"),
+            host: host.clone(),
+            bytes: file.bytes,
+            modified_at: file.modified_at,
+            status: SourceStatus::Auxiliary,
+            ingested_at: Some(now),
+            verdicts: file.verdicts,
+            ..Source::default()
+        });
+    }
+    let written = writer.commit()?;
+    let unmatched: Vec<&Unmatched> =
+        written.unmatched.iter().filter(|unmatched| imported.contains(&unmatched.path)).collect();
+    say(&format!(
+        "imported {} from {}: {} with a session, {} without",
+        counted(count, "verdict"),
+        counted(imported.len(), "file"),
+        count - unmatched.len(),
+        unmatched.len()
+    ));
+    if !unmatched.is_empty() {
+        print(&listed(&unmatched)?, args.printed, None)?;
+        say("verdicts without a session are kept; when a later ingest contains the session, they are about it");
+    }
+    Ok(outcome)
+}
+
+/// The verdicts without a session, with the reasons.
+fn listed(unmatched: &[&Unmatched]) -> PolarsResult<DataFrame> {
+    let text = |name: &str, of: fn(&Unmatched) -> Option<String>| -> Column {
+        Column::new(name.into(), unmatched.iter().map(|row| of(row)).collect::<Vec<_>>())
+    };
+    let columns = vec![
+        text("file", |row| Some(row.path.clone())),
+        Column::new(
+            "line".into(),
+            unmatched.iter().map(|row| Some(row.imported.line).filter(|line| *line > 0)).collect::<Vec<_>>(),
+        ),
+        text("session_id", |row| row.imported.session_id.clone()),
+        text("task", |row| row.imported.verdict.task.clone()),
+        text("trial", |row| row.imported.verdict.trial.clone()),
+        text("reason", |row| Some(row.reason.to_string())),
+    ];
+    DataFrame::new(unmatched.len(), columns)
+}

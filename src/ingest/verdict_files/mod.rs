@@ -1,0 +1,10 @@
+//! Files of verdicts to import: CSV, JSON Lines, JUnit XML, reports of SWE-bench, results of terminal-bench and Harbor.
+//! See docs/verdicts.md.
+
+mod fields;
+mod junit;
+mod read;
+mod swe_bench;
+mod table;
+
+pub use read::{Defaults, VerdictFile, read};

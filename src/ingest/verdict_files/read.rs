@@ -1,0 +1,201 @@
+//! Reads a file of verdicts: finds its format, and applies what the command line states.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::fields::Fields;
+use super::{junit, swe_bench, table};
+use crate::adapters;
+use crate::base::time::Time;
+use crate::input::discover::{RESULTS, discover};
+use crate::input::open::{self, Limit};
+use crate::model::source::path_text;
+use crate::model::verdict::{DEFAULT_NAME, ImportedVerdict};
+
+/// A file of verdicts.
+#[derive(Debug, Default)]
+pub struct VerdictFile {
+    /// Its real path.
+    pub path: String,
+    /// Its size.
+    pub bytes: i64,
+    /// When it was last written.
+    pub modified_at: Option<Time>,
+    /// Its verdicts.
+    pub verdicts: Vec<ImportedVerdict>,
+    /// Why some of it contains no verdict: the line, or 0, and the reason.
+    pub problems: Vec<(i64, String)>,
+    /// Columns that are not read.
+    pub ignored: Vec<String>,
+}
+
+/// What applies to verdicts that do not state it themselves.
+#[derive(Debug, Clone, Default)]
+pub struct Defaults {
+    /// The session's id.
+    pub session_id: Option<String>,
+    /// The session's runtime.
+    pub runtime: Option<String>,
+    /// The task.
+    pub task: Option<String>,
+    /// The trial.
+    pub trial: Option<String>,
+    /// The name of the verdicts.
+    pub name: Option<String>,
+    /// Who or what judged.
+    pub judge: Option<String>,
+    /// Labels of the sessions, besides those that the verdicts state.
+    pub labels: Vec<String>,
+}
+
+/// What a file contains.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    pub verdicts: Vec<ImportedVerdict>,
+    pub problems: Vec<(i64, String)>,
+    pub ignored: Vec<String>,
+}
+
+/// Reads the file at `path`, or all result files in and below that directory.
+///
+/// # Errors
+/// When a file cannot be read, or contains no verdicts.
+pub fn read(path: &Path, defaults: &Defaults) -> Result<Vec<VerdictFile>, String> {
+    if !path.is_dir() {
+        return Ok(vec![read_file(path, defaults)?]);
+    }
+    let (found, errors) = discover(&[path.to_owned()], None);
+    if let Some(error) = errors.first() {
+        return Err(error.to_string());
+    }
+    let is_result = |path: &PathBuf| path.file_name().is_some_and(|name| RESULTS.iter().any(|result| name == *result));
+    let paths = found.into_iter().map(|file| file.path).filter(is_result);
+    // Settings of runs are among them.
+    let files: Vec<VerdictFile> = paths.filter_map(|path| read_file(&path, defaults).ok()).collect();
+    if files.is_empty() {
+        return Err(format!("{}: no result.json or results.json of a trial in this directory", path.display()));
+    }
+    Ok(files)
+}
+
+fn read_file(path: &Path, defaults: &Defaults) -> Result<VerdictFile, String> {
+    let path = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
+    let content = open::open(&path, Limit::Usual).map_err(|error| format!("{}: {error}", path.display()))?;
+    let Content { mut verdicts, problems, ignored } =
+        parse(&content).map_err(|error| format!("{}: {error}", path.display()))?;
+    let name = path_text(&path);
+    for imported in &mut verdicts {
+        apply(defaults, imported);
+        imported.verdict.path = Some(name.clone());
+    }
+    Ok(VerdictFile {
+        path: name,
+        bytes: i64::try_from(content.stored).unwrap_or(i64::MAX),
+        modified_at: content.modified.and_then(crate::input::discover::micros),
+        verdicts,
+        problems,
+        ignored,
+    })
+}
+
+fn apply(defaults: &Defaults, imported: &mut ImportedVerdict) {
+    let fill = |known: &mut Option<String>, value: &Option<String>| *known = known.take().or_else(|| value.clone());
+    let verdict = &mut imported.verdict;
+    fill(&mut verdict.task, &defaults.task);
+    fill(&mut verdict.trial, &defaults.trial);
+    fill(&mut verdict.judge, &defaults.judge);
+    if verdict.name.is_empty() {
+        verdict.name = defaults.name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned());
+    }
+    fill(&mut imported.session_id, &defaults.session_id);
+    fill(&mut imported.runtime, &defaults.runtime);
+    imported.labels.extend(defaults.labels.iter().cloned());
+}
+
+/// Parses a file of any of the formats.
+fn parse(bytes: &[u8]) -> Result<Content, String> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
+    match bytes.first() {
+        None => Err("it is empty".to_owned()),
+        Some(b'<') => junit::parse(bytes),
+        Some(b'{' | b'[') => parse_json(bytes),
+        Some(_) => table::parse_csv(bytes),
+    }
+}
+
+fn parse_json(bytes: &[u8]) -> Result<Content, String> {
+    let trials = adapters::trials_of(bytes);
+    if !trials.is_empty() {
+        let verdicts = trials.into_iter().flat_map(|trial| trial.verdicts);
+        let verdicts = verdicts.map(|verdict| ImportedVerdict { verdict, ..ImportedVerdict::default() }).collect();
+        return Ok(Content { verdicts, ..Content::default() });
+    }
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(Value::Array(rows)) => Ok(table::of_objects(rows.into_iter().map(|row| (0, Ok(row))))),
+        Ok(document) => match swe_bench::parse(&document) {
+            Some(verdicts) => Ok(Content { verdicts, ..Content::default() }),
+            None => Ok(table::of_objects([(1, Ok(document))].into_iter())),
+        },
+        Err(_) => Ok(table::parse_lines(bytes)),
+    }
+}
+
+impl Content {
+    pub(super) fn add(&mut self, line: i64, fields: Fields) {
+        match fields.verdict(line) {
+            Ok(verdict) => self.verdicts.push(verdict),
+            Err(problem) => self.problems.push((line, problem)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Session, task, passed and score of each verdict, then the problems.
+    fn shown(bytes: &str) -> Vec<String> {
+        let content = parse(bytes.as_bytes()).unwrap();
+        let verdicts = content.verdicts.iter().map(|imported| {
+            let verdict = &imported.verdict;
+            let text = |text: &Option<String>| text.clone().unwrap_or_default();
+            format!("{} {} {:?} {:?}", text(&imported.session_id), text(&verdict.task), verdict.passed, verdict.score)
+        });
+        verdicts.chain(content.problems.iter().map(|(line, what)| format!("{line}: {what}"))).collect()
+    }
+
+    #[test]
+    fn each_format_is_recognised() {
+        let csv = "session_id,passed,score,extra\ns1,yes,,x\ns2,FAIL,0.5,\n,,,\ns3,perhaps,,\ns4,,,\n";
+        assert_eq!(
+            shown(csv),
+            [
+                "s1  Some(true) None",
+                "s2  Some(false) Some(0.5)",
+                "5: passed is \"perhaps\", which is neither true nor false",
+                "6: neither passed nor score is given",
+            ]
+        );
+        assert_eq!(parse(csv.as_bytes()).unwrap().ignored, ["extra"]);
+        let lines = "{\"session_id\":\"s1\",\"passed\":true}\nnot json\n{\"task\":\"a\",\"score\":1}\n";
+        assert_eq!(shown(lines)[..2], ["s1  Some(true) None", " a None Some(1.0)"]);
+        assert!(shown(lines)[2].starts_with("2: "));
+        assert_eq!(shown("[{\"task\":\"a\",\"passed\":false}]"), [" a Some(false) None"]);
+        let report = r#"{"resolved_ids":["a"],"unresolved_ids":["b"],"error_ids":["c"],"empty_patch_ids":["d"],"total_instances":4}"#;
+        assert_eq!(
+            shown(report),
+            [" a Some(true) None", " b Some(false) None", " c Some(false) None", " d Some(false) None"]
+        );
+        assert_eq!(shown(r#"{"a":{"resolved":true,"patch_exists":true}}"#), [" a Some(true) None"]);
+        let trial = r#"{"trial_name":"a.1","task_id":"a","is_resolved":true}"#;
+        assert_eq!(shown(trial), [" a Some(true) None"]);
+        let junit = r#"<testsuites><testsuite name="s" tests="3"><properties><property name="session_id" value="s&amp;1"/></properties>
+            <testcase name="one"/><testcase name="two"><failure message="no"/></testcase><testcase name="three"><skipped/></testcase>
+            </testsuite></testsuites>"#;
+        assert_eq!(shown(junit), ["s&1  Some(false) Some(0.5)"]);
+        for wrong in ["", "a,b\n1,2\n", "<html></html>", "<a", "\u{0}"] {
+            assert!(parse(wrong.as_bytes()).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Verdicts: result directories, imports, outcomes, comparisons. The expected values are computed by hand.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+use crate::{copy, root};
+
+/// A directory with the files of `tests/verdicts` and archives.
+struct Here(tempfile::TempDir);
+
+impl Here {
+    fn new() -> Self {
+        let here = Self(tempfile::tempdir().unwrap());
+        copy(&root().join("tests/verdicts"), &here.path("verdicts"));
+        here
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        command.current_dir(self.0.path()).args(args).env("HOME", self.path("home")).env("TZ", "UTC");
+        command.env("AGENTLOGS_ARCHIVE", "archive").output().unwrap()
+    }
+
+    fn done(&self, args: &[&str]) -> Output {
+        let output = self.run(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let output = self.done(&[args, &["--format", "json"]].concat());
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn query(&self, sql: &str) -> Value {
+        self.json(&["query", sql])
+    }
+}
+
+/// The values of some columns, row by row.
+fn columns(rows: &Value, names: &[&str]) -> Value {
+    let row = |row: &Value| names.iter().map(|name| row[name].clone()).collect::<Vec<_>>();
+    rows.as_array().unwrap().iter().map(row).collect()
+}
+
+const SESSIONS: &str = "SELECT runtime, format, total_tokens, agent, status, error_kind, ended_at FROM sessions ORDER BY started_at, session_id";
+const VERDICTS: &str =
+    "SELECT session_id, task, trial, name, passed, score, judge, matched_by FROM verdicts ORDER BY trial, name";
+
+/// The result of a trial describes the log next to it; its tokens count only where no log is.
+#[test]
+fn results_of_harbor_describe_the_logs_of_their_trials() {
+    let here = Here::new();
+    here.done(&["ingest", "verdicts/harbor-job"]);
+    let names = ["runtime", "format", "total_tokens", "agent", "status", "error_kind"];
+    let expected = json!([
+        ["claude", "claude-transcript", 3100, "claude-code", "success", null],
+        ["claude", "claude-transcript", 4100, "claude-code", "success", null],
+        ["claude", "harbor-trial", 42200, "claude-code", "error", "timeout"],
+    ]);
+    assert_eq!(columns(&here.query(SESSIONS), &names), expected);
+    let verdicts = here.query(VERDICTS);
+    let expected = json!([
+        ["add-a-test", "add-a-test__Ab1XyZ", true, 1.0, "harbor", "sidecar"],
+        ["add-a-test", "add-a-test__Ab2XyZ", false, 0.0, "harbor", "sidecar"],
+        ["port-to-python", "port-to-python__Ab3XyZ", false, 0.0, "harbor", "sidecar"],
+    ]);
+    assert_eq!(columns(&verdicts, &["task", "trial", "passed", "score", "judge", "matched_by"]), expected);
+    let statuses = here.query("SELECT status, COUNT(*) AS files FROM sources GROUP BY status ORDER BY status");
+    assert_eq!(columns(&statuses, &["status", "files"]), json!([["auxiliary", 1], ["parsed", 5]]));
+    let labels = here.json(&["report", "cost", "--by", "label:task", "--sort", "sessions"]);
+    assert_eq!(columns(&labels, &["label:task", "sessions"]), json!([["add-a-test", 2], ["port-to-python", 1]]));
+}
+
+/// The same in a tar archive; and a result that changes is read with its log.
+#[test]
+fn results_are_found_in_archives_and_when_they_change() {
+    let here = Here::new();
+    let tar = fs::File::create(here.path("job.tar")).unwrap();
+    let mut tar = tar::Builder::new(tar);
+    tar.append_dir_all("job", here.path("verdicts/harbor-job")).unwrap();
+    tar.finish().unwrap();
+    drop(tar);
+    here.done(&["ingest", "job.tar"]);
+    assert_eq!(here.query("SELECT SUM(total_tokens) AS tokens FROM turns"), json!([{"tokens": 49400}]));
+    assert_eq!(here.query("SELECT COUNT(*) AS verdicts FROM verdicts WHERE passed"), json!([{"verdicts": 1}]));
+
+    fs::remove_dir_all(here.path("archive")).unwrap();
+    here.done(&["ingest", "verdicts/harbor-job"]);
+    let result = here.path("verdicts/harbor-job/add-a-test__Ab2XyZ/result.json");
+    let text = fs::read_to_string(&result).unwrap().replace("\"reward\": 0.0", "\"reward\": 1.00");
+    fs::write(&result, text).unwrap();
+    here.done(&["ingest", "verdicts/harbor-job"]);
+    assert_eq!(here.query("SELECT COUNT(*) AS verdicts FROM verdicts WHERE passed"), json!([{"verdicts": 2}]));
+    assert_eq!(here.query("SELECT COUNT(*) AS verdicts FROM verdicts"), json!([{"verdicts": 3}]));
+}
+
+/// The results of a run repeat those of its trials, and `run_metadata.json` names the agent.
+#[test]
+fn results_of_terminal_bench_count_once() {
+    let here = Here::new();
+    here.done(&["ingest", "verdicts/terminal-bench-run"]);
+    let sessions =
+        here.query("SELECT runtime, format, total_tokens, agent, model, usage FROM sessions ORDER BY runtime");
+    let expected = json!([
+        ["claude", "claude-stream-json", 520, "claude-code", "claude-sonnet-4-5-20250929", "exact"],
+        ["terminal-bench", "terminal-bench-trial", 9700, "claude-code", "anthropic/claude-sonnet-4-5", "estimate"],
+    ]);
+    assert_eq!(columns(&sessions, &["runtime", "format", "total_tokens", "agent", "model", "usage"]), expected);
+    let verdicts = columns(&here.query(VERDICTS), &["task", "passed", "matched_by"]);
+    assert_eq!(verdicts, json!([["count-words", false, "sidecar"], ["fix-the-build", true, "sidecar"]]));
+}
+
+/// Verdicts that name a session, a log or a task find it, also when it is ingested later; the others are listed with the reason.
+#[test]
+fn imported_verdicts_find_their_sessions_sooner_or_later() {
+    let here = Here::new();
+    let logs = root().join("sample-logs/claude-stream-json");
+    let import = ["verdicts", "import", "verdicts/verdicts.csv"];
+    let unmatched = here.json(&import);
+    assert_eq!(unmatched.as_array().unwrap().len(), 5);
+    here.done(&["ingest", logs.to_str().unwrap()]);
+    let matched = "SELECT task, trial, name, passed, score, matched_by FROM verdicts ORDER BY task, trial, name";
+    let names = ["task", "trial", "name", "passed", "score", "matched_by"];
+    let expected = json!([
+        ["never-run", null, "verdict", false, null, null],
+        ["sort-a-table", null, "style", null, 7.0, null],
+        ["sort-a-table", null, "verdict", true, null, "path"],
+        ["sum-a-list", "1", "verdict", true, 1.0, "session_id"],
+        ["sum-a-list", "2", "verdict", false, 0.25, "session_id"],
+    ]);
+    assert_eq!(columns(&here.query(matched), &names), expected);
+    // The same file again, another file, and logs that are read again.
+    let unmatched = here.json(&import);
+    let reasons = json!([
+        ["never-run", "no session has the task never-run"],
+        ["sort-a-table", "no session has the task sort-a-table"]
+    ]);
+    assert_eq!(columns(&unmatched, &["task", "reason"]), reasons);
+    here.done(&["ingest", logs.to_str().unwrap(), "--label", "suite=none"]);
+    let output = here.run(&["verdicts", "import", "verdicts/verdicts.jsonl"]);
+    assert_eq!(output.status.code(), Some(1), "a line is wrong");
+    let count = "SELECT COUNT(*) AS verdicts, COUNT(session_id) AS sessions FROM verdicts";
+    assert_eq!(here.query(count), json!([{"verdicts": 7, "sessions": 4}]));
+    here.done(&["archive", "check"]);
+
+    // A merge keeps them, and so does an archive whose parts are written again.
+    here.done(&["archive", "merge", "archive", "--archive", "other"]);
+    here.done(&["archive", "compact", "--archive", "other"]);
+    let merged = here.json(&["query", count, "--archive", "other"]);
+    assert_eq!(merged, json!([{"verdicts": 7, "sessions": 4}]));
+    // So does a lake.
+    here.done(&["export", "lake", "--as", "lake"]);
+    assert_eq!(here.json(&["query", count, "--archive", "lake"]), json!([{"verdicts": 7, "sessions": 4}]));
+    here.done(&["archive", "merge", "lake", "--archive", "third"]);
+    assert_eq!(here.json(&["query", count, "--archive", "third"]), json!([{"verdicts": 7, "sessions": 4}]));
+
+    // They are forgotten with their session; those without one stay.
+    here.done(&["archive", "forget", "*/verbose-array.json"]);
+    let expected = json!([
+        ["never-run", null],
+        ["sort-a-table", null],
+        ["sum-a-list", "session_id"],
+        ["sum-a-list", "session_id"]
+    ]);
+    let left = here.query("SELECT task, matched_by FROM verdicts WHERE judge IN ('ann', 'ben') ORDER BY task, trial");
+    assert_eq!(columns(&left, &["task", "matched_by"]), expected);
+    here.done(&["archive", "forget", "*/verdicts.csv"]);
+    assert_eq!(here.query("SELECT COUNT(*) AS verdicts FROM verdicts"), json!([{"verdicts": 2}]));
+}
+
+/// JUnit XML and reports of SWE-bench.
+#[test]
+fn test_results_are_verdicts() {
+    let here = Here::new();
+    here.done(&["ingest", root().join("sample-logs/claude-stream-json").to_str().unwrap()]);
+    here.done(&["verdicts", "import", "verdicts/junit.xml", "--judge", "ci", "--name", "tests"]);
+    let found = here.query(
+        "SELECT name, passed, ROUND(score, 3) AS score, judge, message FROM verdicts WHERE session_id IS NOT NULL",
+    );
+    let expected = json!([{"name": "tests", "passed": false, "score": 0.667, "judge": "ci",
+        "message": "1 of 3 tests failed: negative numbers"}]);
+    assert_eq!(found, expected);
+    let unmatched = here.json(&["verdicts", "import", "verdicts/swe-bench.json", "--label", "run=1"]);
+    assert_eq!(columns(&unmatched, &["task"]), json!([["acme__shop-1"], ["acme__shop-2"], ["acme__shop-3"]]));
+    assert_eq!(here.run(&["verdicts", "import", "verdicts/harbor-job/result.json"]).status.code(), Some(1));
+    assert_eq!(here.run(&["verdicts", "import", "missing.csv"]).status.code(), Some(1));
+}
+
+/// A log in Claude's format with a sidecar that contains a verdict.
+fn session(directory: &Path, name: &str, model: &str, tokens: u64, verdict: &Value, labels: &Value) {
+    let id = format!("{name}-0000-4000-8000-000000000000");
+    let usage = json!({"input_tokens": tokens, "output_tokens": 0});
+    let message = json!({"id": format!("msg_{name}"), "type": "message", "role": "assistant", "model": model, "content": [{"type": "text", "text": "x"}], "usage": usage});
+    let lines = [
+        json!({"type": "system", "subtype": "init", "session_id": id, "cwd": "/app", "tools": [], "model": model}),
+        json!({"type": "assistant", "session_id": id, "message": message}),
+        json!({"type": "result", "subtype": "success", "is_error": false, "session_id": id, "num_turns": 1, "duration_ms": tokens * 10,
+            "total_cost_usd": 0.001 * tokens as f64, "usage": usage, "modelUsage": {model: {"inputTokens": tokens, "outputTokens": 0, "costUSD": 0.001 * tokens as f64}}}),
+    ];
+    fs::create_dir_all(directory).unwrap();
+    fs::write(directory.join(format!("{name}.jsonl")), lines.map(|it| it.to_string() + "\n").concat()).unwrap();
+    let sidecar = json!({"labels": labels, "verdict": verdict});
+    fs::write(directory.join(format!("{name}.meta.json")), sidecar.to_string()).unwrap();
+}
+
+/// Two models on tasks with 3, 2 and 1 trials.
+fn evaluation(here: &Here) {
+    let logs = here.path("logs");
+    let trials = [("a", [true, true, false]), ("b", [false, true, false])];
+    for (model, scale) in [("claude-sonnet-4-5", 100), ("claude-opus-4-1", 300)] {
+        for (task, outcomes) in trials {
+            for (number, passed) in outcomes.into_iter().enumerate().take(if task == "a" { 3 } else { 2 }) {
+                let name = format!("{scale}{task}{number}");
+                let passed = passed || model.contains("opus");
+                let verdict = json!({"task": task, "trial": number.to_string(), "passed": passed});
+                session(&logs, &name, model, scale * (number as u64 + 1), &verdict, &json!({"set": scale.to_string()}));
+            }
+        }
+        session(&logs, &format!("{scale}u"), model, 10, &Value::Null, &json!({"set": scale.to_string()}));
+    }
+    here.done(&["ingest", "logs"]);
+}
+
+#[test]
+fn outcomes_are_those_computed_by_hand() {
+    let here = Here::new();
+    evaluation(&here);
+    let report = ["report", "outcomes", "--by", "label:set", "--k", "2"];
+    let rows = here.json(&report);
+    // Sonnet: a passes 2 of 3, b 1 of 2; one session is not judged.
+    let of = |set: &str| rows.as_array().unwrap().iter().find(|row| row["label:set"] == set).unwrap().clone();
+    let row = of("100");
+    for (name, expected) in [
+        ("trials", json!(6)),
+        ("passed", json!(3)),
+        ("failed", json!(2)),
+        ("unjudged", json!(1)),
+        ("pass_rate", json!(0.6)),
+        // Wilson: (0.6 + 0.768292 / 2 ± 1.959964 * sqrt(0.048 + 0.0384146 )) / (1 + 0.768292…)
+        ("pass_rate_low", json!(0.230724)),
+        ("pass_rate_high", json!(0.882379)),
+        ("tasks", json!(2)),
+        // (2/3 + 1/2) / 2
+        ("pass_at_1", json!(0.583333)),
+        // a: 1 - C(1,2)/C(3,2) = 1; b: 1 - C(1,2)/C(2,2) = 1
+        ("pass_at_k", json!(1.0)),
+        // a: C(2,2)/C(3,2) = 1/3; b: 0
+        ("pass_hat_k", json!(0.166667)),
+        ("tasks_with_k", json!(2)),
+        ("mean_score", Value::Null),
+        // 0.1 + 0.2 + 0.3 + 0.1 + 0.2 + 0.01
+        ("cost_usd", json!(0.91)),
+        ("cost_per_trial_usd", json!(0.151667)),
+        ("cost_per_passed_usd", json!(0.3)),
+        ("tokens_per_trial", json!(152)),
+        ("tokens_per_passed", json!(300)),
+        ("turns_per_trial", json!(1.0)),
+        ("turns_per_passed", json!(1.666667)),
+        ("mean_duration_ms", json!(1517)),
+        ("duration_per_passed_ms", json!(3000)),
+        ("is_on_front", json!(true)),
+    ] {
+        let found = &row[name];
+        let is_same = match (found.as_f64(), expected.as_f64()) {
+            (Some(a), Some(b)) => (a - b).abs() < 1e-6,
+            _ => *found == expected,
+        };
+        assert!(is_same, "{name}: {found}, expected {expected}");
+    }
+    assert_eq!((&of("300")["pass_rate"], &of("300")["is_on_front"]), (&json!(1.0), &json!(true)));
+    // Without enough trials pass@k is unknown.
+    let five = here.json(&["report", "outcomes"]);
+    assert_eq!(columns(&five, &["pass_at_k", "tasks_with_k"])[0], json!([null, 0]));
+    // Other reports: of sonnet 0.9 dollars of judged sessions, and three passed.
+    let cost = here.json(&["report", "cost", "--by", "label:set", "--sort", "cost_per_passed_usd"]);
+    assert_eq!(columns(&cost, &["cost_per_passed_usd"]), json!([[0.54], [0.3]]));
+    let sessions = here.json(&["report", "sessions", "--by", "label:set", "--label", "set=100"]);
+    assert_eq!(columns(&sessions, &["cost_per_passed_usd", "ended_cleanly"]), json!([[0.3, 6]]));
+    assert_eq!(here.run(&["report", "cost", "--k", "2"]).status.code(), Some(2));
+    assert_eq!(here.run(&["report", "outcomes", "--k", "0"]).status.code(), Some(2));
+}
+
+#[test]
+fn comparisons_are_paired_by_task() {
+    let here = Here::new();
+    evaluation(&here);
+    let args = ["compare", "--a", "label:set=100", "--b", "label:set=300"];
+    let rows = here.json(&args);
+    let of = |name: &str| rows.as_array().unwrap().iter().find(|row| row["measure"] == name).unwrap().clone();
+    let pass = of("pass_rate");
+    // Means over tasks: 2/3 and 1/2 against 1 and 1. Task b has no majority in the first cohort.
+    assert_eq!((&pass["pairs"], &pass["verdict"], &pass["p_value"]), (&json!(2), &json!("too few"), &json!(1.0)));
+    assert!((pass["a"].as_f64().unwrap() - 7.0 / 12.0).abs() < 1e-9 && pass["b"].as_f64() == Some(1.0));
+    let cost = of("cost_per_trial_usd");
+    assert!((cost["a"].as_f64().unwrap() - 0.175).abs() < 1e-9, "{cost}");
+    assert_eq!(of("cost_per_passed_usd")["pairs"], Value::Null);
+    assert!(rows.as_array().unwrap().iter().any(|row| row["measure"] == "ended_cleanly_rate"));
+    let stderr = String::from_utf8(here.done(&args).stderr).unwrap();
+    assert!(stderr.contains("paired by task: 2 tasks") && stderr.contains("too few"), "{stderr}");
+    // Without verdicts there is nothing about trials.
+    let logs = root().join("sample-logs/pi-session");
+    let plain = here.json(&["compare", "--a", "runtime=pi", "--b", "runtime=pi", "--logs", logs.to_str().unwrap()]);
+    assert!(plain.as_array().unwrap().iter().all(|row| row["measure"] != "pass_rate" && row["pairs"].is_null()));
+}
+
+/// A session that another one started belongs to its trial.
+#[test]
+fn children_are_a_part_of_their_trial() {
+    let here = Here::new();
+    fs::create_dir_all(here.path("logs")).unwrap();
+    copy(&root().join("sample-logs/drover-events"), &here.path("logs"));
+    here.done(&["ingest", "logs"]);
+    let parents = here.query("SELECT session_id, parent_session_id FROM sessions WHERE parent_session_id IS NOT NULL");
+    let parent = parents[0]["parent_session_id"].as_str().unwrap();
+    here.done(&["verdicts", "import", "verdicts/junit.xml", "--session", parent]);
+    fs::write(here.path("v.csv"), format!("session_id,passed\n{parent},true\n")).unwrap();
+    here.done(&["verdicts", "import", "v.csv"]);
+    let both = here.query(&format!(
+        "SELECT SUM(cost_usd) AS cost, COUNT(*) AS sessions FROM sessions WHERE session_id = '{parent}' OR parent_session_id = '{parent}'"
+    ));
+    let report = here.json(&["report", "outcomes", "--by", "runtime"]);
+    let sessions = here.query("SELECT COUNT(*) AS sessions FROM sessions")[0]["sessions"].as_i64().unwrap();
+    let children = both[0]["sessions"].as_i64().unwrap() - 1;
+    assert!(children > 0);
+    assert_eq!(report[0]["trials"], json!(sessions - children));
+    let (found, expected) = (report[0]["cost_per_passed_usd"].as_f64().unwrap(), both[0]["cost"].as_f64().unwrap());
+    assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+}
