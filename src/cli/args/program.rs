@@ -6,6 +6,7 @@ use super::archive::ArchiveCommand;
 use super::check::Check;
 use super::compare::Compare;
 use super::export::{Dashboard, Export};
+use super::extract::Extract;
 use super::ingest::Ingest;
 use super::prices::Prices;
 use super::query::Query;
@@ -79,6 +80,7 @@ Examples:
   agentlogs archive forget --before 2025-01-01"
     )]
     Archive(ArchiveCommand),
+    Extract(Box<Extract>),
     Inspect(Inspect),
     Bench(Bench),
     Runtimes(Runtimes),
