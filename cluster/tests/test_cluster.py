@@ -232,6 +232,38 @@ def test_a_killed_driver(spark: SparkSession, tmp_path: Path, program: Path, log
     check_lake(lake)
 
 
+def test_named_queries(spark: SparkSession, tmp_path: Path, program: Path, logs: Path) -> None:
+    """Each query of queries/ gives the rows in Spark that it gives in polars, in the same order."""
+    import json
+    import math
+
+    from agentlogs_spark import tables
+
+    def same(ours: object, theirs: object) -> bool:
+        if isinstance(ours, bool) or isinstance(theirs, bool) or ours is None or theirs is None:
+            return ours == theirs
+        if isinstance(ours, int | float) or hasattr(ours, "as_tuple"):
+            return math.isclose(float(ours), float(theirs), rel_tol=1e-9, abs_tol=1e-9)
+        return str(ours) == str(theirs)
+
+    lake = tmp_path / "lake"
+    ingest(spark, logs, lake, program)
+    assert tables(spark, str(lake)).keys() == rows_of(lake).keys()
+    problems = []
+    for path in sorted((ROOT / "queries").glob("*.sql")):
+        arguments = [BINARY, "query", "-f", path, "--format", "json", "--archive", lake]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        expected = json.loads(done.stdout)
+        found = [row.asDict() for row in spark.sql(path.read_text().rstrip().rstrip(";")).collect()]
+        if len(found) != len(expected):
+            problems.append(f"{path.name}: {len(found)} rows in Spark, {len(expected)} in polars")
+        for number, (ours, theirs) in enumerate(zip(found, expected, strict=False)):
+            if list(ours) != list(theirs) or not all(map(same, ours.values(), theirs.values())):
+                problems.append(f"{path.name}, row {number}: {ours} in Spark, {theirs} in polars")
+    assert problems == []
+
+
 def test_errors_at_the_start(spark: SparkSession, tmp_path: Path, program: Path, logs: Path) -> None:
     from agentlogs_spark.binary import BinaryError
     from agentlogs_spark.lake import LakeError

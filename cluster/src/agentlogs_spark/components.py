@@ -48,7 +48,7 @@ def components(links: DataFrame, max_edges_on_driver: int = MAX_EDGES_ON_DRIVER)
     count = edges.count()
     spark = links.sparkSession
     if count <= max_edges_on_driver:
-        labels = union_find((row.a, row.b) for row in edges.toLocalIterator())
+        labels = union_find((row.a, row.b) for row in edges.collect())
         edges.unpersist()
         frame = spark.createDataFrame(list(labels.items()), "id long, component long")
         return Components(frame, count, 0)
@@ -92,7 +92,7 @@ def _stars(edges: DataFrame, count: int) -> tuple[DataFrame, int]:
 
 
 def _checkpoint(frame: DataFrame) -> DataFrame:
-    """The rows without the plan that made them: in the directory of checkpoints, if Spark has one, so that they survive an executor."""
+    """The rows without the plan that made them. In the directory of checkpoints, if Spark has one, they survive an executor."""
     from pyspark import StorageLevel
 
     if frame.sparkSession.sparkContext.getCheckpointDir() is not None:

@@ -301,10 +301,12 @@ class _Job:
             "files array<string>"
         )
         fragments = facts.mapInArrow(task, schema).persist(StorageLevel.DISK_ONLY)
-        of_components = fragments.where("component IS NOT NULL").groupBy("component")
-        sizes = of_components.agg(F.count("*").alias("files"), F.sum(F.length("content")).alias("bytes"))
-        row = sizes.agg(F.count("*"), F.max("files"), F.max("bytes")).first()
-        self.summary.components, self.summary.largest_component, self.summary.largest_facts = (it or 0 for it in row)
+        # Rows of tables have no component, facts have one.
+        sizes = fragments.groupBy("component").agg(F.count("*").alias("files"), F.sum(F.length("content")).alias("bytes"))
+        of_facts = [F.when(F.col("component").isNotNull(), F.col(name)) for name in ("files", "bytes")]
+        row = sizes.agg(F.count("component"), *map(F.max, of_facts), F.sum("bytes")).first()
+        values = [value or 0 for value in row]
+        self.summary.components, self.summary.largest_component, self.summary.largest_facts, self.fragment_bytes = values
         self._time("reconcile")
         return fragments
 
@@ -313,7 +315,7 @@ class _Job:
         from pyspark.sql import functions as F
 
         self._describe("write files of the lake")
-        size = fragments.agg(F.sum(F.length("content"))).first()[0] or 0
+        size = self.fragment_bytes
         names = ["file", "source_path", "content", "component", "stamp", "links", "files"]
         rows = fragments.select(*names)
         if touched is not None:
@@ -539,7 +541,7 @@ def _read_index(spark: SparkSession, place: Place, files: list[str]) -> DataFram
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                table = pq.read_table(pa.BufferReader(_content(place, files[number])))
+                table = pq.read_table(pa.BufferReader(_content(place, files[number]))).select(INDEX.names).cast(INDEX)
                 ends = pa.compute.cumulative_sum(table["length"])
                 table = table.append_column("offset", pa.compute.subtract(ends, table["length"]))
                 name = pa.array([facts_file_of(files[number])] * table.num_rows, pa.string())

@@ -131,6 +131,10 @@ class Place:
         with ThreadPoolExecutor(1 if self.is_local else THREADS) as pool:
             list(pool.map(move, moves))
 
+    def copy(self, source: str, target: str) -> None:
+        """Copies a file."""
+        self._fs.copy_file(self.full(source), self.full(target))
+
     def delete(self, paths: Iterable[str]) -> None:
         """Deletes files, and the directories that become empty."""
         for path in paths:
