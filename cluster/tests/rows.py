@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from agentlogs_spark.tables import TABLES
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 # Differs from run to run.
 IGNORED = {"ingested_at"}
 
 
-def rows_of(lake: Path) -> dict[str, Counter[str]]:
+def rows_of(lake: Path, renamed: tuple[str, str] = ("", ""), ignored: Collection[str] = IGNORED) -> dict[str, Counter[str]]:
     """The rows of each table with their numbers. The file of a row has to be that of its day."""
     tables = {}
     for table in TABLES:
@@ -23,8 +27,8 @@ def rows_of(lake: Path) -> dict[str, Counter[str]]:
         for path in sorted((lake / table).rglob("*.parquet")):
             partition = path.parent.name if "=" in path.parent.name else ""
             for row in pq.read_table(pa.BufferReader(path.read_bytes())).to_pylist():
-                values = {name: value for name, value in row.items() if name not in IGNORED}
-                rows[json.dumps([partition, values], default=str, sort_keys=True)] += 1
+                values = {name: value for name, value in row.items() if name not in ignored}
+                rows[json.dumps([partition, values], default=str, sort_keys=True).replace(*renamed)] += 1
         tables[table] = rows
     return tables
 

@@ -65,10 +65,32 @@ def spark() -> Iterator[SparkSession]:
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    server = object_store()
     session = SparkSession.builder.master(MASTER).config("spark.ui.enabled", "false").getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+    if server is not None:
+        server.stop()
+
+
+def object_store():  # noqa: ANN201
+    """A server like S3, if moto is installed. Executors find it in their environment."""
+    try:
+        from moto.server import ThreadedMotoServer
+    except ImportError:
+        return None
+    server = ThreadedMotoServer(port=0)
+    server.start()
+    _, port = server.get_host_and_port()
+    os.environ |= {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "AWS_ALLOW_HTTP": "true",
+    }
+    return server
 
 
 @pytest.fixture
@@ -138,6 +160,18 @@ def processes(word: str) -> list[int]:
     return [int(pid) for pid, _, *command in rows if command and word in command[0] and is_ours(int(pid))]
 
 
+def check_delta(lake: Path) -> None:
+    """The Delta tables have the rows of the lake."""
+    deltalake = pytest.importorskip("deltalake")
+    from agentlogs_spark.delta import commit
+
+    versions = commit(str(lake))
+    assert commit(str(lake)) == versions, "a second commit changes nothing"
+    for table, rows in rows_of(lake).items():
+        found = deltalake.DeltaTable(str(lake / "_delta" / table)).to_pyarrow_table()
+        assert found.num_rows == sum(rows.values()), table
+
+
 def test_two_runs_equal_one_machine(spark: SparkSession, tmp_path: Path, program: Path, logs: Path) -> None:
     """A second run adds half of the files, some of which are linked to known ones; a third has nothing to do."""
     everything = sorted(path for path in logs.rglob("*") if path.is_file())
@@ -148,6 +182,7 @@ def test_two_runs_equal_one_machine(spark: SparkSession, tmp_path: Path, program
         path.rename(target)
     lake = tmp_path / "lake"
     first = ingest(spark, logs, lake, program)
+    check_delta(lake)
     assert (first.read, first.unreadable) == (len(everything) - len(everything[::2]), 0)
     assert differences(lake, one_machine(logs, tmp_path / "half")) == []
     for path in everything[::2]:
@@ -160,6 +195,7 @@ def test_two_runs_equal_one_machine(spark: SparkSession, tmp_path: Path, program
     assert any(path.stat().st_mtime_ns == time for path, time in before.items() if path.exists()), "some files stay"
     assert differences(lake, one_machine(logs, tmp_path / "whole")) == []
     check_lake(lake)
+    check_delta(lake)
     third = ingest(spark, logs, lake, program)
     assert (third.read, third.written) == (0, 0)
 
@@ -262,6 +298,32 @@ def test_named_queries(spark: SparkSession, tmp_path: Path, program: Path, logs:
             if list(ours) != list(theirs) or not all(map(same, ours.values(), theirs.values())):
                 problems.append(f"{path.name}, row {number}: {ours} in Spark, {theirs} in polars")
     assert problems == []
+
+
+def test_an_object_store(spark: SparkSession, tmp_path: Path, program: Path, logs: Path) -> None:
+    """Logs and lake in buckets, without Hadoop's S3A."""
+    if "AWS_ENDPOINT_URL" not in os.environ:
+        pytest.skip("moto is not installed")
+    from agentlogs_spark.places import Place, _remote
+
+    _remote("s3://logs")[0].create_dir("logs")
+    _remote("s3://lakes")[0].create_dir("lakes")
+    bucket = Place("s3://logs")
+    for path in sorted(path for path in logs.rglob("*") if path.is_file()):
+        bucket.upload(str(path), str(path.relative_to(logs)))
+    half = ingest(spark, "s3://logs/claude-transcript", "s3://lakes/one", program)
+    whole = ingest(spark, "s3://logs", "s3://lakes/one", program)
+    assert (half.problems, whole.problems, whole.unchanged) == ([], [], half.read)
+    lake, copy = Place("s3://lakes/one"), tmp_path / "copy"
+    for entry in lake.list():
+        lake.download(entry.path, str(copy / entry.path))
+    check_lake(copy)
+    ignored = {"ingested_at", "modified_at"}
+    expected = rows_of(one_machine(logs, tmp_path / "one"), (f"{logs}/", "s3://logs/"), ignored)
+    assert rows_of(copy, ignored=ignored) == expected
+    query = [BINARY, "query", "SELECT COUNT(*) AS n FROM turns", "--archive", "s3://lakes/one", "--format", "csv"]
+    found = subprocess.run(query, capture_output=True, text=True, check=True).stdout
+    assert found.split() == ["n", str(sum(expected["turns"].values()))]
 
 
 def test_errors_at_the_start(spark: SparkSession, tmp_path: Path, program: Path, logs: Path) -> None:
