@@ -137,7 +137,7 @@ def check_lake(lake: Path) -> None:
     assert not [name for name in names if name.startswith(".spark-staging-") or name == "_staging"], names
 
 
-def wait_for(path: Path, seconds: float = 120) -> None:
+def wait_for(path: Path, seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not path.exists():
         assert time.monotonic() < end, f"{path} did not appear"
@@ -206,11 +206,15 @@ def test_a_killed_executor_and_poisoned_files(spark: SparkSession, tmp_path: Pat
 
     hold = program.parent / "hold-reconcile"
     hold.touch()
+    killed: list[bool] = []
 
     def kill_executor() -> None:
-        wait_for(program.parent / "started-reconcile")
-        os.kill(processes("CoarseGrainedExecutorBackend")[0], signal.SIGKILL)
-        hold.unlink()
+        try:
+            wait_for(program.parent / "started-reconcile")
+            os.kill(processes("CoarseGrainedExecutorBackend")[0], signal.SIGKILL)
+            killed.append(True)
+        finally:
+            hold.unlink()
 
     killer = threading.Thread(target=kill_executor)
     killer.start()
@@ -219,6 +223,7 @@ def test_a_killed_executor_and_poisoned_files(spark: SparkSession, tmp_path: Pat
     lake = tmp_path / "lake"
     summary = ingest(spark, logs, lake, program)
     killer.join()
+    assert killed
     assert summary.unreadable == 1
     found = differences(lake, expected)
     assert len(found) == 1 and "poison.jsonl" in found[0] and "signal 11" in found[0], found

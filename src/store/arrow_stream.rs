@@ -96,7 +96,9 @@ mod tests {
     fn written(frames: &[DataFrame]) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut writer = FrameWriter::new(&mut bytes, frames[0].schema()).unwrap();
-        frames.iter().for_each(|frame| writer.write(frame).unwrap());
+        for frame in frames {
+            writer.write(frame).unwrap();
+        }
         writer.finish().unwrap();
         bytes
     }

@@ -213,14 +213,13 @@ impl<'a, E: FnMut(DataFrame) -> PolarsResult<()>> Reconciler<'a, E> {
                 first_days.entry(path.to_owned()).and_modify(|known| *known = day.min(*known)).or_insert(day);
             }
             let period = day.map(|day| first_day(self.layout.by, day));
-            let file = match last.take().filter(|last| (last.0, last.1) == (path, period)) {
-                Some((_, _, file)) => file,
-                None => {
-                    let file = self.layout.file(table, period, path);
-                    files.entry(path.to_owned()).or_default().insert(file.clone());
-                    file
-                }
+            let mut new_file = || {
+                let file = self.layout.file(table, period, path);
+                files.entry(path.to_owned()).or_default().insert(file.clone());
+                file
             };
+            let same = last.take().filter(|last| (last.0, last.1) == (path, period));
+            let file = same.map_or_else(&mut new_file, |(_, _, file)| file);
             let position = IdxSize::try_from(position).map_err(|_| polars_err!(ComputeError: "too many rows"))?;
             match by_file.get_mut(&file) {
                 Some(positions) => positions.push(position),
