@@ -67,6 +67,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Verdicts(args) => commands::verdicts::run(args, &settings),
         Command::Prices(args) => commands::prices::run(args, &settings),
         Command::Bench(args) => commands::bench::run(&args),
+        Command::Extract(args) => commands::extract::run(*args, &settings),
         Command::Inspect(args) => commands::inspect::run(&args, &settings),
         Command::Runtimes(args) => commands::runtimes::run(&args, &settings),
         Command::Config(args) => commands::config::run(args, &settings),

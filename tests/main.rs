@@ -9,6 +9,8 @@ mod behaviour;
 #[cfg(feature = "archive")]
 mod charts;
 #[cfg(feature = "archive")]
+mod cluster;
+#[cfg(feature = "archive")]
 mod commands;
 mod containers;
 #[cfg(feature = "archive")]

@@ -107,6 +107,18 @@ impl Source {
         has_deleted.then(|| Self { sessions, ..self.clone() }.set_aside())
     }
 
+    /// The sources that are kept once the file was read again, by the rules of [`Self::left_by`]. A file that cannot be read replaces
+    /// nothing.
+    pub fn followed_by(self, later: Self) -> Vec<Self> {
+        if self.sessions.is_empty() {
+            return vec![later];
+        }
+        if later.status == SourceStatus::Unreadable {
+            return vec![self];
+        }
+        self.left_by(&later).into_iter().chain([later]).collect()
+    }
+
     /// Whether it was read from standard input, or is a member of such an archive. `archive merge` prefixes the path with the name
     /// of the machine.
     fn is_stdin(&self) -> bool {
@@ -222,6 +234,27 @@ mod tests {
             assert_eq!(left(&first, &Source { grew: true, ..second }), None);
         }
         assert_eq!(left(&source("/a", "aaaaaaaaaa"), &source("/a", "bbbbbbbbbb")), None);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_replaces_nothing() {
+        let session = |id: &str| SessionResult { session_id: id.to_owned(), ..SessionResult::default() };
+        let source = |hash: &str, status, sessions| Source {
+            path: "/a".to_owned(),
+            content_hash: Some(hash.to_owned()),
+            status,
+            sessions,
+            ..Source::default()
+        };
+        let known = source("aaaaaaaaaa", SourceStatus::Parsed, vec![session("s1")]);
+        let grown = source("bbbbbbbbbb", SourceStatus::Parsed, vec![session("s1"), session("s2")]);
+        let other = source("cccccccccc", SourceStatus::Parsed, vec![session("s3")]);
+        let lost = source("", SourceStatus::Unreadable, Vec::new());
+        assert_eq!(known.clone().followed_by(lost.clone()), std::slice::from_ref(&known));
+        assert_eq!(lost.clone().followed_by(grown.clone()), std::slice::from_ref(&grown));
+        assert_eq!(known.clone().followed_by(grown.clone()), std::slice::from_ref(&grown));
+        let earlier = Source { path: "/a#aaaaaaaa".to_owned(), ..known.clone() };
+        assert_eq!(known.followed_by(other.clone()), [earlier, other]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Tables as polars frames, the parquet archive, and SQL over both.
 
 pub mod archive;
+pub mod arrow_stream;
 pub mod frames;
 pub mod lake;
 pub mod parquet;

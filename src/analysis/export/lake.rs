@@ -288,7 +288,7 @@ fn batches(days: &[(Option<Day>, usize)], by: PartitionBy) -> Vec<Vec<Partition>
 }
 
 /// The first day of the period of a day.
-fn first_day(by: PartitionBy, day: Day) -> Day {
+pub(super) fn first_day(by: PartitionBy, day: Day) -> Day {
     match by {
         PartitionBy::Day => day,
         PartitionBy::Week => day.week(),
@@ -297,14 +297,14 @@ fn first_day(by: PartitionBy, day: Day) -> Day {
 }
 
 /// The columns of a table that its rows are sorted by: of `sources` and `rejects` the path only, of others the session.
-fn keys_of(table: &str) -> Vec<&'static str> {
+pub(super) fn keys_of(table: &str) -> Vec<&'static str> {
     let schema = schema_of(table);
     let by_session = schema.contains("session_id");
     SORTED_BY.into_iter().filter(|key| schema.contains(key) && (*key == "source_path") != by_session).collect()
 }
 
 /// Rows by these columns, those without a value last. Equal rows keep their order.
-fn sorted(frame: LazyFrame, keys: &[&str]) -> LazyFrame {
+pub(super) fn sorted(frame: LazyFrame, keys: &[&str]) -> LazyFrame {
     let options = SortMultipleOptions::default().with_maintain_order(true).with_nulls_last(true);
     frame.sort_by_exprs(keys.iter().copied().map(col).collect::<Vec<_>>(), options)
 }

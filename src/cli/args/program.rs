@@ -6,6 +6,7 @@ use super::archive::ArchiveCommand;
 use super::check::Check;
 use super::compare::Compare;
 use super::export::{Dashboard, Export};
+use super::extract::Extract;
 use super::ingest::Ingest;
 use super::prices::Prices;
 use super::query::Query;
@@ -89,6 +90,7 @@ Examples:
   agentlogs verdicts import jobs/nightly"
     )]
     Verdicts(Verdicts),
+    Extract(Box<Extract>),
     Inspect(Inspect),
     Bench(Bench),
     Runtimes(Runtimes),

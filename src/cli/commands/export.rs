@@ -90,11 +90,16 @@ fn check(args: &Export) -> Result<(), WrongCommandLine> {
 /// The period of a partition; `None` for one file per table or session.
 fn partitions(args: &Export) -> Option<PartitionBy> {
     let period = args.partition_by.or((args.kind == Kind::Lake).then_some(Period::Day))?;
-    Some(match period {
+    Some(partition_by(period))
+}
+
+/// A period of the command line.
+pub const fn partition_by(period: Period) -> PartitionBy {
+    match period {
         Period::Day => PartitionBy::Day,
         Period::Week => PartitionBy::Week,
         Period::Month => PartitionBy::Month,
-    })
+    }
 }
 
 /// The kind of the files of tables; `None` for trajectories.

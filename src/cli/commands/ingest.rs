@@ -131,7 +131,7 @@ fn is_pipe(path: &Path) -> bool {
 }
 
 /// The paths in a file, or in standard input: one a line, or separated by NULs if it contains one.
-fn listed(list: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub fn listed(list: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut bytes = Vec::new();
     if list.as_os_str() == STDIN {
         io::stdin().lock().read_to_end(&mut bytes).context("--files-from -")?;

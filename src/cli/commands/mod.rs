@@ -8,6 +8,7 @@ pub mod config;
 pub mod dashboard;
 mod explain;
 pub mod export;
+pub mod extract;
 mod files;
 pub mod ingest;
 pub mod inspect;

@@ -53,10 +53,10 @@ pub use open::Archive;
 pub use repair::{Lost, Repair};
 pub use stored_facts::StoredFacts;
 pub use verdicts::VERDICTS;
-pub use writer::{Writer, Written};
+pub use writer::{Writer, Written, reconciled_with};
 
 pub(crate) use disk::{Waited, remove_folder, sync_all};
-pub use facts::encode_source;
 pub(crate) use facts::scan as scan_sources;
+pub use facts::{decode_source, encode_source};
 pub(crate) use hashed_file::{Checksum, HashedFile, checksum};
 pub(crate) use layout::{OLDEST_VERSION, VERSION};

@@ -9,6 +9,8 @@ use crate::store::frames::TABLES;
 pub const MANIFEST: &str = "_manifest.json";
 /// The directory of the facts of sources.
 pub const FACTS: &str = "_facts";
+/// The directory of what a cluster has to know of the sources of a lake; engines ignore it. See docs/cluster.md.
+pub const INDEX: &str = "_index";
 /// The directory of files that are not yet in their places.
 pub const STAGING: &str = "_staging";
 /// The manifest of prepared files: it is written when all of them are complete.

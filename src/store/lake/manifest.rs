@@ -11,7 +11,7 @@ use super::place::Place;
 use crate::base::time::Day;
 
 /// The version of the layout of lakes. A program refuses lakes of later versions.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What a lake consists of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -24,6 +24,8 @@ mod reader;
 mod writer;
 
 pub use error::Error;
+pub(crate) use manifest::VERSION;
+
 pub use layout::{FACTS, PartitionBy, partition_name};
 pub use place::{is_url, shown};
 pub use reader::{Lake, LakeChecked};

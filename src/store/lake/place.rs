@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "cloud")]
 use super::bucket::Bucket;
 use super::error::Error;
-use super::layout::{FACTS, is_hidden};
+use super::layout::{FACTS, INDEX, is_hidden};
 use crate::store::frames::TABLES;
 
 /// Where the files of a lake are. Paths of files use `/` and begin below this place.
@@ -68,7 +68,7 @@ impl Place {
         }
     }
 
-    /// The files of tables and facts in this place or in a directory of it, with their sizes in bytes, except those that engines
+    /// The files of tables, facts and index in this place or in a directory of it, with their sizes in bytes, except those that engines
     /// ignore. Their paths begin below that directory.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Place {
             }
         };
         let mut files = BTreeMap::new();
-        for folder in TABLES.iter().chain(&[FACTS]) {
+        for folder in TABLES.iter().chain(&[FACTS, INDEX]) {
             for path in files_below(&directory.join(folder))? {
                 let size = fs::metadata(&path).map_err(Error::file(&path))?.len();
                 files.insert(path_below(&directory, &path), size);
@@ -111,11 +111,11 @@ pub fn shown(name: &Path) -> PathBuf {
     PathBuf::from(format!("{scheme}://{host}/{path}"))
 }
 
-/// Whether a file belongs to a table or to the facts, and is not hidden below that.
+/// Whether a file belongs to a table, to the facts or to the index, and is not hidden below that.
 #[cfg(feature = "cloud")]
 fn is_of_lake(path: &str) -> bool {
     let Some((folder, rest)) = path.split_once('/') else { return false };
-    (TABLES.contains(&folder) || folder == FACTS) && !rest.split('/').any(is_hidden)
+    (TABLES.contains(&folder) || [FACTS, INDEX].contains(&folder)) && !rest.split('/').any(is_hidden)
 }
 
 /// The files in a directory and those below it, except hidden ones, in order; none if it does not exist.

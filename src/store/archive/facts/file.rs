@@ -97,6 +97,20 @@ pub fn encode_source(source: &Source) -> io::Result<Vec<u8>> {
     Ok([Chunks::one(0, encoded.len() as u64).header()?, encoded].concat())
 }
 
+/// Decodes what [`encode_source`] returned.
+///
+/// # Errors
+/// When the bytes are not the facts of one source in one chunk.
+pub fn decode_source(bytes: &[u8]) -> io::Result<Source> {
+    let header = Chunks::one(0, 0).header()?.len();
+    let (header, encoded) = bytes.split_at_checked(header).ok_or_else(|| codec::damaged("facts that are cut"))?;
+    if header == Chunks::one(0, encoded.len() as u64).header()? {
+        codec::decode_facts(encoded)
+    } else {
+        Err(codec::damaged("not the facts of one source"))
+    }
+}
+
 /// Reads all sources of a file of facts without the index, which was lost. The file itself must be intact.
 ///
 /// # Errors

@@ -30,6 +30,11 @@ const LEDGER: u32 = 7;
 /// How many threads write parts at once: each has the rows of a part in memory, some 20 MB.
 const MAX_THREADS: usize = 4;
 
+/// The program, its columns, and the built-in prices: with others, the same facts may give other rows.
+pub fn reconciled_with(catalog: &Catalog) -> String {
+    format!("{} {LEDGER} {} {}", env!("CARGO_PKG_VERSION"), schema_hash(), catalog.date)
+}
+
 impl Writer {
     /// Writes the next generation, with the known sources and the added ones, and makes it the current one. Until then the archive
     /// does not change, also when an error occurs.
@@ -75,7 +80,7 @@ impl Writer {
         let own: String =
             self.archive.all_own_prices()?.iter().filter_map(|entry| serde_json::to_string(entry).ok()).collect();
         let own = twox_hash::XxHash3_64::oneshot(own.as_bytes());
-        Ok(format!("{} {LEDGER} {} {} {own:x}", env!("CARGO_PKG_VERSION"), schema_hash(), catalog.date))
+        Ok(format!("{} {own:x}", reconciled_with(catalog)))
     }
 
     /// Links the parts that stay into the next generation, and writes the others.

@@ -14,3 +14,4 @@ mod stage;
 mod verify;
 
 pub use api::{Writer, Written};
+pub use commit::reconciled_with;
