@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use agentlogs::ledger;
 use agentlogs::store::archive::Archive;
 use agentlogs::store::arrow_stream::{FrameWriter, read_frames};
+use agentlogs::store::frames::Frames;
 use agentlogs::store::lake::Lake;
 use polars::prelude::*;
 
@@ -79,7 +80,7 @@ fn write_lake(folder: &Path, facts: &DataFrame, options: &[&str], directory: &st
 }
 
 /// Tables in a fixed order of rows, without the time of the run.
-fn rows_of(tables: Vec<(&'static str, LazyFrame)>) -> BTreeMap<&'static str, DataFrame> {
+fn rows_of(tables: Frames) -> BTreeMap<&'static str, DataFrame> {
     let sorted = |(name, frame): (&'static str, LazyFrame)| {
         let frame = frame.collect().unwrap();
         let frame = frame.drop("ingested_at").unwrap_or(frame);

@@ -28,7 +28,7 @@ impl Rows {
     pub(super) fn are_dated(&self, tables: &Frames) -> bool {
         match self {
             Self::Table(name) | Self::Where(name, _) => tables.is_dated(name),
-            Self::Sessions | Self::Behaviour => tables.is_dated("sessions"),
+            Self::Sessions | Self::Behaviour | Self::Outcomes => tables.is_dated("sessions"),
             Self::Reconcile => tables.is_dated("turns"),
             // Failed sessions are at their end.
             Self::Errors => false,
