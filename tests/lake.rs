@@ -261,7 +261,7 @@ fn a_wrong_lake_is_an_error_that_names_the_file() {
             fs::write(file("turns/day=2026-10-06/other.parquet"), fs::read(file(turns)).unwrap()).unwrap();
         }),
         ("not the manifest of a lake", "_manifest.json", &|| fs::write(file("_manifest.json"), "{").unwrap()),
-        ("newer agentlogs", "_manifest.json", &|| fs::write(file("_manifest.json"), r#"{"lake": 2}"#).unwrap()),
+        ("newer agentlogs", "_manifest.json", &|| fs::write(file("_manifest.json"), r#"{"lake": 3}"#).unwrap()),
         ("which is not in the lake", "_manifest.json", &|| {
             let text = fs::read_to_string(file("_manifest.json")).unwrap();
             fs::write(file("_manifest.json"), text.replace("turns/day=2026-10-06/", "turns/../../")).unwrap();

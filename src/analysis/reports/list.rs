@@ -129,7 +129,8 @@ pub static REPORTS: &[Report] = &[
                     "ended_cleanly",
                     "Sessions with status success: whether the task is solved is in verdicts",
                     "success",
-                ),
+                )
+                .wide(),
                 with_status("error", "Sessions that failed", "error").wide(),
                 with_status("aborted", "Sessions that the user stopped", "aborted").wide(),
                 with_status("incomplete", "Sessions whose log has no end", "incomplete").wide(),

@@ -14,13 +14,13 @@ pub(super) const FRONT: &str = "is_on_front";
 pub(super) const MEASURES: &[Measure] = &[
     rows("trials", "Trials: sessions with those that they started"),
     measure("passed", "Trials that passed", || count_of_flag("passed", true)),
-    measure("failed", "Trials that did not", || count_of_flag("passed", false)),
+    measure("failed", "Trials that did not", || count_of_flag("passed", false)).wide(),
     measure("unjudged", "Trials without a verdict on whether they passed", || {
         col("passed").null_count().cast(DataType::Int64)
     }),
     derived("pass_rate", "passed / (passed + failed)", pass_rate),
-    derived("pass_rate_low", "Lower end of its 95 % interval (Wilson)", || interval(|interval| interval.0)),
-    derived("pass_rate_high", "Upper end of the interval", || interval(|interval| interval.1)),
+    derived("pass_rate_low", "Lower end of its 95 % interval (Wilson)", || interval(|interval| interval.0)).wide(),
+    derived("pass_rate_high", "Upper end of the interval", || interval(|interval| interval.1)).wide(),
     measure("tasks", "Distinct tasks with a judged trial", || {
         col("task_share").sum().round(0, HALF).cast(DataType::Int64)
     })
@@ -43,7 +43,7 @@ pub(super) const MEASURES: &[Measure] = &[
     .wide(),
     measure("mean_score", "Mean of the scores", || col("trial_score").mean()).wide(),
     measure("cost_usd", "US dollars of all trials, by the choice of --cost", || known_sum("trial_cost_usd")).wide(),
-    measure("cost_per_trial_usd", "Mean cost of a trial", || per_trial("trial_cost_usd")),
+    measure("cost_per_trial_usd", "Mean cost of a trial", || per_trial("trial_cost_usd")).wide(),
     measure("cost_per_passed_usd", "Cost of the judged trials / passed", || per_passed("trial_cost_usd")),
     measure("tokens_per_trial", "Mean tokens of a trial", || whole(per_trial("trial_tokens"))).wide(),
     measure("tokens_per_passed", "Tokens of the judged trials / passed", || whole(per_passed("trial_tokens"))).wide(),

@@ -75,7 +75,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         state_currency(settings);
     }
     if found.shared > 0 {
-        say(&format!("{} sessions are in both cohorts", present::grouped(found.shared)));
+        say(&format!("in both cohorts: {}", present::counted(found.shared, "session")));
     }
     if let Some(tasks) = found.tasks {
         state_tasks(tasks);
@@ -102,7 +102,7 @@ fn state_tasks(tasks: Tasks) {
         ));
     }
     if has_few_pairs(tasks) {
-        complain(format_args!("{} are too few for an interval", present::counted(both, "pair")));
+        complain(format_args!("too few pairs for an interval: {}", present::grouped(both)));
     }
 }
 

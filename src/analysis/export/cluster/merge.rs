@@ -7,10 +7,10 @@ use std::path::{Component, Path};
 use polars::prelude::*;
 use twox_hash::XxHash3_128;
 
-use super::super::file::{Access, write_file};
-use super::super::lake::{keys_of, sorted};
-use super::super::tables::{FileKind, write_rows};
 use super::reconcile::concatenated;
+use crate::analysis::export::file::{Access, write_file};
+use crate::analysis::export::lake::{keys_of, sorted};
+use crate::analysis::export::tables::{FileKind, write_rows};
 use crate::base::time::Day;
 use crate::store::lake::FACTS;
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use polars::prelude::*;
 use twox_hash::XxHash3_64;
 
-use super::super::lake::first_day;
-use super::super::tables::{FileKind, write_rows};
+use crate::analysis::export::lake::first_day;
+use crate::analysis::export::tables::{FileKind, write_rows};
 use crate::base::time::Day;
 use crate::ledger;
 use crate::ledger::costs;
