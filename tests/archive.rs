@@ -591,7 +591,7 @@ fn a_trajectory_read_again_tells_the_same() {
 fn an_export_holds_the_sessions_in_scope_and_what_belongs_to_them() {
     use agentlogs::analysis::export::in_scope;
     use agentlogs::analysis::reports::Scope;
-    let tables: Vec<_> = sample_frames().into_iter().map(|(name, it)| (name, it.lazy())).collect();
+    let tables = sample_frames().into_iter().map(|(name, it)| (name, it.lazy())).collect();
     let rows = |only: &[(&str, &str)], since: Option<&str>| -> Vec<usize> {
         let only = only.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let scope = Scope { only, since: since.map(|it| it.parse().unwrap()), ..Scope::default() };
@@ -786,7 +786,7 @@ fn a_snapshot_is_read_beside_any_number_of_writers() {
     };
     (0..4).for_each(|_| compact());
     assert!(archive.folder().join("generation-1").is_dir() && !archive.folder().join("generation-3").exists());
-    assert_eq!(tables.len(), TABLES.len());
+    assert_eq!(tables.iter().len(), TABLES.len());
     for (name, table) in tables {
         assert!(table.collect().unwrap().height() > 0 || ["limits", "rejects"].contains(&name), "{name}");
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agentlogs::store::archive::Archive;
-use agentlogs::store::frames::TABLES;
+use agentlogs::store::frames::{Frames, TABLES};
 use agentlogs::store::lake::Lake;
 use polars::prelude::*;
 
@@ -46,7 +46,7 @@ fn content_of(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// The tables in a fixed order of rows.
-fn rows_of(tables: Vec<(&'static str, LazyFrame)>) -> Vec<(&'static str, DataFrame)> {
+fn rows_of(tables: Frames) -> Vec<(&'static str, DataFrame)> {
     let sorted = |(name, frame): (&'static str, LazyFrame)| {
         let frame = frame.collect().unwrap();
         let by: Vec<_> =

@@ -145,6 +145,22 @@ fn every_report_can_be_sorted_by_every_measure_and_drawn() {
     });
 }
 
+/// Totals are those of all rows, whichever the groups and columns.
+#[test]
+fn totals_are_the_same_for_all_groups() {
+    in_threads(&groupings(), |(report, dimension)| {
+        let total = |by: &str, wide| {
+            let options = Options { by: vec![by.to_owned()], wide, total: true, ..Options::default() };
+            run(report, &options).total.unwrap()
+        };
+        let (narrow, wide) = (total(dimension, false), total("runtime", true));
+        assert_eq!(narrow.height(), 1);
+        for column in narrow.get_column_names() {
+            assert_eq!(texts(&narrow, column), texts(&wide, column), "{} by {dimension}: {column}", report.name);
+        }
+    });
+}
+
 /// Without dimensions each report has its own, and health is a list that sorts by each of its columns.
 #[test]
 fn every_report_runs_as_it_is() {

@@ -10,7 +10,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-use crate::store::frames::{TABLES, schema};
+use crate::store::frames::{Frames, TABLES, schema};
 
 /// Why a query failed.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum Error {
 ///
 /// # Errors
 /// When the SQL cannot be parsed, names a table or column that does not exist, or would read or write anything but the tables.
-pub fn query(tables: Vec<(&'static str, LazyFrame)>, sql: &str) -> Result<DataFrame, Error> {
+pub fn query(tables: Frames, sql: &str) -> Result<DataFrame, Error> {
     let sql = sql.trim().trim_end_matches(';');
     // Parser, planner and optimizer recurse, with stack frames of some kilobytes.
     let answer = std::thread::scope(|scope| {
@@ -217,8 +217,8 @@ mod tests {
 
     fn asked(sql: &str) -> String {
         let frame = || df!("model" => ["a"], "input_tokens" => [1_i64]).unwrap().lazy();
-        let tables = vec![("turns", frame()), ("sessions", frame())];
-        query(tables, sql).map_or_else(|it| it.to_string(), |it| format!("{} rows", it.height()))
+        let tables = [("turns", frame()), ("sessions", frame())];
+        query(tables.into_iter().collect(), sql).map_or_else(|it| it.to_string(), |it| format!("{} rows", it.height()))
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), rep
     let sessions = sessions.select([col("runtime"), col("session_id")]).collect()?;
     let key = [col("runtime"), col("session_id")];
     let semi = || JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Semi) };
-    let mut kept: Frames = Vec::with_capacity(tables.len());
+    let mut kept = Vec::new();
     let mut paths = Vec::new();
     for (name, frame) in tables {
         let frame = match *name {
@@ -57,14 +57,14 @@ pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), rep
                 frame
             }
         };
-        kept.push((name, frame));
+        kept.push((*name, frame));
     }
     let paths = concat(paths, UnionArgs::default())?.unique(None, UniqueKeepStrategy::Any).collect()?;
     for (_, frame) in kept.iter_mut().filter(|(name, _)| matches!(*name, "sources" | "rejects")) {
         let path = [col("source_path")];
         *frame = std::mem::take(frame).join(paths.clone().lazy(), path.clone(), path, semi());
     }
-    Ok((kept, left_out))
+    Ok((kept.into_iter().collect(), left_out))
 }
 
 /// Writes a table to `path`.

@@ -99,11 +99,10 @@ impl Overview {
 /// The tables, without rows before a time.
 fn recent(tables: &Frames, since: Time) -> Frames {
     let is_recent = col("occurred_at").is_null().or(col("occurred_at").gt_eq(time_value(since)));
-    let filtered = |(name, frame): &(&'static str, LazyFrame)| {
-        let is_filtered = ["turns", "tool_calls", "limits"].contains(name);
-        (*name, if is_filtered { frame.clone().filter(is_recent.clone()) } else { frame.clone() })
-    };
-    tables.iter().map(filtered).collect()
+    tables.clone().map(|name, frame| match name {
+        "turns" | "tool_calls" | "limits" => frame.filter(is_recent.clone()),
+        _ => frame,
+    })
 }
 
 /// The tools with errors between two times.

@@ -30,6 +30,8 @@ pub(in crate::analysis) struct Grouping {
     week_start: WeekStart,
     /// The table of sessions; `None` once the rows are joined with it.
     sessions: Option<LazyFrame>,
+    /// Whether each row is known to have a time.
+    has_only_dated: bool,
     /// Whether [`Self::date_rows`] has run.
     is_dated: bool,
     /// Undated rows that are excluded.
@@ -46,6 +48,7 @@ impl Grouping {
         cost: Cost,
     ) -> Result<Self, Error> {
         let now = scope.now()?;
+        let has_only_dated = rows.are_dated(tables);
         let mut rows = rows.frame(tables)?;
         if rows.collect_schema()?.contains("cost_source") {
             rows = rows.with_columns(cost.columns());
@@ -59,6 +62,7 @@ impl Grouping {
             zone,
             week_start: scope.week_start,
             sessions: Some(table(tables, "sessions")),
+            has_only_dated,
             is_dated: false,
             left_out: LeftOut::default(),
         };
@@ -121,6 +125,9 @@ impl Grouping {
 
     /// The undated rows, with their tokens and cost where the rows have those columns.
     pub(in crate::analysis) fn count_undated(&mut self) -> PolarsResult<LeftOut> {
+        if self.has_only_dated {
+            return Ok(LeftOut::default());
+        }
         let sums = ["total_tokens", "cost_usd"];
         let known = sums.into_iter().filter(|column| self.schema.contains(column));
         // Not `len()`: over joined tables, polars casts a lone `len()` to a type that this build does not include.
@@ -278,7 +285,8 @@ mod tests {
                 let turns = df!("runtime" => vec!["x"; micros.len()], "session_id" => vec!["y"; micros.len()],
                     "occurred_at" => Series::new("".into(), micros).cast(&time_type()).unwrap());
                 let tables =
-                    vec![("turns", turns.unwrap().lazy()), ("sessions", df!("session_id" => ["y"]).unwrap().lazy())];
+                    [("turns", turns.unwrap().lazy()), ("sessions", df!("session_id" => ["y"]).unwrap().lazy())];
+                let tables = tables.into_iter().collect();
                 let scope = Scope { timezone: zone.to_owned(), week_start, ..Scope::default() };
                 let rows = Rows::Table("turns");
                 let mut grouping = Grouping::new("turns", &rows, &tables, &scope, Cost::Auto).unwrap();

@@ -20,7 +20,18 @@ impl Rows {
                 Ok(table(tables, "sessions").with_column(col("started_at").alias("occurred_at")))
             }
             Self::Errors => problems(tables),
-            Self::Reconcile => Ok(costs_by_model(tables)),
+            Self::Reconcile => costs_by_model(tables),
+        }
+    }
+
+    /// Whether every row is known to have a time.
+    pub(super) fn are_dated(&self, tables: &Frames) -> bool {
+        match self {
+            Self::Table(name) | Self::Where(name, _) => tables.is_dated(name),
+            Self::Sessions | Self::Behaviour => tables.is_dated("sessions"),
+            Self::Reconcile => tables.is_dated("turns"),
+            // Failed sessions are at their end.
+            Self::Errors => false,
         }
     }
 
@@ -89,23 +100,12 @@ fn problems(tables: &Frames) -> PolarsResult<LazyFrame> {
 }
 
 /// A row for each session and model with a reported cost: the reported and the computed cost, and their difference.
-fn costs_by_model(tables: &Frames) -> LazyFrame {
-    // If a reported total names no model, it is compared with the computed cost of the whole session.
-    let [runtime, session] = key();
-    let models = ["model", "canonical_model"];
-    let of_session = models.map(|name| col(name).alias(format!("session_{name}")));
-    let sessions = table(tables, "sessions").select([[runtime, session], of_session].concat());
-    let turns = table(tables, "turns");
-    let unnamed = turns.clone().filter(col("model").is_null().and(col("reported_cost_usd").is_not_null()));
-    let sessions =
-        sessions.join(unnamed, key(), key(), JoinType::Semi.into()).with_column(lit(true).alias("is_unnamed"));
-    let rows = turns.join(sessions, key(), key(), JoinType::Left.into());
-    let model =
-        |name: &str| when(col("is_unnamed")).then(col(format!("session_{name}"))).otherwise(col(name)).alias(name);
+fn costs_by_model(tables: &Frames) -> PolarsResult<LazyFrame> {
+    let rows = with_models_of_totals(tables)?;
     let sum_if =
         |is_known: Expr, name: &str| when(is_known).then(sum_of(name, col(name))).otherwise(lit(NULL)).alias(name);
     let is_priced = col("computed_cost_usd").is_not_null().or(col("total_tokens").fill_null(lit(0)).eq(lit(0)));
-    let sums = rows.with_columns(models.map(model)).group_by([col("runtime"), col("session_id"), col("model")]);
+    let sums = rows.group_by([col("runtime"), col("session_id"), col("model")]);
     let sums = sums.agg([
         col("canonical_model").first(),
         sum_if(col("reported_cost_usd").count().gt(lit(0)), "reported_cost_usd"),
@@ -118,5 +118,26 @@ fn costs_by_model(tables: &Frames) -> LazyFrame {
     // As precise as reports are, so that the last digits of sums do not decide which session differs most.
     let difference = difference.round(10, RoundMode::HalfAwayFromZero);
     let difference = when(col("reported_cost_usd").gt(lit(0))).then(difference).otherwise(lit(NULL));
-    sums.filter(col("reported_cost_usd").is_not_null()).with_column(difference.alias("difference_usd"))
+    Ok(sums.filter(col("reported_cost_usd").is_not_null()).with_column(difference.alias("difference_usd")))
+}
+
+/// The rows of the ledger. If a reported total of a session names no model, all rows of the session have the session's model, so that
+/// the total is compared with the computed cost of the whole session.
+fn with_models_of_totals(tables: &Frames) -> PolarsResult<LazyFrame> {
+    let turns = table(tables, "turns");
+    let unnamed = turns.clone().filter(col("model").is_null().and(col("reported_cost_usd").is_not_null()));
+    // Most archives have no such total, and the joins need much memory.
+    let count = unnamed.clone().select([col("reported_cost_usd").count()]).collect()?;
+    if count.column("reported_cost_usd")?.get(0)?.extract() == Some(0) {
+        return Ok(turns);
+    }
+    let [runtime, session] = key();
+    let models = ["model", "canonical_model"];
+    let of_session = models.map(|name| col(name).alias(format!("session_{name}")));
+    let sessions = table(tables, "sessions").select([[runtime, session], of_session].concat());
+    let sessions =
+        sessions.join(unnamed, key(), key(), JoinType::Semi.into()).with_column(lit(true).alias("is_unnamed"));
+    let model =
+        |name: &str| when(col("is_unnamed")).then(col(format!("session_{name}"))).otherwise(col(name)).alias(name);
+    Ok(turns.join(sessions, key(), key(), JoinType::Left.into()).with_columns(models.map(model)))
 }

@@ -5,12 +5,11 @@ use std::{panic, thread};
 
 use polars::prelude::*;
 
-/// Tables by name.
-pub type Frames = Vec<(&'static str, LazyFrame)>;
+pub use crate::store::frames::Frames;
 
 /// The table of that name; an empty one if it is missing.
 pub(in crate::analysis) fn table(tables: &Frames, name: &str) -> LazyFrame {
-    tables.iter().find(|(table, _)| *table == name).map(|(_, frame)| frame.clone()).unwrap_or_default()
+    tables.table(name)
 }
 
 /// Reads rows in batches, in their order, so that only some of them are in memory at a time.

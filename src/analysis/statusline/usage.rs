@@ -128,7 +128,8 @@ fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cache
     let today = concat([dated, undated], UnionArgs::default())?.select([known_sum("cost_usd").alias("cost_usd")]);
     let today_usd = first_number(&today.collect()?)?;
     let limits = limits.filter(col("resets_at").gt_eq(literal(earliest))).collect()?.lazy();
-    let frames: Frames = vec![("turns", recent.lazy()), ("limits", limits), ("sessions", sessions)];
+    let frames = [("turns", recent.lazy()), ("limits", limits), ("sessions", sessions)];
+    let frames: Frames = frames.into_iter().collect();
     let windows = windows(&frames, now, question.timezone)?;
     Ok(Cached { key, today_usd, windows, sessions: std::collections::BTreeMap::new() })
 }

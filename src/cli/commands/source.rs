@@ -12,9 +12,9 @@ use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
 use agentlogs::store::archive::Snapshot;
-use agentlogs::store::frames::{self, TABLES};
+use agentlogs::store::frames::{self, Frames, TABLES};
 use agentlogs::store::lake::Lake;
-use polars::prelude::{IntoLazy, LazyFrame};
+use polars::prelude::IntoLazy;
 
 use super::output::complain_of_path;
 use super::reading::{options, start_threads};
@@ -23,7 +23,7 @@ use crate::cli::settings::Settings;
 
 /// The tables that a command reads.
 pub struct Opened {
-    pub frames: Vec<(&'static str, LazyFrame)>,
+    pub frames: Frames,
     origin: OpenedFrom,
 }
 

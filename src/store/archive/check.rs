@@ -12,6 +12,7 @@ use super::hashed_file::{self, Checksum};
 use super::layout::{INDEX, file_of};
 use super::open::Archive;
 use super::state::State;
+use crate::store::frames::Frames;
 use crate::store::query;
 
 /// What was checked.
@@ -130,10 +131,10 @@ impl Checked {
     }
 
     /// Asks for sessions that the tables contradict.
-    fn check_rows(&mut self, archive: &Archive, tables: &[(&'static str, LazyFrame)]) {
+    fn check_rows(&mut self, archive: &Archive, tables: &Frames) {
         let mut found = BTreeSet::new();
         for (what, sql) in QUESTIONS {
-            let frame = match query::query(tables.to_vec(), sql) {
+            let frame = match query::query(tables.clone(), sql) {
                 Ok(frame) => frame,
                 Err(error) => {
                     self.add(archive.folder().to_owned(), error.to_string());

@@ -94,9 +94,18 @@ pub struct Part {
     pub files: BTreeMap<String, Checksum>,
     /// The sums of its tables.
     pub sums: Sums,
+    /// The rows without a time, of the tables that have such rows; `None` in parts of earlier versions of the program.
+    #[serde(default)]
+    pub undated: Option<BTreeMap<String, usize>>,
 }
 
 impl Part {
+    /// The rows of a table without a time, if it is known how many there are.
+    pub fn undated_rows(&self, table: &str) -> Option<usize> {
+        let undated = self.undated.as_ref()?;
+        Some(undated.get(table).copied().unwrap_or(0))
+    }
+
     /// The path of one of its files in the directory of a generation, once the content is found to be what was written. polars
     /// trusts the lengths that a file states: some damaged files make it allocate more memory than there is, which ends the process.
     ///

@@ -50,6 +50,7 @@ pub fn write(
     let writers = TABLES.into_iter().map(|table| TableWriter::create(generation, &name, table));
     let mut writers = writers.collect::<io::Result<Vec<_>>>().map_err(Error::file(generation))?;
     let mut sums = Sums::default();
+    let mut undated = BTreeMap::new();
     let mut settled = Vec::new();
     let mut sessions_before = 0;
     for batch in batches {
@@ -67,6 +68,10 @@ pub fn write(
             // The last batch has the final rows of the source.
             if !(has_more && matches!(writer.table, "sources" | "rejects")) {
                 writer.write(&tables).map_err(Error::file(generation))?;
+                let rows = frames::count_undated(&tables, writer.table);
+                if rows > 0 {
+                    *undated.entry(writer.table.to_owned()).or_insert(0) += rows;
+                }
             }
             frames::drop_rows(&mut tables, writer.table);
         }
@@ -86,7 +91,7 @@ pub fn write(
         Ok((files, places))
     };
     let (files, places) = finish().map_err(Error::file(generation))?;
-    Ok(WrittenPart { part: Part { name, files, sums }, places, settled })
+    Ok(WrittenPart { part: Part { name, files, sums, undated: Some(undated) }, places, settled })
 }
 
 /// The file of a table.

@@ -184,7 +184,7 @@ fn manifest_of_facts(folder: &Path) -> Option<Manifest> {
         let rows = facts::scan(&mut File::open(&path).ok()?).ok()?.len();
         let (bytes, hash) = hashed_file::checksum(&path).ok()?;
         let files = [(FACTS.to_owned(), Checksum { bytes, hash, rows })].into();
-        parts.push(Part { name: entry.file_name().into_string().ok()?, files, sums: Sums::default() });
+        parts.push(Part { name: entry.file_name().into_string().ok()?, files, sums: Sums::default(), undated: None });
     }
     let generation = layout::number_of(folder.file_name()?.to_str()?).unwrap_or_default();
     (!parts.is_empty()).then(|| Manifest { generation, parts, ..Manifest::default() })

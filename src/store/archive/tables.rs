@@ -8,7 +8,7 @@ use super::generations::Snapshot;
 use super::manifest::Part;
 use super::open::Archive;
 use crate::model::tables::Tables;
-use crate::store::frames::{self, TABLES};
+use crate::store::frames::{self, Frames, TABLES};
 
 impl Archive {
     /// The tables, which are read when a query collects them. A reader that runs beside writers for long uses those of a
@@ -16,7 +16,7 @@ impl Archive {
     ///
     /// # Errors
     /// When there is no archive, or one of its tables cannot be opened.
-    pub fn tables(&self) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
+    pub fn tables(&self) -> Result<Frames, Error> {
         self.snapshot()?.tables()
     }
 }
@@ -26,7 +26,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// When a table cannot be opened or is damaged.
-    pub fn tables(&self) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
+    pub fn tables(&self) -> Result<Frames, Error> {
         self.some_tables(&TABLES)
     }
 
@@ -34,14 +34,14 @@ impl Snapshot {
     ///
     /// # Errors
     /// Those of [`Self::tables`].
-    pub fn some_tables(&self, names: &[&'static str]) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
+    pub fn some_tables(&self, names: &[&'static str]) -> Result<Frames, Error> {
         let Self { folder, manifest, .. } = self;
         if manifest.parts.is_empty() {
             let empty = frames::frames(&Tables::default())?;
             let named = empty.into_iter().filter(|(name, _)| names.contains(name));
             return Ok(named.map(|(name, frame)| (name, frame.lazy())).collect());
         }
-        names
+        let frames: Result<Frames, Error> = names
             .par_iter()
             .map(|name| {
                 let name = *name;
@@ -57,7 +57,10 @@ impl Snapshot {
                     paths.iter().map(|path| PlRefPath::try_from_path(path)).collect::<PolarsResult<Vec<_>>>()?;
                 Ok((name, LazyFrame::scan_parquet_files(paths.into(), options())?))
             })
-            .collect()
+            .collect::<Result<Vec<_>, _>>()
+            .map(Frames::from_iter);
+        let is_dated = |name: &&'static str| manifest.parts.iter().all(|part| part.undated_rows(name) == Some(0));
+        Ok(frames?.with_dated(names.iter().copied().filter(is_dated)))
     }
 }
 

@@ -7,6 +7,7 @@ use polars_parquet::write::ParquetType;
 use super::column::{Arrays, ColumnPages, Field};
 use super::columns::{In, Lost, Session, events, file_changes, limits, rejects, sessions, sources, tool_calls, turns};
 use super::schema::{TABLES, schema_of};
+use crate::base::time::Time;
 use crate::model::tables::Tables;
 use crate::store::parquet::{PageEncoder, Pages, RowSet};
 
@@ -117,6 +118,22 @@ fn in_batches(
                 .collect();
             cut(&lost, |lost| *lost, &rejects(), max_rows, take)
         }
+    }
+}
+
+/// The number of rows without a time; 0 for a table without times.
+pub fn count_undated(tables: &Tables, table: &str) -> usize {
+    fn count<R>(rows: &[R], time: impl Fn(&R) -> Option<Time>) -> usize {
+        rows.iter().filter(|row| time(row).is_none()).count()
+    }
+    match table {
+        "sessions" => count(&tables.sessions, |row| row.session.started_at),
+        "turns" => count(&tables.turns, |row| row.turn.occurred_at),
+        "tool_calls" => count(&tables.tool_calls, |row| row.call.occurred_at),
+        "file_changes" => count(&tables.file_changes, |row| row.change.occurred_at),
+        "events" => count(&tables.events, |row| row.event.occurred_at),
+        "limits" => count(&tables.limits, |row| row.limit.occurred_at),
+        _ => 0,
     }
 }
 

@@ -12,7 +12,7 @@ use super::place::{Place, is_url};
 use crate::base::time::Day;
 use crate::model::tables::Tables;
 use crate::store::archive::{Archive, checksum};
-use crate::store::frames::{self, TABLES, schema_hash, schema_of};
+use crate::store::frames::{self, Frames, TABLES, schema_hash, schema_of};
 
 /// A lake that can be read.
 #[derive(Debug)]
@@ -187,7 +187,7 @@ impl Lake {
     /// # Errors
     /// When a file is no parquet, a column has another type than in the schema, the files of a table differ in their columns, or the
     /// value of a partition is wrong.
-    pub fn tables(&self) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
+    pub fn tables(&self) -> Result<Frames, Error> {
         self.some_tables(&TABLES)
     }
 
@@ -195,9 +195,18 @@ impl Lake {
     ///
     /// # Errors
     /// Those of [`Self::tables`].
-    pub fn some_tables(&self, names: &[&str]) -> Result<Vec<(&'static str, LazyFrame)>, Error> {
+    pub fn some_tables(&self, names: &[&str]) -> Result<Frames, Error> {
         let named = self.tables.iter().filter(|(table, _)| names.contains(table));
-        named.map(|(table, files)| Ok((*table, self.table(table, files)?))).collect()
+        let frames: Result<Frames, Error> =
+            named.map(|(table, files)| Ok((*table, self.table(table, files)?))).collect();
+        let dated = self.tables.iter().filter(|(_, files)| self.is_dated(files)).map(|(table, _)| *table);
+        Ok(frames?.with_dated(dated))
+    }
+
+    /// Whether an export found a time in all rows of these files: it writes rows without one to partitions of their own.
+    fn is_dated(&self, files: &[String]) -> bool {
+        let is_dated = |path: &String| path.split('/').filter_map(partition_of).any(|(_, value)| value != NO_VALUE);
+        self.manifest.is_some() && files.iter().all(is_dated)
     }
 
     fn table(&self, table: &'static str, files: &[String]) -> Result<LazyFrame, Error> {

@@ -1,0 +1,67 @@
+//! The tables of an archive or lake.
+
+use std::collections::BTreeSet;
+
+use polars::prelude::*;
+
+/// Tables by name, which are read when a query collects them.
+#[derive(Clone, Default)]
+pub struct Frames {
+    tables: Vec<(&'static str, LazyFrame)>,
+    /// See [`Self::is_dated`].
+    dated: BTreeSet<&'static str>,
+}
+
+impl Frames {
+    /// The table of that name; an empty one if it is missing.
+    pub fn table(&self, name: &str) -> LazyFrame {
+        self.iter().find(|(table, _)| *table == name).map(|(_, frame)| frame.clone()).unwrap_or_default()
+    }
+
+    /// The tables with their names, in their order.
+    pub fn iter(&self) -> std::slice::Iter<'_, (&'static str, LazyFrame)> {
+        self.tables.iter()
+    }
+
+    /// Whether every row of a table is known to have a time. If not, there may be rows without one.
+    pub fn is_dated(&self, name: &str) -> bool {
+        self.dated.contains(name)
+    }
+
+    /// The same tables, of which every row of these has a time.
+    #[must_use]
+    pub fn with_dated(self, dated: impl IntoIterator<Item = &'static str>) -> Self {
+        Self { dated: dated.into_iter().collect(), ..self }
+    }
+
+    /// Some rows of each table.
+    #[must_use]
+    pub fn map(self, some_rows: impl Fn(&'static str, LazyFrame) -> LazyFrame) -> Self {
+        let tables = self.tables.into_iter().map(|(name, frame)| (name, some_rows(name, frame))).collect();
+        Self { tables, ..self }
+    }
+}
+
+impl FromIterator<(&'static str, LazyFrame)> for Frames {
+    fn from_iter<T: IntoIterator<Item = (&'static str, LazyFrame)>>(tables: T) -> Self {
+        Self { tables: tables.into_iter().collect(), dated: BTreeSet::new() }
+    }
+}
+
+impl IntoIterator for Frames {
+    type Item = (&'static str, LazyFrame);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.tables.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Frames {
+    type Item = &'a (&'static str, LazyFrame);
+    type IntoIter = std::slice::Iter<'a, (&'static str, LazyFrame)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
