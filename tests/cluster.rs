@@ -145,7 +145,7 @@ fn known_facts_are_replaced() {
     fs::create_dir(folder.join("logs")).unwrap();
     let sample = |name: &str| fs::read_to_string(root().join("sample-logs/claude-transcript").join(name)).unwrap();
     let (first, other) = (sample("with-a-subagent.jsonl"), sample("searches-and-an-overload.jsonl"));
-    let half: String = first.lines().take(first.lines().count() / 2).map(|line| format!("{line}\n")).collect();
+    let half: String = first.split_inclusive('\n').take(first.lines().count() / 2).collect();
     fs::write(folder.join("logs/grown.jsonl"), half).unwrap();
     fs::write(folder.join("logs/overwritten.jsonl"), &other).unwrap();
     let extract = || step(folder, &["extract", "--files-from", "-"], &list(&folder.join("logs")));

@@ -132,6 +132,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         summary = ingest(spark, options)
         if parsed.format == "delta":
             _commit_delta(options)
+    except ConnectionError as error:
+        _say(f"agentlogs-spark: the JVM of Spark ended: {error}; run the job again")
+        return 1
     except (BinaryError, LakeError, OSError, PySparkException, Py4JError) as error:
         _say(f"agentlogs-spark: {str(error).strip().splitlines()[0] if isinstance(error, Py4JError) else error}")
         return 1

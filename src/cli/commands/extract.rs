@@ -28,7 +28,7 @@ pub fn run(args: Extract, settings: &Settings) -> anyhow::Result<Outcome> {
     let mut options = options(paths, None, &args.reading, settings)?;
     options.host = args.host.or(options.host).filter(|name| !name.is_empty());
     if args.files_from.is_some() {
-        extract(&options, Moved::of(&args.moved), args.unreadable)?;
+        extract(&options, Moved::of(&args.moved).as_ref(), args.unreadable.as_deref())?;
     } else if let Some(directory) = args.merge {
         let access = if options.content == Retention::None { Access::Umask } else { Access::Owner };
         let rows = read_frames(io::stdin().lock())?;
@@ -41,14 +41,14 @@ pub fn run(args: Extract, settings: &Settings) -> anyhow::Result<Outcome> {
         };
         let catalog = Catalog::built_in();
         write_stream(&fragment_schema(), |out| {
-            let mut reconciler = Reconciler::new(layout, &catalog, |frame| out.write(&frame));
+            let mut reconciler = Reconciler::new(layout, catalog, |frame| out.write(&frame));
             for rows in read_frames(io::stdin().lock())? {
                 reconciler.add(&rows?)?;
             }
             reconciler.finish()
         })?;
     } else {
-        let description = Description::of(&options, &Catalog::built_in());
+        let description = Description::of(&options, Catalog::built_in());
         writeln!(io::stdout(), "{}", serde_json::to_string(&description)?)?;
     }
     Ok(Outcome::Done)
@@ -64,12 +64,12 @@ fn write_stream(schema: &Schema, write: impl FnOnce(&mut Output) -> PolarsResult
 }
 
 /// Parses files, and writes a row for each source as soon as it is read.
-fn extract(options: &Options, moved: Option<Moved>, unreadable: Option<String>) -> anyhow::Result<()> {
+fn extract(options: &Options, moved: Option<&Moved>, unreadable: Option<&str>) -> anyhow::Result<()> {
     // The locks of stdout belong to one thread, but all threads write.
     let out = FrameWriter::new(io::stdout(), &extracted_schema())?;
     let out = Mutex::new((out, Ok(())));
     let emit = |mut source: Source| {
-        if let Some(moved) = &moved {
+        if let Some(moved) = moved {
             moved.rename(&mut source);
         }
         let row = extracted(source);
@@ -88,7 +88,7 @@ fn extract(options: &Options, moved: Option<Moved>, unreadable: Option<String>) 
         ..Source::default()
     };
     if let Some(message) = unreadable {
-        options.roots.iter().for_each(|path| emit(source(path, message.clone())));
+        options.roots.iter().for_each(|path| emit(source(path, message.to_owned())));
     } else {
         let read = ingest::read_into(options, |_| None, &Progress::default(), &emit);
         // A file that cannot be read has a row already, but one that vanished has not.
