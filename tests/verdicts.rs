@@ -245,25 +245,25 @@ fn outcomes_are_those_computed_by_hand() {
         ("unjudged", json!(1)),
         ("pass_rate", json!(0.6)),
         // Wilson: (0.6 + 0.768292 / 2 ± 1.959964 * sqrt(0.048 + 0.0384146 )) / (1 + 0.768292…)
-        ("pass_rate_low", json!(0.230724)),
-        ("pass_rate_high", json!(0.882379)),
+        ("pass_rate_low", json!(0.230_724)),
+        ("pass_rate_high", json!(0.882_379)),
         ("tasks", json!(2)),
         // (2/3 + 1/2) / 2
-        ("pass_at_1", json!(0.583333)),
+        ("pass_at_1", json!(0.583_333)),
         // a: 1 - C(1,2)/C(3,2) = 1; b: 1 - C(1,2)/C(2,2) = 1
         ("pass_at_k", json!(1.0)),
         // a: C(2,2)/C(3,2) = 1/3; b: 0
-        ("pass_hat_k", json!(0.166667)),
+        ("pass_hat_k", json!(0.166_667)),
         ("tasks_with_k", json!(2)),
         ("mean_score", Value::Null),
         // 0.1 + 0.2 + 0.3 + 0.1 + 0.2 + 0.01
         ("cost_usd", json!(0.91)),
-        ("cost_per_trial_usd", json!(0.151667)),
+        ("cost_per_trial_usd", json!(0.151_667)),
         ("cost_per_passed_usd", json!(0.3)),
         ("tokens_per_trial", json!(152)),
         ("tokens_per_passed", json!(300)),
         ("turns_per_trial", json!(1.0)),
-        ("turns_per_passed", json!(1.666667)),
+        ("turns_per_passed", json!(1.666_667)),
         ("mean_duration_ms", json!(1517)),
         ("duration_per_passed_ms", json!(3000)),
         ("is_on_front", json!(true)),

@@ -13,8 +13,8 @@ pub enum Verdicts {
 
 /// Import judgements of sessions: whether a task was solved, scores
 ///
-/// FILE is CSV or JSON Lines with the columns session_id, runtime, label, log, task, trial, name, passed, score, judge,
-/// judged_at and message; JUnit XML; a report of SWE-bench; or a result file of terminal-bench or Harbor, or a directory of
+/// FILE is CSV or JSON Lines with the columns `session_id`, runtime, label, log, task, trial, name, passed, score, judge,
+/// `judged_at` and message; JUnit XML; a report of SWE-bench; or a result file of terminal-bench or Harbor, or a directory of
 /// them. docs/verdicts.md describes how a verdict finds its session. Verdicts without a session are listed with the reason; they
 /// are kept, and later ingests can provide the session. Another import of the same file replaces its verdicts.
 #[derive(Debug, Args)]

@@ -119,25 +119,25 @@ fn parse(bytes: &[u8]) -> Result<Content, String> {
     match bytes.first() {
         None => Err("it is empty".to_owned()),
         Some(b'<') => junit::parse(bytes),
-        Some(b'{' | b'[') => parse_json(bytes),
+        Some(b'{' | b'[') => Ok(parse_json(bytes)),
         Some(_) => table::parse_csv(bytes),
     }
 }
 
-fn parse_json(bytes: &[u8]) -> Result<Content, String> {
+fn parse_json(bytes: &[u8]) -> Content {
     let trials = adapters::trials_of(bytes);
     if !trials.is_empty() {
         let verdicts = trials.into_iter().flat_map(|trial| trial.verdicts);
         let verdicts = verdicts.map(|verdict| ImportedVerdict { verdict, ..ImportedVerdict::default() }).collect();
-        return Ok(Content { verdicts, ..Content::default() });
+        return Content { verdicts, ..Content::default() };
     }
     match serde_json::from_slice::<Value>(bytes) {
-        Ok(Value::Array(rows)) => Ok(table::of_objects(rows.into_iter().map(|row| (0, Ok(row))))),
+        Ok(Value::Array(rows)) => table::of_objects(rows.into_iter().map(|row| (0, Ok(row)))),
         Ok(document) => match swe_bench::parse(&document) {
-            Some(verdicts) => Ok(Content { verdicts, ..Content::default() }),
-            None => Ok(table::of_objects([(1, Ok(document))].into_iter())),
+            Some(verdicts) => Content { verdicts, ..Content::default() },
+            None => table::of_objects([(1, Ok(document))].into_iter()),
         },
-        Err(_) => Ok(table::parse_lines(bytes)),
+        Err(_) => table::parse_lines(bytes),
     }
 }
 

@@ -21,7 +21,7 @@ pub fn parse_csv(bytes: &[u8]) -> Result<Content, String> {
     for record in reader.records() {
         match record {
             Ok(record) => {
-                let line = record.position().map_or(0, |position| position.line());
+                let line = record.position().map_or(0, csv::Position::line);
                 let mut fields = Fields::default();
                 for (name, value) in header.iter().zip(&record).filter(|(_, value)| !value.is_empty()) {
                     fields.set(name, value);
