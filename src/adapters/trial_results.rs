@@ -366,17 +366,13 @@ fn session_of(context: &Context, line: i64, trial: &TrialResult) -> SessionResul
         line,
         runtime_version: trial.agent_version.clone(),
         model,
-        status: if trial.exception.is_some() { Status::Error } else { Status::Success },
+        // Of a failed trial, `fill` sets the status and the error.
+        status: if trial.exception.is_some() { Status::Unknown } else { Status::Success },
         is_trial_result: true,
         // terminal-bench counts with a tokenizer of its own.
         is_estimated: context.format == TERMINAL_BENCH.id && trial.tokens.total().is_some(),
         ..SessionResult::default()
     };
-    if trial.exception.is_some() {
-        session.error_kind = trial.error_kind;
-        let words = trial.message.as_deref().or(trial.exception.as_deref());
-        session.error_message = words.map(Into::into);
-    }
     trial.fill(&mut session);
     if trial.tokens.total().is_some() || trial.cost.is_some() {
         session.totals.push(Total {

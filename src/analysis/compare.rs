@@ -9,7 +9,7 @@
 
 use polars::prelude::*;
 
-use crate::analysis::outcomes::frame::{Trial, trials_of};
+use crate::analysis::outcomes::frame::{Trial, judged_trials};
 use crate::analysis::outcomes::pairs::{self, MIN_PAIRS, Paired, Tasks};
 use crate::analysis::outcomes::statistics::SEED;
 use crate::analysis::reports::{self, Error, Frames, LeftOut, Scope};
@@ -148,8 +148,8 @@ pub fn compare(tables: &Frames, a: &Scope, b: &Scope) -> Result<Comparison, Erro
         pairs: None,
         p_value: None,
     }];
-    let is_judged = |cohort: &Cohort| cohort.trials.iter().any(|trial| trial.passed.is_some());
-    let tasks = (is_judged(&a) && is_judged(&b)).then(|| {
+    let are_judged = !a.trials.is_empty() && !b.trials.is_empty();
+    let tasks = are_judged.then(|| {
         let (paired, tasks) = pairs::compare(&a.trials, &b.trials);
         lines.extend(compare_trials(&a.trials, &b.trials, &paired));
         tasks
@@ -165,18 +165,12 @@ fn compare_trials(a: &[Trial], b: &[Trial], paired: &[Paired]) -> Vec<Compared> 
         let Some(pair) = paired.iter().find(|pair| pair.measure == measure.name) else {
             return measure.compare(&a, &b);
         };
-        let is_higher = pair.b > pair.a;
         let is_significant = pair.p_value.map(|p| p < SIGNIFICANCE);
         let verdict = match (pair.interval, is_significant) {
             (None, _) => "too few",
             (_, Some(false)) => "inconclusive",
-            (_, Some(true)) => {
-                if is_higher {
-                    "higher"
-                } else {
-                    "lower"
-                }
-            }
+            (_, Some(true)) if pair.b > pair.a => "higher",
+            (_, Some(true)) => "lower",
             (Some(interval), None) => verdict_of(interval),
         };
         Compared {
@@ -224,6 +218,7 @@ pub fn has_few_pairs(tasks: Tasks) -> bool {
 struct Cohort {
     keys: Vec<(String, String)>,
     rows: Vec<Row>,
+    /// Empty if none is judged.
     trials: Vec<Trial>,
     left_out: LeftOut,
 }
@@ -234,7 +229,7 @@ impl Cohort {
         let numbers = ["cost_usd", "total_tokens", "turns", "duration_ms", "tool_calls", "tool_errors"];
         let texts = ["runtime", "session_id", "status"].map(col).into_iter();
         let (sessions, left_out) = reports::sessions(tables, scope)?;
-        let trials = trials_of(&sessions, tables)?;
+        let trials = judged_trials(&sessions, tables)?;
         let frame = sessions
             .select(texts.chain(numbers.map(number)).collect::<Vec<_>>())
             .sort(["runtime", "session_id"], SortMultipleOptions::default())

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::sidecars::{
-    is_sidecar, parse_result, parse_sidecar, read_results, read_sidecars, result_paths, sidecar_paths,
+    is_result, is_sidecar, parse_result, parse_sidecar, read_results, read_sidecars, result_paths, sidecar_paths,
 };
 use crate::adapters::TABLES;
 use crate::input::containers::{Container, Member};
 use crate::input::database::{self, JOURNAL, Rows, WAL};
-use crate::input::discover::{Found, RESULTS};
+use crate::input::discover::Found;
 use crate::input::open::{Budget, FileContent};
 use crate::input::sidecar::Sidecar;
 use crate::model::source::SEPARATOR;
@@ -81,7 +81,6 @@ impl<'a> Members<'a> {
             });
             read.collect()
         };
-        let is_result = |path: &Path| path.file_name().is_some_and(|name| RESULTS.iter().any(|result| name == *result));
         Self { container, budget, sidecars: read(is_sidecar, parse_sidecar), results: read(is_result, parse_result) }
     }
 
@@ -100,8 +99,7 @@ impl<'a> Members<'a> {
             sidecar = found.fold(sidecar, |nearer, other| nearer.or(other.clone()));
         }
         if !self.results.is_empty() {
-            let others = result_paths(path).filter(|result| result != path);
-            let found = others.filter_map(|path| self.results.get(path.to_str()?));
+            let found = result_paths(path).filter_map(|path| self.results.get(path.to_str()?));
             sidecar = found.fold(sidecar, |nearer, other| nearer.or(other.clone()));
         }
         sidecar

@@ -93,7 +93,7 @@ pub fn fingerprint_of(file: &Found, options: &str) -> String {
         companions.extend(sidecar_paths(&file.path).chain([database::wal(&file.path)]));
     }
     if file.has_results {
-        companions.extend(result_paths(&file.path).filter(|path| *path != file.path));
+        companions.extend(result_paths(&file.path));
     }
     let stamps = companions.into_iter().filter_map(|path| {
         let metadata = path.metadata().ok()?;

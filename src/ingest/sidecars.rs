@@ -48,10 +48,16 @@ pub fn read_sidecars(path: &Path) -> Sidecar {
     contents.fold(Sidecar::default(), |nearer, (content, path)| nearer.or(parse_sidecar(&content, &path_text(&path))))
 }
 
-/// The paths where results of an evaluation may be that contains the log, the nearer first.
+/// The paths where results of the evaluation that contains the log may be, the nearer first, without the log itself.
 pub fn result_paths(path: &Path) -> impl Iterator<Item = PathBuf> {
     let directories = path.ancestors().skip(1).take(MAX_LEVELS);
-    directories.flat_map(|directory| RESULTS.iter().map(move |name| directory.join(name)))
+    let results = directories.flat_map(|directory| RESULTS.iter().map(move |name| directory.join(name)));
+    results.filter(move |result| result != path)
+}
+
+/// Whether a file has the name of a result of an evaluation.
+pub fn is_result(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| RESULTS.iter().any(|result| name == *result))
 }
 
 /// What a file with one of the names of [`RESULTS`] states about logs around it.
@@ -67,8 +73,7 @@ pub fn parse_result(content: &[u8], path: &str) -> Sidecar {
 
 /// Reads the results of the evaluation that contains the log at `path`. The nearer one decides.
 pub fn read_results(path: &Path) -> Sidecar {
-    let others = result_paths(path).filter(|result| result != path);
-    let contents = others.filter_map(|path| Some((open::open(&path, Limit::Usual).ok()?, path)));
+    let contents = result_paths(path).filter_map(|path| Some((open::open(&path, Limit::Usual).ok()?, path)));
     contents.fold(Sidecar::default(), |nearer, (content, path)| nearer.or(parse_result(&content, &path_text(&path))))
 }
 

@@ -27,12 +27,6 @@ pub(super) fn defer_to_logs_of_trials(sessions: &mut Sessions) {
 /// Adds the verdicts of imported files. Their sessions can be in other parts of an archive: they are found later.
 pub(super) fn add_imported(tables: &mut Tables, sources: &[Source]) {
     for (index, source) in sources.iter().enumerate() {
-        tables.verdicts.extend(source.verdicts.iter().map(|imported| VerdictRow {
-            session_id: None,
-            runtime: imported.runtime.clone(),
-            matched_by: None,
-            source: index,
-            verdict: imported.verdict.clone(),
-        }));
+        tables.verdicts.extend(source.verdicts.iter().map(|imported| VerdictRow::without_session(imported, index)));
     }
 }

@@ -175,13 +175,7 @@ pub fn find_sessions(tables: &mut Tables, keys: &SessionKeys) -> Vec<Unmatched> 
     tables.verdicts.retain(|row| row.matched_by.is_some());
     for (index, source) in tables.sources.iter().enumerate() {
         for imported in &source.verdicts {
-            let mut row = VerdictRow {
-                session_id: None,
-                runtime: imported.runtime.clone(),
-                matched_by: None,
-                source: index,
-                verdict: imported.verdict.clone(),
-            };
+            let mut row = VerdictRow::without_session(imported, index);
             match keys.find(imported) {
                 Ok((session, by)) => {
                     row.session_id = Some(session.session_id.clone());

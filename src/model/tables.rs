@@ -6,6 +6,7 @@ use crate::model::session::{
     CostParts, Event, FileChange, Limit, MatchedBy, SessionResult, Tokens, ToolCall, Turn, Verdict,
 };
 use crate::model::source::Source;
+use crate::model::verdict::ImportedVerdict;
 
 /// All tables. Rows point at their session and source by index.
 #[derive(Debug, Default)]
@@ -299,4 +300,17 @@ pub struct VerdictRow {
     pub source: usize,
     /// The judgement.
     pub verdict: Verdict,
+}
+
+impl VerdictRow {
+    /// The row of an imported verdict whose session is not yet known.
+    pub fn without_session(imported: &ImportedVerdict, source: usize) -> Self {
+        Self {
+            session_id: None,
+            runtime: imported.runtime.clone(),
+            matched_by: None,
+            source,
+            verdict: imported.verdict.clone(),
+        }
+    }
 }

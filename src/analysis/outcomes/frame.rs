@@ -57,9 +57,18 @@ pub(in crate::analysis) struct Trial {
     pub duration_ms: Option<i64>,
 }
 
+/// The trials of the sessions in a scope; none if none of them is judged. `rows` are sessions.
+pub(in crate::analysis) fn judged_trials(rows: &LazyFrame, tables: &Frames) -> PolarsResult<Vec<Trial>> {
+    let trials = Trials::read(tables)?;
+    if !trials.has_verdicts() {
+        return Ok(Vec::new());
+    }
+    let trials = trials_of(rows, trials)?;
+    Ok(if trials.iter().any(|trial| trial.passed.is_some()) { trials } else { Vec::new() })
+}
+
 /// The trials of the sessions in a scope, in the order of their starts. `rows` are sessions.
-pub(in crate::analysis) fn trials_of(rows: &LazyFrame, tables: &Frames) -> PolarsResult<Vec<Trial>> {
-    let mut trials = Trials::read(tables)?;
+fn trials_of(rows: &LazyFrame, mut trials: Trials) -> PolarsResult<Vec<Trial>> {
     let columns =
         ["cost_usd", "total_tokens", "turns", "duration_ms", "started_at"].map(|name| col(name).to_physical());
     let frame = rows
@@ -106,7 +115,7 @@ pub(in crate::analysis) fn rows_of_trials(
     keys: &[Expr],
     k: u32,
 ) -> PolarsResult<[LazyFrame; 2]> {
-    let trials = trials_of(&sessions, tables)?;
+    let trials = trials_of(&sessions, Trials::read(tables)?)?;
     let text = |of: &dyn Fn(&Trial) -> String, name: &str| -> Column {
         Column::new(name.into(), trials.iter().map(of).collect::<Vec<_>>())
     };

@@ -11,7 +11,7 @@ use super::grouping::Grouping;
 use super::scope::Scope;
 use super::spec::{self, Rows, count_of, sum_where};
 use super::tables::{Frames, table};
-use crate::analysis::outcomes::frame::{Trial, trials_of};
+use crate::analysis::outcomes::frame::{Trial, judged_trials};
 
 /// The rows that the page adds up.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Cells {
     /// All sessions, in the order of their start. `is_listed` marks those that `report sessions` counts, with
     /// `listed_cost_usd` and `listed_tokens`.
     pub sessions: DataFrame,
-    /// The trials of these sessions; empty if none has a verdict.
+    /// The trials of these sessions; empty if none is judged.
     pub(in crate::analysis) trials: Vec<Trial>,
     /// The time zone of the days.
     pub zone: jiff::tz::TimeZone,
@@ -106,10 +106,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
     let (troubles, _) = grouped(Rows::Errors, &["kind", "code"], &[rows()])?;
     let key = || [col("runtime"), col("session_id")];
     let listed = Grouping::new(NAME, &Rows::Sessions, tables, scope, cost)?.rows;
-    let mut trials = trials_of(&listed, tables)?;
-    if trials.iter().all(|trial| trial.passed.is_none()) {
-        trials.clear();
-    }
+    let trials = judged_trials(&listed, tables)?;
     let listed = listed.select([
         col("runtime"),
         col("session_id"),

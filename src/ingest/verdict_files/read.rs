@@ -1,6 +1,6 @@
 //! Reads a file of verdicts: finds its format, and applies what the command line states.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -8,7 +8,8 @@ use super::fields::Fields;
 use super::{junit, swe_bench, table};
 use crate::adapters;
 use crate::base::time::Time;
-use crate::input::discover::{RESULTS, discover};
+use crate::ingest::sidecars::is_result;
+use crate::input::discover::discover;
 use crate::input::open::{self, Limit};
 use crate::model::source::path_text;
 use crate::model::verdict::{DEFAULT_NAME, ImportedVerdict};
@@ -69,8 +70,7 @@ pub fn read(path: &Path, defaults: &Defaults) -> Result<Vec<VerdictFile>, String
     if let Some(error) = errors.first() {
         return Err(error.to_string());
     }
-    let is_result = |path: &PathBuf| path.file_name().is_some_and(|name| RESULTS.iter().any(|result| name == *result));
-    let paths = found.into_iter().map(|file| file.path).filter(is_result);
+    let paths = found.into_iter().map(|file| file.path).filter(|path| is_result(path));
     // Settings of runs are among them.
     let files: Vec<VerdictFile> = paths.filter_map(|path| read_file(&path, defaults).ok()).collect();
     if files.is_empty() {

@@ -58,5 +58,5 @@ pub use writer::{Writer, Written, reconciled_with};
 pub(crate) use disk::{Waited, remove_folder, sync_all};
 pub(crate) use facts::scan as scan_sources;
 pub use facts::{decode_source, encode_source};
-pub(crate) use hashed_file::{Checksum, HashedFile, checksum};
+pub(crate) use hashed_file::{Checksum, HashedFile, checksum, hash};
 pub(crate) use layout::{OLDEST_VERSION, VERSION};

@@ -5,13 +5,13 @@ use std::io::Cursor;
 use std::path::{Component, Path};
 
 use polars::prelude::*;
-use twox_hash::XxHash3_128;
 
 use super::reconcile::concatenated;
 use crate::analysis::export::file::{Access, write_file};
 use crate::analysis::export::lake::{keys_of, sorted};
 use crate::analysis::export::tables::{FileKind, write_rows};
 use crate::base::time::Day;
+use crate::store::archive;
 use crate::store::lake::FACTS;
 
 /// The columns of [`merge_fragments`].
@@ -81,7 +81,7 @@ fn merge_file(directory: &Path, file: &str, contents: Vec<Content>, access: Acce
     let columns = [
         Series::new("file".into(), [file]),
         Series::new("bytes".into(), [number(content.len())]),
-        Series::new("xxh3_128".into(), [format!("{:032x}", XxHash3_128::oneshot(&content))]),
+        Series::new("xxh3_128".into(), [archive::hash(&content)]),
         Series::new("rows".into(), [number(rows)]),
         Series::new("min_day".into(), [min]),
         Series::new("max_day".into(), [max]),
