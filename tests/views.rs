@@ -133,12 +133,6 @@ fn texts() -> Vec<PathBuf> {
     samples().into_iter().filter(|sample| !database::is_database(&fs::read(sample).unwrap())).collect()
 }
 
-/// [`texts`] without a fork whose copy, cut after a `function_call` of its history, counts that call: the copy does not show that the
-/// call is history. This is a defect to fix; the fork is among the logs beside the copies.
-fn without_known_defect() -> Vec<PathBuf> {
-    texts().into_iter().filter(|sample| !sample.ends_with("fork-refused-and-interrupted.jsonl")).collect()
-}
-
 /// The samples that are JSON Lines.
 #[cfg(feature = "archive")]
 fn line_texts() -> Vec<PathBuf> {
@@ -162,7 +156,7 @@ proptest! {
     /// Forks, resumed sessions and recordings share records: torn copies of several logs have records in common with
     /// all of them.
     #[test]
-    fn torn_copies_beside_all_logs_count_nothing(torn in subsequence(without_known_defect(), 1..20), at in any::<Index>()) {
+    fn torn_copies_beside_all_logs_count_nothing(torn in subsequence(texts(), 1..20), at in any::<Index>()) {
         let logs = facts(Retention::None);
         let expected = counted(&settled(logs.clone()));
         let copy = |sample: &PathBuf| {
@@ -171,6 +165,21 @@ proptest! {
         };
         let all = torn.iter().map(copy).chain(logs).collect();
         prop_assert_eq!(difference(&expected, &counted(&settled(all))), None, "{:?}", torn);
+    }
+}
+
+/// A fork that was copied before its first response ended shares only a prompt with its parent. The call that it ends
+/// with is history.
+#[test]
+fn a_copy_of_a_fork_cut_in_its_history_counts_nothing() {
+    let fork = root().join("sample-logs/codex-rollout/fork-refused-and-interrupted.jsonl");
+    let text = lines_of(&fork);
+    let logs = facts(Retention::None);
+    let expected = counted(&settled(logs.clone()));
+    for end in memchr::memchr_iter(b'\n', &text) {
+        let copy = source(&format!("a-backup/{}", path_of(&fork)), &text[..end]);
+        let all = [copy].into_iter().chain(logs.clone()).collect();
+        assert_eq!(difference(&expected, &counted(&settled(all))), None, "cut at {end}");
     }
 }
 

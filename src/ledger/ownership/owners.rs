@@ -1,5 +1,6 @@
 //! Gives each shared response to the session that owns it.
 
+use std::collections::BTreeSet;
 use std::mem;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
@@ -9,6 +10,7 @@ use super::shared_responses::{PartNumbers, SharedResponses};
 use super::transfer::{ForeignRows, OwnerRows, transfer_rows};
 use crate::base::rows::Rows;
 use crate::base::text::SharedStr;
+use crate::base::time::Time;
 use crate::ledger::event_id::EventId;
 use crate::ledger::part::{SessionKey, SessionPart, Sessions, facts_only};
 use crate::model::session::Capabilities;
@@ -57,13 +59,18 @@ impl Owners {
                 continue;
             }
             let foreign_messages = self.foreign_messages(session, parts, numbers);
+            let foreign_owners = self.foreign_owners(session, numbers, &owner_rows);
+            let first_turn = self.first_own_turn(session, parts, numbers);
             for (part, numbers) in parts.iter_mut().zip(numbers) {
                 if let Some(owner) = self.owner_of_whole(session, part, numbers) {
                     part.session = facts_only(mem::take(&mut part.session));
                     part.transferred_to = Some(owner.source);
                     aliases.push((session, owner.session));
                 } else {
-                    transfer_rows(part, &self.foreign_rows(session, numbers, &foreign_messages, &owner_rows));
+                    transfer_rows(
+                        part,
+                        &self.foreign_rows(session, numbers, first_turn, &foreign_messages, &foreign_owners),
+                    );
                 }
             }
         }
@@ -78,11 +85,11 @@ impl Owners {
         let owners: HashSet<usize> = self.owners.iter().flatten().map(|owner| owner.session).collect();
         let is_owner = |(session, _): &(usize, _)| owners.contains(session);
         let rows = |parts: &[SessionPart]| {
-            let sessions = || parts.iter().map(|part| &part.session);
-            OwnerRows {
-                events: sessions().flat_map(|session| &session.events).filter_map(EventId::of).collect(),
-                calls: sessions().flat_map(|session| &session.tool_calls).map(|call| call.call_id.clone()).collect(),
-            }
+            let events = parts.iter().flat_map(|part| &part.session.events);
+            let calls = parts
+                .iter()
+                .flat_map(|part| part.session.tool_calls.iter().map(|call| (call.call_id.clone(), part.source)));
+            OwnerRows { events: events.filter_map(EventId::of).collect(), calls: calls.collect() }
         };
         let sessions = sessions.values().enumerate().filter(is_owner);
         sessions.map(|(session, parts)| (session, rows(parts))).collect()
@@ -104,6 +111,26 @@ impl Owners {
         foreign.collect()
     }
 
+    /// The time of the first turn that belongs to the session itself, in whichever of its files.
+    fn first_own_turn(&self, session: usize, parts: &[SessionPart], numbers: &[PartNumbers]) -> Option<Time> {
+        let turns = parts.iter().zip(numbers).flat_map(|(part, numbers)| part.session.turns.iter().zip(&numbers.turns));
+        let own = turns.filter(|(_, number)| self.foreign_owner(session, **number).is_none());
+        own.filter_map(|(turn, _)| turn.occurred_at).min()
+    }
+
+    /// The rows of the sessions that own any response of a session, in whichever of its files: a copy that was cut may
+    /// contain calls of a response that only the complete file contains.
+    fn foreign_owners<'a>(
+        &self,
+        session: usize,
+        numbers: &[PartNumbers],
+        owner_rows: &'a HashMap<usize, OwnerRows>,
+    ) -> Vec<&'a OwnerRows> {
+        let owners = numbers.iter().flat_map(PartNumbers::all).filter_map(|number| self.foreign_owner(session, number));
+        let sessions: BTreeSet<usize> = owners.map(|owner| owner.session).collect();
+        sessions.iter().filter_map(|session| owner_rows.get(session)).collect()
+    }
+
     /// The owner of a recording whose every response belongs to one other session: it shows that session under another
     /// id. See docs/accounting.md#recordings-under-another-id.
     fn owner_of_whole(&self, session: usize, part: &SessionPart, numbers: &PartNumbers) -> Option<Owner> {
@@ -121,20 +148,21 @@ impl Owners {
         &self,
         session: usize,
         numbers: &PartNumbers,
+        first_turn: Option<Time>,
         messages: &'a HashMap<SharedStr, usize>,
-        owner_rows: &'a HashMap<usize, OwnerRows>,
+        owners_of_session: &'a [&'a OwnerRows],
     ) -> ForeignRows<'a> {
         let owners = |numbers: &Rows<Option<usize>>| -> Vec<Option<Owner>> {
             numbers.iter().map(|number| self.foreign_owner(session, *number)).collect()
         };
         let (turns, prompts) = (owners(&numbers.turns), owners(&numbers.prompts));
         let sources = |owners: &[Option<Owner>]| owners.iter().map(|owner| Some((*owner)?.source)).collect();
-        let sessions: HashSet<usize> = turns.iter().flatten().map(|owner| owner.session).collect();
         ForeignRows {
             turns: sources(&turns),
             prompts: sources(&prompts),
             messages,
-            owners: sessions.iter().filter_map(|session| owner_rows.get(session)).collect(),
+            owners: owners_of_session,
+            first_turn,
         }
     }
 }

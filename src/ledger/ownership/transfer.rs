@@ -3,6 +3,7 @@
 use foldhash::{HashMap, HashSet};
 
 use crate::base::text::SharedStr;
+use crate::base::time::Time;
 use crate::ledger::event_id::EventId;
 use crate::ledger::part::SessionPart;
 use crate::ledger::renumber::NewIndexes;
@@ -16,14 +17,17 @@ pub(super) struct ForeignRows<'a> {
     pub prompts: Vec<Option<usize>>,
     /// The messages of foreign turns in all parts of the session, each with a file of the session that owns the turn.
     pub messages: &'a HashMap<SharedStr, usize>,
-    /// The rows of the sessions that own the turns.
-    pub owners: Vec<&'a OwnerRows>,
+    /// The rows of the sessions that own responses of the session.
+    pub owners: &'a [&'a OwnerRows],
+    /// The time of the session's first own turn, in whichever of its files.
+    pub first_turn: Option<Time>,
 }
 
-/// The identities of the calls and events of a session that owns shared responses.
+/// The identities of the events of a session that owns shared responses, and of its calls, each with a file that
+/// contains it.
 pub(super) struct OwnerRows {
     pub events: HashSet<EventId>,
-    pub calls: HashSet<SharedStr>,
+    pub calls: HashMap<SharedStr, usize>,
 }
 
 impl ForeignRows<'_> {
@@ -35,17 +39,14 @@ impl ForeignRows<'_> {
         turn.or_else(prompt).copied().or_else(call)
     }
 
-    /// The file that gets a call whose turn is in another file.
+    /// The file that gets a call without a turn, if the call belongs to another session: its turn is in another file, or
+    /// came after the end of a copy that was cut.
     fn target_of_call(&self, call: &ToolCall) -> Option<usize> {
-        let message = call.message_id.as_ref().filter(|_| call.turn.is_none())?;
-        self.messages.get(message).copied()
-    }
-
-    /// Whether a call without a turn belongs to another session. A copy that was cut may have a call whose response
-    /// came after the cut.
-    fn has_call(&self, call: &ToolCall) -> bool {
-        let is_owned = || self.owners.iter().any(|owner| owner.calls.contains(&call.call_id));
-        self.target_of_call(call).is_some() || call.turn.is_none() && is_owned()
+        if call.turn.is_some() {
+            return None;
+        }
+        let by_message = call.message_id.as_ref().and_then(|message| self.messages.get(message));
+        by_message.or_else(|| self.owners.iter().find_map(|owner| owner.calls.get(&call.call_id))).copied()
     }
 
     fn has_event(&self, event: &Event) -> bool {
@@ -68,7 +69,7 @@ pub(super) fn transfer_rows(part: &mut SessionPart, foreign: &ForeignRows<'_>) {
     let mut owners = foreign.prompts.iter();
     session.prompts.retain(|_| owners.next().is_none_or(Option::is_none));
     let calls = NewIndexes::after_removal(&mut session.tool_calls, |call| {
-        let is_foreign = foreign.has_call(call);
+        let is_foreign = foreign.target_of_call(call).is_some();
         let mut turn = call.turn;
         let has_turn = turns.update(&mut turn);
         call.turn = turn;
@@ -76,34 +77,33 @@ pub(super) fn transfer_rows(part: &mut SessionPart, foreign: &ForeignRows<'_>) {
     });
     session.file_changes.retain_mut(|change| calls.update(&mut change.call));
     session.events.retain_mut(|event| turns.update(&mut event.turn));
-    remove_limits_before_first_turn(session);
-    remove_events_before_first_turn(session);
+    remove_limits_before(foreign.first_turn, session);
+    if let Some(first_turn) = foreign.first_turn {
+        remove_events_before(first_turn, session);
+    }
 }
 
 /// A copied history contains the limits of its time, under the time of the copy: the session's own ones begin with its first
 /// own response.
-fn remove_limits_before_first_turn(session: &mut SessionResult) {
-    let first = session.turns.iter().filter_map(|turn| turn.occurred_at).min();
-    session.limits.retain(|limit| first.is_some() && limit.occurred_at >= first);
+fn remove_limits_before(first_turn: Option<Time>, session: &mut SessionResult) {
+    session.limits.retain(|limit| first_turn.is_some() && limit.occurred_at >= first_turn);
 }
 
 /// Events have no identity of their own to match them by, so those before the session's first own response are history
 /// too, unless they belong to one of its calls. The session starts with its first own response.
-fn remove_events_before_first_turn(session: &mut SessionResult) {
-    let Some(first) = session.turns.iter().filter_map(|turn| turn.occurred_at).min() else { return };
+fn remove_events_before(first_turn: Time, session: &mut SessionResult) {
     let calls: HashSet<&str> = session.tool_calls.iter().map(|call| call.call_id.as_str()).collect();
     session.events.retain(|event| {
         let is_of_call = event.call_id.as_deref().is_some_and(|call_id| calls.contains(call_id));
-        let is_later = event.occurred_at.is_none_or(|time| time >= first);
+        let is_later = event.occurred_at.is_none_or(|time| time >= first_turn);
         is_of_call || event.turn.is_some() || is_later
     });
-    session.started_at = Some(first);
+    session.started_at = Some(first_turn);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::time::Time;
     use crate::model::session::{EventKind, FileChange, Identity, Turn};
 
     /// Turns at 1 and 2, of which the second makes a call that changes a file.
@@ -142,18 +142,20 @@ mod tests {
 
     fn foreign<'a>(
         turns: [Option<usize>; 2],
+        first_turn: i64,
         messages: &'a HashMap<SharedStr, usize>,
-        owner: &'a OwnerRows,
+        owners: &'a [&'a OwnerRows],
     ) -> ForeignRows<'a> {
-        ForeignRows { turns: turns.to_vec(), prompts: vec![None], messages, owners: vec![owner] }
+        let first_turn = Some(Time::from_micros(first_turn));
+        ForeignRows { turns: turns.to_vec(), prompts: vec![None], messages, owners, first_turn }
     }
 
     #[test]
     fn a_foreign_turn_goes_with_its_call_change_and_events() {
         let messages = HashMap::default();
-        let owner = OwnerRows { events: HashSet::default(), calls: HashSet::default() };
+        let owner = OwnerRows { events: HashSet::default(), calls: HashMap::default() };
         let mut first_is_foreign = part();
-        transfer_rows(&mut first_is_foreign, &foreign([Some(7), None], &messages, &owner));
+        transfer_rows(&mut first_is_foreign, &foreign([Some(7), None], 2, &messages, &[&owner]));
         // The event without a turn at 1 is before the first own turn.
         let expected = [vec![Some(0), None], vec![Some(0)], vec![Some(0), None]];
         assert_eq!(references(&first_is_foreign), expected);
@@ -162,7 +164,7 @@ mod tests {
         assert_eq!(first_is_foreign.session.started_at, Some(Time::from_micros(2)));
 
         let mut none_is_foreign = part();
-        transfer_rows(&mut none_is_foreign, &foreign([None, None], &messages, &owner));
+        transfer_rows(&mut none_is_foreign, &foreign([None, None], 1, &messages, &[&owner]));
         assert_eq!(references(&none_is_foreign), references(&part()));
         assert_eq!(none_is_foreign.transferred_to, None);
     }
@@ -170,9 +172,14 @@ mod tests {
     #[test]
     fn a_call_without_a_turn_goes_to_the_session_that_has_it() {
         let messages = HashMap::default();
-        let owner = OwnerRows { events: HashSet::default(), calls: ["None".into()].into_iter().collect() };
+        let owner = OwnerRows { events: HashSet::default(), calls: [("None".into(), 7)].into_iter().collect() };
         let mut cut = part();
-        transfer_rows(&mut cut, &foreign([Some(7), None], &messages, &owner));
+        transfer_rows(&mut cut, &foreign([Some(7), None], 2, &messages, &[&owner]));
         assert_eq!(references(&cut)[0], [Some(0)]);
+
+        let mut without_foreign_turns = part();
+        transfer_rows(&mut without_foreign_turns, &foreign([None, None], 1, &messages, &[&owner]));
+        assert_eq!(references(&without_foreign_turns)[0], [Some(0), Some(1)]);
+        assert_eq!(without_foreign_turns.transferred_to, Some(7));
     }
 }
