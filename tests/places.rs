@@ -173,6 +173,8 @@ pub mod program {
         for part in [".claude/projects", ".codex/sessions", "agentlogs ingest PATH", "agentlogs.toml"] {
             assert!(stderr.contains(part), "{part}: {stderr}");
         }
+        let place = format!("  codex           {}", home.join(".codex/sessions").display());
+        assert!(stderr.lines().any(|line| line == place), "{stderr}");
         assert_eq!(fs::read_dir(home).unwrap().count(), 0);
     }
 

@@ -31,7 +31,7 @@ pub fn run(args: Ingest, settings: &Settings) -> anyhow::Result<Outcome> {
         places::existing(settings, reading.runtime.take().as_deref())?
     };
     if !names_paths && paths.is_empty() {
-        say(&places::searched(settings));
+        places::say_searched(settings);
         return Ok(Outcome::NotAllDone);
     }
     let archive = settings.archive(args.archive.archive, names_paths)?;

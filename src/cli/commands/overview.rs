@@ -23,7 +23,7 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
     let mut outcome = Outcome::Done;
     if paths.is_empty() {
         if matches!(archive.snapshot(), Err(archive::Error::Missing(_))) {
-            say(&places::searched(settings));
+            places::say_searched(settings);
             return Ok(Outcome::NotAllDone);
         }
         say(
@@ -34,7 +34,7 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
     } else {
         let options = options(paths, Some(archive.folder().to_owned()), &Reading::default(), settings)?;
         let Some(run) = explained(read_into(&archive, options), &archive)? else {
-            say(&places::searched(settings));
+            places::say_searched(settings);
             return Ok(Outcome::NotAllDone);
         };
         outcome = report_damage(&run.written);
@@ -42,7 +42,7 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
             outcome = Outcome::NotAllDone;
         }
         if run.written.sums.sessions == 0 {
-            say(&places::searched(settings));
+            places::say_searched(settings);
             return Ok(Outcome::NotAllDone);
         }
     }

@@ -1,12 +1,12 @@
 //! Where this user's logs are: the places that adapters declare, and the directories of the configuration.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use agentlogs::adapters::{ADAPTERS, Adapter};
 use agentlogs::input::machine::UserPath;
 
 use super::WrongCommandLine;
+use super::output::say;
 use crate::cli::settings::Settings;
 
 /// A directory or file that may contain logs.
@@ -85,20 +85,17 @@ pub fn owned(settings: &Settings) -> Vec<UserPath> {
         .collect()
 }
 
-/// The message if no log was found: the paths that were searched, and what to do.
-pub fn searched(settings: &Settings) -> String {
-    let mut text = "no logs were found. These directories were searched:\n".to_owned();
+/// Prints that no log was found: the paths that were searched, and what to do.
+pub fn say_searched(settings: &Settings) {
+    say("no logs were found. These directories were searched:");
     let mut seen: Vec<PathBuf> = Vec::new();
     for place in known_places(settings) {
         if !seen.contains(&place.path.path) {
             let runtime = place.runtime.unwrap_or("(configured)");
-            let _ = writeln!(text, "  {runtime:<16}{}", place.path.path.display());
+            say(&format!("  {runtime:<16}{}", place.path.path.display()));
             seen.push(place.path.path);
         }
     }
-    text.push_str(
-        "If your logs are elsewhere, `agentlogs ingest PATH` reads them, and `logs = [\"PATH\"]` in agentlogs.toml \
-         makes that permanent (docs/configuration.md).",
-    );
-    text
+    say("If your logs are elsewhere, `agentlogs ingest PATH` reads them, and `logs = [\"PATH\"]` in agentlogs.toml \
+         makes that permanent (docs/configuration.md).");
 }
