@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from agentlogs_spark import lake
-from agentlogs_spark.binary import EXTRACTED, Binary, BinaryError, Extraction, pipe
+from agentlogs_spark.binary import CONTENTS, EXTRACTED, FACTS, FRAGMENTS, WRITTEN, Binary, BinaryError, Extraction, pipe
 from agentlogs_spark.cli import parser, reading
 from agentlogs_spark.components import union_find
 from agentlogs_spark.inputs import LogFile, companions_of, divide, list_files, log_files, path_text
@@ -214,6 +215,33 @@ sys.stdout.flush()
     bad = program(tmp_path, text % "sys.exit(3)")
     with pytest.raises(BinaryError, match="status 3"):
         list(pipe([bad.name, "x"], [batch], schema, schema))
+
+
+def small(kind: pa.DataType) -> pa.DataType:
+    """The type with offsets of 32 bits."""
+    if pa.types.is_large_list(kind):
+        return pa.list_(small(kind.value_type))
+    return {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}.get(kind, kind)
+
+
+@pytest.mark.skipif("AGENTLOGS_BINARY" not in os.environ, reason="AGENTLOGS_BINARY is missing")
+def test_the_program_writes_the_columns_that_are_expected(tmp_path: Path) -> None:
+    def stream(schema: pa.Schema) -> bytes:
+        sink = pa.BufferOutputStream()
+        pa.ipc.new_stream(sink, schema).close()
+        return sink.getvalue().to_pybytes()
+
+    layout = ["--partition-by", "day", "--files-per-partition", "1", "--files-per-table", "1"]
+    for arguments, sent, expected in (
+        (["--files-from", "-", "--as", "arrow"], b"", EXTRACTED),
+        (["--reconcile", *layout], stream(FACTS), FRAGMENTS),
+        (["--merge", str(tmp_path / "lake")], stream(CONTENTS), WRITTEN),
+    ):
+        command = [os.environ["AGENTLOGS_BINARY"], "extract", *arguments]
+        done = subprocess.run(command, input=sent, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        found = pa.ipc.open_stream(done.stdout).schema
+        assert [(it.name, small(it.type)) for it in found] == [(it.name, it.type) for it in expected], arguments
 
 
 def test_options_are_passed_to_the_program() -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 # Facts that one task reconciles, in bytes: those of some 2 GB of logs.
 FACTS_OF_TASK = 64 << 20
@@ -57,6 +58,22 @@ INDEX = pa.schema(
         ("length", pa.int64()),
     ]
 )
+# The index, with the file of facts and the offset there.
+LOCATED = pa.schema([*INDEX, ("offset", pa.int64()), ("facts_file", pa.string())])
+KNOWN_FACTS = pa.schema([("id", pa.int64()), ("is_known", pa.bool_()), ("stamp", pa.string()), ("facts", pa.binary())])
+# What a task of the first stage did.
+DONE = pa.schema(
+    [
+        ("staged", pa.string()),
+        ("rows", pa.int64()),
+        ("unreadable", pa.int64()),
+        ("rejected_lines", pa.int64()),
+        ("sessions", pa.int64()),
+        ("problems", pa.list_(pa.string())),
+    ]
+)
+# Why an executor cannot run the program; NULL if it can.
+PROBLEM = pa.schema([("problem", pa.string())])
 
 
 @dataclass(frozen=True)
@@ -239,8 +256,7 @@ class _Job:
         self.output.write(inputs, _tasks_as_parquet(tasks))
         self._describe(f"parse {len(changed)} files, {self.summary.bytes} bytes")
         task = _extract_task(self.output, self.run_directory, inputs, self.options, _cores_of_task(self.spark))
-        schema = "staged string, rows long, unreadable long, rejected_lines long, sessions long, problems array<string>"
-        done = self.spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(task, schema).collect()
+        done = self.spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(task, spark_schema(DONE)).collect()
         for row in done:
             self.summary.unreadable += row.unreadable
             self.summary.rejected_lines += row.rejected_lines
@@ -255,7 +271,7 @@ class _Job:
 
         self._describe("find files that concern the same sessions and responses")
         identified = F.xxhash64("source_path").alias("id")
-        new = read_rows(self.spark, self.output, staged, ["source_path", "links"], "source_path string, links array<long>")
+        new = read_rows(self.spark, self.output, staged, ["source_path", "links"])
         new = new.select(identified, "links")
         links = new.select("id", F.explode("links").alias("link"))
         touched = None
@@ -273,8 +289,7 @@ class _Job:
             links = links.union(touched.select("id", F.explode("links").alias("link")))
         found = components(links, self.options.max_edges_on_driver)
         self.summary.edges, self.summary.rounds = found.edges, found.rounds
-        types = "source_path string, stamp string, facts binary"
-        facts = read_rows(self.spark, self.output, staged, ["source_path", "stamp", "facts"], types)
+        facts = read_rows(self.spark, self.output, staged, ["source_path", "stamp", "facts"])
         facts = facts.select(identified, F.lit(False).alias("is_known"), "stamp", "facts")
         if touched is not None:
             facts = facts.unionByName(_known_facts(self.output, touched))
@@ -296,11 +311,7 @@ class _Job:
         arguments = ["extract", "--reconcile", "--jobs", str(_cores_of_task(self.spark))]
         arguments += [part for key, value in layout.items() for part in ("--" + key.replace("_", "-"), str(value))]
         task = _reconcile_task(self.options.binary, arguments)
-        schema = (
-            "file string, source_path string, rows long, content binary, component long, stamp string, links array<long>, "
-            "files array<string>"
-        )
-        fragments = facts.mapInArrow(task, schema).persist(StorageLevel.DISK_ONLY)
+        fragments = facts.mapInArrow(task, spark_schema(FRAGMENTS)).persist(StorageLevel.DISK_ONLY)
         # Rows of tables have no component, facts have one.
         sizes = fragments.groupBy("component").agg(F.count("*").alias("files"), F.sum(F.length("content")).alias("bytes"))
         of_facts = [F.when(F.col("component").isNotNull(), F.col(name)) for name in ("files", "bytes")]
@@ -328,8 +339,7 @@ class _Job:
         rows = rows.repartition(tasks, "file").sortWithinPartitions("file", F.col("content").isNotNull())
         known = [] if is_all else list((self.known or {"files": {}})["files"])
         task = _merge_task(self.options.binary, self.output, frozenset(known))
-        schema = "file string, bytes long, xxh3_128 string, rows long, min_day string, max_day string"
-        entries = rows.mapInArrow(task, schema).collect()
+        entries = rows.mapInArrow(task, spark_schema(WRITTEN)).collect()
         fragments.unpersist()
         self._time("merge")
         return entries
@@ -355,6 +365,13 @@ class _Job:
         self.summary.written = sum(1 for row in entries if row.rows)
         self.summary.removed = len(before.keys() - files.keys())
         self._time("commit")
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """The types of Spark for those of Arrow."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)
 
 
 def ship_package(spark: SparkSession) -> None:
@@ -389,11 +406,11 @@ def check_executors(spark: SparkSession, binary: Binary) -> dict[str, Any]:
             if problem is None and found != expected:
                 pairs = [f"{key} {found[key]!r}, not {expected[key]!r}" for key in expected if found[key] != expected[key]]
                 problem = f"the program on {socket.gethostname()} differs from that of the driver: {'; '.join(pairs)}"
-            yield pa.RecordBatch.from_pydict({"problem": [problem]}, schema=pa.schema([("problem", pa.string())]))
+            yield pa.RecordBatch.from_pydict({"problem": [problem]}, schema=PROBLEM)
 
     count = max(spark.sparkContext.defaultParallelism, 1)
     spark.sparkContext.setJobDescription("agentlogs: check the program on the executors")
-    for row in spark.range(0, count, 1, count).mapInArrow(task, "problem string").collect():
+    for row in spark.range(0, count, 1, count).mapInArrow(task, spark_schema(PROBLEM)).collect():
         if row.problem is not None:
             raise BinaryError(row.problem)
     return expected
@@ -468,8 +485,9 @@ def _extract_task(place: Place, directory: str, inputs: str, options: Options, j
                 "unreadable": [len(unreadable)],
                 "rejected_lines": [total("rejected_lines")],
                 "sessions": [total("sessions")],
-                "problems": pa.array([problems], pa.list_(pa.string())),
-            }
+                "problems": [problems],
+            },
+            schema=DONE,
         )
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -513,8 +531,9 @@ def _common_root(paths: list[str]) -> str:
     return f"{scheme}://{rest.split('/')[0]}" if separator else "/"
 
 
-def read_rows(spark: SparkSession, place: Place, files: list[str], columns: list[str], schema: str) -> DataFrame:
-    """Columns of parquet files that only this package reads."""
+def read_rows(spark: SparkSession, place: Place, files: list[str], columns: list[str]) -> DataFrame:
+    """Columns of staged files."""
+    schema = spark_schema(pa.schema([STAGED.field(name) for name in columns]))
     if not files:
         return spark.createDataFrame([], schema)
 
@@ -543,15 +562,11 @@ def _read_index(spark: SparkSession, place: Place, files: list[str]) -> DataFram
             for number in batch.column(0).to_pylist():
                 table = pq.read_table(pa.BufferReader(_content(place, files[number]))).select(INDEX.names).cast(INDEX)
                 ends = pa.compute.cumulative_sum(table["length"])
-                table = table.append_column("offset", pa.compute.subtract(ends, table["length"]))
+                offset = pa.compute.subtract(ends, table["length"])
                 name = pa.array([facts_file_of(files[number])] * table.num_rows, pa.string())
-                yield from table.append_column("facts_file", name).to_batches(4096)
+                yield from pa.table([*table.columns, offset, name], schema=LOCATED).to_batches(4096)
 
-    schema = (
-        "source_path string, stamp string, component long, links array<long>, files array<string>, length long, offset long, "
-        "facts_file string"
-    )
-    return spark.range(0, len(files), 1, len(files)).mapInArrow(task, schema)
+    return spark.range(0, len(files), 1, len(files)).mapInArrow(task, spark_schema(LOCATED))
 
 
 def _known_facts(place: Place, touched: DataFrame) -> DataFrame:
@@ -567,13 +582,10 @@ def _known_facts(place: Place, touched: DataFrame) -> DataFrame:
                 parts = place.read_parts(file, [(row["offset"], row["length"]) for row in rows])
                 for row, facts in zip(rows, parts, strict=True):
                     values = {"id": [row["id"]], "is_known": [True], "stamp": [row["stamp"]], "facts": [facts]}
-                    types = pa.schema(
-                        [("id", pa.int64()), ("is_known", pa.bool_()), ("stamp", pa.string()), ("facts", pa.binary())]
-                    )
-                    yield pa.RecordBatch.from_pydict(values, schema=types)
+                    yield pa.RecordBatch.from_pydict(values, schema=KNOWN_FACTS)
 
     columns = touched.select("id", "stamp", "facts_file", "offset", "length").repartition("facts_file")
-    return columns.mapInArrow(task, "id long, is_known boolean, stamp string, facts binary")
+    return columns.mapInArrow(task, spark_schema(KNOWN_FACTS))
 
 
 def _reconcile_task(binary: Binary, arguments: list[str]) -> Callable:
