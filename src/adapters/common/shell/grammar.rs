@@ -152,15 +152,13 @@ mod tests {
         assert_eq!(found, expected.map(|(words, is_piped)| (words.to_owned(), is_piped)));
     }
 
-    /// Whatever a log contains, the time for one command is bounded.
+    /// Whatever a log contains, the work for one command is bounded.
     #[test]
     fn nesting_without_end_is_given_up() {
         for part in
             ["(", "$(", "`", "<<a ", "((", "{ ", "${", "if ", "\"$(", "a=(", "[[ ", "<(", "case a in ", "((a", "$(("]
         {
-            let started = std::time::Instant::now();
-            first(&part.repeat(100_000));
-            assert!(started.elapsed().as_secs() < 5, "{part}");
+            assert!(!first(&part.repeat(100_000)).1, "{part}");
         }
         first(&"é".repeat(1000));
         assert_eq!(first("ls"), (Some("ls".to_owned()), true));

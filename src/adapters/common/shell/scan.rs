@@ -329,6 +329,9 @@ mod tests {
             ("echo $(date)", "echo"),
             ("cat <<E\n$(make)\nE", "cat"),
             ("x=$(cat a", "a"),
+            ("x=`cat a", "a"),
+            ("x=`cat a; echo \\`b\\``; make", "make"),
+            ("\"`pwd`/run (1).sh\" && make", "run (1).sh"),
             ("f=\"$(mktemp -d)/a b\".md; cat $f", "cat"),
             ("x=$(echo ')') make", "make"),
             ("for f in $(ls *.rs); do rustfmt $f; done", "rustfmt"),
@@ -350,7 +353,14 @@ mod tests {
     /// Where the words are enough, the grammar finds the same.
     #[test]
     fn words_and_grammar_agree() {
-        let starts = ["", "A=$(pwd) ", "A=\"$(git rev-parse HEAD)\".x;", "cd \"$(pwd)\" && ", "export A=$(ls|wc -l)\n"];
+        let starts = [
+            "",
+            "A=$(pwd) ",
+            "A=\"$(git rev-parse HEAD)\".x;",
+            "cd \"$(pwd)\" && ",
+            "export A=$(ls|wc -l)\n",
+            "A=`ls | wc -l`\n",
+        ];
         let compounds = ["X", "for f in a $(ls b); do X; done", "if [ -f x ]; then X; fi", "until X; do sleep 1; done"];
         let commands = [
             "make -j 2 check",

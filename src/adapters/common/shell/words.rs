@@ -42,14 +42,7 @@ impl<'a> Tokens<'a> {
 
     /// A word that contains no quotes, escapes or substitutions: the usual case.
     fn plain_word(&mut self) -> Option<&'a str> {
-        let is_special = |byte: u8| {
-            matches!(
-                byte,
-                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'\'' | b'"' | b'\\' | b'(' | b'`' | b'<'
-            )
-        };
-        let end = self.rest.bytes().position(is_special).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at_checked(end)?;
+        let (word, rest) = self.rest.split_at_checked(plain_length(self.rest, None))?;
         let ends_here = rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n', ';', '|']);
         (!word.is_empty() && ends_here).then(|| {
             self.rest = rest;
@@ -61,45 +54,37 @@ impl<'a> Tokens<'a> {
     fn word(&mut self) -> String {
         let mut word = String::new();
         let mut quote = None;
-        let mut is_escaped = false;
-        let mut substitution_end = 0;
-        let mut end = self.rest.len();
-        for (at, character) in self.rest.char_indices() {
-            match (quote, character) {
-                _ if at < substitution_end => word.push(character),
-                _ if is_escaped => {
-                    is_escaped = false;
+        let length = self.rest.len();
+        while let Some((text, rest)) = self.rest.split_at_checked(plain_length(self.rest, quote)) {
+            word.push_str(text);
+            self.rest = rest;
+            let mut characters = rest.chars();
+            let Some(special) = characters.next() else { break };
+            match (quote, special) {
+                (Some(open), _) if open == special => quote = None,
+                (_, '\\') => {
                     // The line goes on after a backslash at its end.
-                    if character != '\n' {
-                        word.push(character);
-                    }
+                    word.extend(characters.next().filter(|escaped| *escaped != '\n'));
                 }
-                (Some(open), _) if open == character => quote = None,
-                (Some('\''), _) => word.push(character),
-                (_, '\\') => is_escaped = true,
-                (_, '`') => {
-                    self.needs_grammar = true;
-                    word.push(character);
-                }
-                (_, '(') if word.ends_with('$') => {
+                (_, '`' | '(') if special == '`' || word.ends_with('$') => {
                     // Once one is uncertain, the others need not be known.
-                    match self.rest.get(at..).filter(|_| !self.needs_grammar).and_then(substitution) {
-                        Some(length) => substitution_end = at + length,
-                        None => self.needs_grammar = true,
+                    let length = if special == '`' { backquoted } else { substitution };
+                    let known = Some(rest).filter(|_| !self.needs_grammar).and_then(length);
+                    if let Some((text, after)) = known.and_then(|length| rest.split_at_checked(length)) {
+                        word.push_str(text);
+                        characters = after.chars();
+                    } else {
+                        self.needs_grammar = true;
+                        word.push(special);
                     }
-                    word.push(character);
                 }
-                (Some(_), _) => word.push(character),
-                (None, '\'' | '"') => quote = Some(character),
+                (None, '\'' | '"') => quote = Some(special),
                 // `2>&1`, `&>log`
-                (None, '&') if at == 0 || word.ends_with('>') => word.push(character),
-                (None, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|') => {
-                    end = at;
-                    break;
-                }
+                (None, '&') if rest.len() == length || word.ends_with('>') => word.push(special),
+                (None, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|') => break,
                 (None, '<') if word.ends_with('<') && !word.ends_with("<<") => {
-                    word.push(character);
-                    let after = self.rest.get(at + 1..).unwrap_or_default();
+                    word.push(special);
+                    let after = characters.as_str();
                     if !after.starts_with('<') {
                         match Heredoc::of(after) {
                             Some(heredoc) => self.heredocs.push(heredoc),
@@ -107,15 +92,30 @@ impl<'a> Tokens<'a> {
                         }
                     }
                 }
-                (None, _) => {
-                    self.needs_grammar |= character == '(';
-                    word.push(character);
+                _ => {
+                    self.needs_grammar |= special == '(' && quote.is_none();
+                    word.push(special);
                 }
             }
+            self.rest = characters.as_str();
         }
-        self.rest = self.rest.get(end..).unwrap_or_default();
         word
     }
+}
+
+/// The length of the text before the next character that means something within these quotes, or outside of quotes.
+fn plain_length(text: &str, quote: Option<char>) -> usize {
+    let end = match quote {
+        Some('\'') => memchr::memchr(b'\'', text.as_bytes()),
+        Some(_) => text.bytes().position(|byte| matches!(byte, b'"' | b'\\' | b'`' | b'(')),
+        None => text.bytes().position(is_special),
+    };
+    end.unwrap_or(text.len())
+}
+
+/// Whether a byte may mean something outside of quotes.
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'\'' | b'"' | b'\\' | b'(' | b'`' | b'<')
 }
 
 impl<'a> Heredoc<'a> {
@@ -162,6 +162,17 @@ impl<'a> Iterator for Tokens<'a> {
         let word = self.plain_word().map(Cow::Borrowed);
         Some(Token::Word(word.unwrap_or_else(|| Cow::Owned(self.word()))))
     }
+}
+
+/// The length of a command in backquotes at the start of a text. It ends at the next backquote without a backslash.
+fn backquoted(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    let is_end = |(at, byte): &(usize, u8)| {
+        let is_end = *at > 0 && *byte == b'`' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        is_end
+    };
+    text.bytes().enumerate().find(is_end).map(|(at, _)| at + 1)
 }
 
 /// The length of `(…)` at the start of a text, if it is certain without a grammar.
