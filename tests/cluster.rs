@@ -104,6 +104,32 @@ fn ingest(folder: &Path, logs: &str, archive: &str) {
     assert_eq!(status, Some(0), "{stderr}");
 }
 
+/// Own prices give the costs that they give when they are imported into an archive, and another description.
+#[test]
+fn own_prices_apply() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    copy(&root().join("sample-logs/claude-transcript"), &folder.join("logs"));
+    let prices = "[[models]]\nmodel = \"claude-sonnet-4-5\"\n[[models.prices]]\ninput = 1000.0\noutput = 2000.0\n";
+    fs::write(folder.join("own.toml"), prices).unwrap();
+    ingest(folder, "logs", "archive");
+    let cost = || {
+        let tables = rows_of(Archive::at(folder.join("archive")).tables().unwrap());
+        tables["turns"].column("cost_usd").unwrap().as_materialized_series().sum::<f64>().unwrap()
+    };
+    let before = cost();
+    let (status, _, stderr) = run(folder, &["prices", "import", "own.toml", "--archive", "archive"], b"");
+    assert_eq!(status, Some(0), "{stderr}");
+    assert!(cost() > 10.0 * before, "the samples use the model: {before}, {}", cost());
+    let extracted =
+        step(folder, &["extract", "--files-from", "-", "--as", "arrow", "--jobs", "1"], &list(&folder.join("logs")));
+    write_lake(folder, &grouped(&extracted, false), &["--prices", "own.toml"], "lake");
+    assert_lake(folder, "lake", "archive");
+    let describe = |args: &[&str]| run(folder, &[&["extract", "--describe"], args].concat(), b"").1;
+    assert_ne!(describe(&[]), describe(&["--prices", "own.toml"]));
+    assert_eq!(run(folder, &["extract", "--describe", "--prices", "missing.toml"], b"").0, Some(1));
+}
+
 #[test]
 fn the_steps_write_the_rows_of_one_machine() {
     let folder = tempfile::tempdir().unwrap();

@@ -75,22 +75,21 @@ class Binary:
     reading: tuple[str, ...] = ()
     # Seconds without a finished file, besides a second for each MB, after which a run is ended.
     timeout: float = 300.0
+    # Files with own prices, as for `agentlogs prices import`: paths on all machines, or names of files that Spark ships.
+    prices: tuple[str, ...] = ()
+
+    def pricing(self) -> list[str]:
+        """The options for own prices on this machine."""
+        return [part for name in self.prices for part in ("--prices", _shipped(name) or name)]
 
     def path(self) -> str:
         """Where it is on this machine.
 
         Raises BinaryError if it is nowhere.
         """
-        candidates = [self.name]
-        try:
-            from pyspark import SparkFiles
-
-            candidates.append(os.path.join(SparkFiles.getRootDirectory(), os.path.basename(self.name)))
-        except Exception:
-            pass
-        candidates.append(os.path.join(os.path.dirname(sys.executable), os.path.basename(self.name)))
-        for path in candidates:
-            if os.sep in path and os.path.isfile(path):
+        beside_python = os.path.join(os.path.dirname(sys.executable), os.path.basename(self.name))
+        for path in (self.name, _shipped(self.name), beside_python):
+            if path is not None and os.sep in path and os.path.isfile(path):
                 if not os.access(path, os.X_OK):
                     os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
                 return path
@@ -103,11 +102,22 @@ class Binary:
 
     def describe(self) -> dict[str, object]:
         """The versions that all machines must have in common."""
-        command = [self.path(), "extract", "--describe", *self.reading]
+        command = [self.path(), "extract", "--describe", *self.reading, *self.pricing()]
         done = subprocess.run(command, capture_output=True, env=_environment(), check=False)
         if done.returncode != 0:
             raise BinaryError(f"{' '.join(command)}: {_text(done.stderr)}")
         return json.loads(done.stdout)
+
+
+def _shipped(name: str) -> str | None:
+    """The file of this name that Spark has copied to this machine."""
+    try:
+        from pyspark import SparkFiles
+
+        path = os.path.join(SparkFiles.getRootDirectory(), os.path.basename(name))
+    except Exception:
+        return None
+    return path if os.path.isfile(path) else None
 
 
 def _environment() -> dict[str, str]:

@@ -43,6 +43,9 @@ def parser() -> argparse.ArgumentParser:
         help="the program agentlogs: a path on all machines, or a name [default: $AGENTLOGS_BINARY, else agentlogs]",
     )
     ingest.add_argument("--ship-binary", action="store_true", help="send the program to the executors")
+    ingest.add_argument(
+        "--prices", action="append", default=[], metavar="FILE", help="own prices, as for agentlogs prices import; repeatable"
+    )
     ingest.add_argument("--stream", action="store_true", help="copy files to the executors, which cannot open their paths")
     ingest.add_argument(
         "--timeout",
@@ -115,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = Options(
         inputs=tuple(parsed.inputs),
         output=parsed.output,
-        binary=Binary(parsed.binary, reading(parsed), parsed.timeout),
+        binary=Binary(parsed.binary, reading(parsed), parsed.timeout, tuple(parsed.prices)),
         partition_by=parsed.partition_by,
         files_per_partition=parsed.files_per_partition,
         files_per_table=parsed.files_per_table,
@@ -129,6 +132,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         spark = builder.getOrCreate()
         if parsed.ship_binary:
             spark.sparkContext.addFile(path)
+        for prices in parsed.prices:
+            spark.sparkContext.addFile(prices)
         summary = ingest(spark, options)
         if parsed.format == "delta":
             _commit_delta(options)

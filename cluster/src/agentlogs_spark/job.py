@@ -66,6 +66,7 @@ DONE = pa.schema(
     [
         ("staged", pa.string()),
         ("rows", pa.int64()),
+        ("bytes", pa.int64()),
         ("unreadable", pa.int64()),
         ("rejected_lines", pa.int64()),
         ("sessions", pa.int64()),
@@ -251,12 +252,17 @@ class _Job:
         """Parses files. Returns the staged files with the rows."""
         if not changed:
             return []
+        from pyspark.sql import functions as F
+
         tasks = divide(changed, self.cores)
         inputs = f"{self.run_directory}/inputs.parquet"
         self.output.write(inputs, _tasks_as_parquet(tasks))
         self._describe(f"parse {len(changed)} files, {self.summary.bytes} bytes")
         task = _extract_task(self.output, self.run_directory, inputs, self.options, _cores_of_task(self.spark))
-        done = self.spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(task, spark_schema(DONE)).collect()
+        frame = self.spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(task, spark_schema(DONE))
+        # For listeners of Spark, which may pass them on to a monitoring system.
+        sums = [F.sum(name).alias(name) for name in ("rows", "bytes", "sessions", "rejected_lines", "unreadable")]
+        done = frame.observe("agentlogs extract", *sums).collect()
         for row in done:
             self.summary.unreadable += row.unreadable
             self.summary.rejected_lines += row.rejected_lines
@@ -477,11 +483,12 @@ def _extract_task(place: Place, directory: str, inputs: str, options: Options, j
             row for row in table.select(["source_path", "status", "message"]).to_pylist() if row["status"] == "unreadable"
         ]
         problems += [f"{row['source_path']}: {row['message']}" for row in unreadable[:100]]
-        total = lambda name: sum(table[name].to_pylist())  # noqa: E731
+        total = lambda name: sum(value or 0 for value in table[name].to_pylist())  # noqa: E731
         return pa.RecordBatch.from_pydict(
             {
                 "staged": [staged],
                 "rows": [table.num_rows],
+                "bytes": [total("bytes")],
                 "unreadable": [len(unreadable)],
                 "rejected_lines": [total("rejected_lines")],
                 "sessions": [total("sessions")],
@@ -595,7 +602,7 @@ def _reconcile_task(binary: Binary, arguments: list[str]) -> Callable:
         if first is None:
             return
         rows = (pa.RecordBatch.from_arrays(batch.columns, schema=FACTS) for batch in _chain(first, batches))
-        yield from pipe([binary.path(), *arguments], rows, FACTS, FRAGMENTS)
+        yield from pipe([binary.path(), *arguments, *binary.pricing()], rows, FACTS, FRAGMENTS)
 
     return task
 

@@ -46,6 +46,9 @@ pub struct Extract {
     /// Do not open the files, but record them as unreadable with MESSAGE
     #[arg(long, value_name = "MESSAGE", requires = "files_from")]
     pub unreadable: Option<String>,
+    /// Own prices, which take precedence, as for `agentlogs prices import`; instead of those of the configuration
+    #[arg(long, value_name = "FILE", conflicts_with = "files_from")]
+    pub prices: Vec<PathBuf>,
     /// The period of a partition
     #[arg(long, value_enum, default_value_t = Period::Day)]
     pub partition_by: Period,

@@ -1,5 +1,6 @@
 //! `agentlogs extract`: the steps that a cluster runs on its machines.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -12,8 +13,9 @@ use agentlogs::analysis::export::{
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::discover;
 use agentlogs::model::source::{Source, SourceStatus, path_text};
-use agentlogs::prices::Catalog;
+use agentlogs::prices::{Catalog, Table};
 use agentlogs::store::arrow_stream::{FrameWriter, read_frames};
+use anyhow::Context as _;
 use polars::prelude::{PolarsResult, Schema};
 
 use super::Outcome;
@@ -39,19 +41,32 @@ pub fn run(args: Extract, settings: &Settings) -> anyhow::Result<Outcome> {
             files_per_partition: args.files_per_partition,
             files_per_table: args.files_per_table,
         };
-        let catalog = Catalog::built_in();
+        let catalog = catalog(&args.prices, settings)?;
         write_stream(&fragment_schema(), |out| {
-            let mut reconciler = Reconciler::new(layout, catalog, |frame| out.write(&frame));
+            let mut reconciler = Reconciler::new(layout, &catalog, |frame| out.write(&frame));
             for rows in read_frames(io::stdin().lock())? {
                 reconciler.add(&rows?)?;
             }
             reconciler.finish()
         })?;
     } else {
-        let description = Description::of(&options, Catalog::built_in());
+        let description = Description::of(&options, &*catalog(&args.prices, settings)?);
         writeln!(io::stdout(), "{}", serde_json::to_string(&description)?)?;
     }
     Ok(Outcome::Done)
+}
+
+/// The built-in prices with own ones, of these files or else of the configuration.
+fn catalog(files: &[PathBuf], settings: &Settings) -> anyhow::Result<Cow<'static, Catalog>> {
+    if files.is_empty() {
+        return settings.catalog();
+    }
+    let mut entries = Vec::new();
+    for path in files {
+        let name = || path.display().to_string();
+        entries.extend(Table::parse(&std::fs::read(path).with_context(name)?).with_context(name)?.entries);
+    }
+    Ok(Catalog::with_own(entries))
 }
 
 type Output = FrameWriter<io::BufWriter<io::StdoutLock<'static>>>;

@@ -30,9 +30,11 @@ const LEDGER: u32 = 8;
 /// How many threads write parts at once: each has the rows of a part in memory, some 20 MB.
 const MAX_THREADS: usize = 4;
 
-/// The program, its columns, and the built-in prices: with others, the same facts may give other rows.
+/// The program, its columns, and the prices, built-in and own ones: with others, the same facts may give other rows.
 pub fn reconciled_with(catalog: &Catalog) -> String {
-    format!("{} {LEDGER} {} {}", env!("CARGO_PKG_VERSION"), schema_hash(), catalog.date)
+    let own: String = catalog.own_entries().filter_map(|entry| serde_json::to_string(entry).ok()).collect();
+    let own = twox_hash::XxHash3_64::oneshot(own.as_bytes());
+    format!("{} {LEDGER} {} {} {own:x}", env!("CARGO_PKG_VERSION"), schema_hash(), catalog.date)
 }
 
 impl Writer {
@@ -43,7 +45,7 @@ impl Writer {
     /// The first error of the run.
     pub fn commit(mut self) -> Result<Written, Error> {
         let catalog = self.archive.catalog()?;
-        let settled_with = self.settled_with(&catalog)?;
+        let settled_with = reconciled_with(&catalog);
         let (staged, removed) = {
             let mut staged = self.staged();
             if let Some(error) = staged.error.take() {
@@ -73,14 +75,6 @@ impl Writer {
         self.finish(&mut manifest, &sources)?;
         self.created.clear();
         Ok(Written { sums: manifest.sums(), problems, is_damaged, unmatched, sources })
-    }
-
-    /// The version of the program, its columns, and the prices: see [`Manifest::settled_with`].
-    fn settled_with(&self, catalog: &Catalog) -> Result<String, Error> {
-        let own: String =
-            self.archive.all_own_prices()?.iter().filter_map(|entry| serde_json::to_string(entry).ok()).collect();
-        let own = twox_hash::XxHash3_64::oneshot(own.as_bytes());
-        Ok(format!("{} {own:x}", reconciled_with(catalog)))
     }
 
     /// Links the parts that stay into the next generation, and writes the others.
