@@ -12,7 +12,10 @@
     not(test),
     expect(clippy::indexing_slicing, reason = "a block has 64 bytes, and positions are those of its bits")
 )]
-#![expect(unsafe_code, reason = "functions that are compiled for AVX2 are unsafe to call")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "functions that are compiled for AVX2 are unsafe to call")
+)]
 #![expect(clippy::inline_always, reason = "only code that is inlined into a function of a level uses its instructions")]
 
 use crate::json::error::{Error, MAX_DEPTH};

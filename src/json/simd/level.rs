@@ -26,10 +26,10 @@ impl Level {
 
     /// All levels of this processor, the widest last.
     pub fn all() -> Vec<Self> {
-        let mut all = vec![Self(Kind::Portable)];
+        let levels = std::iter::once(Self(Kind::Portable));
         #[cfg(target_arch = "x86_64")]
-        all.extend(has_avx2().then_some(Self(Kind::Avx2)));
-        all
+        let levels = levels.chain(has_avx2().then_some(Self(Kind::Avx2)));
+        levels.collect()
     }
 
     /// The level that the environment variable `AGENTLOGS_SIMD` names (`portable` or `avx2`), if the processor has it;

@@ -195,7 +195,14 @@ pub fn link_folder(path: &Path, target: &str) -> io::Result<()> {
 
 /// Removes a file or a link.
 pub fn remove_file(path: &Path) -> io::Result<()> {
-    change(Change::Remove(path), || fs::remove_file(path))
+    change(Change::Remove(path), || {
+        #[cfg(windows)]
+        if std::os::windows::fs::FileTypeExt::is_symlink_dir(&fs::symlink_metadata(path)?.file_type()) {
+            // There a link to a directory is removed like a directory.
+            return fs::remove_dir(path);
+        }
+        fs::remove_file(path)
+    })
 }
 
 /// Removes an empty directory.

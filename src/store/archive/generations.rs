@@ -185,6 +185,9 @@ impl Archive {
                 disk::remove_folder(&path)?;
             }
             disk::link_folder(&next, &name)?;
+            #[cfg(windows)]
+            // There a link to a directory cannot be renamed over another one.
+            let _ = disk::remove_file(&path);
             disk::rename(&next, &path)
         };
         if replace().is_err() {
