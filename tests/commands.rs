@@ -42,7 +42,7 @@ fn closed_stderr_is_ignored() {
 fn an_answer_may_be_read_in_part() {
     use std::process::{Command, Stdio};
     let sql = "SELECT a.* FROM turns a CROSS JOIN (SELECT line AS other FROM turns) b";
-    for format in ["csv", "json", "table", "markdown"] {
+    for format in ["csv", "json", "table", "markdown", "arrow"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
         command.args(["query", sql, "--format", format, "--logs"]).arg(root().join("sample-logs/pi-session"));
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -258,3 +258,57 @@ noise with {key}
     assert!(!redacted.contains("aB3_") && !redacted.contains("anna@"), "{redacted}");
     assert!(redacted.matches("[redacted]").count() >= count);
 }
+
+/// Users paste the output of `inspect --redact` into public reports: it contains no text of a log, whatever is kept otherwise.
+#[cfg(feature = "archive")]
+#[test]
+fn a_public_report_has_structure_and_numbers_only() {
+    /// Members whose text the program defines, or which are public knowledge; the unit tests of `structure` check their values.
+    const KEPT: [&str; 20] = [
+        "capabilities",
+        "category",
+        "command_kind",
+        "compression",
+        "ended_at",
+        "error_kind",
+        "example",
+        "format",
+        "ingested_at",
+        "judged_at",
+        "kind",
+        "model",
+        "modified_at",
+        "occurred_at",
+        "operation",
+        "reason",
+        "resets_at",
+        "runtime",
+        "runtime_version",
+        "started_at",
+    ];
+    fn texts<'v>(name: &str, value: &'v Value, found: &mut Vec<(String, &'v str)>) {
+        match value {
+            Value::String(text) => found.push((name.to_owned(), text)),
+            Value::Array(items) => items.iter().for_each(|item| texts(name, item, found)),
+            Value::Object(members) => members.iter().for_each(|(name, member)| texts(name, member, found)),
+            _ => {}
+        }
+    }
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_agentlogs"))
+        .args(["inspect", "--content", "full", "--redact"])
+        .arg(root().join("sample-logs"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut found = Vec::new();
+    texts("", &value, &mut found);
+    assert!(found.len() > 5000, "{}", found.len());
+    for (name, text) in found {
+        let is_number = text.strip_prefix("text ").is_some_and(|number| number.parse::<usize>().is_ok());
+        let is_kept = KEPT.contains(&name.as_str()) || name == "status" || text.is_empty() || text == "Unique";
+        assert!(is_number || is_kept, "{name}: {text}");
+    }
+    // The paths of the machine are texts, too.
+    assert!(!String::from_utf8(output.stdout).unwrap().contains(root().to_str().unwrap()));
+}

@@ -29,6 +29,16 @@ fn frame_of(names: &[PlSmallStr], batch: RecordBatchT<Box<dyn polars_arrow::arra
     DataFrame::new(rows, columns.collect::<PolarsResult<_>>()?)
 }
 
+/// Writes a frame as a stream.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(frame: &DataFrame, out: impl Write) -> PolarsResult<()> {
+    let mut writer = FrameWriter::new(out, frame.schema())?;
+    writer.write(frame)?;
+    writer.finish()
+}
+
 /// Writes frames with the same columns as a stream.
 pub struct FrameWriter<W: Write> {
     stream: StreamWriter<W>,

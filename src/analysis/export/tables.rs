@@ -1,4 +1,4 @@
-//! Writes tables to files of parquet, CSV or JSON Lines.
+//! Writes tables to files of parquet, CSV, JSON Lines or Arrow.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::file::{Access, write_file};
 use crate::analysis::present;
 use crate::analysis::reports::{self, Frames, LeftOut, Scope};
 use crate::store::frames::schema;
-use crate::store::parquet;
+use crate::store::{arrow_stream, parquet};
 
 /// A kind of file for a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub enum FileKind {
     Csv,
     /// An object per line.
     Jsonl,
+    /// A stream of Arrow's IPC format.
+    Arrow,
 }
 
 impl FileKind {
@@ -30,6 +32,7 @@ impl FileKind {
             Self::Parquet => "parquet",
             Self::Csv => "csv",
             Self::Jsonl => "jsonl",
+            Self::Arrow => "arrows",
         }
     }
 }
@@ -74,7 +77,7 @@ pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), rep
 pub fn write(table: &str, frame: &mut DataFrame, kind: FileKind, access: Access, path: &Path) -> io::Result<()> {
     write_file(path, access, |file| match kind {
         FileKind::Parquet => parquet::write(file, frame, metadata(table)),
-        FileKind::Csv | FileKind::Jsonl => write_rows(table, frame, kind, file),
+        FileKind::Csv | FileKind::Jsonl | FileKind::Arrow => write_rows(table, frame, kind, file),
     })
 }
 
@@ -92,6 +95,7 @@ pub(super) fn write_rows(
         FileKind::Parquet => parquet::write(out, frame, meanings(table)),
         FileKind::Csv => present::csv(frame, &mut out),
         FileKind::Jsonl => present::jsonl(frame, &mut out),
+        FileKind::Arrow => arrow_stream::write(frame, out).map_err(io::Error::other),
     }
 }
 

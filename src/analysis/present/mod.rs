@@ -1,4 +1,4 @@
-//! Frames as text: tables for people; JSON, CSV and Markdown for programs; charts.
+//! Frames as text: tables for people; JSON, CSV, Markdown and Arrow for programs; charts.
 //!
 //! Text from logs is escaped where it could have an effect: control characters in tables and Markdown, on terminals and in
 //! JSON; formulas of spreadsheets in CSV. CSV that is not printed on a terminal otherwise contains the text unchanged.
@@ -12,6 +12,7 @@ mod local;
 mod markdown;
 mod number;
 mod render;
+mod structure;
 mod style;
 mod table;
 mod value;
@@ -23,5 +24,6 @@ pub use json::jsonl;
 pub use local::in_local_time;
 pub use number::{counted, grouped, short, short_time};
 pub use render::render;
+pub use structure::structure;
 pub use style::{Format, ReportStyle, TableStyle};
 pub use value::measured;

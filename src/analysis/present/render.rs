@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use polars::prelude::DataFrame;
+use polars::prelude::{DataFrame, PolarsError};
 
 use super::csv::csv;
 use super::escape::visible;
@@ -10,6 +10,7 @@ use super::json::json;
 use super::markdown::markdown;
 use super::style::{Format, TableStyle};
 use super::table::table;
+use crate::store::arrow_stream;
 
 /// Prints the rows of a frame. Returns the columns of a report that were hidden because the terminal is too narrow.
 ///
@@ -30,8 +31,17 @@ pub fn render(frame: &DataFrame, format: Format, style: TableStyle, out: &mut im
         Format::Csv => csv(frame, out)?,
         Format::Table => return table(frame, style, out),
         Format::Markdown => markdown(frame, style, out)?,
+        Format::Arrow => arrow_stream::write(frame, out).map_err(into_io)?,
     }
     Ok(Vec::new())
+}
+
+/// The error of `out` itself, by which a closed pipe is recognised.
+fn into_io(error: PolarsError) -> io::Error {
+    match error {
+        PolarsError::IO { error, .. } => error.kind().into(),
+        error => io::Error::other(error),
+    }
 }
 
 #[cfg(test)]
@@ -79,6 +89,19 @@ mod tests {
         assert_eq!(cells(report(1, false)), [200, 1, 20]);
         assert_eq!(cells(report(0, false)), [71, 1, 20]);
         assert!(printed(Format::Table, report(0, false)).contains("xx/end "));
+    }
+
+    #[test]
+    fn arrow_keeps_types_and_unknown_values() {
+        let frame = df!("name" => [Some("a"), None], "n" => [None, Some(2_i64)], "is" => [true, false]).unwrap();
+        let mut out = Vec::new();
+        render(&frame, Format::Arrow, TableStyle::default(), &mut out).unwrap();
+        let frames: Vec<DataFrame> = arrow_stream::read_frames(&*out).unwrap().map(Result::unwrap).collect();
+        assert_eq!((frames.len(), frames[0].equals_missing(&frame)), (1, true));
+        // An answer without rows has its columns.
+        let mut empty = Vec::new();
+        render(&frame.clear(), Format::Arrow, TableStyle::default(), &mut empty).unwrap();
+        assert!(!empty.is_empty());
     }
 
     #[test]

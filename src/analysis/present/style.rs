@@ -14,6 +14,8 @@ pub enum Format {
     Csv,
     /// A Markdown table.
     Markdown,
+    /// A stream of Arrow's IPC format, with the types of the columns.
+    Arrow,
 }
 
 /// How a table is printed.

@@ -75,6 +75,8 @@ pub enum Kind {
     Csv,
     /// A file per table, with a JSON object per line
     Jsonl,
+    /// A stream of Arrow's IPC format per table, with the extension .arrows
+    Arrow,
     /// Parquet files per day, for DuckDB, Spark, Athena and other engines, and to merge archives of several machines
     Lake,
     /// A trajectory per session, in the Agent Trajectory Interchange Format

@@ -40,6 +40,8 @@ pub enum Format {
     Json,
     Csv,
     Markdown,
+    /// A stream of Arrow's IPC format, for programs
+    Arrow,
 }
 
 /// Validates the name of a time zone.

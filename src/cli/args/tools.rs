@@ -11,10 +11,14 @@ use super::shared::Printed;
 ///
 /// For each file, the output contains the formats that claim it and their weights, its sessions with all turns, calls and
 /// events, and the rejected lines. Nothing is written.
+///
+/// With --redact, all text of the logs, with paths, ids and names, is replaced by numbers. The rest, structure and numbers, is
+/// safe to publish in a bug report.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   agentlogs inspect run.jsonl
+  agentlogs inspect run.jsonl --redact > report.json
   agentlogs inspect run.jsonl --content full | jq '.[].sessions[].tool_calls'
   agentlogs inspect ~/.codex/sessions | jq -r '.[] | select(.status == \"unrecognised\") | .path'")]
 pub struct Inspect {

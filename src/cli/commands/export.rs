@@ -78,7 +78,7 @@ fn check(args: &Export) -> Result<(), WrongCommandLine> {
     if partitions(args).is_some() && !args.tables.is_empty() {
         return wrong("--table cannot be used with partitions, which are written for all tables".to_owned());
     }
-    if matches!(args.kind, Kind::Parquet | Kind::Atif) && args.partition_by.is_some() {
+    if matches!(args.kind, Kind::Parquet | Kind::Arrow | Kind::Atif) && args.partition_by.is_some() {
         return wrong("--partition-by is for --as lake, csv and jsonl; a lake consists of parquet files".to_owned());
     }
     if args.kind != Kind::Lake && args.without_facts {
@@ -108,6 +108,7 @@ const fn file_kind(kind: Kind) -> Option<FileKind> {
         Kind::Parquet | Kind::Lake => Some(FileKind::Parquet),
         Kind::Csv => Some(FileKind::Csv),
         Kind::Jsonl => Some(FileKind::Jsonl),
+        Kind::Arrow => Some(FileKind::Arrow),
         Kind::Atif => None,
     }
 }

@@ -53,7 +53,13 @@ pub fn run(args: &Inspect, settings: &Settings) -> anyhow::Result<Outcome> {
             }
         }));
     }
-    let text = serde_json::to_string_pretty(&all)?;
+    let text = if args.reading.redact {
+        let mut all = serde_json::to_value(&all)?;
+        present::structure(&mut all);
+        serde_json::to_string_pretty(&all)?
+    } else {
+        serde_json::to_string_pretty(&all)?
+    };
     writeln!(io::stdout().lock(), "{}", present::harmless_json(&text))?;
     Ok(outcome)
 }

@@ -9,6 +9,7 @@ use agentlogs::model::source::STDIN;
 use comfy_table::Table;
 use polars::prelude::DataFrame;
 
+use super::WrongCommandLine;
 use crate::cli::args;
 use crate::cli::settings::Settings;
 
@@ -65,6 +66,10 @@ pub fn print(frame: &DataFrame, printed: args::Printed, report: Option<ReportSty
         args::Format::Json => present::Format::Json,
         args::Format::Csv => present::Format::Csv,
         args::Format::Markdown => present::Format::Markdown,
+        args::Format::Arrow if io::stdout().is_terminal() => {
+            return Err(WrongCommandLine("--format arrow is binary; redirect it to a file or a pipe".to_owned()).into());
+        }
+        args::Format::Arrow => present::Format::Arrow,
     };
     let stdout = io::stdout();
     let style = TableStyle {
