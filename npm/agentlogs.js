@@ -10,7 +10,9 @@ const { name, optionalDependencies } = require("../package.json");
 function candidates() {
   const base = `${name}-${process.platform}-${process.arch}`;
   if (process.platform !== "linux") return [base];
-  const usesGlibc = Boolean(process.report?.getReport().header.glibcVersionRuntime);
+  // Without this, a report contains the names of all connections.
+  process.report.excludeNetwork = true;
+  const usesGlibc = Boolean(process.report.getReport().header.glibcVersionRuntime);
   // The program of the musl package is static, and runs everywhere.
   return usesGlibc ? [base, `${base}-musl`] : [`${base}-musl`];
 }

@@ -14,6 +14,7 @@
 #
 # Exit status: 0, also if a bound is exceeded (see the output `failed`); 1 if the logs cannot be read; 2 for a wrong input.
 set -euo pipefail
+# It runs with bash 3.2, too, that of macOS, where "${empty[@]}" is an error.
 
 agentlogs="${AGENTLOGS:-agentlogs}"
 output="${INPUT_OUTPUT:-agentlogs-report}"
@@ -87,13 +88,13 @@ done < <(trim <<<"${INPUT_PATHS:-}")
 
 has_logs=false
 if [ "${#paths[@]}" -gt 0 ]; then
-    "$agentlogs" ingest --archive "$archive" "${labels[@]}" -- "${paths[@]}" && status=0 || status=$?
+    "$agentlogs" ingest --archive "$archive" ${labels[@]+"${labels[@]}"} -- "${paths[@]}" && status=0 || status=$?
     [ "$status" -le 1 ] || fail "agentlogs ingest ended with status $status" 1
     [ "$status" = 0 ] || message warning "some logs could not be read; see the log of this step"
 fi
 if [ "${INPUT_OWN_PLACES:-false}" = true ]; then
     # Status 1: no runtime has logs on this machine.
-    "$agentlogs" ingest --archive "$archive" "${labels[@]}" || true
+    "$agentlogs" ingest --archive "$archive" ${labels[@]+"${labels[@]}"} || true
 fi
 [ ! -e "$archive/agentlogs.json" ] || has_logs=true
 

@@ -7,13 +7,15 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 target="${1:-}"
 
-cargo_home="${CARGO_HOME:-$HOME/.cargo}"
-sysroot="$(rustc --print sysroot)"
+# The path as the compiler has it: on Windows, bash has another one.
+native() { if command -v cygpath >/dev/null; then cygpath -w "$1"; else printf '%s\n' "$1"; fi; }
+cargo_home="$(native "${CARGO_HOME:-$HOME/.cargo}")"
+checkout="$(native "$PWD")"
+# The last one that matches applies.
 flags=(
-    "--remap-path-prefix=$cargo_home/registry/src=/registry"
+    "--remap-path-prefix=$(rustc --print sysroot)=/rust"
     "--remap-path-prefix=$cargo_home=/cargo"
-    "--remap-path-prefix=$sysroot=/rust"
-    "--remap-path-prefix=$PWD=/agentlogs"
+    "--remap-path-prefix=$checkout=/agentlogs"
 )
 export CARGO_ENCODED_RUSTFLAGS
 CARGO_ENCODED_RUSTFLAGS="$(printf '%s\x1f' "${flags[@]}")"
@@ -21,7 +23,7 @@ CARGO_ENCODED_RUSTFLAGS="${CARGO_ENCODED_RUSTFLAGS%$'\x1f'}"
 # Messages of C code have paths, too.
 case "$target" in
 *-windows-msvc) ;;
-*) export CFLAGS="-ffile-prefix-map=$cargo_home/registry/src=/registry -ffile-prefix-map=$PWD=/agentlogs" ;;
+*) export CFLAGS="-ffile-prefix-map=$cargo_home=/cargo -ffile-prefix-map=$checkout=/agentlogs" ;;
 esac
 
 if [ -z "$target" ]; then

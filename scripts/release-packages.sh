@@ -3,9 +3,9 @@
 #
 # Usage: release-packages.sh PROGRAMS OUT TOOLS
 #   PROGRAMS/program-TARGET/agentlogs or agentlogs.exe, as release.yml downloads them
-#   TOOLS is the directory of maturin and git-cliff
+#   TOOLS is the directory of maturin, git-cliff and pip
 #
-# Writes OUT/release (archives, SHA256SUMS, install.sh, the Homebrew formula), OUT/wheels, OUT/npm and OUT/notes.md.
+# Writes OUT/release (archives, SHA256SUMS, install.sh, the Homebrew formula), OUT/wheels (also that of agentlogs-spark), OUT/npm and OUT/notes.md.
 set -euo pipefail
 programs="$(realpath "$1")" tools="$(realpath "$3")"
 mkdir -p "$2"
@@ -37,6 +37,9 @@ for folder in "$programs"/program-*; do
     pairs+=("$target=$program")
 done
 "$tools/maturin" sdist --out "$out/wheels"
+# From a copy: setuptools writes beside the sources.
+cp -r cluster "$work/cluster"
+"$tools/pip" wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$out/wheels" "$work/cluster"
 node npm/build.mjs "$work/npm" "${pairs[@]}"
 for package in "$work"/npm/*/; do (cd "$package" && npm pack --silent --pack-destination "$out/npm"); done
 cp install.sh "$out/release"
