@@ -4,13 +4,13 @@ use std::fs;
 
 use crate::root;
 
+/// Unix only: the documents show paths with `/`.
+#[cfg(unix)]
 #[test]
 fn what_the_documents_show_is_what_happens() {
     // The commands run in a temporary directory, so that an archive in the working directory does not change.
     let folder = tempfile::tempdir().unwrap();
-    #[cfg(unix)]
     std::os::unix::fs::symlink(root().join("sample-logs"), folder.path().join("sample-logs")).unwrap();
-    #[cfg(unix)]
     std::os::unix::fs::symlink(root().join("tests/verdicts"), folder.path().join("sample-verdicts")).unwrap();
     std::env::set_current_dir(folder.path()).unwrap();
     let cases = trycmd::TestCases::new();

@@ -6,15 +6,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, mpsc};
 
-#[cfg(test)]
+// It makes symbolic links.
+#[cfg(all(test, unix))]
 mod cut;
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 use cut::{change, is_without_links};
 
 /// A change of files or directories.
 #[derive(Debug, Clone, Copy)]
-#[cfg_attr(not(test), expect(dead_code, reason = "only tests record the paths"))]
+#[cfg_attr(not(all(test, unix)), expect(dead_code, reason = "only tests record the paths"))]
 enum Change<'a> {
     Create(&'a Path),
     CreateFolder(&'a Path),
@@ -27,13 +28,13 @@ enum Change<'a> {
 }
 
 /// Makes a change. Tests record it, or let it fail.
-#[cfg(not(test))]
+#[cfg(not(all(test, unix)))]
 fn change<T>(_: Change<'_>, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     make()
 }
 
 /// Whether a test lets this directory have no links.
-#[cfg(not(test))]
+#[cfg(not(all(test, unix)))]
 const fn is_without_links(_: &Path) -> bool {
     false
 }
