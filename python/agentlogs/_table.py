@@ -34,7 +34,8 @@ class Table:
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """The rows as dictionaries, for programs without a library for frames."""
-        return nanoarrow.ArrayStream(self).read_all().to_pylist()
+        rows: list[dict[str, Any]] = nanoarrow.ArrayStream(self).read_all().to_pylist()
+        return rows
 
     def __len__(self) -> int:
         """The number of rows."""
