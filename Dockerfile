@@ -3,10 +3,9 @@
 #   docker build -t agentlogs .
 #   docker run --rm -v "$PWD/logs:/logs:ro" -v agentlogs:/archive agentlogs ingest /logs
 
-FROM --platform=$BUILDPLATFORM rust:1.95-slim-bookworm AS build
-RUN apt-get update \
-    && apt-get install -y --no-install-recommends gcc libc6-dev \
-    && rm -rf /var/lib/apt/lists/*
+# Programs that are compiled here are static: the C library is musl.
+FROM --platform=$BUILDPLATFORM rust:1.95-alpine AS build
+RUN apk add --no-cache bash gcc musl-dev
 WORKDIR /source
 COPY . .
 # A release copies its programs to release/amd64 and release/arm64; without them the program is built for this machine.
@@ -18,8 +17,8 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     else bash scripts/release-build.sh && cp target/dist/agentlogs /agentlogs; fi \
     && chmod 755 /agentlogs
 
-# The C library and what belongs to it, and nothing else.
-FROM gcr.io/distroless/cc-debian12:nonroot
+# Certificates, time zones and the user, and nothing else.
+FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /agentlogs /usr/local/bin/agentlogs
 COPY --from=build --chown=nonroot:nonroot /archive /archive
 COPY LICENSE-MIT LICENSE-APACHE /usr/share/doc/agentlogs/
