@@ -2,12 +2,14 @@
 
 mod claude;
 mod cline;
+mod cline_session;
 mod copilot;
 mod cursor;
 mod inspect;
 mod kimi;
 mod mini_swe_agent;
 mod openhands;
+mod otlp;
 mod pi;
 mod zag;
 

@@ -20,6 +20,8 @@ mod dashboard;
 mod databases;
 #[cfg(feature = "archive")]
 mod faults;
+#[cfg(feature = "archive")]
+mod formats;
 mod golden;
 #[cfg(unix)]
 mod hostile;

@@ -3,6 +3,7 @@
 use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
+use super::described::Description;
 use super::file_id;
 use super::probe::Probe;
 use crate::json;
@@ -94,6 +95,8 @@ pub struct Context {
     pub archive_name: Option<String>,
     /// The names of the directories that contain the log, the innermost first, and no more than three.
     pub folders: Vec<String>,
+    /// The descriptions of the format, if it is described by data.
+    pub descriptions: &'static [Description],
 }
 
 impl Context {
@@ -110,6 +113,7 @@ impl Context {
             agent_id: file_id::agent_id_of(path),
             archive_name: file_id::archive_name_of(path),
             folders: file_id::folders_of(path),
+            descriptions: &[],
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::api::{Adapter, Hints};
+use super::described::UserFormat;
 use super::probe::Probe;
 use super::registry::{ADAPTERS, AUXILIARY, TEXTS};
 use crate::json::lines::{Line, Lines};
@@ -30,10 +31,15 @@ const MIN_WEIGHT_OF_ANOTHER: u32 = 4;
 
 /// Returns the formats that claim a log. A runtime among the hints comes first, if one of its formats claims anything.
 pub fn detect(bytes: &[u8], hints: Hints<'_>) -> Claims {
+    detect_among(bytes, hints, &[])
+}
+
+/// As [`detect`], with the formats that the user describes.
+pub(super) fn detect_among(bytes: &[u8], hints: Hints<'_>, formats: &'static [UserFormat]) -> Claims {
     if let Some(adapter) = detect_text(bytes) {
         return vec![(adapter, TEXT_WEIGHT)];
     }
-    let mut votes = Votes::default();
+    let mut votes = Votes::of(formats);
     for line in Lines::new(bytes) {
         let offset = line.bytes.as_ptr().addr() - bytes.as_ptr().addr();
         if votes.count == MAX_VOTES || (votes.count >= LONG_VOTES && offset >= LONG_BYTES) {
@@ -65,8 +71,12 @@ pub fn is_auxiliary(bytes: &[u8]) -> bool {
 }
 
 /// Returns the format of the records that formats of `runtimes` do not know: two of the records must surely be of it.
-pub(super) fn detect_another(unknown: &[Line<'_>], runtimes: &[&str]) -> Option<&'static Adapter> {
-    let mut votes = Votes::default();
+pub(super) fn detect_another(
+    unknown: &[Line<'_>],
+    runtimes: &[&str],
+    formats: &'static [UserFormat],
+) -> Option<&'static Adapter> {
+    let mut votes = Votes::of(formats);
     let probes = unknown.iter().filter_map(|line| Probe::new(line.bytes, ""));
     probes.take(MAX_VOTES).for_each(|probe| votes.add(&probe));
     let is_another =
@@ -75,25 +85,35 @@ pub(super) fn detect_another(unknown: &[Line<'_>], runtimes: &[&str]) -> Option<
 }
 
 /// The weights of all formats, in sum over records.
-#[derive(Default)]
 struct Votes {
     /// The number of records.
     count: usize,
     /// The weight of each format, in the order of [`ADAPTERS`].
     weights: Vec<u32>,
+    formats: &'static [UserFormat],
+    /// The weight of each of `formats`.
+    weights_of_formats: Vec<u32>,
 }
 
 impl Votes {
+    fn of(formats: &'static [UserFormat]) -> Self {
+        Self { count: 0, weights: vec![0; ADAPTERS.len()], formats, weights_of_formats: vec![0; formats.len()] }
+    }
+
     fn add(&mut self, probe: &Probe<'_>) {
         self.count += 1;
-        self.weights.resize(ADAPTERS.len(), 0);
         for (weight, adapter) in self.weights.iter_mut().zip(ADAPTERS) {
             *weight += (adapter.claims)(probe);
+        }
+        for (weight, format) in self.weights_of_formats.iter_mut().zip(self.formats) {
+            *weight += format.description.weight(probe);
         }
     }
 
     fn claims(&self, runtime: Option<&str>) -> Claims {
-        let weighted = ADAPTERS.iter().zip(self.weights.iter().copied());
+        let own = self.formats.iter().map(|format| &format.adapter).zip(self.weights_of_formats.iter().copied());
+        // Of two formats with the same weight, the user's applies.
+        let weighted = own.chain(ADAPTERS.iter().zip(self.weights.iter().copied()));
         let mut claims: Claims = weighted.filter(|(_, weight)| *weight > 0).collect();
         claims.sort_by_key(|(adapter, weight)| (runtime != Some(adapter.runtime), Reverse(*weight)));
         claims

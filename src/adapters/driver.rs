@@ -6,7 +6,8 @@
 use foldhash::{HashSet, HashSetExt as _};
 
 use super::api::{Adapter, Context, Folded, Hints, LineSource, LoopInput, Parsed, RecordLoop};
-use super::detect::{Claims, detect, detect_another};
+use super::described::UserFormat;
+use super::detect::{Claims, detect_among, detect_another};
 use crate::json::lines::Lines;
 use crate::model::health::Health;
 use crate::model::retention::Retention;
@@ -28,6 +29,7 @@ pub struct Driver<'a> {
     path: String,
     content: Retention,
     claims: Claims,
+    formats: &'static [UserFormat],
     large: usize,
     /// The ids of sessions that are known to have more records after a pause: see [`Step::Restart`].
     go_on: HashSet<String>,
@@ -74,11 +76,17 @@ pub enum Step<'a> {
 impl<'a> Driver<'a> {
     /// Finds the format of a log. `content` is how much of the conversation is kept.
     pub fn new(log: &'a [u8], hints: Hints<'_>, content: Retention) -> Self {
+        Self::with_formats(log, hints, content, &[])
+    }
+
+    /// As [`Self::new`], with the formats that the user describes.
+    pub fn with_formats(log: &'a [u8], hints: Hints<'_>, content: Retention, formats: &'static [UserFormat]) -> Self {
         Self {
             log,
             path: hints.path.to_owned(),
             content,
-            claims: detect(log, hints),
+            claims: detect_among(log, hints, formats),
+            formats,
             large: LARGE,
             go_on: HashSet::new(),
             state: State::New,
@@ -103,7 +111,7 @@ impl<'a> Driver<'a> {
         match &mut self.state {
             State::New => self.start(),
             State::Counting { .. } => self.count(),
-            State::Reading(reading) => match reading.step(self.log) {
+            State::Reading(reading) => match reading.step(self.log, self.formats) {
                 Some(step) => step,
                 None => self.finish(),
             },
@@ -124,7 +132,11 @@ impl<'a> Driver<'a> {
     }
 
     fn record_loop(&self, adapter: &Adapter, lines: LineSource<'a>, large: usize) -> Box<dyn RecordLoop<'a> + 'a> {
-        let context = Context::new(adapter, &self.path, self.content);
+        let mut context = Context::new(adapter, &self.path, self.content);
+        let described = self.formats.iter().find(|format| std::ptr::eq(&raw const format.adapter, adapter));
+        if let Some(format) = described {
+            context.descriptions = std::slice::from_ref(&format.description);
+        }
         (adapter.parse)(&context, LoopInput { lines, large, go_on: self.go_on.clone() })
     }
 
@@ -165,7 +177,7 @@ impl<'a> Driver<'a> {
     fn with_other_formats(&self, adapter: &'static Adapter, folded: Folded<'a>) -> Parsed {
         let Folded { mut sessions, mut unknown, mut health } = folded;
         let mut runtimes = vec![adapter.runtime];
-        while let Some(other) = detect_another(&unknown, &runtimes) {
+        while let Some(other) = detect_another(&unknown, &runtimes, self.formats) {
             let kept = i64::try_from(unknown.len()).unwrap_or(i64::MAX);
             let lines = LineSource::Unknown(unknown.into_iter());
             // It closes no session early, so it cannot be wrong about one.
@@ -185,7 +197,7 @@ impl<'a> Driver<'a> {
 
 impl<'a> Reading<'a> {
     /// Folds the next records; `None` if there are none.
-    fn step(&mut self, log: &[u8]) -> Option<Step<'a>> {
+    fn step(&mut self, log: &[u8], formats: &'static [UserFormat]) -> Option<Step<'a>> {
         let closed = self.records.take_closed();
         if !closed.is_empty() {
             return Some(Step::Closed(closed));
@@ -197,7 +209,7 @@ impl<'a> Reading<'a> {
         if !self.is_decided && self.records.unknown().len() >= UNDECIDED {
             self.is_decided = true;
             let unknown = self.records.unknown().get(..UNDECIDED).unwrap_or_default();
-            if detect_another(unknown, &[self.adapter.runtime]).is_none() {
+            if detect_another(unknown, &[self.adapter.runtime], formats).is_none() {
                 self.records.keep_unknown(UNDECIDED);
             }
         }

@@ -18,11 +18,13 @@
 //! driver       one log from its first byte to its sessions, in steps
 //! document     logs that are one JSON document
 //! sessions     states of several sessions in one log
+//! described    formats that are described by data, as those of the user
 //! common       what several adapters share
 //! ```
 
 mod api;
 pub mod common;
+pub mod described;
 mod detect;
 mod driver;
 mod file_id;
@@ -37,6 +39,7 @@ mod atif;
 mod claude;
 mod claude_stream_json;
 mod claude_transcript;
+mod cline_session;
 mod cline_task;
 mod codex;
 mod codex_exec;
@@ -44,6 +47,7 @@ mod codex_exec_legacy;
 mod codex_rollout;
 mod continue_dev_data;
 mod continue_session;
+mod copilot_chat;
 mod copilot_events;
 mod crush;
 mod cursor_stream_json;
@@ -65,6 +69,7 @@ mod opencode_export;
 mod opencode_run;
 mod opencode_storage;
 mod openhands;
+mod otlp;
 mod pi;
 mod pi_json;
 mod pi_session;
@@ -75,8 +80,10 @@ mod swe_agent;
 mod trial_results;
 mod zag_json;
 mod zag_log;
+mod zed_db;
 
 pub use api::{Adapter, Context, Fold, Hints, Parsed, RecordErrors, RecordKind};
+pub use described::UserFormat;
 pub use detect::{Claims, detect, is_auxiliary};
 pub use driver::{Driver, Step, parse};
 pub use probe::Probe;

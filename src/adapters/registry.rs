@@ -3,11 +3,11 @@
 use super::api::Adapter;
 use super::probe::Probe;
 use super::{
-    aider, amp_thread, atif, claude_stream_json, claude_transcript, cline_task, codex_exec, codex_exec_legacy,
-    codex_rollout, continue_dev_data, continue_session, copilot_events, crush, cursor_stream_json, droid_session,
-    drover_events, gemini_chat, gemini_json, goose, hermes, inspect_log, kimi_wire, mini_swe_agent, openclaw_events,
-    openclaw_trajectory, opencode_db, opencode_export, opencode_run, opencode_storage, openhands, pi_json, pi_session,
-    pi_subagent, qwen_chat, swe_agent, trial_results, zag_json, zag_log,
+    aider, amp_thread, atif, claude_stream_json, claude_transcript, cline_session, cline_task, codex_exec,
+    codex_exec_legacy, codex_rollout, continue_dev_data, continue_session, copilot_chat, copilot_events, crush,
+    cursor_stream_json, droid_session, drover_events, gemini_chat, gemini_json, goose, hermes, inspect_log, kimi_wire,
+    mini_swe_agent, openclaw_events, openclaw_trajectory, opencode_db, opencode_export, opencode_run, opencode_storage,
+    openhands, otlp, pi_json, pi_session, pi_subagent, qwen_chat, swe_agent, trial_results, zag_json, zag_log, zed_db,
 };
 use crate::model::sqlite_schema::Table;
 
@@ -21,6 +21,7 @@ pub static ADAPTERS: &[Adapter] = &[
     claude_stream_json::JSON,
     claude_stream_json::STREAM,
     claude_transcript::ADAPTER,
+    cline_session::ADAPTER,
     cline_task::CLINE,
     cline_task::ROO,
     cline_task::KILO,
@@ -29,6 +30,7 @@ pub static ADAPTERS: &[Adapter] = &[
     codex_rollout::ADAPTER,
     continue_dev_data::ADAPTER,
     continue_session::ADAPTER,
+    copilot_chat::ADAPTER,
     copilot_events::ADAPTER,
     crush::ADAPTER,
     cursor_stream_json::ADAPTER,
@@ -57,6 +59,7 @@ pub static ADAPTERS: &[Adapter] = &[
     openhands::CONVERSATION,
     openhands::EVALUATION,
     openhands::EVENTS,
+    otlp::ADAPTER,
     pi_json::ADAPTER,
     pi_session::PI,
     pi_subagent::ADAPTER,
@@ -67,6 +70,7 @@ pub static ADAPTERS: &[Adapter] = &[
     zag_json::JSON,
     zag_json::STREAM,
     zag_log::ADAPTER,
+    zed_db::ADAPTER,
 ];
 
 /// The tables that contain sessions, where the runtime writes a database.
@@ -77,6 +81,7 @@ pub static TABLES: &[Table] = &[
     hermes::SESSIONS,
     opencode_db::SESSION,
     opencode_db::SESSION_2,
+    zed_db::THREADS,
 ];
 
 /// The formats that are plain text, by the beginning of their first line.

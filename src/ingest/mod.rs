@@ -11,6 +11,7 @@
 //! place           what is beside a log: sidecars, journals
 //! sidecars        where sidecars of a log are
 //! content_hasher  hashes a file while it is read, and releases its memory
+//! shape           keys and types of files that no format matches
 //! verdict_files   files of verdicts to import
 //! privacy         removes secrets, and the words of rejected lines
 //! ```
@@ -25,6 +26,7 @@ mod read_container;
 mod read_content;
 mod read_file;
 mod run;
+pub mod shape;
 mod sidecars;
 #[cfg(feature = "archive")]
 pub mod verdict_files;
@@ -32,4 +34,4 @@ pub mod verdict_files;
 pub use fingerprint::Fingerprint;
 pub use options::Options;
 pub use pipeline::{PathSet, Progress, ReadSummary, inspect, read, read_into};
-pub use run::Sink;
+pub use run::{FileRead, Shapes, Sink};

@@ -1,11 +1,12 @@
 //! What a run reads, and how.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use twox_hash::XxHash3_64;
 
 use super::fingerprint::Fingerprint;
-use crate::adapters::ADAPTERS;
+use crate::adapters::{ADAPTERS, UserFormat};
 use crate::base::time::Time;
 use crate::input::labels::PathPattern;
 use crate::input::machine::UserPath;
@@ -37,6 +38,8 @@ pub struct Options {
     pub host: Option<String>,
     /// The directories in which runtimes keep logs on this machine, as real paths, with the accounts whose logs they are.
     pub owned: Vec<UserPath>,
+    /// The formats that the user describes.
+    pub formats: &'static [UserFormat],
     /// The time of this run.
     pub now: Option<Time>,
     /// Paths and stamps of logs that earlier runs read from standard input, except the last one, which is known by its path: a
@@ -52,6 +55,13 @@ impl Options {
         let version = env!("CARGO_PKG_VERSION");
         let patterns: Vec<&str> = self.path_labels.iter().map(PathPattern::as_str).collect();
         let (content, redact, sidecar) = (self.content, self.redact, &self.sidecar);
-        format!("{PARSER} {version} {formats:x} {content:?} {redact} {sidecar:?} {patterns:?}")
+        let mut all = format!("{PARSER} {version} {formats:x} {content:?} {redact} {sidecar:?} {patterns:?}");
+        if !self.formats.is_empty() {
+            // A changed description reads the same bytes differently.
+            let described: Vec<_> =
+                self.formats.iter().map(|it| (it.adapter.id, it.adapter.runtime, &it.description)).collect();
+            let _ = write!(all, " {:x}", XxHash3_64::oneshot(format!("{described:?}").as_bytes()));
+        }
+        all
     }
 }

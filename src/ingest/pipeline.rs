@@ -13,8 +13,7 @@ use twox_hash::XxHash3_64;
 use super::fingerprint::{Fingerprint, hash_of_options};
 use super::options::Options;
 use super::read_file::{Finished, fingerprint_of, size};
-use super::run::{FileRead, Run, Sink};
-use crate::adapters::Claims;
+use super::run::{FileRead, Run, Shapes, Sink};
 use crate::input::discover::{self, Found, discover};
 use crate::input::git_roots::GitRoots;
 use crate::input::open;
@@ -128,6 +127,7 @@ pub fn read_into<'a>(
         known: &known,
         emit: &emit,
         repositories: GitRoots::default(),
+        shapes: Shapes::None,
         spill: Some(sink),
     };
     let (mut unchanged, mut changed) = (Vec::new(), Vec::new());
@@ -167,13 +167,14 @@ fn is_unchanged(file: &Found, stamp: &Fingerprint, options: &str) -> bool {
         && stamp.options == hash_of_options(&fingerprint_of(file, options))
 }
 
-/// Reads the files at and below a path as [`read`] does, and returns them with the formats that claim each.
-pub fn inspect(path: &Path, options: &Options) -> (Vec<(Source, Claims)>, Vec<discover::Error>) {
+/// Reads the files at and below a path as [`read`] does, and returns each with the formats that claim it and its shape, if
+/// `shapes` asks for that.
+pub fn inspect(path: &Path, options: &Options, shapes: Shapes) -> (Vec<FileRead>, Vec<discover::Error>) {
     let (found, mut errors) = discover(&[path.to_owned()], None);
     let inspect = |file: &Found| {
         let files = Mutex::new(Vec::new());
         let emit = |read: FileRead| {
-            files.lock().unwrap_or_else(PoisonError::into_inner).push((read.source, read.claims));
+            files.lock().unwrap_or_else(PoisonError::into_inner).push(read);
         };
         let run = Run {
             options,
@@ -181,11 +182,12 @@ pub fn inspect(path: &Path, options: &Options) -> (Vec<(Source, Claims)>, Vec<di
             known: &|_| None,
             emit: &emit,
             repositories: GitRoots::default(),
+            shapes,
             spill: None,
         };
         let finished = run.read_file(file);
         let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
-        files.sort_by(|a, b| a.0.path.cmp(&b.0.path));
+        files.sort_by(|a, b| a.source.path.cmp(&b.source.path));
         (files, unread(file, finished))
     };
     let read: Vec<_> = found.par_iter().map(inspect).collect();

@@ -31,6 +31,14 @@ impl Place<'_> {
         }
     }
 
+    /// The path of the file, if it is one on disk.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(file) if !file.is_stream => Some(&file.path),
+            Self::File(_) | Self::Member(..) => None,
+        }
+    }
+
     /// The content of the log's sidecars.
     pub fn sidecar(&self) -> Sidecar {
         match self {

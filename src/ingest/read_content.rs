@@ -8,7 +8,8 @@ use super::content_hasher::ContentHasher;
 use super::fingerprint::Fingerprint;
 use super::place::Place;
 use super::privacy;
-use super::run::{FileRead, Run};
+use super::run::{FileRead, Run, Shapes};
+use super::shape::Shape;
 use crate::adapters::{self, Claims, Driver, Hints, Parsed, Step};
 use crate::base::hash::Hash;
 use crate::input::database;
@@ -54,10 +55,12 @@ impl Run<'_> {
             source.forgets = true;
             if rows.is_known {
                 source.message = source.message.or(rows.lost);
-                return Ok(FileJob { run: self, place, content: &rows.text, file: None, source }.read());
+                return Ok(
+                    FileJob { run: self, place, content: &rows.text, stored: content, file: None, source }.read()
+                );
             }
         }
-        let mut read = FileJob { run: self, place, content, file: Some(content), source }.read();
+        let mut read = FileJob { run: self, place, content, stored: content, file: Some(content), source }.read();
         if read.source.path == STDIN {
             read.source.replaces = beginnings(content, &self.options.earlier_stdin);
         }
@@ -70,6 +73,8 @@ struct FileJob<'a> {
     run: &'a Run<'a>,
     place: &'a Place<'a>,
     content: &'a [u8],
+    /// The content of the file, from which `content` may be made.
+    stored: &'a [u8],
     /// The file that the content is, unless the content was made from it.
     file: Option<&'a FileContent<'a>>,
     /// What is known of the file so far. A message states why a part of it is missing.
@@ -109,7 +114,16 @@ impl FileJob<'_> {
             let message = "internal error while reading it; please report it with the file";
             self.source.message = Some(message.to_owned());
         }
-        FileRead { source: self.source, claims }
+        let shape = self.is_shape_wanted().then(|| Shape::of(self.stored, self.place.path()));
+        FileRead { source: self.source, claims, shape }
+    }
+
+    fn is_shape_wanted(&self) -> bool {
+        match self.run.shapes {
+            Shapes::None => false,
+            Shapes::Unrecognised => self.source.status == SourceStatus::Unrecognised,
+            Shapes::All => true,
+        }
     }
 
     /// What is known of the log besides its records.
@@ -147,7 +161,8 @@ impl FileJob<'_> {
         let hints = Hints { runtime: sidecar.runtime.as_deref(), path: &self.source.path };
         thread::scope(|scope| {
             // It is dropped before the scope waits for its threads, so that they end even if this one panics.
-            let mut driver = Driver::new(self.content, hints, self.run.options.content);
+            let mut driver =
+                Driver::with_formats(self.content, hints, self.run.options.content, self.run.options.formats);
             claims.clone_from(driver.claims());
             let (mut spilled, mut kept) = (Vec::new(), Vec::new());
             loop {

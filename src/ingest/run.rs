@@ -2,6 +2,7 @@
 
 use super::fingerprint::Fingerprint;
 use super::options::Options;
+use super::shape::Shape;
 use crate::adapters::Claims;
 use crate::base::time::Time;
 use crate::input::git_roots::GitRoots;
@@ -36,12 +37,25 @@ pub struct FileRead {
     pub source: Source,
     /// The formats that claim it, the likeliest first.
     pub claims: Claims,
+    /// Its shape, if [`Run::shapes`] asks for it.
+    pub shape: Option<Shape>,
+}
+
+/// The files whose shapes are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shapes {
+    /// None.
+    None,
+    /// Those that no format matches.
+    Unrecognised,
+    /// All.
+    All,
 }
 
 impl FileRead {
     /// A file without records.
     pub fn without_claims(source: Source) -> Self {
-        Self { source, claims: Claims::new() }
+        Self { source, claims: Claims::new(), shape: None }
     }
 
     /// A file that cannot be read.
@@ -60,6 +74,8 @@ pub struct Run<'a> {
     pub known: &'a (dyn Fn(&str) -> Option<Fingerprint> + Sync),
     /// Takes each file that was read.
     pub emit: &'a (dyn Fn(FileRead) + Sync),
+    /// Whose shapes are wanted.
+    pub shapes: Shapes,
     /// The repositories around working directories on this machine.
     pub repositories: GitRoots,
     /// Stores sessions of files that are still being read; `None` keeps them in memory.

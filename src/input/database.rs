@@ -4,10 +4,12 @@
 //! rows in the `-wal` file beside its database, so that is read as well. Nothing is ever written beside the user's file, and the
 //! agent can write at any time: a database that SQLite can only read by writing to it is copied to a temporary directory.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -24,6 +26,20 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// The most bytes of rows that are read.
 const MAX_TEXT: usize = 8 << 30;
+
+/// At most so many rows of a table are in its sample.
+const SAMPLE: i64 = 1000;
+
+/// The first rows of a table.
+#[derive(Debug)]
+pub struct TableSample {
+    /// Its name.
+    pub name: String,
+    /// The number of all its rows.
+    pub rows: i64,
+    /// One JSON object a line, with all columns. A text that is JSON is a part of the object.
+    pub text: Vec<u8>,
+}
 
 /// The rows of the tables that were asked for.
 #[derive(Debug, Default)]
@@ -117,6 +133,50 @@ pub fn read_bytes(bytes: &[u8], journals: &[(&str, &[u8])], tables: &'static [Ta
     })
 }
 
+/// The first rows of each table of a database at `path`, or of one whose `bytes` are known only. It is copied first.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn sample(path: Option<&Path>, bytes: &[u8]) -> Result<Vec<TableSample>, String> {
+    let directory = temporary_directory()?;
+    let copy = directory.path().join("database");
+    fs::write(&copy, bytes).map_err(|error| error.to_string())?;
+    for ending in [WAL, JOURNAL] {
+        if let Some(journal) = path.map(|path| beside(path, ending)).filter(|journal| journal.is_file()) {
+            fs::copy(journal, beside(&copy, ending)).map_err(|error| error.to_string())?;
+        }
+    }
+    sample_copy(&copy).map_err(|error| error.to_string())
+}
+
+fn sample_copy(path: &Path) -> rusqlite::Result<Vec<TableSample>> {
+    let connection = connect(path, "mode=rw")?;
+    let mut samples = Vec::new();
+    for (name, columns) in columns(&connection)? {
+        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        let table = quoted(&name);
+        let rows = connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))?;
+        let list = columns.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ");
+        let mut statement = connection.prepare(&format!("SELECT {list} FROM {table} LIMIT {SAMPLE}"))?;
+        let mut found = statement.query([])?;
+        let mut text = Vec::new();
+        while let Some(row) = found.next()? {
+            text.push(b'{');
+            for (index, column) in columns.iter().enumerate() {
+                if index > 0 {
+                    text.push(b',');
+                }
+                text.extend_from_slice(serde_json::Value::from(column.as_str()).to_string().as_bytes());
+                text.push(b':');
+                write_value(&mut text, row.get_ref(index)?, true);
+            }
+            text.extend_from_slice(b"}\n");
+        }
+        samples.push(TableSample { name, rows, text });
+    }
+    Ok(samples)
+}
+
 /// Sizes and times of a database and its journals, which change when it is written to.
 fn stamp(path: &Path) -> [Option<(u64, Option<SystemTime>)>; 3] {
     ["", WAL, JOURNAL].map(|ending| {
@@ -203,16 +263,22 @@ fn uri(path: &Path, how: &str) -> String {
     uri + "?" + how
 }
 
-fn read_as(path: &Path, how: &str, tables: &'static [Table]) -> rusqlite::Result<Rows> {
+/// Opens a database, which is not trusted.
+fn connect(path: &Path, how: &str) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | if how == "mode=rw" { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
     let connection = Connection::open_with_flags(uri(path, how), flags)?;
-    // The database is not trusted: its schema may run nothing, and closing it writes nothing.
+    // Its schema may run nothing, and closing it writes nothing.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.execute_batch("PRAGMA cell_size_check = ON; BEGIN")?;
+    Ok(connection)
+}
+
+fn read_as(path: &Path, how: &str, tables: &'static [Table]) -> rusqlite::Result<Rows> {
+    let connection = connect(path, how)?;
     let columns = columns(&connection)?;
     let mut reader = Reader::default();
     for table in tables {
@@ -364,21 +430,45 @@ fn begin(text: &mut Vec<u8>, table: &Table, columns: &[&str], row: &rusqlite::Ro
         text.extend_from_slice(b",\"");
         text.extend_from_slice(column.as_bytes());
         text.extend_from_slice(b"\":");
-        match row.get_ref(index) {
-            Ok(ValueRef::Integer(number)) => text.extend_from_slice(number.to_string().as_bytes()),
-            Ok(ValueRef::Real(number)) if number.is_finite() => text.extend_from_slice(number.to_string().as_bytes()),
-            Ok(ValueRef::Text(value)) if table.json.contains(column) && is_json(value) => {
-                // White space between values may be a newline; in a string it is an escape.
-                let is_space = |byte: &u8| byte.is_ascii_whitespace();
-                text.extend(value.trim_ascii().iter().map(|byte| if is_space(byte) { b' ' } else { *byte }));
-            }
-            Ok(ValueRef::Text(value)) => {
-                let value = String::from_utf8_lossy(value);
-                text.extend_from_slice(serde_json::Value::from(value).to_string().as_bytes());
-            }
-            _ => text.extend_from_slice(b"null"),
-        }
+        write_value(text, row.get_ref(index).unwrap_or(ValueRef::Null), table.json.contains(column));
     }
+}
+
+/// Writes a value as JSON. `may_be_json`: a text that is JSON is written as it is.
+fn write_value(text: &mut Vec<u8>, value: ValueRef<'_>, may_be_json: bool) {
+    match value {
+        ValueRef::Integer(number) => text.extend_from_slice(number.to_string().as_bytes()),
+        ValueRef::Real(number) if number.is_finite() => text.extend_from_slice(number.to_string().as_bytes()),
+        ValueRef::Text(value) if may_be_json && is_json(value) => write_json(text, value),
+        ValueRef::Text(value) => {
+            let value = String::from_utf8_lossy(value);
+            text.extend_from_slice(serde_json::Value::from(value).to_string().as_bytes());
+        }
+        ValueRef::Blob(value) if may_be_json && let Some(json) = json_in(value) => write_json(text, &json),
+        ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => text.extend_from_slice(b"null"),
+    }
+}
+
+/// Writes JSON on one line.
+fn write_json(text: &mut Vec<u8>, value: &[u8]) {
+    // White space between values may be a newline; in a string it is an escape.
+    let is_space = |byte: &u8| byte.is_ascii_whitespace();
+    text.extend(value.trim_ascii().iter().map(|byte| if is_space(byte) { b' ' } else { *byte }));
+}
+
+/// The JSON in a blob, which may be compressed with zstd. A value that is larger than any real one is left out.
+fn json_in(blob: &[u8]) -> Option<Cow<'_, [u8]>> {
+    const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
+    const LARGEST: u64 = 1 << 30;
+    let json = if blob.starts_with(ZSTD) {
+        let mut json = Vec::new();
+        let decoder = zstd::stream::read::Decoder::new(blob).ok()?;
+        let length = decoder.take(LARGEST + 1).read_to_end(&mut json).ok()?;
+        (length as u64 <= LARGEST).then_some(Cow::Owned(json))?
+    } else {
+        Cow::Borrowed(blob)
+    };
+    is_json(&json).then_some(json)
 }
 
 fn is_json(value: &[u8]) -> bool {

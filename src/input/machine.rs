@@ -72,6 +72,9 @@ impl Machine {
         let mut paths: Vec<UserPath> = Vec::new();
         for base in self.bases(place.base) {
             let path = join(&base.path, place.path);
+            if place.base == Base::WorkspaceStorage && !path.exists() {
+                continue;
+            }
             if !paths.iter().any(|known| known.path == path) {
                 paths.push(UserPath { path, ..base });
             }
@@ -138,7 +141,10 @@ impl Machine {
                 bases.extend(below(self.homes_of_windows(), "AppData/Roaming"));
                 bases
             }
-            Base::ExtensionStorage => self.extension_storages(),
+            Base::ExtensionStorage => below(self.editors(), "globalStorage"),
+            Base::WorkspaceStorage => {
+                below(self.editors(), "workspaceStorage").iter().flat_map(directories_in).collect()
+            }
         }
     }
 
@@ -153,7 +159,8 @@ impl Machine {
         self.windows_homes.iter().map(|home| UserPath { path: home.clone(), user: name_of(home) }).collect()
     }
 
-    fn extension_storages(&self) -> Vec<UserPath> {
+    /// The directories in which VS Code and its relatives keep the data of the user.
+    fn editors(&self) -> Vec<UserPath> {
         let mut configurations = self.bases(Base::ApplicationData);
         if self.system == System::Linux {
             configurations.extend(self.own(self.xdg("XDG_CONFIG_HOME", ".config")));
@@ -163,7 +170,7 @@ impl Machine {
         let servers = EDITOR_SERVERS.iter().flat_map(|server| below(homes.clone(), &format!("{server}/data/User")));
         // code-server has no directory `data`.
         let code_server = below(homes.clone(), ".local/share/code-server/User");
-        below(editors.chain(servers).chain(code_server).collect(), "globalStorage")
+        editors.chain(servers).chain(code_server).collect()
     }
 
     fn application_data(&self) -> Option<PathBuf> {
@@ -192,6 +199,14 @@ impl Machine {
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(name).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
+}
+
+/// The directories in a directory, by name; none if it cannot be read.
+fn directories_in(parent: &UserPath) -> Vec<UserPath> {
+    let entries = std::fs::read_dir(&parent.path).into_iter().flatten().filter_map(Result::ok);
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    paths.sort();
+    paths.into_iter().map(|path| UserPath { path, user: parent.user.clone() }).collect()
 }
 
 fn below(bases: Vec<UserPath>, path: &str) -> Vec<UserPath> {

@@ -28,8 +28,14 @@ use crate::model::session::{
 pub(super) enum View {
     /// Converted by another program, whose conventions may differ from those of the runtime.
     Conversion,
+    /// Counters that the runtime exported.
+    ExportedSums,
     /// The result of a run, without its responses.
     Summary,
+    /// Spans that the runtime exported.
+    ExportedSpans,
+    /// Events that the runtime exported.
+    ExportedEvents,
     /// A recording of what the runtime printed.
     Stream,
     /// The log that the runtime keeps on disk.
@@ -39,7 +45,13 @@ pub(super) enum View {
 impl View {
     pub(super) fn of(session: &SessionResult) -> Self {
         let capabilities = session.capabilities;
-        if capabilities.has(Capabilities::CONVERTED) {
+        if capabilities.has(Capabilities::EXPORTED) {
+            match () {
+                () if capabilities.has(Capabilities::RESULT_ONLY) => Self::ExportedSums,
+                () if capabilities.has(Capabilities::TRACED) => Self::ExportedSpans,
+                () => Self::ExportedEvents,
+            }
+        } else if capabilities.has(Capabilities::CONVERTED) {
             Self::Conversion
         } else if capabilities.has(Capabilities::KEPT_BY_RUNTIME) {
             Self::Log
@@ -66,22 +78,44 @@ pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
             part.session.capabilities = part.session.capabilities.without(Capabilities::KEPT_BY_RUNTIME);
         }
     }
+    prefer_responses_to_counters(parts);
     let Some(first) = parts.first().map(view) else { return };
     if parts.iter().any(|part| view(part) != first) {
         parts.sort_by_key(|part| Reverse(view(part)));
-        for next in [View::Stream, View::Summary, View::Conversion] {
+        let lesser = [
+            View::Stream,
+            View::ExportedEvents,
+            View::ExportedSpans,
+            View::Summary,
+            View::ExportedSums,
+            View::Conversion,
+        ];
+        for next in lesser {
             let start = parts.partition_point(|part| view(part) > next);
             let (detailed, others) = parts.split_at_mut(start);
             let Some(shown) = Shown::by(detailed) else { continue };
             for part in others.iter_mut().take_while(|part| view(part) == next) {
                 match next {
-                    View::Conversion => shown.reduce_conversion(part),
+                    View::Conversion => shown.fill_only(part, shown.cut_at),
+                    View::ExportedSums | View::ExportedSpans | View::ExportedEvents => shown.fill_only(part, None),
                     View::Summary | View::Stream | View::Log => shown.reduce_recording(part),
                 }
             }
         }
     }
     keep_largest_total(parts);
+}
+
+/// Removes counters that the runtime exported where a conversion has responses with tokens. Totals of a conversion have fewer
+/// details than the counters.
+fn prefer_responses_to_counters(parts: &mut [SessionPart]) {
+    let has_tokens = |part: &SessionPart| part.session.turns.iter().any(|turn| turn.tokens.get().total().is_some());
+    let conversion = parts.iter().find(|part| view(part) == View::Conversion && has_tokens(part));
+    let Some(source) = conversion.map(|part| part.source) else { return };
+    for part in parts.iter_mut().filter(|part| view(part) == View::ExportedSums) {
+        part.session.totals.clear();
+        part.transferred_to = Some(source);
+    }
 }
 
 /// What the more detailed views of a session show.
@@ -126,6 +160,7 @@ impl<'a> Shown<'a> {
             session.capabilities.has(Capabilities::TOOL_CALLS) || session.stated_tool_calls.is_some()
         };
         let has_end = sessions().any(|session| session.status.is_end());
+        let is_exported = sessions().all(|session| session.capabilities.has(Capabilities::EXPORTED));
         Some(Self {
             source,
             responses: turns().map(|turn| &turn.identity).filter(|identity| **identity != Identity::Unique).collect(),
@@ -139,7 +174,7 @@ impl<'a> Shown<'a> {
             has_calls: sessions().any(shows_calls),
             has_limits: sessions().any(|session| !session.limits.is_empty()),
             has_prompts: sessions().any(|session| session.capabilities.has(Capabilities::USER_TURNS)),
-            cut_at: sessions().filter_map(|session| session.ended_at).max().filter(|_| !has_end),
+            cut_at: sessions().filter_map(|session| session.ended_at).max().filter(|_| !has_end && !is_exported),
         })
     }
 
@@ -195,9 +230,9 @@ impl<'a> Shown<'a> {
         });
     }
 
-    /// A conversion only fills what nothing else shows: what comes after the end of a cut log, and what is unknown
-    /// there.
-    fn reduce_conversion(&self, part: &mut SessionPart) {
+    /// A conversion, or telemetry, only fills what nothing else shows: what is unknown there, and what comes after the end of
+    /// a cut log, at `cut_at`. Times of telemetry are not those of the log, so that they do not show what comes after it.
+    fn fill_only(&self, part: &mut SessionPart, cut_at: Option<Time>) {
         let mut session = mem::take(&mut part.session);
         if self.has_tokens {
             session.totals.clear();
@@ -210,7 +245,7 @@ impl<'a> Shown<'a> {
             session.totals.iter_mut().for_each(Total::remove_cost);
             session.totals.retain(|total| total.models.iter().any(|model| model.tokens.total().is_some()));
         }
-        let is_after_cut = |time: Option<Time>| self.cut_at.is_some() && time > self.cut_at;
+        let is_after_cut = |time: Option<Time>| cut_at.is_some() && time > cut_at;
         if self.has_tokens || self.has_turns {
             session.turns.retain(|turn| is_after_cut(turn.occurred_at));
             session.tool_calls.iter_mut().for_each(|call| call.turn = None);

@@ -10,7 +10,7 @@ pub struct Capabilities(u16);
 /// Serialized as a number, and in human-readable formats as a list of words.
 impl Serialize for Capabilities {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const WORDS: [(Capabilities, &str); 13] = [
+        const WORDS: [(Capabilities, &str); 15] = [
             (Capabilities::TURNS, "turns"),
             (Capabilities::TOOL_CALLS, "tool_calls"),
             (Capabilities::FILE_CHANGES, "file_changes"),
@@ -24,6 +24,8 @@ impl Serialize for Capabilities {
             (Capabilities::RUNS_ONLY, "runs_only"),
             (Capabilities::RESULT_ONLY, "result_only"),
             (Capabilities::CONVERTED, "converted"),
+            (Capabilities::EXPORTED, "exported"),
+            (Capabilities::TRACED, "traced"),
         ];
         if serializer.is_human_readable() {
             serializer.collect_seq(WORDS.iter().filter(|(shown, _)| self.has(*shown)).map(|(_, word)| word))
@@ -62,6 +64,10 @@ impl Capabilities {
     pub const CONVERTED: Self = Self(2048);
     /// Each response of the model.
     pub const TURNS: Self = Self(4096);
+    /// The runtime exported telemetry about a session whose own log has all that is billed to the conversation.
+    pub const EXPORTED: Self = Self(8192);
+    /// The telemetry is spans, beside which there may be events with more.
+    pub const TRACED: Self = Self(16384);
 
     /// The union of both sets.
     #[must_use]

@@ -29,6 +29,8 @@ pub enum Base {
     ApplicationData,
     /// The directories in which VS Code and its relatives keep the data of extensions, one for each editor.
     ExtensionStorage,
+    /// The directories of workspaces in VS Code and its relatives. Only existing ones are known, as their names are hashes.
+    WorkspaceStorage,
 }
 
 impl Place {
@@ -60,6 +62,11 @@ impl Place {
     /// A place below the directory for application data on Windows and macOS.
     pub const fn application(path: &'static str) -> Self {
         Self { base: Base::ApplicationData, path }
+    }
+
+    /// A place in each workspace of VS Code and its relatives.
+    pub const fn workspace(path: &'static str) -> Self {
+        Self { base: Base::WorkspaceStorage, path }
     }
 
     /// A place in the extension storage of VS Code and its relatives.

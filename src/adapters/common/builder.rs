@@ -330,6 +330,7 @@ pub(super) mod tests {
             agent_id: None,
             archive_name: None,
             folders: Vec::new(),
+            descriptions: &[],
         };
         Builder::new(&context, "s", 1)
     }

@@ -11,22 +11,15 @@ use crate::ingest::privacy::shape;
 use crate::prices::{Catalog, Entry};
 
 /// Members whose text is one of a fixed set that the program defines.
-const OWN: &[&str] = &[
-    "capabilities",
-    "category",
-    "command_kind",
-    "compression",
-    "error_kind",
-    "format",
-    "kind",
-    "operation",
-    "reason",
-    "status",
-];
+const OWN: &[&str] =
+    &["capabilities", "category", "command_kind", "compression", "error_kind", "kind", "operation", "reason", "status"];
 
 /// Members that contain times.
 const TIMES: &[&str] =
     &["ended_at", "ingested_at", "judged_at", "modified_at", "occurred_at", "resets_at", "started_at"];
+
+/// The shape of an unrecognised file, which contains no text of it (`crate::ingest::shape`).
+const SHAPE: &str = "shape";
 
 /// Objects whose keys come from logs.
 const KEYED: &[&str] = &["asked"];
@@ -65,7 +58,7 @@ impl Replacer {
                     *members =
                         keyed.into_iter().map(|(key, member)| (self.number(&key), member)).collect::<Map<_, _>>();
                 }
-                for (key, member) in members.iter_mut() {
+                for (key, member) in members.iter_mut().filter(|(key, _)| *key != SHAPE) {
                     self.value(key, member);
                 }
             }
@@ -77,6 +70,8 @@ impl Replacer {
             LazyLock::new(|| Regex::new(r"^v?\d+(\.\d+)*(-(alpha|beta|dev|pre|rc)[.\d]*)?$").ok());
         match name {
             "" => false,
+            // A format that the user described has a name of theirs.
+            "format" => text.is_empty() || ADAPTERS.iter().any(|adapter| adapter.id == text),
             "runtime" => ADAPTERS.iter().any(|adapter| adapter.runtime == text),
             "model" => self.models.contains(text),
             "runtime_version" => VERSION.as_ref().is_some_and(|pattern| pattern.is_match(text)),
@@ -148,8 +143,7 @@ mod tests {
 
     #[test]
     fn a_member_with_the_name_of_another_kind_is_replaced() {
-        let mut value =
-            json!({"runtime": "of acme", "runtime_version": "1.2-acme", "occurred_at": "at lunch", "identity": "x"});
+        let mut value = json!({"format": "acme-log", "runtime": "of acme", "runtime_version": "1.2-acme", "occurred_at": "at lunch", "identity": "x"});
         structure(&mut value);
         let replaced =
             value.as_object().map(|it| it.values().all(|it| it.as_str().is_some_and(|it| it.starts_with("text "))));

@@ -20,11 +20,16 @@ Examples:
   agentlogs inspect run.jsonl
   agentlogs inspect run.jsonl --redact > report.json
   agentlogs inspect run.jsonl --content full | jq '.[].sessions[].tool_calls'
+  agentlogs inspect --shape unknown.jsonl
   agentlogs inspect ~/.codex/sessions | jq -r '.[] | select(.status == \"unrecognised\") | .path'")]
 pub struct Inspect {
     /// The files to inspect; directories are read recursively
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// Print only the shape of each file: keys, types and counts, tables and columns. It contains no text of the file, neither its
+    /// name, so that it can be published
+    #[arg(long, conflicts_with_all = ["content", "redact"])]
+    pub shape: bool,
     #[command(flatten)]
     pub reading: Reading,
 }

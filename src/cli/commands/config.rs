@@ -37,6 +37,9 @@ pub fn run(printed: Printed, settings: &Settings) -> anyhow::Result<Outcome> {
     for Chosen { value, origin } in &settings.budgets {
         add("budgets", value.to_string(), origin);
     }
+    for Chosen { value, origin } in &settings.format_ids {
+        add("format", (*value).to_owned(), origin);
+    }
     // An unknown model of an alias is an error of the file.
     settings.prices()?;
     let column = |name: &str, index: usize| {

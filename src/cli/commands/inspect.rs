@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use agentlogs::analysis::present;
-use agentlogs::ingest;
+use agentlogs::ingest::shape::Shape;
+use agentlogs::ingest::{self, FileRead, Shapes};
 use agentlogs::model::source::Source;
 use serde::Serialize;
 
@@ -20,6 +21,19 @@ struct Inspected {
     claims: Vec<Claim>,
     #[serde(flatten)]
     source: Source,
+    /// The shape of a file that no format matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shape: Option<Shape>,
+}
+
+/// The output for a file of which only the shape is printed.
+#[derive(Serialize)]
+struct ShapeOnly {
+    /// The format that matches, if any.
+    format: Option<String>,
+    bytes: i64,
+    #[serde(flatten)]
+    shape: Shape,
 }
 
 #[derive(Serialize)]
@@ -33,33 +47,51 @@ struct Claim {
 pub fn run(args: &Inspect, settings: &Settings) -> anyhow::Result<Outcome> {
     let options = options(Vec::new(), None, &args.reading, settings)?;
     let mut outcome = Outcome::Done;
-    let mut all = Vec::new();
+    let shapes = if args.shape { Shapes::All } else { Shapes::Unrecognised };
+    let mut files = Vec::new();
     for path in &args.files {
-        let (inspected, errors) = ingest::inspect(path, &options);
+        let (inspected, errors) = ingest::inspect(path, &options, shapes);
         for error in errors {
             complain_of_path(&error);
             if !error.is_left_out() {
                 outcome = Outcome::NotAllDone;
             }
         }
-        all.extend(inspected.into_iter().map(|(source, claims)| {
-            Inspected {
-                claims: claims
-                    .into_iter()
-                    .map(|(adapter, weight)| Claim { format: adapter.id, runtime: adapter.runtime, weight })
-                    .collect(),
-                // The options are those of this command.
-                source: Source { options: String::new(), ..source },
-            }
-        }));
+        files.extend(inspected);
     }
-    let text = if args.reading.redact {
-        let mut all = serde_json::to_value(&all)?;
-        present::structure(&mut all);
-        serde_json::to_string_pretty(&all)?
+    let text = if args.shape {
+        let shapes: Vec<ShapeOnly> = files.into_iter().filter_map(ShapeOnly::of).collect();
+        serde_json::to_string_pretty(&shapes)?
     } else {
-        serde_json::to_string_pretty(&all)?
+        let all: Vec<Inspected> = files.into_iter().map(Inspected::of).collect();
+        if args.reading.redact {
+            let mut all = serde_json::to_value(&all)?;
+            present::structure(&mut all);
+            serde_json::to_string_pretty(&all)?
+        } else {
+            serde_json::to_string_pretty(&all)?
+        }
     };
     writeln!(io::stdout().lock(), "{}", present::harmless_json(&text))?;
     Ok(outcome)
+}
+
+impl Inspected {
+    fn of(file: FileRead) -> Self {
+        let claims = file.claims.into_iter();
+        Self {
+            claims: claims
+                .map(|(adapter, weight)| Claim { format: adapter.id, runtime: adapter.runtime, weight })
+                .collect(),
+            // The options are those of this command.
+            source: Source { options: String::new(), ..file.source },
+            shape: file.shape,
+        }
+    }
+}
+
+impl ShapeOnly {
+    fn of(file: FileRead) -> Option<Self> {
+        Some(Self { format: file.source.format, bytes: file.source.bytes, shape: file.shape? })
+    }
 }

@@ -70,6 +70,7 @@ pub fn options(
         },
         path_labels: reading.path_labels.clone(),
         owned: owned(settings),
+        formats: settings.formats,
         host: gethostname::gethostname().into_string().ok(),
         now: Some(Time::from_micros(jiff::Timestamp::now().as_microsecond())),
         earlier_stdin: Vec::new(),

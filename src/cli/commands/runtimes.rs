@@ -28,7 +28,7 @@ struct Row {
 
 pub fn run(args: &Runtimes, settings: &Settings) -> anyhow::Result<Outcome> {
     if args.formats {
-        return formats(args.printed);
+        return formats(args.printed, settings);
     }
     let all = rows(settings);
     let count = all.len();
@@ -47,7 +47,7 @@ pub fn run(args: &Runtimes, settings: &Settings) -> anyhow::Result<Outcome> {
 fn rows(settings: &Settings) -> Vec<Row> {
     let places = known_places(settings);
     let mut without_place: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for adapter in ADAPTERS {
+    for adapter in all_adapters(settings) {
         if places.iter().all(|place| place.runtime != Some(adapter.runtime)) {
             without_place.entry(adapter.runtime).or_default().push(adapter.id);
         }
@@ -113,9 +113,14 @@ impl Contents {
     }
 }
 
+/// The formats of agentlogs, then those that the user describes.
+fn all_adapters(settings: &Settings) -> impl Iterator<Item = &'static adapters::Adapter> {
+    ADAPTERS.iter().chain(settings.formats.iter().map(|format| &format.adapter))
+}
+
 /// The list of formats.
-fn formats(printed: Printed) -> anyhow::Result<Outcome> {
-    let column = |of: fn(&adapters::Adapter) -> &'static str| ADAPTERS.iter().map(of).collect::<Vec<_>>();
+fn formats(printed: Printed, settings: &Settings) -> anyhow::Result<Outcome> {
+    let column = |of: fn(&adapters::Adapter) -> &'static str| all_adapters(settings).map(of).collect::<Vec<_>>();
     let frame = df!(
         "format" => column(|adapter| adapter.id),
         "runtime" => column(|adapter| adapter.runtime),

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use agentlogs::adapters::UserFormat;
 use agentlogs::analysis::present;
 use agentlogs::analysis::reports::{Bound, WeekStart};
 use agentlogs::prices::{Entry, Table};
@@ -16,6 +17,7 @@ use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 use toml::Spanned;
 
+use super::formats;
 use crate::cli::args::{Content, label, timezone};
 
 /// The name of a configuration file.
@@ -63,6 +65,12 @@ pub struct File {
     pub models: Vec<Spanned<Entry>>,
     /// What `check` compares without options.
     pub budgets: Vec<Budget>,
+    /// Formats that the user describes.
+    #[serde(rename = "format")]
+    entries: Vec<Spanned<formats::Entry>>,
+    /// The formats of `entries`.
+    #[serde(skip)]
+    pub formats: Vec<UserFormat>,
 }
 
 /// How money is shown in tables. Other formats contain US dollars.
@@ -142,6 +150,19 @@ impl File {
                 *model.get_mut() = entry;
             }
         }
+        for entry in std::mem::take(&mut file.entries) {
+            let start = entry.span().start;
+            let format = entry.into_inner().format().and_then(|format| {
+                let is_known = file.formats.iter().any(|known| known.adapter.id == format.adapter.id);
+                if is_known { Err(("id", format!("{:?} is described twice", format.adapter.id))) } else { Ok(format) }
+            });
+            file.formats.push(format.map_err(|(key, problem)| Error::Value {
+                path: path.to_owned(),
+                line: line_of_key(&text, start, key),
+                key: format!("format.{key}"),
+                problem,
+            })?);
+        }
         let directory = path.parent().unwrap_or(Path::new(""));
         for path in file.archive.iter_mut().chain(&mut file.logs) {
             if !is_url(path) {
@@ -166,6 +187,18 @@ impl File {
 /// The line of a position in a text, from 1.
 fn line_of(text: &str, position: usize) -> usize {
     text.bytes().take(position).filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// The line of a key in the table that begins at a position; that of the table if the key is not at the beginning of a line.
+fn line_of_key(text: &str, start: usize, key: &str) -> usize {
+    let first = line_of(text, start);
+    let is_key = |line: &str| {
+        let rest = line.trim_start().strip_prefix(key);
+        rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+    };
+    let lines = text.lines().enumerate().skip(first);
+    let mut own = lines.take_while(|(_, line)| !line.trim_start().starts_with("[["));
+    own.find(|(_, line)| is_key(line)).map_or(first, |(index, _)| index + 1)
 }
 
 /// A path in which `~` at its beginning is the home directory.
@@ -270,6 +303,14 @@ mod tests {
             ("\n[labels]\n\"a\\u001b\" = \"x\"", "line 2", "label"),
             ("\n\n[[models]]\nmodel = \"m\"\nprices = [{ input = -1, output = 2 }]", "line 3", "models"),
             ("x", "line 1", "x"),
+            ("[[format]]\nid = \"a\"\nruntime = \"b\"\nhas = [\"x\"]\nkost = \"c\"", "line 5", "kost"),
+            ("[[format]]\nid = \"a\"\nruntime = \"b\"\nhas = [\"x\"]\n cost = \"a..b\"", "line 5", "format.cost"),
+            ("\n[[format]]\nid = \"a\"\nruntime = \"b\"\ncost = \"c\"", "line 2", "format.has"),
+            (
+                "[[format]]\nid = \"a\"\nruntime = \"b\"\nhas = [\"x\"]\ncost = \"c\"\n[[format]]\nid = \"a\"\nruntime = \"b\"\nhas = [\"x\"]\ncost = \"c\"",
+                "line 7",
+                "format.id",
+            ),
         ];
         for (text, line, key) in cases {
             let error = read(text).unwrap_err();

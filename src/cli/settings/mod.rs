@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! file      the content of agentlogs.toml
+//! formats   formats that the user describes there
 //! origin    where a value comes from
 //! resolved  the values that apply, and the archive that a command uses
 //! ```
 
 mod file;
+mod formats;
 mod origin;
 mod resolved;
 

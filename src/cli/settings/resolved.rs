@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use agentlogs::adapters::UserFormat;
 use agentlogs::analysis::present;
 use agentlogs::analysis::reports::WeekStart;
 use agentlogs::input::machine::Machine;
@@ -56,6 +57,10 @@ pub struct Settings {
     pub models: Vec<Chosen<Entry>>,
     /// What `check` compares.
     pub budgets: Vec<Chosen<Budget>>,
+    /// The formats that the user describes.
+    pub formats: &'static [UserFormat],
+    /// Their ids, and the files that describe them.
+    pub format_ids: Vec<Chosen<&'static str>>,
 }
 
 impl Default for Settings {
@@ -85,12 +90,15 @@ impl Settings {
         };
         let mut settings = Self::without_files(machine);
         let home = settings.machine.home();
+        let mut formats: Vec<UserFormat> = Vec::new();
         for path in paths {
             let is_known = settings.files.contains(&path);
             if !is_known && let Some(file) = File::read(&path, home.as_deref())? {
-                settings.add(file, path);
+                formats.extend(settings.add(file, path));
             }
         }
+        // The settings live as long as the process.
+        settings.formats = Box::leak(formats.into_boxed_slice());
         Ok(settings)
     }
 
@@ -111,12 +119,14 @@ impl Settings {
             aliases: BTreeMap::new(),
             models: Vec::new(),
             budgets: Vec::new(),
+            formats: &[],
+            format_ids: Vec::new(),
             machine,
         }
     }
 
-    /// Adds what a file sets and no file before it.
-    fn add(&mut self, file: File, path: PathBuf) {
+    /// Adds what a file sets and no file before it. Returns the formats that it describes and no file before it.
+    fn add(&mut self, file: File, path: PathBuf) -> Vec<UserFormat> {
         fn chosen<T>(value: T, path: &Path) -> Chosen<T> {
             Chosen { value, origin: Origin::File(path.to_owned()) }
         }
@@ -127,8 +137,21 @@ impl Settings {
                 *known = chosen(value, path);
             }
         }
-        let File { archive, logs, content, redact, timezone, week_start, currency, labels, aliases, models, budgets } =
-            file;
+        let File {
+            archive,
+            logs,
+            content,
+            redact,
+            timezone,
+            week_start,
+            currency,
+            labels,
+            aliases,
+            models,
+            budgets,
+            formats,
+            ..
+        } = file;
         self.archive = self.archive.take().or_else(|| archive.map(|value| chosen(value, &path)));
         set_if_default(&mut self.content, content, &path);
         set_if_default(&mut self.redact, redact, &path);
@@ -145,7 +168,11 @@ impl Settings {
         self.logs.extend(logs.into_iter().map(|value| chosen(value, &path)));
         self.models.extend(models.into_iter().map(|value| chosen(value.into_inner(), &path)));
         self.budgets.extend(budgets.into_iter().map(|value| chosen(value, &path)));
+        let is_new = |format: &UserFormat| self.format_ids.iter().all(|known| known.value != format.adapter.id);
+        let formats: Vec<UserFormat> = formats.into_iter().filter(is_new).collect();
+        self.format_ids.extend(formats.iter().map(|format| chosen(format.adapter.id, &path)));
         self.files.push(path);
+        formats
     }
 
     /// The currency of tables for people.

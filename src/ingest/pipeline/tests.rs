@@ -54,7 +54,7 @@ fn a_file_of_an_unsupported_compression_is_unreadable() {
     let folder = tempfile::tempdir().unwrap();
     let inspected = |bytes: &[u8]| {
         fs::write(folder.path().join("a"), bytes).unwrap();
-        let source = inspect(folder.path(), &Options::default()).0.remove(0).0;
+        let source = inspect(folder.path(), &Options::default(), Shapes::None).0.remove(0).source;
         (source.status, source.message.unwrap_or_default())
     };
     let contents = [
@@ -95,7 +95,7 @@ fn an_index_of_sessions_is_not_a_log() {
     let folder = tempfile::tempdir().unwrap();
     let status = |name: &str, text: &str| {
         fs::write(folder.path().join(name), text).unwrap();
-        inspect(&folder.path().join(name), &Options::default()).0[0].0.status
+        inspect(&folder.path().join(name), &Options::default(), Shapes::None).0[0].source.status
     };
     let index = "{\n  \"agent:main:main\": {\n    \"sessionId\": \"s1\", \"inputTokens\": 7 } }";
     assert_eq!(status("sessions.json", index), SourceStatus::Auxiliary);
@@ -110,11 +110,11 @@ fn an_inspection_of_a_directory_shows_every_file_in_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.jsonl"), LOG).unwrap();
     fs::write(folder.path().join("b"), "x").unwrap();
-    let (files, errors) = inspect(folder.path(), &Options::default());
-    let shown: Vec<_> = files.iter().map(|(source, claims)| (source.status, claims.is_empty())).collect();
+    let (files, errors) = inspect(folder.path(), &Options::default(), Shapes::None);
+    let shown: Vec<_> = files.iter().map(|file| (file.source.status, file.claims.is_empty())).collect();
     assert_eq!(shown, [(SourceStatus::Parsed, false), (SourceStatus::Unrecognised, true)]);
     assert!(errors.is_empty());
-    assert_eq!(inspect(&folder.path().join("c"), &Options::default()).1.len(), 1);
+    assert_eq!(inspect(&folder.path().join("c"), &Options::default(), Shapes::None).1.len(), 1);
 }
 
 #[cfg(unix)]

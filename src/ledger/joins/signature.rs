@@ -16,7 +16,7 @@ pub(in crate::ledger) fn links(session: &SessionResult) -> Vec<u64> {
     let of_call = |call: &str| link("call", call);
     let mut links: Vec<u64> = match View::of(session) {
         View::Conversion => global_calls(session).map(of_call).collect(),
-        View::Summary | View::Stream | View::Log => first_calls(session).into_iter().map(of_call).collect(),
+        _ => first_calls(session).into_iter().map(of_call).collect(),
     };
     links.extend(beginning(&spending(session)).map(|beginning| link("tokens", &format!("{beginning:?}"))));
     links

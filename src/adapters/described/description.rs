@@ -1,0 +1,238 @@
+//! What describes a format: paths from a record to its values.
+//!
+//! A path is keys with dots between them. A path that begins with `^.` starts at the document around the record, where the records
+//! are elements of an array inside of one. An empty path finds nothing.
+
+use std::borrow::Cow;
+
+use crate::adapters::Probe;
+use crate::json::Raw;
+
+/// A kind of records, or of documents with records.
+#[derive(Debug, Clone, Copy)]
+pub struct Description {
+    /// Paths that each record or document of the format has.
+    pub has: &'static [&'static str],
+    /// Paths with the text that each record or document has there.
+    pub equals: &'static [(&'static str, &'static str)],
+    /// The array of records inside of a document. Without it, the record is the line.
+    pub records: &'static str,
+    /// The id of the session, in the line or document.
+    pub session: &'static str,
+    /// Where the id is if no record has it.
+    pub session_from_path: SessionFromPath,
+    /// Facts of the session, in the line or document.
+    pub facts: Facts,
+    /// The author of a record. Without it, each record with tokens or a cost is a response.
+    pub role: &'static str,
+    /// The values of `role` for responses of the model.
+    pub responses: &'static [&'static str],
+    /// The values of `role` for prompts that a human typed.
+    pub prompts: &'static [&'static str],
+    /// The id of a response.
+    pub message_id: &'static str,
+    /// Its model.
+    pub model: &'static str,
+    /// Its provider.
+    pub provider: &'static str,
+    /// The time of a record: text, or seconds, milliseconds or microseconds since 1970.
+    pub time: &'static str,
+    /// How long a response took, in milliseconds.
+    pub duration_ms: &'static str,
+    /// Why a response ended.
+    pub stop_reason: &'static str,
+    /// The text of a record: a string, or blocks with a `text`.
+    pub text: &'static str,
+    /// Its tokens.
+    pub tokens: TokenPaths,
+    /// Whether `tokens.input` includes tokens read from a cache and written to one.
+    pub input_includes_cache: bool,
+    /// Whether `tokens.output` excludes reasoning.
+    pub output_excludes_reasoning: bool,
+    /// Its cost in US dollars.
+    pub cost: &'static str,
+    /// Whether the records are those of a subagent.
+    pub is_subagent: bool,
+    /// The calls of a response.
+    pub calls: Option<Calls>,
+    /// Results of calls.
+    pub results: Option<Results>,
+}
+
+/// Where a session's id is if no record has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionFromPath {
+    /// Not known: the id is a hash of the first record.
+    No,
+    /// It is the name of the file without its extensions.
+    File,
+    /// It is the name of the directory.
+    Directory,
+}
+
+/// Facts of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts {
+    /// Working directory.
+    pub cwd: &'static str,
+    /// Version of the runtime.
+    pub version: &'static str,
+    /// How the runtime was started.
+    pub entrypoint: &'static str,
+    /// Branch checked out there.
+    pub git_branch: &'static str,
+    /// The session that started this one.
+    pub parent_session: &'static str,
+    /// When it began.
+    pub started_at: &'static str,
+    /// When it ended.
+    pub ended_at: &'static str,
+    /// Exit status of the process.
+    pub exit_code: &'static str,
+    /// How it ended.
+    pub status: &'static str,
+    /// The values of `status` for success, for failure, and for an end by the user. Other values are no end.
+    pub success: &'static [&'static str],
+    /// See `success`.
+    pub error: &'static [&'static str],
+    /// See `success`.
+    pub aborted: &'static [&'static str],
+}
+
+/// Counts of tokens.
+#[derive(Debug, Clone, Copy)]
+pub struct TokenPaths {
+    /// Of the prompt.
+    pub input: &'static str,
+    /// Of the answer.
+    pub output: &'static str,
+    /// Read from a cache.
+    pub cache_read: &'static str,
+    /// Written to a cache.
+    pub cache_write: &'static str,
+    /// Of reasoning.
+    pub reasoning: &'static str,
+}
+
+/// The calls of a response, in an array of its record.
+#[derive(Debug, Clone, Copy)]
+pub struct Calls {
+    /// The array.
+    pub list: &'static str,
+    /// A path in an element and its text, if not all elements are calls.
+    pub only: Option<(&'static str, &'static str)>,
+    /// In an element: its id.
+    pub id: &'static str,
+    /// In an element: the tool.
+    pub name: &'static str,
+    /// In an element: the arguments, as an object or as JSON in a string.
+    pub arguments: &'static str,
+}
+
+/// Results of calls: records of their own, or elements of an array.
+#[derive(Debug, Clone, Copy)]
+pub struct Results {
+    /// The values of `role` for records that are results.
+    pub roles: &'static [&'static str],
+    /// The array in any record.
+    pub list: &'static str,
+    /// A path in an element and its text, if not all elements are results.
+    pub only: Option<(&'static str, &'static str)>,
+    /// In an element or record: the id of the call.
+    pub call: &'static str,
+    /// In an element or record: what the tool returned.
+    pub content: &'static str,
+    /// In an element or record: `true` if the call failed.
+    pub error: &'static str,
+}
+
+impl Facts {
+    /// No fact.
+    pub const NONE: Self = Self {
+        cwd: "",
+        version: "",
+        entrypoint: "",
+        git_branch: "",
+        parent_session: "",
+        started_at: "",
+        ended_at: "",
+        exit_code: "",
+        status: "",
+        success: &[],
+        error: &[],
+        aborted: &[],
+    };
+}
+
+impl TokenPaths {
+    /// No count.
+    pub const NONE: Self = Self { input: "", output: "", cache_read: "", cache_write: "", reasoning: "" };
+}
+
+impl Calls {
+    /// No call.
+    pub const NONE: Self = Self { list: "", only: None, id: "", name: "", arguments: "" };
+}
+
+impl Results {
+    /// No result.
+    pub const NONE: Self = Self { roles: &[], list: "", only: None, call: "", content: "", error: "" };
+}
+
+impl Description {
+    /// A description of nothing.
+    pub const NOTHING: Self = Self {
+        has: &[],
+        equals: &[],
+        records: "",
+        session: "",
+        session_from_path: SessionFromPath::No,
+        facts: Facts::NONE,
+        role: "",
+        responses: &[],
+        prompts: &[],
+        message_id: "",
+        model: "",
+        provider: "",
+        time: "",
+        duration_ms: "",
+        stop_reason: "",
+        text: "",
+        tokens: TokenPaths::NONE,
+        input_includes_cache: false,
+        output_excludes_reasoning: false,
+        cost: "",
+        is_subagent: false,
+        calls: None,
+        results: None,
+    };
+
+    /// Whether a line or document is of the format. A description without a condition matches nothing.
+    pub(in crate::adapters) fn matches(&self, record: &Probe<'_>) -> bool {
+        let has_condition = !self.has.is_empty() || !self.equals.is_empty();
+        has_condition
+            && self.has.iter().all(|path| !find(record, path).is_empty())
+            && self.equals.iter().all(|(path, value)| text(record, path).as_deref() == Some(*value))
+    }
+
+    /// The weight with which the format claims a record: the more conditions, the more.
+    pub(in crate::adapters) fn weight(&self, record: &Probe<'_>) -> u32 {
+        let conditions = u32::try_from(self.has.len() + self.equals.len()).unwrap_or(u32::MAX);
+        if self.matches(record) { conditions.saturating_mul(3).min(12) } else { 0 }
+    }
+}
+
+/// The value at a path of a record, empty if it is absent.
+pub(super) fn find<'a>(record: &Probe<'a>, path: &str) -> Raw<'a> {
+    let Some((parents, key)) = path.rsplit_once('.') else { return record.raw(path) };
+    let mut parents = parents.split('.');
+    let first = record.object(parents.next().unwrap_or_default());
+    parents.fold(first, |object, key| object.object(key)).raw(key)
+}
+
+/// The text at a path of a record, unless it is empty. A number is its digits.
+pub(super) fn text<'a>(record: &Probe<'a>, path: &str) -> Option<Cow<'a, str>> {
+    let raw = find(record, path);
+    let is_scalar = !raw.is_empty() && !matches!(raw.0.first(), Some(b'{' | b'['));
+    is_scalar.then(|| raw.text()).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,173 @@
+//! The requests of OTLP as JSON: one of logs, one of spans, one of metrics.
+
+use serde::Deserialize;
+
+use super::attributes::{Attribute, Value};
+use crate::json::Raw;
+use crate::json::fields::{Text, TextOrBlocks};
+
+/// One export, of any of the three kinds.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Export<'a> {
+    #[serde(borrow)]
+    pub(super) resource_logs: TextOrBlocks<'a, ResourceLogs<'a>>,
+    #[serde(borrow)]
+    pub(super) resource_spans: TextOrBlocks<'a, ResourceSpans<'a>>,
+    #[serde(borrow)]
+    pub(super) resource_metrics: TextOrBlocks<'a, ResourceMetrics<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Resource<'a> {
+    #[serde(borrow)]
+    pub(super) attributes: TextOrBlocks<'a, Attribute<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ResourceLogs<'a> {
+    #[serde(borrow)]
+    pub(super) resource: Resource<'a>,
+    #[serde(borrow)]
+    pub(super) scope_logs: TextOrBlocks<'a, ScopeLogs<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ScopeLogs<'a> {
+    #[serde(borrow)]
+    pub(super) log_records: TextOrBlocks<'a, LogRecord<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct LogRecord<'a> {
+    #[serde(borrow)]
+    pub(super) time_unix_nano: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) observed_time_unix_nano: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) event_name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) body: Value<'a>,
+    #[serde(borrow)]
+    pub(super) attributes: TextOrBlocks<'a, Attribute<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ResourceSpans<'a> {
+    #[serde(borrow)]
+    pub(super) resource: Resource<'a>,
+    #[serde(borrow)]
+    pub(super) scope_spans: TextOrBlocks<'a, ScopeSpans<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ScopeSpans<'a> {
+    #[serde(borrow)]
+    pub(super) spans: TextOrBlocks<'a, Span<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Span<'a> {
+    #[serde(borrow)]
+    pub(super) trace_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) span_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) start_time_unix_nano: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) end_time_unix_nano: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) attributes: TextOrBlocks<'a, Attribute<'a>>,
+    #[serde(borrow)]
+    pub(super) status: SpanStatus<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SpanStatus<'a> {
+    /// A number, or its name.
+    #[serde(borrow)]
+    code: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) message: Text<'a>,
+}
+
+impl SpanStatus<'_> {
+    /// Whether the span ended with an error.
+    pub(super) fn is_error(&self) -> bool {
+        matches!(self.code.text().as_ref(), "2" | "STATUS_CODE_ERROR")
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ResourceMetrics<'a> {
+    #[serde(borrow)]
+    pub(super) resource: Resource<'a>,
+    #[serde(borrow)]
+    pub(super) scope_metrics: TextOrBlocks<'a, ScopeMetrics<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ScopeMetrics<'a> {
+    #[serde(borrow)]
+    pub(super) metrics: TextOrBlocks<'a, Metric<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Metric<'a> {
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) sum: Sum<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Sum<'a> {
+    #[serde(borrow)]
+    pub(super) data_points: TextOrBlocks<'a, Point<'a>>,
+    #[serde(borrow)]
+    aggregation_temporality: Raw<'a>,
+}
+
+impl Sum<'_> {
+    /// Whether each point is the sum since the process began, and not since the point before.
+    pub(super) fn is_cumulative(&self) -> bool {
+        matches!(self.aggregation_temporality.text().as_ref(), "2" | "AGGREGATION_TEMPORALITY_CUMULATIVE")
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Point<'a> {
+    #[serde(borrow)]
+    pub(super) attributes: TextOrBlocks<'a, Attribute<'a>>,
+    #[serde(borrow)]
+    pub(super) start_time_unix_nano: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) time_unix_nano: Raw<'a>,
+    #[serde(borrow)]
+    as_int: Raw<'a>,
+    #[serde(borrow)]
+    as_double: Raw<'a>,
+}
+
+impl Point<'_> {
+    /// The value.
+    pub(super) fn value(&self) -> Option<f64> {
+        let raw = [self.as_int, self.as_double].into_iter().find(|raw| !raw.is_empty())?;
+        raw.text().parse().ok()
+    }
+}

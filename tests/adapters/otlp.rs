@@ -1,0 +1,227 @@
+//! What the tables contain of telemetry, alone and beside other views of the session.
+
+use agentlogs::model::session::{CallStatus, Status};
+use agentlogs::model::tables::{SessionRow, Tables};
+use serde_json::{Value, json};
+
+use super::tables;
+
+const SESSION: &str = "7c1d2e3f-4a5b-4c6d-8e7f-901122334455";
+
+/// Nanoseconds, so many seconds after a time in 2026.
+fn nanoseconds(second: u64) -> String {
+    format!("{}000000000", 1_792_400_400 + second)
+}
+
+fn attributes(pairs: Value) -> Value {
+    let Value::Object(pairs) = pairs else { panic!("{pairs}") };
+    let typed = |value: Value| match value {
+        Value::String(text) => json!({"stringValue": text}),
+        Value::Bool(flag) => json!({"boolValue": flag}),
+        number if number.is_f64() => json!({"doubleValue": number}),
+        // Protocol Buffers write 64-bit integers as strings.
+        number => json!({"intValue": number.to_string()}),
+    };
+    pairs.into_iter().map(|(key, value)| json!({"key": key, "value": typed(value)})).collect()
+}
+
+/// A line with one event of Claude Code.
+fn event(second: u64, name: &str, mut pairs: Value) -> String {
+    pairs["session.id"] = json!(SESSION);
+    pairs["event.name"] = json!(name);
+    let body = json!({"stringValue": format!("claude_code.{name}")});
+    let record = json!({"timeUnixNano": nanoseconds(second), "body": body, "attributes": attributes(pairs)});
+    json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}).to_string()
+}
+
+fn request(second: u64, id: &str, model: &str, input: i64, output: i64) -> String {
+    let more = json!({
+        "model": model, "request_id": id, "cost_usd": 0.25, "duration_ms": 900, "query_source": "repl_main_thread",
+        "input_tokens": input, "output_tokens": output, "cache_read_tokens": 1000, "cache_creation_tokens": 0,
+    });
+    event(second, "api_request", more)
+}
+
+fn span(second: u64, name: &str, mut pairs: Value) -> String {
+    pairs["session.id"] = json!(SESSION);
+    let span = json!({
+        "traceId": "4bf92f3577b34da6a3ce929d0e0e4736", "spanId": format!("00f067aa0ba9{second:04}"), "name": name,
+        "startTimeUnixNano": nanoseconds(second), "endTimeUnixNano": nanoseconds(second + 1),
+        "attributes": attributes(pairs), "status": {},
+    });
+    json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).to_string()
+}
+
+/// A line with the counters of an interval or, with `temporality` 2, since the start of the process.
+fn counters(temporality: i64, start: u64, end: u64, input: i64, output: i64) -> String {
+    let point = |kind: &str, value: i64| {
+        json!({
+            "attributes": attributes(json!({"session.id": SESSION, "model": "claude-sonnet-5", "type": kind})),
+            "startTimeUnixNano": nanoseconds(start), "timeUnixNano": nanoseconds(end), "asInt": value.to_string(),
+        })
+    };
+    let points = [point("input", input), point("output", output)];
+    let sum = json!({"dataPoints": points, "aggregationTemporality": temporality, "isMonotonic": true});
+    let metric = json!({"name": "claude_code.token.usage", "unit": "tokens", "sum": sum});
+    json!({"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]}).to_string()
+}
+
+/// A line of Claude's own transcript.
+fn transcript_line(second: u32, id: &str, input: i64, output: i64) -> String {
+    let usage = json!({"input_tokens": input, "output_tokens": output, "cache_read_input_tokens": 1000, "cache_creation_input_tokens": 0});
+    let message = json!({
+        "id": id, "type": "message", "role": "assistant", "model": "claude-sonnet-5", "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": "Done."}], "usage": usage,
+    });
+    json!({
+        "type": "assistant", "uuid": format!("u-{id}"), "parentUuid": null, "isSidechain": false, "sessionId": SESSION,
+        "timestamp": format!("2026-10-19T09:00:{second:02}.100Z"), "requestId": "req_1", "message": message,
+    })
+    .to_string()
+}
+
+fn only(tables: &Tables) -> &SessionRow {
+    assert_eq!(tables.sessions.len(), 1);
+    &tables.sessions[0]
+}
+
+fn tokens<L: AsRef<str>>(logs: &[L]) -> [Option<i64>; 3] {
+    let tables = tables(logs);
+    let session = only(&tables);
+    assert_eq!(session.session.runtime, "claude");
+    [session.turns, session.tokens.input, session.tokens.output]
+}
+
+#[test]
+fn a_title_request_counts_where_there_is_only_telemetry() {
+    let log =
+        [request(1, "req_0", "claude-haiku-4-5", 340, 20), request(5, "req_1", "claude-sonnet-5", 7, 50)].join("\n");
+    assert_eq!(tokens(&[&log]), [Some(2), Some(347), Some(70)]);
+    // Exporters repeat a batch that was not acknowledged.
+    assert_eq!(tokens(&[format!("{log}\n{log}"), log]), [Some(2), Some(347), Some(70)]);
+}
+
+/// The log that the runtime keeps decides, even where telemetry has more: a title request, which no transcript contains.
+#[test]
+fn telemetry_beside_the_session_s_own_log_adds_nothing() {
+    let telemetry = [
+        request(1, "req_0", "claude-haiku-4-5", 340, 20),
+        request(5, "req_1", "claude-sonnet-5", 7, 50),
+        event(
+            6,
+            "tool_result",
+            json!({"tool_name": "Bash", "tool_use_id": "toolu_01Otlp0000000001", "success": "true"}),
+        ),
+    ];
+    let own = transcript_line(4, "msg_01Otlp0000000001", 7, 50);
+    for logs in [[own.clone(), telemetry.join("\n")], [telemetry.join("\n"), own.clone()]] {
+        let tables = tables(&logs);
+        let session = only(&tables);
+        assert_eq!([session.turns, session.tokens.input, session.tokens.output], [Some(1), Some(7), Some(50)]);
+        assert_eq!((session.tool_calls, session.session.format.as_ref()), (Some(0), "claude-transcript"));
+        assert_eq!(session.money.reported, None);
+    }
+}
+
+#[test]
+fn events_decide_before_spans_and_spans_before_counters() {
+    let events = request(5, "req_1", "claude-sonnet-5", 7, 50);
+    let spans = span(
+        5,
+        "claude_code.llm_request",
+        json!({"model": "claude-sonnet-5", "input_tokens": 8, "output_tokens": 60, "success": true, "stop_reason": "end_turn"}),
+    );
+    let metrics = counters(1, 0, 60, 9, 70);
+    assert_eq!(tokens(&[&metrics]), [None, Some(9), Some(70)]);
+    assert_eq!(tokens(&[metrics.clone(), spans.clone()]), [Some(1), Some(8), Some(60)]);
+    assert_eq!(tokens(&[metrics.clone(), spans.clone(), events.clone()]), [Some(1), Some(7), Some(50)]);
+    // In one file, in any order.
+    assert_eq!(tokens(&[[metrics, events, spans].join("\n")]), [Some(1), Some(7), Some(50)]);
+}
+
+#[test]
+fn counters_of_intervals_add_up_and_running_ones_do_not() {
+    let first = counters(1, 0, 60, 9, 70);
+    let second = counters(1, 60, 120, 1, 5);
+    let both = format!("{first}\n{second}");
+    assert_eq!(tokens(&[&both]), [None, Some(10), Some(75)]);
+    assert_eq!(tokens(&[first.clone(), second]), [None, Some(10), Some(75)]);
+    assert_eq!(tokens(&[first, both]), [None, Some(10), Some(75)]);
+    let running = [counters(2, 0, 60, 9, 70), counters(2, 0, 120, 19, 90)];
+    // A process that resumed the session counts from 0 again.
+    let resumed = counters(2, 500, 560, 3, 4);
+    assert_eq!(tokens(&[running.join("\n")]), [None, Some(19), Some(90)]);
+    assert_eq!(tokens(&[running[0].clone(), running[1].clone()]), [None, Some(19), Some(90)]);
+    assert_eq!(tokens(&[running.join("\n"), resumed]), [None, Some(22), Some(94)]);
+}
+
+#[test]
+fn spans_of_claude_code_show_calls_and_their_results() {
+    let call = |name: &str, more: Value| {
+        let mut pairs = json!({"tool_use_id": "toolu_01Otlp0000000001"});
+        pairs.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        span(7, name, pairs)
+    };
+    let log = [
+        call("claude_code.tool.execution", json!({"success": false, "error": "ShellError"})),
+        call("claude_code.tool", json!({"tool_name": "Bash", "full_command": "cargo test"})),
+        span(
+            9,
+            "claude_code.tool",
+            json!({"tool_name": "Edit", "tool_use_id": "toolu_01Otlp0000000002", "file_path": "/w/a.rs"}),
+        ),
+    ];
+    let tables = tables(&[log.join("\n")]);
+    let calls: Vec<_> = tables
+        .tool_calls
+        .iter()
+        .map(|row| (row.call.tool.as_ref(), row.call.status, row.call.target.as_deref().unwrap_or_default()))
+        .collect();
+    assert_eq!(calls, [("Bash", CallStatus::Error, "cargo"), ("Edit", CallStatus::Incomplete, "/w/a.rs")]);
+}
+
+/// By the conventions, input includes cached tokens; some programs exclude them.
+#[test]
+fn input_includes_caches_unless_the_counts_show_otherwise() {
+    let cases = [
+        (json!({"gen_ai.usage.input_tokens": 100, "gen_ai.usage.cache_read.input_tokens": 60}), (Some(40), Some(60))),
+        (json!({"gen_ai.usage.input_tokens": 10, "gen_ai.usage.cache_read.input_tokens": 60}), (Some(10), Some(60))),
+        (
+            json!({"gen_ai.usage.input_tokens": 100, "gen_ai.usage.cache_read.input_tokens": 60,
+                   "gen_ai.usage.output_tokens": 5, "gen_ai.usage.total_tokens": 165}),
+            (Some(100), Some(60)),
+        ),
+        (json!({"gen_ai.usage.prompt_tokens": 7}), (Some(7), None)),
+    ];
+    for (counts, expected) in cases {
+        let mut pairs = json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"});
+        pairs.as_object_mut().unwrap().extend(counts.as_object().unwrap().clone());
+        let tables = tables(&[span(3, "chat m", pairs)]);
+        let session = only(&tables);
+        assert_eq!(session.session.runtime, "otlp");
+        assert_eq!((session.tokens.input, session.tokens.cache_read), expected, "{counts}");
+    }
+}
+
+/// No event ends a session: only a failed last request shows how it ended.
+#[test]
+fn a_failed_last_request_is_an_error() {
+    let failed = event(9, "api_error", json!({"error": "Overloaded", "status_code": "529", "attempt": 11}));
+    let request = request(5, "req_1", "claude-sonnet-5", 7, 50);
+    let status = |lines: [&String; 2]| only(&tables(&[lines.map(String::as_str).join("\n")])).session.status;
+    assert_eq!(status([&request, &failed]), Status::Error);
+    assert_eq!(status([&failed, &request]), Status::Unknown);
+}
+
+/// Records of other programs in the same file are of no session.
+#[test]
+fn telemetry_of_other_programs_is_unknown() {
+    let record = json!({"timeUnixNano": nanoseconds(1), "body": {"stringValue": "GET /"}, "attributes": []});
+    let line = json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}).to_string();
+    let parsed = agentlogs::adapters::parse(
+        format!("{line}\n{}", request(5, "req_1", "m", 7, 50)).as_bytes(),
+        agentlogs::adapters::Hints::default(),
+        agentlogs::model::retention::Retention::None,
+    );
+    assert_eq!((parsed.format, parsed.sessions.len(), parsed.health.unknown_records), (Some("otlp"), 1, 1));
+}
