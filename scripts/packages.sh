@@ -167,6 +167,8 @@ title "linters"
 "$tools/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
 "$tools/check-jsonschema" --builtin-schema vendor.github-actions action.yml
 "$tools/check-jsonschema" --builtin-schema vendor.dependabot .github/dependabot.yml
+"$tools/check-jsonschema" --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+"$tools/check-jsonschema" --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/{bug,runtime,wrong-log}.yml
 
 title "the site, and links"
 "$tools/zensical" build --clean --strict
