@@ -26,7 +26,7 @@ const MAX_DIFFERENT: usize = 20;
 /// The longest word that can be the name of a key, and the most digits in it.
 const MAX_NAME: usize = 40;
 const MAX_DIGITS: usize = 3;
-/// What stands for keys that may be data: ids, paths, names of models or people.
+/// The replacement of keys that may be data: ids, paths, names of models or people.
 const ANY_KEY: &str = "*";
 
 /// The shape of a file.

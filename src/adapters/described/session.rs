@@ -262,7 +262,7 @@ impl Session {
     }
 }
 
-/// Whether an element has the text that tells its kind.
+/// Whether an element has the text that states its kind.
 fn is_one(element: &Probe<'_>, only: Option<(&str, &str)>) -> bool {
     only.is_none_or(|(path, value)| text(element, path).as_deref() == Some(value))
 }
