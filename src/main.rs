@@ -57,6 +57,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Ingest(args) => commands::ingest::run(args, &settings),
         Command::Watch(args) => commands::watch::run(*args, &settings),
         Command::Report(args) => commands::report::run(*args, &settings),
+        Command::Show(args) => commands::show::run(*args, &settings),
         Command::Query(args) => commands::query::run(args, &settings),
         Command::Check(args) => commands::check::run(*args, &settings),
         Command::Compare(args) => commands::compare::run(args, &settings),

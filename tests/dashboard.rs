@@ -94,6 +94,15 @@ fn the_page_adds_up_to_the_reports() {
             }
             assert_eq!(sum(&data, "troubles", "rows"), whole(&total("errors"), "problems"), "{scope:?}");
             assert_eq!(sum(&data, "sessions", "listed"), whole(&total("sessions"), "sessions"), "{scope:?}");
+            let waste = total("waste");
+            let usd = waste.column("waste_usd").unwrap().f64().unwrap().get(0).unwrap_or_default();
+            let own = sum(&data, "waste", "waste") as f64 / 1e9;
+            assert!((own - usd).abs() < 1e-6, "{own} {usd} {scope:?} {cost:?}");
+            assert_eq!(sum(&data, "waste", "cases"), whole(&waste, "cases"), "{scope:?}");
+            let behaviour = total("behaviour");
+            for name in ["explore_calls", "repeated_calls", "test_runs", "verified_sessions", "tool_time_ms"] {
+                assert_eq!(sum(&data, "behaviour", name), whole(&behaviour, name), "{name} {scope:?}");
+            }
         }
     }
 }

@@ -33,6 +33,8 @@ mod layers;
 mod limits;
 mod moving;
 #[cfg(feature = "archive")]
+mod outcomes;
+#[cfg(feature = "archive")]
 mod overview;
 mod places;
 mod prices;
@@ -41,6 +43,8 @@ mod privacy;
 mod reports;
 mod rules;
 mod sessions;
+#[cfg(feature = "archive")]
+mod show;
 #[cfg(all(feature = "archive", unix))]
 mod statusline;
 #[cfg(feature = "archive")]
@@ -49,6 +53,8 @@ mod tidy;
 #[cfg(feature = "archive")]
 mod verdicts;
 mod views;
+#[cfg(feature = "archive")]
+mod waste;
 #[cfg(all(feature = "archive", unix))]
 mod watch;
 

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use agentlogs::adapters::common::builder::Retention;
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{Currency, Format, ReportStyle, TableStyle, render};
 use agentlogs::analysis::reports::{
-    self, Answer, DIMENSIONS, Dimension, Error, Frames, Options, REPORTS, Report, Scope, Undated,
+    self, Answer, DIMENSIONS, Dimension, Error, Frames, Options, PriceAs, REPORTS, Report, Scope, Undated,
 };
+use agentlogs::prices::Catalog;
 use agentlogs::store::frames::frames;
 use agentlogs::store::query::query;
 use polars::prelude::*;
@@ -56,8 +57,18 @@ fn groupings() -> Vec<(&'static Report, &'static str)> {
     GROUPINGS.get_or_init(|| pairs.filter(is_possible).collect()).clone()
 }
 
+/// The answer; that of `report cost` also has the costs at the prices of another model.
 fn run(report: &Report, options: &Options) -> Answer {
+    let price_as = (report.name == "cost").then(model);
+    let options = &Options { price_as, ..options.clone() };
     report.run(&tables(), options).unwrap_or_else(|error| panic!("{} with {options:?}: {error}", report.name))
+}
+
+/// The model whose prices are applied.
+fn model() -> PriceAs {
+    static CATALOG: OnceLock<Arc<Catalog>> = OnceLock::new();
+    let catalog = CATALOG.get_or_init(|| Arc::new(Catalog::built_in().clone()));
+    PriceAs::new("claude-haiku-4-5", Arc::clone(catalog)).unwrap()
 }
 
 /// Runs the check on each of the cases, in threads whose stack is deep enough for the plans of polars in a debug build.
@@ -210,7 +221,13 @@ fn default_columns_fit_a_page() {
         }
         let header = agentlogs(&["report", report.name, "--format", "csv", "--limit", "0"]);
         let columns: Vec<&str> = header.trim_end().split(',').collect();
-        assert!(report.measures().iter().all(|measure| columns.contains(&measure.name)), "{}: {header}", report.name);
+        let mut measures = report.measures().iter().filter(|measure| measure.is_always_computed());
+        assert!(measures.all(|measure| columns.contains(&measure.name)), "{}: {header}", report.name);
+    }
+    for arguments in [["report", "cost", "--price-as", "claude-haiku-4-5"], ["report", "waste", "--top", "3"]] {
+        for line in agentlogs(&arguments).lines() {
+            assert!(line.chars().count() <= 100, "{arguments:?}: {line}");
+        }
     }
     let by_model = |format: &str| agentlogs(&["report", "cost", "--by", "model", "--format", format]);
     assert!(by_model("table").contains("\n (unknown) "));
@@ -259,9 +276,12 @@ fn the_session_with_the_largest_difference_is_named() {
 
 /// The measures that are sums over the rows, so that groups add up to the total.
 const SUMS: &[&str] = &[
+    "as_model_unpriced_tokens",
+    "as_model_usd",
     "cache_read_tokens",
     "cache_write_tokens",
     "calls",
+    "change_usd",
     "changes",
     "cost_usd",
     "denied",
@@ -285,10 +305,13 @@ const SUMS: &[&str] = &[
     "tool_time_ms",
     "total_tokens",
     "turns",
+    "uncached_usd",
     "unpriced_tokens",
     "verified_sessions",
     "verify_calls",
     "waiting_time_ms",
+    "waste_usd",
+    "wasted_tokens",
 ];
 
 /// The sums of some columns over rows, in order; NULL is 0 here.

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::places::program::{run, text};
 use crate::root;
@@ -111,6 +111,48 @@ fn appended_lines_and_new_files_are_read() {
     drop(watch);
     let stderr = fs::read_to_string(home.join("stderr")).unwrap();
     assert!(stderr.contains(&format!("--exec: {exec}: exit status: 3")), "{stderr}");
+}
+
+/// Verdicts next to a log are read with it, also when they change; imported ones are kept, and get sessions that are read later.
+#[test]
+fn verdicts_are_kept_and_matched_as_logs_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap();
+    let logs = home.join("logs");
+    fs::create_dir(&logs).unwrap();
+    let (head, last) = transcript();
+    fs::write(logs.join("a.meta.json"), r#"{"verdict": {"passed": false, "task": "t"}}"#).unwrap();
+    fs::write(logs.join("a.jsonl"), &head).unwrap();
+    let watch = Watch::start(&home, &["logs", "--archive", "archive"]);
+    watch.wait_for(" read, cost today");
+    let verdicts = || {
+        let sql = "SELECT passed, judge, matched_by FROM verdicts ORDER BY matched_by, judge";
+        let output = run(&home, &home, &["query", sql, "--archive", "archive", "--format", "csv"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout).lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    // A change can be several updates.
+    let wait_until = |expected: &[&str]| {
+        let start = Instant::now();
+        while verdicts() != expected {
+            assert!(start.elapsed() < PATIENCE, "{:?} instead of {expected:?}", verdicts());
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    };
+    wait_until(&["false,,sidecar"]);
+    fs::write(home.join("verdicts.csv"), "log,passed,judge\na.jsonl,true,ann\nb.jsonl,true,bob\n").unwrap();
+    let output = run(&home, &home, &["verdicts", "import", "verdicts.csv", "--archive", "archive"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let imported = ["true,ann,path", "false,,sidecar", "true,bob,"];
+    assert_eq!(verdicts(), imported);
+    append(&logs.join("a.jsonl"), &last);
+    watch.wait_for(" read, cost today");
+    assert_eq!(verdicts(), imported);
+    fs::copy(root().join("sample-logs/pi-session/version-1-aborted.jsonl"), logs.join("b.jsonl")).unwrap();
+    wait_until(&["true,ann,path", "true,bob,path", "false,,sidecar"]);
+    fs::write(logs.join("a.meta.json"), r#"{"verdict": {"passed": true, "task": "t"}}"#).unwrap();
+    append(&logs.join("a.jsonl"), "\n");
+    wait_until(&["true,ann,path", "true,bob,path", "true,,sidecar"]);
 }
 
 #[test]

@@ -26,6 +26,8 @@ interface Packed extends About {
   turns: Record<string, Numbers>;
   tools: Record<string, Numbers>;
   troubles: Record<string, Numbers>;
+  waste: Record<string, Numbers>;
+  behaviour: Record<string, Numbers>;
   timelines: Record<string, Numbers>;
   timeline_turns: Record<string, Numbers>;
   timeline_calls: Record<string, Numbers>;
@@ -43,7 +45,7 @@ export interface LeftOut {
 }
 
 export type WordKind =
-  | "runtime" | "model" | "project" | "status" | "call_status" | "usage" | "error_kind" | "tool" | "kind" | "code";
+  | "runtime" | "model" | "project" | "status" | "call_status" | "usage" | "error_kind" | "tool" | "kind" | "code" | "cause";
 
 /** Columns of numbers, and of places in other tables and lists of words, all of one length. */
 export type Columns<Name extends string, Place extends string = never> =
@@ -61,6 +63,14 @@ export type Tools = Columns<
   "group" | "tool"
 >;
 export type Troubles = Columns<"day" | "rows", "group" | "kind" | "code">;
+/** The waste of sessions by cause, in billionths of a dollar, at the day of their start. */
+export type Waste = Columns<"day" | "waste" | "cases", "group" | "cause">;
+/** Sums that behaviour is measured from, at the day on which sessions start. */
+export type Behaviour = Columns<
+  | "day" | "known_calls" | "explore_calls" | "edit_calls" | "verify_calls" | "repeated_calls" | "edited_sessions"
+  | "verified_sessions" | "test_runs" | "failed_test_runs" | "model_time_ms" | "tool_time_ms" | "waiting_time_ms",
+  "group"
+>;
 export type Groups = Columns<never, "runtime" | "model" | "project" | "status" | "labels">;
 export type Sessions = Columns<
   | "started" | "duration_ms" | "turns" | "tool_calls" | "tool_errors" | "compactions" | "retries" | "subagents" | "cost"
@@ -105,6 +115,8 @@ export interface Data extends About {
   turns: Turns;
   tools: Tools;
   troubles: Troubles;
+  waste: Waste;
+  behaviour: Behaviour;
   timelines: Map<number, Timeline>;
   timelineTurns: TimelineTurns;
   timelineCalls: TimelineCalls;
@@ -156,7 +168,7 @@ function numbers(values: Numbers, isGrowing: boolean): Float64Array {
 }
 
 /** Columns that are never unknown, and small. */
-const PLACES = ["session", "group", "listed", "runtime", "model", "project", "status", "labels", "usage", "error_kind", "tool", "kind", "code"];
+const PLACES = ["session", "group", "listed", "runtime", "model", "project", "status", "labels", "usage", "error_kind", "tool", "kind", "code", "cause"];
 
 function columns<T>(table: Record<string, (number | string | null)[]>, growing: string[], texts: string[] = []): T {
   const out: Record<string, unknown> = { length: 0 };
@@ -263,6 +275,8 @@ export async function read(base64: string): Promise<Data> {
     turns,
     tools,
     troubles: columns<Troubles>(packed.troubles, ["group", "day"]),
+    waste: columns<Waste>(packed.waste, ["group", "day"]),
+    behaviour: columns<Behaviour>(packed.behaviour, ["group", "day"]),
     timelines,
     timelineTurns: columns<TimelineTurns>(packed.timeline_turns, ["at"], ["agent"]),
     timelineCalls: columns<TimelineCalls>(packed.timeline_calls, ["at"], ["target"]),

@@ -111,12 +111,14 @@ export interface Left {
   sessions: Int32Array;
   tools: Int32Array;
   troubles: Int32Array;
+  waste: Int32Array;
+  behaviour: Int32Array;
   /** Of each session whether it is left. */
   isLeft: Uint8Array;
 }
 
 export function left(data: Data, state: State): Left {
-  const { groups, sessions, turns, tools, troubles } = data;
+  const { groups, sessions, turns, tools, troubles, waste, behaviour } = data;
   const isTimed = state.since !== null || state.until !== null;
   const [since, until] = [state.since ?? -Infinity, state.until ?? Infinity];
   const size = (dimension: "runtime" | "model" | "project" | "status") => data.words[dimension].list.length + 1;
@@ -154,6 +156,8 @@ export function left(data: Data, state: State): Left {
     sessions: listed,
     tools: which(tools, fits, tools.group, fits),
     troubles: which(troubles, fits, troubles.group, fits),
+    waste: which(waste, fits, waste.group, fits),
+    behaviour: which(behaviour, fits, behaviour.group, fits),
     isLeft,
   };
 }

@@ -9,6 +9,7 @@ import { FilterBar } from "./filterbar";
 import * as format from "./format";
 import { Distribution, Health, Hours, Outcomes, OverTime, Tools, Where } from "./panels";
 import { Verdicts } from "./verdicts";
+import { Behaviour, Waste } from "./work";
 import { SessionList, Timeline } from "./sessions";
 
 type Theme = "light" | "dark";
@@ -108,6 +109,8 @@ function App({ data }: { data: Data }) {
         <Where {...props} sums={sums} ranks={ranks} />
         <Distribution {...props} open={open} />
         <Tools {...props} tools={tools} />
+        <Waste {...props} />
+        <Behaviour {...props} />
         <Verdicts {...props} />
         <Outcomes {...props} statuses={statuses} />
         <Hours {...props} />

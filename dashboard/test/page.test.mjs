@@ -62,6 +62,7 @@ function hostileLog(text, at) {
 let browser;
 before(async () => {
   cpSync(join(root, "sample-logs"), join(logs, "samples"), { recursive: true });
+  cpSync(join(root, "tests", "verdicts", "harbor-job"), join(logs, "harbor-job"), { recursive: true });
   mkdirSync(join(logs, "hostile"));
   HOSTILE.forEach((text, at) => {
     const path = join(logs, "hostile", `deadbeef-0000-4000-8000-00000000000${at}.jsonl`);
@@ -160,6 +161,28 @@ async function agrees(page, filters) {
   const troubles = report("errors", "--by", "kind,code", ...filters);
   const errors = (await rowsOf(page, "errors")).filter((it) => it.length > 1);
   assert.equal(errors.reduce((all, it) => all + it[2], 0), sum(troubles, "problems") || 0, `errors ${filters}`);
+  await worksAlike(page, filters);
+}
+
+/** The cells of a row that a table of the page has, by the first one; none if the table is not there. */
+async function cellsOf(page, name) {
+  if ((await page.locator(`table[data-name="${name}"]`).count()) === 0) return new Map();
+  return new Map((await rowsOf(page, name)).filter((it) => it.length > 1).map((it) => [it[0], it.slice(1)]));
+}
+
+/** Waste, behaviour, and outcomes are those of the reports; runtimes have one name each, unlike models. */
+async function worksAlike(page, filters) {
+  const statuses = await cellsOf(page, "statuses");
+  const bySession = new Map(report("sessions", "--by", "status", ...filters).map((it) => [visible(it.status), it.sessions]));
+  assert.deepEqual(new Map([...statuses].map(([status, cells]) => [status, cells[0]]).sort()), new Map([...bySession].sort()), `${filters}`);
+  const causes = await cellsOf(page, "waste");
+  const wasted = report("waste", ...filters).filter((it) => it.waste_usd > 0);
+  assert.equal(causes.size, wasted.length, `causes ${filters}`);
+  for (const it of wasted) {
+    const [waste, share, cases, basis] = causes.get(it.cause);
+    assert.ok(near(waste, it.waste_usd) && near(share, it.waste_share), `${it.cause} ${waste} ${it.waste_usd} ${share} ${it.waste_share} ${filters}`);
+    assert.deepEqual([cases, basis], [it.cases, it.basis], `${it.cause} ${filters}`);
+  }
 }
 
 /** As the page shows text that would act on somebody. */
@@ -197,6 +220,50 @@ test("the figures are those of the reports, before and after choosing filters", 
   await agrees(page, ["--project", "/work/shop"]);
   assert.deepEqual(complaints, []);
   await close();
+});
+
+test("verdicts, behaviour and waste by runtime are those of the reports", async () => {
+  const { page, complaints, close } = await open("#by=runtime");
+  const verdicts = await cellsOf(page, "verdicts");
+  const outcomes = report("outcomes", "--by", "runtime");
+  assert.ok(outcomes.some((it) => it.passed > 0) && outcomes.some((it) => it.failed > 0), JSON.stringify(outcomes));
+  assert.equal(verdicts.size, outcomes.length);
+  for (const it of outcomes) {
+    const own = verdicts.get(it.runtime);
+    const names = ["trials", "passed", "failed", "unjudged", "pass_rate", "pass_rate_low", "pass_rate_high", "cost_per_trial_usd", "cost_per_passed_usd"];
+    names.forEach((name, at) => assert.ok(near(own[at], it[name]), `${name} of ${it.runtime}: ${own[at]} ${it[name]}`));
+    assert.equal(own[9] === "yes", it.is_on_front === true, it.runtime);
+  }
+  const behaviour = await cellsOf(page, "behaviour");
+  for (const it of report("behaviour", "--by", "runtime")) {
+    const own = behaviour.get(it.runtime);
+    const names = [
+      "sessions", "explore_share", "edit_share", "verify_share", "verified_rate", "repeated_calls", "test_runs", "failed_test_runs",
+      "model_time_share", "tool_time_share", "waiting_time_share",
+    ];
+    names.forEach((name, at) => assert.ok(near(own[at], it[name]), `${name} of ${it.runtime}: ${own[at]} ${it[name]}`));
+  }
+  const waste = await cellsOf(page, "waste-of");
+  for (const it of report("waste", "--by", "runtime").filter((it) => it.waste_usd > 0)) {
+    const [amount, share, cases] = waste.get(it.runtime);
+    assert.ok(near(amount, it.waste_usd) && near(share, it.waste_share), `${it.runtime} ${amount} ${it.waste_usd} ${share} ${it.waste_share}`);
+    assert.equal(cases, it.cases, it.runtime);
+  }
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test("axe finds no violation, in the light, in the dark and on a phone", async () => {
+  const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+  const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+  for (const options of [{}, { colorScheme: "dark" }, phone]) {
+    // The policy of the page forbids other scripts.
+    const { page, close } = await open("", { ...options, bypassCSP: true });
+    await page.evaluate(axe);
+    const violations = await page.evaluate(async () => (await window.axe.run()).violations.map((it) => `${it.id}: ${it.nodes.slice(0, 3).map((node) => node.html)}`));
+    assert.deepEqual(violations, [], JSON.stringify(options));
+    await close();
+  }
 });
 
 test("every period of the chart is that of the report", async () => {

@@ -19,6 +19,7 @@ use crate::model::session::{Capabilities, SessionResult};
 
 mod events;
 mod sample;
+mod scores;
 mod usage;
 
 pub(super) const ADAPTER: Adapter = Adapter {

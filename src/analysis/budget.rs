@@ -52,11 +52,17 @@ impl MeasureBound {
     pub fn new(name: &str, side: Side, limit: f64) -> Result<Self, UnknownMeasure> {
         let (report, measure) = name.split_once('.').map_or((None, name), |(report, measure)| (Some(report), measure));
         let candidates = REPORTS.iter().filter(|candidate| report.is_none_or(|report| candidate.name == report));
-        let mut measures = candidates.flat_map(|report| report.measures().iter().map(move |found| (report, found)));
+        let measures = candidates.flat_map(|report| report.measures().iter().map(move |found| (report, found)));
+        let mut measures = measures.filter(|(_, found)| found.is_always_computed());
         if let Some((report, found)) = measures.find(|(_, found)| found.name == measure) {
             return Ok(Self { report, measure: found.name, side, limit });
         }
-        let mut names: Vec<&str> = REPORTS.iter().flat_map(Report::measures).map(|measure| measure.name).collect();
+        let mut names: Vec<&str> = REPORTS
+            .iter()
+            .flat_map(Report::measures)
+            .filter(|it| it.is_always_computed())
+            .map(|measure| measure.name)
+            .collect();
         names.sort_unstable();
         names.dedup();
         Err(UnknownMeasure { name: name.to_owned(), list: names.join(", ") })

@@ -11,4 +11,6 @@ pub mod outcomes;
 pub mod overview;
 pub mod present;
 pub mod reports;
+pub mod show;
 pub mod statusline;
+pub mod waste;

@@ -4,7 +4,7 @@ use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use super::events::{Event, Message, Output, ToolError, text_of};
-use super::{Eval, SampleRecord};
+use super::{Eval, SampleRecord, scores};
 use crate::adapters::common::builder::{Builder, brief, money};
 use crate::adapters::common::{changes, repository, subagents, usage};
 use crate::adapters::document::Places;
@@ -14,6 +14,7 @@ use crate::json::Raw;
 use crate::json::fields::{Number, Text};
 use crate::model::errors::ErrorKind;
 use crate::model::session::{CallStatus, Cost, EventKind, Identity, Operation, SessionResult, Tokens};
+use crate::model::verdict::Verdict;
 
 /// Retries of one request that become events.
 const MAX_RETRIES: i64 = 100;
@@ -93,8 +94,23 @@ impl<'a> Sample<'a> {
             let line = places.line_of(raw);
             self.event(raw, line, false, damage);
         }
+        self.judge();
         self.end(status);
         self.builder.finish()
+    }
+
+    /// Adds the verdicts of the scorers: the task is the sample, the trial its epoch.
+    fn judge(&mut self) {
+        let record = &self.record;
+        let task = self.builder.session.labels.iter().find_map(|label| label.strip_prefix("task="));
+        let sample = record.id.text().into_owned();
+        let of_sample = Verdict {
+            task: Some(task.map_or_else(|| sample.clone(), |task| format!("{task}/{sample}"))),
+            trial: Some(record.epoch.rounded().unwrap_or(1).to_string()),
+            judged_at: record.completed_at.0,
+            ..Verdict::default()
+        };
+        self.builder.session.verdicts = scores::verdicts(record.scores, &of_sample);
     }
 
     fn event(&mut self, raw: Raw<'a>, line: i64, is_nested: bool, damage: &mut RecordErrors) {

@@ -9,3 +9,6 @@ mod read;
 mod rows;
 mod session;
 mod time;
+
+pub(super) use read::{Sorted, hash_of};
+pub(super) use rows::Purpose;

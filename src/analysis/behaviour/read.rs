@@ -7,7 +7,7 @@ use polars::prelude::*;
 use super::rows::{Call, Change, Purpose, Status, Turn};
 
 /// Rows of all sessions: of each session together, in order.
-pub(super) struct Sorted<R> {
+pub(in crate::analysis) struct Sorted<R> {
     /// The rows with the indices of their sessions.
     rows: Vec<R>,
     /// The index of the first row of each session, and the number of rows.
@@ -17,7 +17,7 @@ pub(super) struct Sorted<R> {
 impl<R> Sorted<R> {
     /// Sorts rows by the indices of their sessions; of each session by `time`. Rows without a time follow the row before
     /// them.
-    fn new(rows: Vec<(usize, R)>, sessions: usize, time: impl Fn(&R) -> Option<i64>) -> Self {
+    pub(in crate::analysis) fn new(rows: Vec<(usize, R)>, sessions: usize, time: impl Fn(&R) -> Option<i64>) -> Self {
         let mut last: Vec<Option<i64>> = vec![None; sessions];
         let mut keyed: Vec<(usize, Option<i64>, R)> = Vec::with_capacity(rows.len());
         for (session, row) in rows {
@@ -31,7 +31,7 @@ impl<R> Sorted<R> {
     }
 
     /// The rows of a session.
-    pub(super) fn of(&self, session: usize) -> &[R] {
+    pub(in crate::analysis) fn of(&self, session: usize) -> &[R] {
         let range = |()| Some(*self.starts.get(session)?..*self.starts.get(session + 1)?);
         range(()).and_then(|range| self.rows.get(range)).unwrap_or_default()
     }
@@ -135,6 +135,6 @@ fn numbers_of<'f, const N: usize>(frame: &'f DataFrame, names: [&str; N]) -> Pol
 }
 
 /// A hash that is the same in every run.
-fn hash_of(value: impl Hash) -> u64 {
+pub(in crate::analysis) fn hash_of(value: impl Hash) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(value)
 }

@@ -44,7 +44,7 @@ pub(super) enum Status {
 
 /// What a call is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(in crate::analysis) enum Purpose {
     /// To read or to search.
     Explore,
     /// To change files.
@@ -62,7 +62,7 @@ pub(super) enum Purpose {
 
 impl Purpose {
     /// The purpose of a call by its category and the kind of its command.
-    pub(super) fn of(category: Option<&str>, command_kind: Option<&str>) -> Self {
+    pub(in crate::analysis) fn of(category: Option<&str>, command_kind: Option<&str>) -> Self {
         match (category, command_kind) {
             (Some("shell"), None) => Self::Unknown,
             (Some("read" | "search" | "web"), _) | (_, Some("read" | "search")) => Self::Explore,
@@ -74,7 +74,7 @@ impl Purpose {
     }
 
     /// Whether it checks a change.
-    pub(super) const fn is_verifying(self) -> bool {
+    pub(in crate::analysis) const fn is_verifying(self) -> bool {
         matches!(self, Self::Test | Self::Check)
     }
 }

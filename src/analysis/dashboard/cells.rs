@@ -14,6 +14,7 @@ use polars::prelude::*;
 use super::sessions::{Selection, Sessions};
 use super::table::{Table, money, number, pick, texts, whole};
 use super::vocabulary::Vocabulary;
+use crate::analysis::reports::cells::OF_BEHAVIOUR;
 use crate::model::session::add;
 
 /// Replaces a total that is the sum of the four kinds of tokens, as nearly all are.
@@ -82,6 +83,31 @@ pub fn problems(
         |row| [days[row], kinds[row], codes[row]],
         &["rows"],
     )
+}
+
+/// The waste, added up over the sessions of a group.
+pub fn waste(
+    cells: &DataFrame,
+    all: &Sessions<'_>,
+    selection: &Selection,
+    groups: &[usize],
+    words: &Vocabulary,
+) -> PolarsResult<Table> {
+    let days = whole(cells, "day")?;
+    let causes = words.cause.indexes(texts(cells, "cause")?);
+    let key = |row: usize| [days[row], causes[row]];
+    added_up(cells, all, selection, groups, &["day", "cause"], key, &["waste", "cases"])
+}
+
+/// What behaviour is measured from, added up over the sessions of a group.
+pub fn behaviour(
+    cells: &DataFrame,
+    all: &Sessions<'_>,
+    selection: &Selection,
+    groups: &[usize],
+) -> PolarsResult<Table> {
+    let days = whole(cells, "day")?;
+    added_up(cells, all, selection, groups, &["day"], |row| [days[row]], OF_BEHAVIOUR)
 }
 
 /// The values by which rows are added up, besides the group of their session.

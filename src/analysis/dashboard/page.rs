@@ -1,6 +1,7 @@
 //! Builds the page: collects its data, and inserts it into the template.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +10,7 @@ use flate2::write::GzEncoder;
 use polars::prelude::*;
 use serde::Serialize;
 
-use super::cells::{problems, tool_calls, turns};
+use super::cells::{behaviour, problems, tool_calls, turns, waste};
 use super::groups::Groups;
 use super::health::health;
 use super::listing::Listing;
@@ -20,6 +21,7 @@ use super::vocabulary::Vocabulary;
 use crate::analysis::outcomes::frame::Trial;
 use crate::analysis::reports::cells;
 use crate::analysis::reports::{self, Cost, Error, Frames, Scope};
+use crate::prices::Catalog;
 
 /// The page, with its styles and its script, and a placeholder for the data.
 const TEMPLATE: &str = include_str!("../../../dashboard/dist/page.html");
@@ -35,6 +37,9 @@ pub struct About {
     pub filters: Vec<String>,
     /// The prices of computed costs.
     pub prices: String,
+    /// The prices themselves; the built-in ones if `None`.
+    #[serde(skip)]
+    pub catalog: Option<Arc<Catalog>>,
 }
 
 /// A page, and what it contains.
@@ -55,7 +60,7 @@ pub struct Page {
 impl Page {
     /// The tables that it is computed from.
     pub const TABLES: &'static [&'static str] =
-        &["sessions", "turns", "tool_calls", "events", "verdicts", "sources", "rejects"];
+        &["sessions", "turns", "tool_calls", "file_changes", "events", "verdicts", "sources", "rejects"];
 }
 
 /// The data of the page. Every table is a map of columns.
@@ -78,6 +83,8 @@ struct Data {
     turns: Table,
     tools: Table,
     troubles: Table,
+    waste: Table,
+    behaviour: Table,
     #[serde(flatten)]
     timelines: Timelines,
     health: Table,
@@ -104,7 +111,8 @@ struct LeftOut {
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
 pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Result<Page, Error> {
-    let cells = cells::cells(tables, scope, cost)?;
+    let catalog = about.catalog.as_deref().unwrap_or_else(|| Catalog::built_in());
+    let cells = cells::cells(tables, scope, cost, catalog)?;
     about.filters.extend(cells.left_out.stated("row", "time"));
     let all = Sessions::read(&cells.sessions)?;
     let selection = Selection::new(&all, [&cells.turns, &cells.tools, &cells.troubles])?;
@@ -138,6 +146,8 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
         turns: turns(&cells.turns, &all, &selection, &words)?,
         tools: tool_calls(&cells.tools, &all, &selection, &groups.of_session, &words)?,
         troubles: problems(&cells.troubles, &all, &selection, &groups.of_session, &words)?,
+        waste: waste(&cells.waste, &all, &selection, &groups.of_session, &words)?,
+        behaviour: behaviour(&cells.behaviour, &all, &selection, &groups.of_session)?,
         timelines,
         health,
         labels: groups.labels,

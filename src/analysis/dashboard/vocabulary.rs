@@ -23,6 +23,7 @@ pub struct Vocabulary {
     pub tool: Dictionary,
     pub kind: Dictionary,
     pub code: Dictionary,
+    pub cause: Dictionary,
 }
 
 impl Vocabulary {
@@ -49,6 +50,7 @@ impl Vocabulary {
             tool: words(vec![texts(&cells.tools, "tool")?, texts(calls, "tool")?]),
             kind: words(vec![texts(&cells.troubles, "kind")?, texts(events, "kind")?]),
             code: words(vec![texts(&cells.troubles, "code")?, texts(events, "code")?]),
+            cause: words(vec![texts(&cells.waste, "cause")?]),
         })
     }
 }

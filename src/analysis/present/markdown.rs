@@ -28,3 +28,8 @@ pub(super) fn markdown(frame: &DataFrame, style: TableStyle, out: &mut impl Writ
     }
     Ok(())
 }
+
+/// Text from a log as text of Markdown in one line: without markup of HTML, and harmless on a terminal.
+pub fn markdown_text(text: &str) -> String {
+    escaped_markdown(&visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")))
+}

@@ -22,6 +22,7 @@ pub use currency::Currency;
 pub use escape::{harmless_json, visible};
 pub use json::jsonl;
 pub use local::in_local_time;
+pub use markdown::markdown_text;
 pub use number::{counted, grouped, short, short_time};
 pub use render::render;
 pub use structure::structure;

@@ -11,7 +11,10 @@ use super::grouping::Grouping;
 use super::scope::Scope;
 use super::spec::{self, Rows, count_of, sum_where};
 use super::tables::{Frames, table};
+use crate::analysis::behaviour::frame::add_measures;
 use crate::analysis::outcomes::frame::{Trial, judged_trials};
+use crate::analysis::waste::frame::{CAUSE, rows_of_waste};
+use crate::prices::Catalog;
 
 /// The rows that the page adds up.
 #[derive(Debug)]
@@ -22,6 +25,10 @@ pub struct Cells {
     pub tools: DataFrame,
     /// Errors, retries, denials and aborts, by session, local day, kind and code.
     pub troubles: DataFrame,
+    /// The waste of sessions, by local day of their start and cause, where there is any. `waste` is in billionths of a dollar.
+    pub waste: DataFrame,
+    /// What behaviour is measured from, by session and local day of its start: the columns of [`OF_BEHAVIOUR`].
+    pub behaviour: DataFrame,
     /// All sessions, in the order of their start. `is_listed` marks those that `report sessions` counts, with
     /// `listed_cost_usd` and `listed_tokens`.
     pub sessions: DataFrame,
@@ -57,6 +64,22 @@ const OF_SESSION: &[&str] = &[
     "subagents",
 ];
 
+/// Columns that the page adds up to measures of behaviour.
+pub(in crate::analysis) const OF_BEHAVIOUR: &[&str] = &[
+    "known_calls",
+    "explore_calls",
+    "edit_calls",
+    "verify_calls",
+    "repeated_calls",
+    "edited_sessions",
+    "verified_sessions",
+    "test_runs",
+    "failed_test_runs",
+    "model_time_ms",
+    "tool_time_ms",
+    "waiting_time_ms",
+];
+
 /// The canonical model in place of the logged one: the page has one entry per model.
 fn canonical_model() -> Expr {
     col("canonical_model").alias("model")
@@ -66,7 +89,7 @@ fn canonical_model() -> Expr {
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
-pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error> {
+pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> Result<Cells, Error> {
     let grouped = |rows: Rows, by: &[&str], measures: &[Expr]| -> Result<(LazyFrame, LeftOut), Error> {
         let mut grouping = Grouping::new(NAME, &rows, tables, scope, cost)?;
         let mut keys = vec![col("runtime"), col("session_id"), grouping.dimension("day")?];
@@ -104,6 +127,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
     let (turns, left_out) = grouped(Rows::Table("turns"), &["model"], &of_turns)?;
     let (tools, _) = grouped(Rows::Table("tool_calls"), &["tool"], &of_tools)?;
     let (troubles, _) = grouped(Rows::Errors, &["kind", "code"], &[rows()])?;
+    let (waste, behaviour) = of_sessions(tables, scope, cost, catalog)?;
     let key = || [col("runtime"), col("session_id")];
     let listed = Grouping::new(NAME, &Rows::Sessions, tables, scope, cost)?.rows;
     let trials = judged_trials(&listed, tables)?;
@@ -119,13 +143,32 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Cells, Error>
     let sessions = sessions.join(listed, key(), key(), JoinType::Left.into());
     let order = SortMultipleOptions::default().with_nulls_last(true);
     let sessions = sessions.sort(["started_at", "runtime", "session_id"], order);
-    let plans = [turns, tools, troubles, sessions].into_iter().map(|frame| frame.logical_plan).collect();
+    let plans =
+        [turns, tools, troubles, waste, behaviour, sessions].into_iter().map(|frame| frame.logical_plan).collect();
     let frames = LazyFrame::collect_all_with_engine(plans, Engine::Streaming, OptFlags::default())?;
     let mut frames = frames.into_iter();
     let mut next = || frames.next().unwrap_or_default();
-    let (turns, tools, troubles, sessions) = (next(), next(), next(), next());
+    let (turns, tools, troubles) = (next(), next(), next());
+    let (waste, behaviour, sessions) = (next(), next(), next());
     let now = scope.now()?;
-    Ok(Cells { turns, tools, troubles, sessions, trials, zone: now.time_zone().clone(), left_out })
+    Ok(Cells { turns, tools, troubles, waste, behaviour, sessions, trials, zone: now.time_zone().clone(), left_out })
+}
+
+/// The waste and the behaviour of the sessions in scope, at the local day of their start.
+fn of_sessions(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> Result<(LazyFrame, LazyFrame), Error> {
+    let mut grouping = Grouping::new(NAME, &Rows::Waste, tables, scope, cost)?;
+    let day = grouping.dimension("day")?.alias("local_day");
+    let sessions = grouping.rows.with_column(day);
+    let key = || [col("runtime"), col("session_id"), col("local_day").alias("day")];
+    let [waste, _] = rows_of_waste(sessions.clone(), tables, &[], cost, catalog)?;
+    let nano = (col("waste_usd").sum() * lit(1e9)).round(0, RoundMode::HalfAwayFromZero).cast(DataType::Int64);
+    let waste = waste.filter(col("waste_usd").gt(lit(0.0)));
+    let waste = waste.group_by([&key()[..], &[col(CAUSE)]].concat()).agg([nano.alias("waste"), col("cases").sum()]);
+    let sorted = SortMultipleOptions::default().with_nulls_last(true);
+    let waste = waste.sort(["runtime", "session_id", "day", CAUSE], sorted);
+    let measures = OF_BEHAVIOUR.iter().map(|name| col(*name));
+    let columns: Vec<Expr> = key().into_iter().chain(measures).collect();
+    Ok((waste, add_measures(sessions, tables)?.select(columns)))
 }
 
 /// The columns of timelines, by table.

@@ -16,7 +16,7 @@ pub enum Cost {
 
 impl Cost {
     /// `cost_usd` of this choice, and `is_unpriced`: whether a row has no such cost.
-    pub(super) fn columns(self) -> [Expr; 2] {
+    pub(in crate::analysis) fn columns(self) -> [Expr; 2] {
         let is_shared = || col("cost_source").eq(lit("reported"));
         let (cost, is_unpriced) = match self {
             Self::Auto => (col("cost_usd"), col("cost_source").is_null()),

@@ -19,6 +19,7 @@ pub struct Dimension {
 pub static DIMENSIONS: &[Dimension] = &[
     of_row_or_session("agent", "Name or type of the agent", "agent"),
     of_row("category", "Kind of tool: shell, read, edit and others", "category"),
+    of_row("cause", "Cause of waste", "cause"),
     of_row("code", "Code of the error or retry, or tool of the denial", "code"),
     of_row("command_kind", "Purpose of a shell command: test, build, edit and others", "command_kind"),
     day("day", "Local day"),

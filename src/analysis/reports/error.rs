@@ -33,6 +33,20 @@ pub enum Error {
     /// Only `report outcomes` computes pass@k.
     #[error("only report outcomes accepts --k, not report {0}")]
     NotOfOutcomes(&'static str),
+    /// Only `report waste` has causes.
+    #[error("only report waste accepts --top, not report {0}")]
+    NotOfWaste(&'static str),
+    /// Only `report cost` computes the cost at the prices of another model.
+    #[error("only report cost accepts --price-as, not report {0}")]
+    NotOfCost(&'static str),
+    /// No model has this name.
+    #[error("no model in the catalog is named {model:?}{}", similar_names(.similar))]
+    UnknownModel {
+        /// The name.
+        model: String,
+        /// Similar names.
+        similar: Vec<String>,
+    },
     /// The rows of the report do not have this dimension.
     #[error("report {report} has no dimension {dimension}; it has: {list}, label:KEY")]
     NotOfReport {
@@ -66,6 +80,11 @@ pub enum Error {
     /// The tables cannot be read.
     #[error(transparent)]
     Polars(#[from] PolarsError),
+}
+
+/// Similar names, as the end of a message.
+fn similar_names(similar: &[String]) -> String {
+    if similar.is_empty() { String::new() } else { format!("; similar names are {}", similar.join(", ")) }
 }
 
 /// Names as a list for people.

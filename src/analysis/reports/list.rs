@@ -6,6 +6,7 @@ use super::behaviour;
 use super::dimension::SESSION_KEY;
 use super::outcomes;
 use super::spec::{Body, Measure, Of, Report, Rows, sum_of, sum_where};
+use super::waste;
 
 /// All reports, in the order in which the help lists them.
 pub static REPORTS: &[Report] = &[
@@ -17,6 +18,10 @@ pub static REPORTS: &[Report] = &[
             by: &["model"],
             measures: &[
                 sum("cost_usd", "US dollars, by the choice of --cost"),
+                sum("as_model_usd", "US dollars of the same tokens at the prices of --price-as").of_model(),
+                sum("change_usd", "as_model_usd - cost_usd, over rows with both").of_model(),
+                sum("uncached_usd", "The same, with cached tokens at the price of input").of_model(),
+                sum("as_model_unpriced_tokens", "Tokens of rows with unknown input or output").of_model().wide(),
                 SHARE_OF_COST,
                 sum("total_tokens", "Input, output, cache read and cache write"),
                 sum("input_tokens", "Prompt tokens that were not cached").wide(),
@@ -250,6 +255,11 @@ pub static REPORTS: &[Report] = &[
         body: Body::Groups { rows: Rows::Outcomes, by: &["model"], measures: outcomes::MEASURES },
     },
     Report {
+        name: "waste",
+        about: "Dollars that were wasted, by cause: lost caches, repeated calls, carried output and others",
+        body: Body::Groups { rows: Rows::Waste, by: &["cause"], measures: waste::MEASURES },
+    },
+    Report {
         name: "limits",
         about: "Windows of subscription limits: tokens, cost, burn rate, projection",
         body: Body::Limits,
@@ -322,7 +332,16 @@ const CACHE_HIT_RATE: Measure = derived("cache_hit_rate", "Share of the prompts 
 });
 
 const fn new(name: &'static str, about: &'static str, of: Of) -> Measure {
-    Measure { name, about, of, is_wide: false, needs_session: false, needs_outcome: false, is_part: false }
+    Measure {
+        name,
+        about,
+        of,
+        is_wide: false,
+        needs_session: false,
+        needs_outcome: false,
+        needs_model: false,
+        is_part: false,
+    }
 }
 
 /// Any measure over the rows of a group.

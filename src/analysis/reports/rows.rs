@@ -7,6 +7,7 @@ use polars::prelude::*;
 
 use super::spec::{Rows, sum_of};
 use super::tables::{Frames, table};
+use crate::analysis::waste::frame::{CAUSE, TOOL};
 use crate::store::frames;
 
 impl Rows {
@@ -19,6 +20,11 @@ impl Rows {
             Self::Sessions | Self::Behaviour | Self::Outcomes => {
                 Ok(table(tables, "sessions").with_column(col("started_at").alias("occurred_at")))
             }
+            // Their values are added to the sessions in scope.
+            Self::Waste => {
+                let unknown = |name: &str| lit(NULL).cast(DataType::String).alias(name);
+                Ok(Self::Sessions.frame(tables)?.with_columns([unknown(CAUSE), unknown(TOOL)]))
+            }
             Self::Errors => problems(tables),
             Self::Reconcile => costs_by_model(tables),
         }
@@ -28,7 +34,7 @@ impl Rows {
     pub(super) fn are_dated(&self, tables: &Frames) -> bool {
         match self {
             Self::Table(name) | Self::Where(name, _) => tables.is_dated(name),
-            Self::Sessions | Self::Behaviour | Self::Outcomes => tables.is_dated("sessions"),
+            Self::Sessions | Self::Behaviour | Self::Outcomes | Self::Waste => tables.is_dated("sessions"),
             Self::Reconcile => tables.is_dated("turns"),
             // Failed sessions are at their end.
             Self::Errors => false,
@@ -42,6 +48,7 @@ impl Rows {
             Self::Sessions => vec!["sessions"],
             Self::Behaviour => vec!["sessions", "turns", "tool_calls", "file_changes"],
             Self::Outcomes => vec!["sessions", "verdicts"],
+            Self::Waste => vec!["sessions", "turns", "tool_calls", "events", "verdicts"],
             Self::Errors => vec!["events", "sessions"],
             Self::Reconcile => vec!["turns", "sessions"],
         }
@@ -54,6 +61,7 @@ impl Rows {
             Self::Sessions | Self::Behaviour | Self::Outcomes => {
                 column == "occurred_at" || COLUMNS.contains(&("sessions", column))
             }
+            Self::Waste => [CAUSE, TOOL].contains(&column) || Self::Sessions.has(column),
             Self::Errors => OF_ERRORS.contains(&column),
             Self::Reconcile => OF_RECONCILE.contains(&column),
         }

@@ -17,8 +17,11 @@ use super::outcomes::{FRONT, with_front};
 use super::scope::Scope;
 use super::spec::{Body, Measure, Report, Rows};
 use super::tables::{Frames, table};
+use super::waste;
 use crate::analysis::behaviour;
 use crate::analysis::outcomes::frame::{add_outcomes, rows_of_trials};
+use crate::analysis::waste::frame::{CAUSE, TOOL, rows_of_waste};
+use crate::prices::Catalog;
 
 /// Columns of groups by model: the first and the last spelling of the model in the logs, by their letters.
 const FIRST_SPELLING: &str = "first_spelling";
@@ -86,6 +89,11 @@ impl Report {
         matches!(self.body, Body::Limits) || self.measures().iter().any(|it| it.name.ends_with("cost_usd"))
     }
 
+    /// Whether its rows are the waste of sessions.
+    pub const fn has_waste(&self) -> bool {
+        matches!(self.body, Body::Groups { rows: Rows::Waste, .. })
+    }
+
     /// Whether it can include rows without a time.
     pub const fn takes_undated(&self) -> bool {
         !matches!(self.body, Body::Limits)
@@ -101,6 +109,12 @@ impl Report {
         }
         if options.k.is_some() && !matches!(self.body, Body::Groups { rows: Rows::Outcomes, .. }) {
             return Err(Error::NotOfOutcomes(self.name));
+        }
+        if options.top.is_some() && !self.has_waste() {
+            return Err(Error::NotOfWaste(self.name));
+        }
+        if options.price_as.is_some() && !self.measures().iter().any(|measure| measure.needs_model) {
+            return Err(Error::NotOfCost(self.name));
         }
         match &self.body {
             Body::Groups { rows, by, measures } => run_groups(self.name, rows, by, measures, tables, options),
@@ -118,11 +132,20 @@ fn run_groups(
     tables: &Frames,
     options: &Options,
 ) -> Result<Answer, Error> {
+    let default_by = if options.top.is_some() { waste::BY_OF_TOP } else { default_by };
     let by = dimensions(default_by, options);
-    let measures: Vec<&Measure> =
-        measures.iter().filter(|measure| options.cost == Cost::Auto || !measure.is_part).collect();
+    let applies = |measure: &&Measure| {
+        (options.cost == Cost::Auto || !measure.is_part) && (options.price_as.is_some() || measure.is_always_computed())
+    };
+    let measures: Vec<&Measure> = measures.iter().filter(applies).collect();
     let sort = options.sort.as_deref();
-    let is_shown = |measure: &&Measure| !measure.is_wide || options.wide || sort == Some(measure.name);
+    // With the costs of another model, the table has no space for all columns.
+    let is_wide = |measure: &Measure| match options.price_as {
+        Some(_) => measure.is_wide || !(measure.needs_model || ["cost_usd", "total_tokens"].contains(&measure.name)),
+        None if options.top.is_some() => !waste::OF_TOP.contains(&measure.name),
+        None => measure.is_wide,
+    };
+    let is_shown = |measure: &&Measure| !is_wide(measure) || options.wide || sort == Some(measure.name);
     let shown: Vec<&Measure> = measures.iter().copied().filter(is_shown).collect();
     check_sort(sort, &by, &measures)?;
 
@@ -133,12 +156,24 @@ fn run_groups(
     if measures.iter().any(|measure| measure.needs_session) {
         grouping.join_sessions()?;
     }
+    if let Some(model) = &options.price_as {
+        // Prices are those of a time.
+        grouping.date_rows()?;
+        grouping.rows = model.add_costs(grouping.rows);
+    }
     let left_out = grouping.left_out;
     // The rows of the total differ if a task has trials in several groups.
     let (mut rows, mut rows_of_total) = match rows {
         Rows::Behaviour => (behaviour::frame::add_measures(grouping.rows, tables)?, None),
         Rows::Outcomes => {
             let [rows, all] = rows_of_trials(grouping.rows, tables, &keys, options.k.unwrap_or(DEFAULT_K))?;
+            (rows, Some(all))
+        }
+        Rows::Waste => {
+            let of_sessions = by.iter().zip(&keys).filter(|(name, _)| ![CAUSE, TOOL].contains(name));
+            let of_sessions: Vec<Expr> = of_sessions.map(|(_, key)| key.clone()).collect();
+            let catalog = options.catalog.as_deref().unwrap_or_else(|| Catalog::built_in());
+            let [rows, all] = rows_of_waste(grouping.rows, tables, &of_sessions, options.cost, catalog)?;
             (rows, Some(all))
         }
         _ => (grouping.rows, None),
@@ -149,7 +184,9 @@ fn run_groups(
 
     let aggregations: Vec<Expr> = measures.iter().filter_map(|measure| measure.of_rows()).collect();
     if aggregations.iter().any(|aggregation| names_in(aggregation).any(|name| name == SESSION_KEY)) {
-        rows = rows.with_column(session_key(&table(tables, "sessions"))?.alias(SESSION_KEY));
+        let key = session_key(&table(tables, "sessions"))?.alias(SESSION_KEY);
+        rows_of_total = rows_of_total.map(|all| all.with_column(key.clone()));
+        rows = rows.with_column(key);
     }
     // A measure may be a formula of measures before it.
     let derive = |frame: LazyFrame| {
@@ -174,7 +211,11 @@ fn run_groups(
         groups = with_front(groups)?;
     }
     let groups = groups.select(select(&by));
-    let mut frames = vec![sorted(groups, &by, shown.first().map(|measure| measure.name), options)];
+    let groups = match options.top {
+        Some(count) if options.sort.is_none() => limited(waste::top(groups, count)?, options),
+        _ => sorted(groups, &by, shown.first().map(|measure| measure.name), options),
+    };
+    let mut frames = vec![groups];
     if options.total {
         let all = rows_of_total.take().unwrap_or(rows);
         let mut all = derive(all.select(aggregations));
@@ -273,9 +314,12 @@ fn sorted(groups: LazyFrame, by: &[&str], first: Option<&str>, options: &Options
         *first = descending.is_some();
     }
     let order = SortMultipleOptions::default().with_order_descending_multi(order).with_nulls_last(true);
-    let sorted = groups.sort(columns, order);
+    limited(groups.sort(columns, order), options)
+}
+
+fn limited(groups: LazyFrame, options: &Options) -> LazyFrame {
     match options.limit {
-        Some(limit) => sorted.limit(limit),
-        None => sorted,
+        Some(limit) => groups.limit(limit),
+        None => groups,
     }
 }

@@ -44,6 +44,8 @@ pub(in crate::analysis) enum Rows {
     Behaviour,
     /// The trials of [`crate::analysis::outcomes`], each as its session.
     Outcomes,
+    /// The sessions, with rows for each cause of [`crate::analysis::waste`].
+    Waste,
 }
 
 /// A column of a report.
@@ -60,6 +62,8 @@ pub struct Measure {
     pub(super) needs_session: bool,
     /// Whether it needs the outcomes of trials.
     pub(super) needs_outcome: bool,
+    /// Whether it needs the prices of another model, and so does not apply without `--price-as`.
+    pub(super) needs_model: bool,
     /// Whether it is a part of the stored cost, and so does not apply to `--cost reported` or `computed`.
     pub(super) is_part: bool,
 }
@@ -87,6 +91,15 @@ impl Measure {
 
     pub(super) const fn of_session(self) -> Self {
         Self { needs_session: true, ..self }
+    }
+
+    pub(super) const fn of_model(self) -> Self {
+        Self { needs_model: true, ..self }
+    }
+
+    /// Whether the report has it without further options.
+    pub const fn is_always_computed(&self) -> bool {
+        !self.needs_model
     }
 
     pub(super) const fn of_outcome(self) -> Self {

@@ -12,6 +12,7 @@ use super::prices::Prices;
 use super::query::Query;
 use super::report::Report;
 use super::shared::Printed;
+use super::show::Show;
 use super::statusline::Statusline;
 use super::tools::{Bench, Completions, Inspect, Man, Runtimes};
 use super::verdicts::Verdicts;
@@ -32,6 +33,7 @@ First steps:
   agentlogs watch                          the same, again and again as they are written
   agentlogs ingest runs                    read the logs in a directory into an archive
   agentlogs report cost --by week,model    report their cost
+  agentlogs show SESSION                   show one session as a timeline
   agentlogs query --list                   list the built-in SQL queries
   agentlogs COMMAND --help                 show options and examples
 
@@ -52,6 +54,7 @@ pub enum Command {
     Ingest(Ingest),
     Watch(Box<Watch>),
     Report(Box<Report>),
+    Show(Box<Show>),
     Query(Query),
     Check(Box<Check>),
     Compare(Compare),

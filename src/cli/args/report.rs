@@ -8,7 +8,7 @@ use clap::Args;
 use super::filters::{Cost, Filters};
 use super::shared::{DataSource, Printed};
 
-/// Print a report: cost, tokens, tools, turns, sessions, models, files, errors, behaviour, outcomes, limits,
+/// Print a report: cost, tokens, tools, turns, sessions, models, files, errors, behaviour, outcomes, waste, limits,
 /// health, reconcile
 ///
 /// A report groups the rows of the archive by dimensions. Each report has default dimensions; --by sets others.
@@ -37,6 +37,12 @@ pub struct Report {
     /// Of report outcomes, the number of trials of pass@k and pass^k [default: 5]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub k: Option<u32>,
+    /// Of report cost, also the cost of the same tokens at the prices of this model, with and without its cache prices
+    #[arg(long, value_name = "MODEL")]
+    pub price_as: Option<String>,
+    /// Of report waste, the N most expensive sessions and tools of each cause, with the log and the line of the worst case
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: Option<u32>,
     /// Print all columns in tables; JSON and CSV always contain all columns
     #[arg(long)]
     pub wide: bool,
@@ -71,6 +77,9 @@ fn after_help() -> String {
          agentlogs report cost --by session --project '*/shop' --limit 20\n  \
          agentlogs report cost --by week,runtime --chart --svg weeks.svg\n  \
          agentlogs report outcomes --by label:experiment,model --k 3 --wide\n  \
+         agentlogs report cost --by model --price-as gpt-5.1-codex\n  \
+         agentlogs report waste --by project,cause --since 30d\n  \
+         agentlogs report waste --top 3\n  \
          agentlogs report limits --active --wide",
         listed(&reports),
         listed(&dimensions)

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use agentlogs::analysis::dashboard::{About, Page, page};
 use agentlogs::analysis::export::{Access, write_file};
@@ -11,13 +12,14 @@ use anyhow::Context;
 use super::Outcome;
 use super::output::say;
 use super::resolve::{cost, report_error, scope, state_left_out};
-use super::source::some_tables;
+use super::source::{catalog, some_tables};
 use crate::cli::args::{Dashboard, Filters};
 use crate::cli::settings::Settings;
 
 pub fn run(args: Dashboard, settings: &Settings) -> anyhow::Result<Outcome> {
+    let catalog = Some(Arc::new(catalog(&args.source, settings)?.into_owned()));
     let opened = some_tables(args.source, settings, Page::TABLES)?;
-    let about = About { filters: filters(&args.filters), prices: opened.priced_with() };
+    let about = About { filters: filters(&args.filters), prices: opened.priced_with(), catalog };
     let scope = scope(args.filters, settings);
     let page = page(&opened.frames, &scope, cost(args.cost), about).map_err(report_error)?;
     if args.out == Path::new("-") {

@@ -23,6 +23,7 @@ mod reading;
 pub mod report;
 mod resolve;
 pub mod runtimes;
+pub mod show;
 mod source;
 pub mod statusline;
 mod summary;

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use agentlogs::analysis::present::grouped;
+use agentlogs::analysis::reports::{Error, similar_models};
 use agentlogs::prices::{Catalog, Entry, Period, Rates, Table};
 use agentlogs::store::archive::Archive;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use polars::prelude::*;
 
 use super::Outcome;
@@ -26,7 +27,8 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
         Prices::Show { model, provider, archive, printed } => {
             let catalog = settings.archive(archive.archive, false)?.catalog()?;
             let Some(found) = catalog.find(provider.as_deref(), &model) else {
-                bail!("no model in the catalog is named {model:?}{}", near(&catalog, &model));
+                let similar = similar_models(&catalog, &model);
+                return Err(Error::UnknownModel { model, similar }.into());
             };
             print(&history(&catalog, &found.entries)?, printed, None)?;
             let rules: Vec<String> = found.rules.iter().map(ToString::to_string).collect();
@@ -67,17 +69,6 @@ fn about(catalog: &Catalog) -> String {
         count => format!(", overridden by {} of your own", grouped(count)),
     };
     format!("prices of {} from {}{own}", catalog.date, sources.join(", "))
-}
-
-/// Models with similar names, as the end of a message.
-fn near(catalog: &Catalog, model: &str) -> String {
-    let model = model.to_lowercase();
-    let names: BTreeSet<&str> = catalog.entries().flat_map(Entry::names).collect();
-    let mut near: Vec<(f64, &str)> =
-        names.into_iter().map(|name| (strsim::jaro_winkler(&model, name), name)).filter(|near| near.0 > 0.85).collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let near: Vec<&str> = near.into_iter().take(5).map(|(_, name)| name).collect();
-    if near.is_empty() { String::new() } else { format!("; similar names are {}", near.join(", ")) }
 }
 
 /// A row of prices.

@@ -1,23 +1,30 @@
 //! `agentlogs report`: prints a report as a table or a chart.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{ReportStyle, grouped, in_local_time};
-use agentlogs::analysis::reports::{self, Answer, LeftOut, Options};
+use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs};
 use anyhow::Context;
 use polars::prelude::*;
 
 use super::output::{complain, print, say, state_currency, terminal_width};
 use super::resolve::{cost, report_error, scope, state_left_out};
-use super::source::some_tables;
+use super::source::{catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args;
 use crate::cli::settings::Settings;
 
 pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let report = reports::find(&args.name).map_err(report_error)?;
+    let needs_prices = args.price_as.is_some() || report.has_waste();
+    // Those of the archive contain imported ones.
+    let prices = needs_prices.then(|| catalog(&args.source, settings)).transpose()?;
+    let prices = prices.map(|prices| Arc::new(prices.into_owned()));
+    let price_as = args.price_as.zip(prices.clone()).map(|(model, prices)| PriceAs::new(&model, prices));
+    let price_as = price_as.transpose().map_err(report_error)?;
     let is_for_people = matches!(args.printed.format, args::Format::Table | args::Format::Markdown);
     let options = Options {
         by: args.by,
@@ -28,6 +35,9 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         total: is_for_people,
         active: args.active,
         k: args.k,
+        price_as,
+        top: args.top,
+        catalog: prices,
         wide: args.wide || !is_for_people,
     };
     let has_cost = report.has_cost();

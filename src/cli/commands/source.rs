@@ -1,5 +1,6 @@
 //! The rows that a command works on: those of an archive or lake, or those of logs that are read only for this command.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -119,6 +120,17 @@ pub fn open(
     let tables = settled(sources, &*settings.catalog()?);
     let frames = frames::frames(&tables)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
     Ok(Opened { frames, origin: OpenedFrom::Logs(facts) })
+}
+
+/// The prices of the archive, with those that were imported into it; of a lake and of logs those of the settings.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn catalog(source: &args::DataSource, settings: &Settings) -> anyhow::Result<Cow<'static, Catalog>> {
+    if source.logs.is_empty() && !Lake::is_at(&settings.archive_name(source.archive.archive.as_deref())?) {
+        return Ok(settings.archive(source.archive.archive.clone(), false)?.catalog()?);
+    }
+    settings.catalog()
 }
 
 /// The content of logs that are read only for this command.

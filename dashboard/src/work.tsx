@@ -1,0 +1,136 @@
+// How agents work, and what is wasted: sums over sessions, by the rules of `agentlogs report behaviour` and `report waste`.
+
+import { useMemo } from "preact/hooks";
+import { COLORS } from "./charts";
+import { plus, word, type Data } from "./data";
+import { usd } from "./figures";
+import type { Left, Series } from "./filters";
+import * as format from "./format";
+import { Panel, type PanelProps } from "./panels";
+import { CsvButton, DataTable, type Column } from "./table";
+
+/** The causes whose amounts follow from billed tokens and prices; docs/waste.md lists them. */
+const EXACT = ["retry", "cache_model_switch", "cache_expired", "cache_prefix_changed", "premium_context"];
+
+interface Wasted {
+  place: number;
+  waste: number;
+  cases: number;
+}
+
+/** Sums of waste, the largest first. */
+function wasted(data: Data, left: Left, placeOf: (row: number) => number): Wasted[] {
+  const found = new Map<number, Wasted>();
+  for (const row of left.waste) {
+    const place = placeOf(row);
+    let it = found.get(place);
+    if (!it) found.set(place, (it = { place, waste: 0, cases: 0 }));
+    it.waste += data.waste.waste[row];
+    it.cases += data.waste.cases[row];
+  }
+  return [...found.values()].sort((a, b) => b.waste - a.waste || a.place - b.place);
+}
+
+/** The known cost of sessions, by their place in a dimension. */
+function costs(data: Data, left: Left, by: Series): Map<number, number> {
+  const out = new Map<number, number>();
+  for (const at of left.sessions) {
+    const place = data.groups[by][data.sessions.group[at]];
+    out.set(place, plus(out.get(place) ?? NaN, data.sessions.cost[at]));
+  }
+  return out;
+}
+
+export function Waste({ data, left, state }: PanelProps) {
+  const { by } = state;
+  const causes = useMemo(() => wasted(data, left, (row) => data.waste.cause[row]), [left]);
+  const series = useMemo(() => wasted(data, left, (row) => data.groups[by][data.waste.group[row]]), [left, by]);
+  const cost = useMemo(() => costs(data, left, by), [left, by]);
+  const all = [...cost.values()].reduce(plus, NaN);
+  const sum = causes.reduce((sum, it) => sum + it.waste, 0);
+  const share = (waste: number, of: number | undefined) => (of !== undefined && of > 0 ? waste / of : NaN);
+  const amounts = (of: (it: Wasted) => number | undefined): Column<Wasted>[] => [
+    { title: "Waste", name: "waste_usd", value: (it) => usd(it.waste), text: (it) => format.money(usd(it.waste)), bar: (it) => it.waste / sum, color: () => COLORS[5] },
+    { title: "Of cost", name: "waste_share", value: (it) => share(it.waste, of(it)), text: (it) => format.percent(share(it.waste, of(it))) },
+    { title: "Cases", name: "cases", value: (it) => it.cases },
+  ];
+  const causeColumns: Column<Wasted>[] = [
+    { title: "Cause", name: "cause", value: (it) => word(data, "cause", it.place) },
+    ...amounts(() => all),
+    { title: "Basis", name: "basis", value: (it) => (EXACT.includes(word(data, "cause", it.place) ?? "") ? "exact" : "estimate") },
+  ];
+  const seriesColumns: Column<Wasted>[] = [{ title: by, name: by, value: (it) => word(data, by, it.place) }, ...amounts((it) => cost.get(it.place))];
+  return (
+    <Panel
+      id="waste"
+      title="Waste"
+      unit="US dollars by cause; each dollar has one cause at most"
+      note="Of the cost of the sessions. Estimates need an assumption, see docs/waste.md; causes that no log shows are not listed. agentlogs report waste --top 3 names the sessions and lines."
+      controls={<CsvButton name="waste" columns={causeColumns} rows={() => causes} />}
+    >
+      {causes.length === 0 ? <p class="unknown">No known waste</p> : (
+        <div class="pair">
+          <DataTable name="waste" caption="Waste by cause" columns={causeColumns} rows={causes} />
+          <DataTable name="waste-of" caption={`Waste by ${by}`} columns={seriesColumns} rows={series} />
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+const SUMS = [
+  "known_calls", "explore_calls", "edit_calls", "verify_calls", "repeated_calls", "edited_sessions", "verified_sessions", "test_runs",
+  "failed_test_runs", "model_time_ms", "tool_time_ms", "waiting_time_ms",
+] as const;
+type Sums = Record<(typeof SUMS)[number], number> & { place: number; sessions: number };
+
+function byBehaviour(data: Data, left: Left, by: Series): Sums[] {
+  const { behaviour, groups, sessions } = data;
+  const found = new Map<number, Sums>();
+  const sums = (place: number) => {
+    let it = found.get(place);
+    if (!it) found.set(place, (it = Object.assign({ place, sessions: 0 }, ...SUMS.map((name) => ({ [name]: NaN }))) as Sums));
+    return it;
+  };
+  for (const at of left.sessions) sums(groups[by][sessions.group[at]]).sessions++;
+  for (const row of left.behaviour) {
+    const it = sums(groups[by][behaviour.group[row]]);
+    for (const name of SUMS) it[name] = plus(it[name], behaviour[name][row]);
+  }
+  return [...found.values()].sort((a, b) => b.sessions - a.sessions || a.place - b.place);
+}
+
+export function Behaviour({ data, left, state }: PanelProps) {
+  const { by } = state;
+  const rows = useMemo(() => byBehaviour(data, left, by), [left, by]);
+  const share = (part: number, whole: number) => (whole > 0 ? part / whole : NaN);
+  const rate = (title: string, name: string, of: (it: Sums) => number, color: string): Column<Sums> => ({
+    title, name, value: of, text: (it) => format.percent(of(it)), bar: of, color: () => color,
+  });
+  const time = (it: Sums) => it.model_time_ms + it.tool_time_ms + it.waiting_time_ms;
+  const columns: Column<Sums>[] = [
+    { title: by, name: by, value: (it) => word(data, by, it.place) },
+    { title: "Sessions", name: "sessions", value: (it) => it.sessions },
+    rate("Explore", "explore_share", (it) => share(it.explore_calls, it.known_calls), COLORS[0]),
+    rate("Edit", "edit_share", (it) => share(it.edit_calls, it.known_calls), COLORS[1]),
+    rate("Verify", "verify_share", (it) => share(it.verify_calls, it.known_calls), COLORS[2]),
+    rate("Verified", "verified_rate", (it) => share(it.verified_sessions, it.edited_sessions), COLORS[2]),
+    { title: "Repeated", name: "repeated_calls", value: (it) => it.repeated_calls },
+    { title: "Tests", name: "test_runs", value: (it) => it.test_runs },
+    { title: "Failed tests", name: "failed_test_runs", value: (it) => it.failed_test_runs },
+    { title: "Model", name: "model_time_share", value: (it) => share(it.model_time_ms, time(it)), text: (it) => format.percent(share(it.model_time_ms, time(it))) },
+    { title: "Tools", name: "tool_time_share", value: (it) => share(it.tool_time_ms, time(it)), text: (it) => format.percent(share(it.tool_time_ms, time(it))) },
+    { title: "Waiting", name: "waiting_time_share", value: (it) => share(it.waiting_time_ms, time(it)), text: (it) => format.percent(share(it.waiting_time_ms, time(it))) },
+  ];
+  return (
+    <Panel
+      id="behaviour"
+      title="Behaviour"
+      unit={`how agents work, by ${by}`}
+      note="Shares of the calls that read or search, change files, and run tests, builds or linters; sessions with edits whose last edit was verified; calls repeated without an edit in between; and where the time went. docs/behaviour.md defines the columns."
+      controls={<CsvButton name={`behaviour-by-${by}`} columns={columns} rows={() => rows} />}
+    >
+      <DataTable name="behaviour" caption={`Behaviour by ${by}`} columns={columns} rows={rows} />
+    </Panel>
+  );
+}

@@ -1,0 +1,74 @@
+//! `report waste`: its measures over the waste of sessions by cause and tool. docs/waste.md defines them.
+
+use std::collections::HashMap;
+
+use polars::prelude::*;
+
+use super::dimension::SESSION_KEY;
+use super::list::{derived, measure, ratio, sum};
+use super::spec::Measure;
+use crate::analysis::waste::frame::{CAUSE, GROUP_COST};
+
+/// The dimensions of the rows of `--top`.
+pub(super) const BY_OF_TOP: &[&str] = &[CAUSE, "session", "tool"];
+/// The columns that state where the most expensive case is.
+const PLACE: [&str; 2] = ["worst_path", "worst_line"];
+const WASTE: &str = "waste_usd";
+/// The columns of tables with `--top`.
+pub(super) const OF_TOP: [&str; 3] = [WASTE, PLACE[0], PLACE[1]];
+
+/// The measures.
+pub(super) const MEASURES: &[Measure] = &[
+    sum(WASTE, "US dollars that were wasted, by the choice of --cost"),
+    measure("session_cost_usd", "Cost of the same sessions, whatever the cause and tool", || col(GROUP_COST).first())
+        .wide(),
+    derived("waste_share", "waste_usd / session_cost_usd", || ratio(WASTE, "session_cost_usd")),
+    measure("basis", "exact, estimate, or mixed: how the amount is known", || {
+        let basis = || col("basis");
+        when(basis().min().eq(basis().max())).then(basis().first()).otherwise(lit("mixed"))
+    }),
+    sum("cases", "Responses or calls"),
+    measure("sessions", "Distinct sessions with waste", || {
+        col(SESSION_KEY).filter(col(WASTE).gt(lit(0.0))).n_unique().cast(DataType::Int64)
+    }),
+    sum("wasted_tokens", "Tokens, of causes that are about tokens").wide(),
+    measure("worst_usd", "The most waste of a session, cause and tool", || col(WASTE).max()).wide(),
+    measure("worst_session", "The session with it", || worst("session_id")).wide(),
+    measure("worst_cause", "Its cause", || worst(CAUSE)).wide(),
+    measure("worst_tool", "Its tool", || worst("tool")).wide(),
+    measure(PLACE[0], "The log with the most expensive case of it", || worst(PLACE[0])).wide(),
+    measure(PLACE[1], "The line there", || worst(PLACE[1])).wide(),
+];
+
+/// The value in the row with the most waste.
+fn worst(column: &str) -> Expr {
+    let order =
+        SortMultipleOptions::default().with_order_descending_multi([true, false, false, false]).with_nulls_last(true);
+    let rows = col(column).sort_by([col(WASTE), col("session_id"), col(CAUSE), col("tool")], order);
+    when(col(WASTE).max().gt(lit(0.0))).then(rows.first()).otherwise(lit(NULL))
+}
+
+/// The `count` groups with the most waste of each cause; the cause with the most waste first.
+pub(super) fn top(groups: LazyFrame, count: u32) -> PolarsResult<LazyFrame> {
+    let order =
+        SortMultipleOptions::default().with_order_descending(true).with_nulls_last(true).with_maintain_order(true);
+    let frame = groups.sort([WASTE], order).collect()?;
+    let waste = frame.column(WASTE)?.f64()?.clone();
+    let causes = frame.column(CAUSE).ok().map(|causes| causes.str().cloned()).transpose()?;
+    let cause = |row: usize| causes.as_ref().and_then(|causes| causes.get(row)).unwrap_or_default().to_owned();
+    let mut sums: HashMap<String, (f64, u32)> = HashMap::new();
+    let mut rows: Vec<(usize, String)> = Vec::new();
+    for row in 0..frame.height() {
+        let Some(waste) = waste.get(row).filter(|waste| *waste > 0.0) else { continue };
+        let (sum, seen) = sums.entry(cause(row)).or_default();
+        *sum += waste;
+        *seen += 1;
+        if *seen <= count {
+            rows.push((row, cause(row)));
+        }
+    }
+    let sum = |cause: &str| sums.get(cause).map_or(0.0, |(sum, _)| *sum);
+    rows.sort_by(|(_, a), (_, b)| sum(b).total_cmp(&sum(a)).then_with(|| a.cmp(b)));
+    let indices: Vec<IdxSize> = rows.iter().filter_map(|(row, _)| IdxSize::try_from(*row).ok()).collect();
+    Ok(frame.take(&IdxCa::from_vec("row".into(), indices))?.lazy())
+}

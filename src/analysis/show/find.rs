@@ -1,0 +1,141 @@
+//! Finds the session that a text of the command line means.
+
+use polars::prelude::*;
+
+use crate::analysis::reports::tables::{Frames, table};
+
+/// The number of sessions that a message lists.
+const LISTED: usize = 5;
+
+/// What identifies a session.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SessionKey {
+    /// The runtime's own id.
+    pub id: String,
+    /// The runtime.
+    pub runtime: String,
+}
+
+/// Why no single session is found.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No id begins with the text, and no log has it as its path.
+    #[error("no session {0:?}: no id begins with it, and no log of a session has this path")]
+    Missing(String),
+    /// Several ids begin with it.
+    #[error("{} sessions begin with {text:?}: {}", .found.len(), listed(.found))]
+    Ambiguous {
+        /// The text.
+        text: String,
+        /// The sessions.
+        found: Vec<SessionKey>,
+    },
+    /// Several runtimes use the id.
+    #[error("sessions of several runtimes have the id {text:?}: {}; --runtime selects one", listed(.found))]
+    Runtimes {
+        /// The text.
+        text: String,
+        /// The sessions.
+        found: Vec<SessionKey>,
+    },
+    /// A log contains several sessions.
+    #[error("{text} contains {} sessions: {}; name one of them, with --logs {text}", .found.len(), listed(.found))]
+    Log {
+        /// The text.
+        text: String,
+        /// The sessions.
+        found: Vec<SessionKey>,
+    },
+    /// The tables cannot be read.
+    #[error(transparent)]
+    Polars(#[from] PolarsError),
+}
+
+fn listed(found: &[SessionKey]) -> String {
+    let names: Vec<String> = found.iter().take(LISTED).map(|key| format!("{} ({})", key.id, key.runtime)).collect();
+    let more = if found.len() > LISTED { ", …" } else { "" };
+    names.join(", ") + more
+}
+
+/// The session with this id, else the only one whose id begins with the text, else the only one of the log with this path or
+/// with a path that ends with it. `runtime` limits the candidates. An empty text is the only session of all.
+///
+/// # Errors
+/// When no session or several sessions are found, or the tables cannot be read.
+pub fn find(tables: &Frames, text: &str, runtime: Option<&str>) -> Result<SessionKey, Error> {
+    let columns = ["runtime", "session_id", "source_path"];
+    let frame = table(tables, "sessions").select(columns.map(col)).collect()?;
+    let [runtimes, ids, paths] = columns.map(|name| frame.column(name).and_then(|column| column.str()));
+    let (runtimes, ids, paths) = (runtimes?, ids?, paths?);
+    let matching = |is_match: &dyn Fn(&str, &str) -> bool| -> Vec<SessionKey> {
+        let mut found: Vec<SessionKey> = (0..frame.height())
+            .filter_map(|row| {
+                let (of, id) = (runtimes.get(row)?, ids.get(row)?);
+                let is_selected = runtime.is_none_or(|runtime| runtime == of);
+                let is_found = is_selected && is_match(id, paths.get(row).unwrap_or_default());
+                is_found.then(|| SessionKey { id: id.to_owned(), runtime: of.to_owned() })
+            })
+            .collect();
+        found.sort();
+        found
+    };
+    let text_of = || text.to_owned();
+    let mut found = matching(&|id, _| id == text);
+    if found.len() > 1 {
+        return Err(Error::Runtimes { text: text_of(), found });
+    }
+    if found.is_empty() {
+        found = matching(&|id, _| id.starts_with(text));
+        if found.len() > 1 {
+            return Err(Error::Ambiguous { text: text_of(), found });
+        }
+    }
+    if found.is_empty() {
+        let relative = text.trim_start_matches("./");
+        found = matching(&|_, path| path == text || path.strip_suffix(relative).is_some_and(|it| it.ends_with('/')));
+        if found.len() > 1 {
+            return Err(Error::Log { text: text_of(), found });
+        }
+    }
+    found.pop().ok_or_else(|| Error::Missing(text_of()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str, runtime: Option<&str>) -> Result<String, String> {
+        let sessions = df!(
+            "runtime" => ["pi", "pi", "zag", "codex", "codex", "codex"],
+            "session_id" => ["one", "one-more", "one", "abc", "abd", "b"],
+            "source_path" => ["/logs/1.jsonl", "/logs/2.jsonl", "/logs/3.jsonl", "/x/all.jsonl", "/x/all.jsonl", "/x/b.jsonl"],
+        );
+        let tables = Frames::from_iter([("sessions", sessions.unwrap().lazy())]);
+        match find(&tables, text, runtime) {
+            Ok(key) => Ok(format!("{} {}", key.runtime, key.id)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn a_session_is_found_by_id_beginning_or_path() {
+        assert_eq!(found("one", Some("pi")).as_deref(), Ok("pi one"));
+        assert_eq!(found("one-", None).as_deref(), Ok("pi one-more"));
+        assert_eq!(found("abd", None).as_deref(), Ok("codex abd"));
+        assert_eq!(found("/logs/3.jsonl", None).as_deref(), Ok("zag one"));
+        assert_eq!(found("./x/b.jsonl", None).as_deref(), Ok("codex b"));
+        assert_eq!(found("b.jsonl", None).as_deref(), Ok("codex b"));
+        for (text, expected) in [
+            ("one", "sessions of several runtimes have the id \"one\": one (pi), one (zag); --runtime selects one"),
+            ("ab", "2 sessions begin with \"ab\": abc (codex), abd (codex)"),
+            (
+                "all.jsonl",
+                "all.jsonl contains 2 sessions: abc (codex), abd (codex); name one of them, with --logs all.jsonl",
+            ),
+            ("ll.jsonl", "no session \"ll.jsonl\": no id begins with it, and no log of a session has this path"),
+            ("", "6 sessions begin with \"\": abc (codex), abd (codex), b (codex), one (pi), one (zag), …"),
+        ] {
+            assert_eq!(found(text, None), Err(expected.to_owned()), "{text:?}");
+        }
+    }
+}

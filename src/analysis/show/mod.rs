@@ -1,0 +1,22 @@
+//! One session as a timeline: its responses, calls, changes and events in their order. docs/show.md describes it.
+//!
+//! ```text
+//! find      a text of the command line -> the session that it means
+//! read      the tables -> the session, and its entries
+//! timeline  entries -> their order, and phases
+//! facts     the session -> lines of names and values
+//! text      the timeline -> text for a terminal
+//! frame     the timeline -> rows, for other programs and Markdown
+//! ```
+
+mod facts;
+mod find;
+mod frame;
+mod read;
+mod text;
+mod timeline;
+
+pub use find::{Error, SessionKey, find};
+pub use read::TABLES;
+pub use text::TextStyle;
+pub use timeline::Timeline;

@@ -1,0 +1,340 @@
+//! The timeline as text: the facts of the session, then a line per entry, below the names of the phases.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::facts::Value;
+use super::timeline::{Entry, Kind, Phase, Timeline};
+use crate::analysis::present::{Currency, counted, markdown_text, short, short_time, visible};
+
+/// How a timeline is printed.
+#[derive(Debug, Clone)]
+pub struct TextStyle {
+    /// The number of columns.
+    pub width: usize,
+    /// Whether text may be bold, dim or coloured.
+    pub color: bool,
+    /// The currency of costs.
+    pub currency: Currency,
+    /// The time zone of times.
+    pub zone: TimeZone,
+}
+
+/// A colour or weight on a terminal: the code of the control sequence.
+#[derive(Debug, Clone, Copy)]
+enum Paint {
+    Bold = 1,
+    Dim = 2,
+    Red = 31,
+    Green = 32,
+    Yellow = 33,
+}
+
+/// The width of the names of facts.
+const NAME: usize = 11;
+/// The smallest width of the text of an entry: a narrower one hides columns of numbers.
+const MIN_TEXT: usize = 24;
+/// The columns before the text: the time since the start, the number of the response, and a space.
+const BEFORE: usize = 16;
+
+/// A column of an entry after its text.
+#[derive(Clone, Copy)]
+struct Column {
+    name: &'static str,
+    width: usize,
+    value: fn(&Entry, &TextStyle) -> String,
+}
+
+/// The columns. If the terminal is too narrow, the last ones of [`HIDDEN_FIRST`] are kept longest.
+const COLUMNS: [Column; 5] = [
+    Column { name: "status", width: 12, value: |entry, _| status(entry) },
+    Column { name: "duration", width: 10, value: |entry, _| shown(entry.duration_ms, short_time) },
+    Column { name: "context", width: 9, value: |entry, _| shown(entry.context_tokens, short) },
+    Column { name: "output", width: 8, value: |entry, _| shown(entry.output_tokens, short) },
+    Column { name: "cost_usd", width: 10, value: cost },
+];
+
+/// The order in which columns are hidden.
+const HIDDEN_FIRST: [&str; 5] = ["output", "context", "duration", "cost_usd", "status"];
+
+impl Timeline {
+    /// The timeline as lines of text.
+    pub fn text(&self, style: &TextStyle) -> String {
+        let mut out = String::new();
+        for (name, value) in &self.facts {
+            let name = paint(style, Paint::Dim, &format!("{name:NAME$}"));
+            let width = style.width.saturating_sub(NAME).max(MIN_TEXT);
+            let _ = writeln!(out, "{name}{}", fitted(&value_as_text(value, style), width, false));
+        }
+        let mut columns: Vec<Column> = COLUMNS.to_vec();
+        let width = |columns: &[Column]| BEFORE + columns.iter().map(|column| column.width).sum::<usize>();
+        for name in HIDDEN_FIRST {
+            if width(&columns) + MIN_TEXT > style.width {
+                columns.retain(|column| column.name != name);
+            }
+        }
+        let text_width = style.width.saturating_sub(width(&columns)).max(MIN_TEXT);
+        let mut head = format!("{:>8} {:>5}  {:text_width$}", "time", "turn", "");
+        for column in &columns {
+            let _ = write!(head, "{:>1$}", style.currency.name_of(column.name), column.width);
+        }
+        let _ = writeln!(out, "\n{}", paint(style, Paint::Bold, head.trim_end()));
+        let shown = Shown { timeline: self, style, columns: &columns, text_width };
+        let mut last_phase = None;
+        let mut last_models = [None, None];
+        for (index, entry) in self.entries.iter().enumerate() {
+            if entry.phase != last_phase {
+                last_phase = entry.phase;
+                if let Some(phase) = entry.phase {
+                    let _ = writeln!(out, "{}", paint(style, Paint::Bold, &self.phase_line(phase, index, style)));
+                }
+            }
+            let Some(text) = self.text_of(index, &mut last_models) else { continue };
+            out.push_str(&shown.line(entry, &text));
+        }
+        out
+    }
+
+    /// The session as a document of Markdown: the facts as a list, the timeline as a table.
+    pub fn markdown(&self, style: &TextStyle) -> String {
+        let mut out = String::new();
+        let id = self.session.name.as_deref().unwrap_or_default();
+        let _ = writeln!(out, "# Session {}\n", markdown_text(id));
+        for (name, value) in self.facts.iter().filter(|(name, _)| *name != "session") {
+            let _ = writeln!(out, "- {name}: {}", markdown_text(&value_as_text(value, style)));
+        }
+        let names = COLUMNS.map(|column| style.currency.name_of(column.name));
+        let _ = writeln!(out, "\n| time | turn | phase | entry | {} |", names.join(" | "));
+        let _ = writeln!(out, "| ---: | ---: | --- | --- | --- | ---: | ---: | ---: | ---: |");
+        let mut last_models = [None, None];
+        for (index, entry) in self.entries.iter().enumerate() {
+            let Some(text) = self.text_of(index, &mut last_models) else { continue };
+            let phase = entry.phase.map(Phase::as_str).unwrap_or_default();
+            let turn = entry.turn.map(|turn| turn.to_string()).unwrap_or_default();
+            let values = COLUMNS.map(|column| markdown_text(&(column.value)(entry, style)));
+            let _ = writeln!(
+                out,
+                "| {} | {turn} | {phase} | {} | {} |",
+                self.offset(entry),
+                markdown_text(&text),
+                values.join(" | ")
+            );
+        }
+        out
+    }
+
+    /// The name of a phase that begins with this entry, with what it contains.
+    fn phase_line(&self, phase: Phase, first: usize, style: &TextStyle) -> String {
+        let entries = self.entries.get(first..).unwrap_or_default();
+        let count = entries.iter().take_while(|entry| entry.phase == Some(phase)).count();
+        let (own, after) = entries.split_at(count);
+        let of_kind = |kind: Kind| own.iter().filter(|entry| entry.kind == kind).count();
+        let time = |entries: &[Entry]| entries.iter().find_map(|entry| entry.time);
+        let end = time(after).or_else(|| own.iter().rev().find_map(|entry| entry.time));
+        let duration = time(own).zip(end).map(|(start, end)| end.saturating_sub(start) / 1000);
+        let costs: Vec<f64> = own.iter().filter(|it| it.kind == Kind::Turn).filter_map(|it| it.cost_usd).collect();
+        let mut parts = Vec::new();
+        for (kind, thing) in [(Kind::Turn, "turn"), (Kind::Call, "call")] {
+            if of_kind(kind) > 0 {
+                parts.push(counted(of_kind(kind), thing));
+            }
+        }
+        parts.extend(duration.filter(|duration| *duration > 0).map(|duration| short_time(duration.into())));
+        if !costs.is_empty() {
+            parts.push(style.currency.amount(costs.iter().sum()));
+        }
+        format!("{}: {}", phase.as_str(), parts.join(", "))
+    }
+
+    /// The time since the start of the session.
+    fn offset(&self, entry: &Entry) -> String {
+        let offset = entry.time.zip(self.session.time).map(|(time, start)| time.saturating_sub(start) / 1000);
+        offset.map(|offset| short_time(offset.into())).unwrap_or_default()
+    }
+
+    /// What an entry is, as text. `None` for a change that the line of its call contains.
+    fn text_of(&self, index: usize, last_models: &mut [Option<String>; 2]) -> Option<String> {
+        let entry = self.entries.get(index)?;
+        let next = |offset: usize| self.entries.get(index + offset);
+        let name = entry.name.as_deref().unwrap_or_default();
+        let detail = entry.detail.as_deref().unwrap_or_default();
+        let agent = entry.agent.as_deref().filter(|_| entry.is_subagent);
+        let text = match entry.kind {
+            Kind::Turn => {
+                let mut words = vec![agent.unwrap_or(if entry.is_subagent { "subagent" } else { "response" })];
+                let [of_main, of_subagents] = last_models;
+                let last_model = if entry.is_subagent { of_subagents } else { of_main };
+                if entry.name.is_some() && entry.name != *last_model {
+                    words.push(name);
+                }
+                last_model.clone_from(&entry.name);
+                words.join(" ")
+            }
+            Kind::Total => {
+                let tokens = shown(entry.total_tokens, short);
+                format!("in sum: {tokens} tokens {name}")
+            }
+            Kind::Call => {
+                let kind = entry.command_kind.as_ref().map(|kind| format!("({kind})")).unwrap_or_default();
+                let change = next(1).filter(|next| is_change_of(next, entry));
+                let change = change.filter(|_| !next(2).is_some_and(|next| is_change_of(next, entry)));
+                let lines = change.map(lines).unwrap_or_default();
+                let words = [name, detail, kind.as_str(), lines.as_str()];
+                let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+                format!("  {}", words.join(" "))
+            }
+            Kind::Edit => {
+                let before = index.checked_sub(1).and_then(|index| self.entries.get(index));
+                let is_in_line = before.is_some_and(|before| before.kind == Kind::Call && is_change_of(entry, before));
+                if is_in_line && !next(1).is_some_and(|next| before.is_some_and(|call| is_change_of(next, call))) {
+                    return None;
+                }
+                format!("    {} {name} {}", entry.status.as_deref().unwrap_or("change"), lines(entry))
+            }
+            Kind::Child => format!("  started session {name} {detail}"),
+            Kind::Compaction => {
+                let size = |word: &str, tokens: Option<i64>| tokens.map(|it| format!(" {word} {}", short(it.into())));
+                let sizes = [size("from", entry.tokens_before), size("to", entry.tokens_after)];
+                let name = if name.is_empty() { String::new() } else { format!(" {name}") };
+                format!("compaction{name}{}", sizes.into_iter().flatten().collect::<String>())
+            }
+            kind => {
+                let words = [kind.as_str().replace('_', " "), name.to_owned()];
+                let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+                let colon = if detail.is_empty() { "" } else { ": " };
+                format!("{}{colon}{detail}", words.join(" "))
+            }
+        };
+        let indent = if entry.is_subagent { "  " } else { "" };
+        Some(format!("{indent}{}", text.trim_end()))
+    }
+}
+
+/// What is the same for all lines.
+struct Shown<'a> {
+    timeline: &'a Timeline,
+    style: &'a TextStyle,
+    columns: &'a [Column],
+    text_width: usize,
+}
+
+impl Shown<'_> {
+    fn line(&self, entry: &Entry, text: &str) -> String {
+        let Self { timeline, style, columns, text_width } = *self;
+        let turn = entry.turn.filter(|_| entry.kind == Kind::Turn).map(|turn| turn.to_string()).unwrap_or_default();
+        let time = paint(style, Paint::Dim, &format!("{:>8}", timeline.offset(entry)));
+        let is_path = matches!(entry.kind, Kind::Call | Kind::Edit);
+        let values: Vec<String> = columns.iter().map(|column| (column.value)(entry, style)).collect();
+        let has_values = values.iter().any(|value| !value.is_empty());
+        // A message may use the space of empty columns.
+        let width = if has_values { text_width.saturating_sub(1) } else { style.width.saturating_sub(BEFORE) };
+        let text = fitted(text, width, is_path);
+        let padding = text_width.saturating_sub(text.chars().count());
+        let colour = match (entry.kind, entry.status.as_deref()) {
+            (Kind::Error | Kind::Abort | Kind::Validation, _) | (Kind::Call, Some("error")) => Some(Paint::Red),
+            (Kind::Denial | Kind::Retry | Kind::Compaction, _) | (Kind::Call, Some("denied" | "incomplete")) => {
+                Some(Paint::Yellow)
+            }
+            (Kind::Edit, _) => Some(Paint::Green),
+            _ => None,
+        };
+        let text = colour.map_or_else(|| text.clone(), |colour| paint(style, colour, &text));
+        let mut line = format!("{time} {turn:>5}  {text}{:padding$}", "");
+        for (column, value) in columns.iter().zip(values) {
+            let value = fitted(&value, column.width.saturating_sub(1), false);
+            let _ = write!(line, "{value:>0$}", column.width);
+        }
+        format!("{}\n", line.trim_end())
+    }
+}
+
+/// Whether a change was made by a call, in the same file.
+fn is_change_of(change: &Entry, call: &Entry) -> bool {
+    change.kind == Kind::Edit && change.call_id.is_some() && change.call_id == call.call_id && {
+        let (path, target) = (change.name.as_deref().unwrap_or_default(), call.detail.as_deref().unwrap_or_default());
+        path == target || (!target.is_empty() && path.ends_with(&format!("/{target}")))
+    }
+}
+
+/// The lines that a change added and removed: `+3 -1`.
+fn lines(change: &Entry) -> String {
+    let signed = |sign: char, count: Option<i64>| count.map(|count| format!("{sign}{count}"));
+    let words = [signed('+', change.lines_added), signed('-', change.lines_removed)];
+    words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn status(entry: &Entry) -> String {
+    match (entry.kind, entry.status.as_deref(), entry.exit_code) {
+        (Kind::Edit, _, _) | (_, None, _) => String::new(),
+        (Kind::Call, Some(status), Some(code)) if code != 0 => format!("{status} {code}"),
+        (_, Some(status), _) => status.to_owned(),
+    }
+}
+
+fn shown(value: Option<i64>, text: fn(i128) -> String) -> String {
+    value.map(|value| text(value.into())).unwrap_or_default()
+}
+
+fn cost(entry: &Entry, style: &TextStyle) -> String {
+    entry.cost_usd.map(|cost| format!("{:.4}", style.currency.value_of("cost_usd", cost))).unwrap_or_default()
+}
+
+fn value_as_text(value: &Value, style: &TextStyle) -> String {
+    let local = |micros: i64, form: &str| {
+        let moment = Timestamp::from_microsecond(micros).ok();
+        moment.map(|moment| moment.to_zoned(style.zone.clone()).strftime(form).to_string()).unwrap_or_default()
+    };
+    match value {
+        Value::Text(text) => text.clone(),
+        Value::Period { start, end, duration_ms } => {
+            const DAY: &str = "%Y-%m-%d";
+            let end = end.filter(|end| end != start).map(|end| {
+                let form = if local(end, DAY) == local(*start, DAY) { "%H:%M:%S" } else { "%Y-%m-%d %H:%M:%S" };
+                format!(" to {}", local(end, form))
+            });
+            let duration = duration_ms.map(|duration| format!(", {}", short_time(duration.into())));
+            let zone = style.zone.iana_name().unwrap_or("local time");
+            let start = local(*start, "%Y-%m-%d %H:%M:%S");
+            format!("{start}{} {zone}{}", end.unwrap_or_default(), duration.unwrap_or_default())
+        }
+        Value::Cost(dollars, about) if about.is_empty() => style.currency.amount(*dollars),
+        Value::Cost(dollars, about) => format!("{} ({about})", style.currency.amount(*dollars)),
+    }
+}
+
+/// Text of one line with at most `width` characters. `keeps_end` cuts out the middle, so that paths keep their file.
+fn fitted(text: &str, width: usize, keeps_end: bool) -> String {
+    let indent = text.len() - text.trim_start().len();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = format!("{:indent$}{}", "", visible(&words));
+    let count = text.chars().count();
+    if count <= width {
+        return text;
+    }
+    let kept = width.saturating_sub(1);
+    let start = if keeps_end { kept / 3 } else { kept };
+    text.chars().take(start).chain(['…']).chain(text.chars().skip(count - (kept - start))).collect()
+}
+
+fn paint(style: &TextStyle, paint: Paint, text: &str) -> String {
+    if style.color && !text.trim().is_empty() {
+        format!("\u{1b}[{}m{text}\u{1b}[0m", paint as u8)
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_fits_its_width() {
+        assert_eq!(fitted("  Read src/analysis/show/text.rs", 20, true), "  Read…/show/text.rs");
+        assert_eq!(fitted("a\nb\u{1b}[31m", 40, false), "a b\\u{1b}[31m");
+        assert_eq!(fitted("end of the line", 8, false), "end of …");
+        assert_eq!(fitted("short", 5, true), "short");
+    }
+}

@@ -1,0 +1,327 @@
+//! The entries of a session in their order, with the phases of its work.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::facts::{Fact, facts};
+use super::find::{Error, SessionKey};
+use super::read::{self, Rows};
+use crate::analysis::behaviour::Purpose;
+use crate::analysis::reports::{Cost, Frames};
+
+/// A session with everything that its log contains about it, in order.
+#[derive(Debug)]
+pub struct Timeline {
+    /// The session as a whole.
+    pub(super) session: Entry,
+    /// What is known about it.
+    pub(super) facts: Vec<Fact>,
+    pub(super) entries: Vec<Entry>,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The session itself.
+    #[default]
+    Session,
+    /// A response.
+    Turn,
+    /// What the log contains only in sum.
+    Total,
+    Call,
+    /// A change of a file.
+    Edit,
+    /// A session that this one started.
+    Child,
+    Error,
+    Compaction,
+    Denial,
+    Retry,
+    Subagent,
+    Validation,
+    Abort,
+}
+
+impl Kind {
+    /// The word in the output.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Turn => "turn",
+            Self::Total => "total",
+            Self::Call => "call",
+            Self::Edit => "edit",
+            Self::Child => "child",
+            Self::Error => "error",
+            Self::Compaction => "compaction",
+            Self::Denial => "permission_denial",
+            Self::Retry => "retry",
+            Self::Subagent => "subagent",
+            Self::Validation => "validation",
+            Self::Abort => "abort",
+        }
+    }
+}
+
+/// What the agent does for some responses in a row: see docs/show.md#phases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Explore,
+    Edit,
+    Verify,
+    /// Calls for other purposes.
+    Other,
+    /// Responses without calls.
+    Answer,
+}
+
+impl Phase {
+    /// The word in the output.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Explore => "explore",
+            Self::Edit => "edit",
+            Self::Verify => "verify",
+            Self::Other => "other",
+            Self::Answer => "answer",
+        }
+    }
+
+    const fn of(purpose: Purpose) -> Self {
+        match purpose {
+            Purpose::Explore => Self::Explore,
+            Purpose::Edit => Self::Edit,
+            Purpose::Test | Purpose::Check => Self::Verify,
+            Purpose::Other | Purpose::Unknown => Self::Other,
+        }
+    }
+
+    /// Of the calls of one response, those with the highest rank decide.
+    const fn rank(self) -> u8 {
+        match self {
+            Self::Edit => 4,
+            Self::Verify => 3,
+            Self::Explore => 2,
+            Self::Other => 1,
+            Self::Answer => 0,
+        }
+    }
+}
+
+/// A line of the timeline. What an entry does not have is `None`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Entry {
+    pub kind: Kind,
+    /// Microseconds since 1970.
+    pub time: Option<i64>,
+    /// The number of the response that it is, or belongs to.
+    pub turn: Option<i64>,
+    pub agent: Option<String>,
+    pub is_subagent: bool,
+    pub phase: Option<Phase>,
+    /// Of a response the model, of a call the tool, of a change the path, of an event its code, of a session its id.
+    pub name: Option<String>,
+    /// Of a call its target, of a response the effort, of an event the message, of a session the model.
+    pub detail: Option<String>,
+    pub command_kind: Option<String>,
+    pub purpose: Option<Purpose>,
+    /// Of a response the stop reason, of a change the operation.
+    pub status: Option<String>,
+    pub exit_code: Option<i64>,
+    pub duration_ms: Option<i64>,
+    pub context_tokens: Option<i64>,
+    pub output_tokens: Option<i64>,
+    pub total_tokens: Option<i64>,
+    pub tokens_before: Option<i64>,
+    pub tokens_after: Option<i64>,
+    pub result_bytes: Option<i64>,
+    pub cost_usd: Option<f64>,
+    pub lines_added: Option<i64>,
+    pub lines_removed: Option<i64>,
+    pub call_id: Option<String>,
+    pub source_path: Option<String>,
+    pub line: Option<i64>,
+}
+
+impl Timeline {
+    /// The timeline of a session. `cost` is the choice of `--cost`.
+    ///
+    /// # Errors
+    /// When the session does not exist, or the tables cannot be read.
+    pub fn read(tables: &Frames, key: &SessionKey, cost: Cost) -> Result<Self, Error> {
+        let rows = |name: &str, column: &str| Rows::read(tables, name, key, column, cost);
+        let sessions = rows("sessions", "session_id")?;
+        if sessions.count() == 0 {
+            return Err(Error::Missing(key.id.clone()));
+        }
+        let (turns, calls) =
+            (read::turns(&rows("turns", "session_id")?), read::calls(&rows("tool_calls", "session_id")?));
+        let changes = read::changes(&rows("file_changes", "session_id")?, &calls);
+        let others =
+            [read::events(&rows("events", "session_id")?), read::children(&rows("sessions", "parent_session_id")?)];
+        let facts = facts(&sessions, &rows("verdicts", "session_id")?, &turns);
+        let all = turns.into_iter().chain(calls).chain(changes).chain(others.into_iter().flatten());
+        Ok(Self { session: read::session(&sessions, 0), facts, entries: with_phases(ordered(all.collect())) })
+    }
+}
+
+/// The entries in their order: a response is followed by its calls, a call by its changes. Responses are in the order of their
+/// numbers, what belongs to no response in the order of time, else in that of the log.
+fn ordered(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut groups: BTreeMap<i64, Vec<Entry>> = BTreeMap::new();
+    let mut loose: Vec<Entry> = Vec::new();
+    for entry in entries {
+        match entry.turn {
+            Some(turn) => groups.entry(turn).or_default().push(entry),
+            None => loose.push(entry),
+        }
+    }
+    // Groups and loose entries, with the times by which they are merged: without one, that of the entry before.
+    let mut merged: Vec<(Option<i64>, Vec<Entry>)> = Vec::new();
+    let mut last = None;
+    for (_, group) in groups {
+        last = group.iter().filter_map(|entry| entry.time).min().max(last);
+        merged.push((last, in_group(group)));
+    }
+    loose.sort_by_key(|entry| (entry.line, rank(entry.kind)));
+    last = None;
+    for entry in loose {
+        // A total is what remains at the end.
+        let time = if entry.kind == Kind::Total { entry.time.max(Some(i64::MAX)) } else { entry.time.or(last) };
+        last = time.filter(|time| *time < i64::MAX).or(last);
+        merged.push((time, vec![entry]));
+    }
+    merged.sort_by_key(|(time, _)| *time);
+    let entries: Vec<Entry> = merged.into_iter().flat_map(|(_, entries)| entries).collect();
+    after_their_calls(entries)
+}
+
+/// The entries that belong to one response.
+fn in_group(mut group: Vec<Entry>) -> Vec<Entry> {
+    group.sort_by_key(|entry| (entry.kind != Kind::Turn, entry.time, entry.line, rank(entry.kind)));
+    group
+}
+
+/// Of entries of the same time and line.
+const fn rank(kind: Kind) -> u8 {
+    match kind {
+        Kind::Turn => 0,
+        Kind::Call => 1,
+        Kind::Edit => 2,
+        _ => 3,
+    }
+}
+
+/// Moves changes after the calls that made them.
+fn after_their_calls(entries: Vec<Entry>) -> Vec<Entry> {
+    let is_call = |entry: &Entry| entry.kind == Kind::Call && entry.call_id.is_some();
+    let calls: HashSet<String> =
+        entries.iter().filter(|entry| is_call(entry)).filter_map(|entry| entry.call_id.clone()).collect();
+    let has_call =
+        |entry: &Entry| entry.kind == Kind::Edit && entry.call_id.as_ref().is_some_and(|id| calls.contains(id));
+    let mut of_calls: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    let mut others = Vec::with_capacity(entries.len());
+    for entry in entries {
+        match entry.call_id.clone().filter(|_| has_call(&entry)) {
+            Some(id) => of_calls.entry(id).or_default().push(entry),
+            None => others.push(entry),
+        }
+    }
+    let mut ordered = Vec::with_capacity(others.len());
+    for entry in others {
+        let changes = entry.call_id.as_ref().filter(|_| is_call(&entry)).and_then(|id| of_calls.remove(id));
+        ordered.push(entry);
+        ordered.extend(changes.unwrap_or_default());
+    }
+    ordered
+}
+
+/// The entries with their phases. Entries of subagents, and those that are neither a response, a call nor a change, are in the
+/// phase of the entry before them.
+fn with_phases(mut entries: Vec<Entry>) -> Vec<Entry> {
+    let shows_calls = entries.iter().any(|entry| entry.kind == Kind::Call);
+    let mut of_turns: BTreeMap<i64, Phase> = BTreeMap::new();
+    for entry in &entries {
+        let phase = match (entry.turn, entry.purpose, entry.kind) {
+            (Some(turn), Some(purpose), _) => Some((turn, Phase::of(purpose))),
+            (Some(turn), None, Kind::Turn) if shows_calls => Some((turn, Phase::Answer)),
+            _ => None,
+        };
+        if let Some((turn, phase)) = phase {
+            let known = of_turns.entry(turn).or_insert(phase);
+            if phase.rank() > known.rank() {
+                *known = phase;
+            }
+        }
+    }
+    let mut last = None;
+    for entry in &mut entries {
+        let is_main = matches!(entry.kind, Kind::Turn | Kind::Call | Kind::Edit) && !entry.is_subagent;
+        let own = entry.turn.and_then(|turn| of_turns.get(&turn).copied()).or_else(|| entry.purpose.map(Phase::of));
+        entry.phase = own.filter(|_| is_main).or(last);
+        last = entry.phase;
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: Kind, turn: Option<i64>, time: Option<i64>, purpose: Option<Purpose>) -> Entry {
+        Entry { kind, time, turn, purpose, ..Entry::default() }
+    }
+
+    fn shown(entries: Vec<Entry>) -> Vec<(&'static str, Option<i64>, Option<&'static str>)> {
+        let entries = with_phases(ordered(entries));
+        entries.iter().map(|it| (it.kind.as_str(), it.turn, it.phase.map(Phase::as_str))).collect()
+    }
+
+    #[test]
+    fn responses_are_followed_by_what_belongs_to_them() {
+        let call = |turn, time, purpose, id: &str| Entry {
+            call_id: Some(id.to_owned()),
+            ..entry(Kind::Call, Some(turn), Some(time), Some(purpose))
+        };
+        let entries = vec![
+            entry(Kind::Turn, Some(2), Some(20), None),
+            entry(Kind::Turn, Some(3), Some(30), None),
+            // Logged when its calls have ended.
+            entry(Kind::Turn, Some(1), Some(15), None),
+            call(2, 21, Purpose::Edit, "b"),
+            call(2, 22, Purpose::Test, "c"),
+            call(1, 12, Purpose::Explore, "a"),
+            Entry { call_id: Some("b".to_owned()), ..entry(Kind::Edit, Some(2), Some(29), Some(Purpose::Edit)) },
+            entry(Kind::Error, None, Some(18), None),
+            entry(Kind::Total, None, Some(5), None),
+        ];
+        let expected = [
+            ("turn", Some(1), Some("explore")),
+            ("call", Some(1), Some("explore")),
+            ("error", None, Some("explore")),
+            ("turn", Some(2), Some("edit")),
+            ("call", Some(2), Some("edit")),
+            ("edit", Some(2), Some("edit")),
+            ("call", Some(2), Some("edit")),
+            ("turn", Some(3), Some("answer")),
+            ("total", None, Some("answer")),
+        ];
+        assert_eq!(shown(entries), expected);
+    }
+
+    /// Without times and numbers of responses the order is that of the log. Subagents begin no phase.
+    #[test]
+    fn entries_without_times_are_in_the_order_of_the_log() {
+        let at = |line, purpose, is_subagent| Entry {
+            line: Some(line),
+            is_subagent,
+            ..entry(Kind::Call, None, None, Some(purpose))
+        };
+        let entries = vec![at(3, Purpose::Edit, true), at(1, Purpose::Explore, false), at(7, Purpose::Check, false)];
+        let expected =
+            [("call", None, Some("explore")), ("call", None, Some("explore")), ("call", None, Some("verify"))];
+        assert_eq!(shown(entries), expected);
+        // Formats without calls have no phases.
+        assert_eq!(shown(vec![entry(Kind::Turn, Some(1), None, None)]), [("turn", Some(1), None)]);
+    }
+}

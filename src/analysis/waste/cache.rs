@@ -1,0 +1,97 @@
+//! Prompt caches: tokens that were billed again, and writes that no request read.
+
+use super::cause::Cause;
+use super::rows::{INPUT, READ, Turn, WRITE};
+use super::session::Causes;
+
+/// How long a cache is kept after its last use, in microseconds: five minutes, or an hour if a request paid for that. Source:
+/// Anthropic's documentation of prompt caching; OpenAI documents five to ten minutes.
+const SHORT: i64 = 5 * 60_000_000;
+const LONG: i64 = 60 * 60_000_000;
+
+/// Tokens that the request before had cached, and which were billed again as input or as a cache write.
+pub(super) fn lost(causes: &mut Causes<'_>) {
+    let session = causes.session;
+    for thread in causes.threads.clone() {
+        let mut ttl = SHORT;
+        for (index, position) in thread.iter().enumerate() {
+            let Some(turn) = session.turns.get(*position) else { continue };
+            if turn.tokens[READ].get().is_none() || causes.budgets.get(*position).is_none_or(Option::is_none) {
+                continue;
+            }
+            // A single request shows that nothing was lost.
+            causes.know(Cause::CacheModelSwitch);
+            if turn.time.is_some() {
+                causes.know(Cause::CacheExpired);
+                causes.know(Cause::CachePrefixChanged);
+            }
+            let before = index.checked_sub(1).and_then(|index| session.turns.get(*thread.get(index)?));
+            if let Some(before) = before {
+                if before.write_1h.or_zero() > 0 {
+                    ttl = LONG;
+                }
+                lost_between(causes, before, *position, ttl);
+            }
+        }
+    }
+}
+
+/// The tokens that were lost between two requests of an agent.
+fn lost_between(causes: &mut Causes<'_>, before: &Turn, position: usize, ttl: i64) {
+    let session = causes.session;
+    let Some(turn) = session.turns.get(position) else { return };
+    let (Some(read_before), Some(read)) = (before.tokens[READ].get(), turn.tokens[READ].get()) else { return };
+    let cached = read_before + before.tokens[WRITE].or_zero();
+    // A shorter prompt is another prompt, and so is one after a compaction.
+    if turn.context().is_none_or(|context| context < cached) || causes.is_compacted(before, turn) {
+        return;
+    }
+    let billed = turn.tokens[INPUT].or_zero() + turn.tokens[WRITE].or_zero();
+    let lost = (cached - read).clamp(0, billed);
+    let Some(cause) = cause(before, turn, ttl).filter(|_| lost > 0) else { return };
+    let Some(Some(budget)) = causes.budgets.get_mut(position) else { return };
+    let Some(read_unit) = budget.unit(READ) else { return };
+    // Caching requests write what they did not read, so the lost tokens are among these first.
+    let written = lost.min(turn.tokens[WRITE].or_zero());
+    let waste: f64 = [(WRITE, written), (INPUT, lost - written)]
+        .into_iter()
+        .filter_map(|(kind, tokens)| {
+            let more = budget.unit(kind)? - read_unit;
+            Some(budget.take(kind, more * tokens as f64))
+        })
+        .sum();
+    causes.add(cause, None, waste, Some(lost), turn.place);
+}
+
+/// Why a cache was lost; `None` without times.
+fn cause(before: &Turn, turn: &Turn, ttl: i64) -> Option<Cause> {
+    if before.model != turn.model {
+        return Some(Cause::CacheModelSwitch);
+    }
+    let start = turn.time?.saturating_sub(turn.duration.or_zero().saturating_mul(1000));
+    let pause = start.saturating_sub(before.time?);
+    Some(if pause > ttl { Cause::CacheExpired } else { Cause::CachePrefixChanged })
+}
+
+/// The surcharge for cache writes that no later request of the agent read.
+pub(super) fn unused_writes(causes: &mut Causes<'_>) {
+    let session = causes.session;
+    for thread in causes.threads.clone() {
+        // The largest prefix that a later request read.
+        let mut read_later = 0;
+        for position in thread.iter().rev() {
+            let Some(turn) = session.turns.get(*position) else { continue };
+            let read = turn.tokens[READ].or_zero();
+            if let (Some(written), Some(Some(budget))) = (turn.tokens[WRITE].get(), causes.budgets.get_mut(*position)) {
+                let unused = (read + written - read_later.max(read)).clamp(0, written);
+                let surcharge = budget.unit(WRITE).zip(budget.unit(INPUT)).map(|(write, input)| write - input);
+                let waste = surcharge.map(|surcharge| budget.take(WRITE, surcharge * unused as f64));
+                if let Some(waste) = waste {
+                    causes.know(Cause::CacheWriteUnused);
+                    causes.add(Cause::CacheWriteUnused, None, waste, Some(unused), turn.place);
+                }
+            }
+            read_later = read_later.max(read);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Dollars by the cause of their waste. docs/waste.md defines the causes.
+//!
+//! ```text
+//! cause    the causes, in the order in which they are assigned
+//! rows     the rows of one session, as far as the causes need them
+//! read     tables -> rows of sessions
+//! budget   the cost of a response, from which causes take their part
+//! session  the rows of a session -> findings; cache, calls and output next to it find single causes
+//! frame    findings -> rows of a report
+//! ```
+
+mod budget;
+mod cache;
+mod calls;
+mod cause;
+pub(crate) mod frame;
+mod output;
+mod read;
+mod rows;
+mod session;
+
+pub use cause::{CAUSES, Cause};

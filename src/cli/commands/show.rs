@@ -1,0 +1,82 @@
+//! `agentlogs show`: one session as a timeline.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use agentlogs::analysis::show::{self, SessionKey, TextStyle, Timeline};
+use jiff::tz::TimeZone;
+
+use super::Outcome;
+use super::output::{has_color, print, say, state_currency, terminal_width};
+use super::resolve::cost;
+use super::source::{Opened, some_tables};
+use crate::cli::args::{DataSource, Format, Show};
+use crate::cli::settings::Settings;
+
+/// The width in columns if stdout is not a terminal.
+const PAGE: u16 = 100;
+
+pub fn run(args: Show, settings: &Settings) -> anyhow::Result<Outcome> {
+    let (opened, key) = open(args.source, &args.session, args.runtime.as_deref(), settings)?;
+    let timeline = Timeline::read(&opened.frames, &key, cost(args.cost))?;
+    let style = TextStyle {
+        width: terminal_width().unwrap_or(PAGE).clamp(40, 240).into(),
+        color: has_color(),
+        currency: settings.shown_currency(),
+        zone: TimeZone::get(args.timezone.as_deref().unwrap_or(&settings.timezone.value))?,
+    };
+    let text = match args.printed.format {
+        Format::Table => timeline.text(&style),
+        Format::Markdown => timeline.markdown(&style),
+        _ => {
+            print(&timeline.frame()?, args.printed, None)?;
+            return Ok(Outcome::Done);
+        }
+    };
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    say(&opened.priced_with());
+    state_currency(settings);
+    Ok(Outcome::Done)
+}
+
+/// The tables that contain the session, and the session. Without an archive or logs on the command line, the path of a file is
+/// read as a log.
+fn open(
+    source: DataSource,
+    text: &str,
+    runtime: Option<&str>,
+    settings: &Settings,
+) -> anyhow::Result<(Opened, SessionKey)> {
+    let is_chosen = source.archive.archive.is_some() || !source.logs.is_empty();
+    let path = Path::new(text);
+    if !is_chosen && path.exists() {
+        let source = DataSource { logs: vec![path.to_owned()], ..source };
+        let opened = some_tables(source, settings, show::TABLES)?;
+        // All of its sessions are those of the path.
+        let key = match show::find(&opened.frames, "", runtime) {
+            Err(show::Error::Ambiguous { found, .. } | show::Error::Runtimes { found, .. }) => {
+                return Err(show::Error::Log { text: text.to_owned(), found }.into());
+            }
+            Err(show::Error::Missing(_)) => {
+                anyhow::bail!("{text} contains no session; `agentlogs inspect {text}` shows why")
+            }
+            found => found?,
+        };
+        return Ok((opened, key));
+    }
+    let opened = some_tables(source, settings, show::TABLES)?;
+    let canonical = path.canonicalize().ok();
+    let key = match show::find(&opened.frames, text, runtime) {
+        // The archive names logs by their real paths.
+        Err(show::Error::Missing(_)) if let Some(canonical) = canonical => {
+            show::find(&opened.frames, &canonical.to_string_lossy(), runtime).map_err(|error| match error {
+                show::Error::Missing(_) => show::Error::Missing(text.to_owned()),
+                other => other,
+            })?
+        }
+        found => found?,
+    };
+    Ok((opened, key))
+}
