@@ -48,7 +48,8 @@ fn judged(value: Raw<'_>) -> (Option<bool>, Option<f64>) {
     }
     let number: Number = value.read();
     if let Some(score) = number.0.filter(|score| score.is_finite()) {
-        let passed = if score == 1.0 { Some(true) } else { (score == 0.0).then_some(false) };
+        let is = |value: f64| (score - value).abs() < f64::EPSILON;
+        let passed = if is(1.0) { Some(true) } else { is(0.0).then_some(false) };
         return (passed, Some(score));
     }
     let text: Text<'_> = value.read();
