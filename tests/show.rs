@@ -36,6 +36,7 @@ fn every_session_has_a_timeline_with_all_of_its_rows() {
     let (ids, runtimes) = (texts(&sessions, "session_id"), texts(&sessions, "runtime"));
     let parents = texts(&sessions, "parent_session_id");
     assert!(ids.len() > 50);
+    let color = regex::Regex::new("\u{1b}\\[[0-9]+m").unwrap();
     for (row, (id, runtime)) in ids.iter().zip(&runtimes).enumerate() {
         let key = SessionKey { id: id.clone().unwrap(), runtime: runtime.clone().unwrap() };
         assert_eq!(show::find(&tables, &key.id, Some(&key.runtime)).unwrap(), key);
@@ -52,7 +53,7 @@ fn every_session_has_a_timeline_with_all_of_its_rows() {
         let is_billed = |kind: &Option<String>| matches!(kind.as_deref(), Some("turn" | "total"));
         let billed: Vec<bool> = kinds.iter().map(is_billed).collect();
         let billed = shown.filter(&BooleanChunked::new("billed".into(), billed)).unwrap();
-        let whole = sessions.slice(row as i64, 1);
+        let whole = sessions.slice(row.try_into().unwrap(), 1);
         for name in ["cost_usd", "total_tokens"] {
             let (found, expected) = (sum(&billed, name, 0), sum(&whole, name, 0));
             assert!((found - expected).abs() < 1e-9, "{key:?} {name}: {found} {expected}");
@@ -65,7 +66,7 @@ fn every_session_has_a_timeline_with_all_of_its_rows() {
         }
         // Colours change nothing else.
         let coloured = timeline.text(&style(100, true));
-        let plain = regex::Regex::new("\u{1b}\\[[0-9]+m").unwrap().replace_all(&coloured, "").into_owned();
+        let plain = color.replace_all(&coloured, "").into_owned();
         let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
         assert_eq!(trimmed(&plain), trimmed(&timeline.text(&style(100, false))));
         assert!(timeline.markdown(&style(100, false)).starts_with("# Session "));

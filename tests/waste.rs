@@ -117,6 +117,7 @@ fn by_cause(tables: &Frames) -> BTreeMap<String, Option<i64>> {
     let answer = report(tables, &["cause"], Cost::Auto);
     let causes = answer.rows.column("cause").unwrap().str().unwrap();
     let waste = answer.rows.column("waste_usd").unwrap().f64().unwrap();
+    #[expect(clippy::cast_possible_truncation, reason = "costs of samples are small")]
     let micros = |waste: Option<f64>| waste.map(|waste| (waste * 1e6).round() as i64);
     causes.iter().map(|it| it.unwrap().to_owned()).zip(waste.iter().map(micros)).collect()
 }
