@@ -1,5 +1,5 @@
 //! Formats that are described by data: plain lists of messages with their usage. The descriptions are those of this program
-//! ([`cline_session`](super::cline_session)), and those that a user adds to the configuration
+//! (`cline_session`), and those that a user adds to the configuration
 //! (docs/configuration.md#formats-of-your-own).
 
 pub use self::description::{Calls, Description, Facts, Results, SessionFromPath, TokenPaths};

@@ -37,7 +37,7 @@ pub struct FileRead {
     pub source: Source,
     /// The formats that claim it, the likeliest first.
     pub claims: Claims,
-    /// Its shape, if [`Run::shapes`] asks for it.
+    /// Its shape, if `Run::shapes` asks for it.
     pub shape: Option<Shape>,
 }
 

@@ -34,7 +34,7 @@ const ANY_KEY: &str = "*";
 pub struct Shape {
     /// `json_lines`, `json_document`, `sqlite`, or `other`.
     pub kind: &'static str,
-    /// JSON objects and other JSON values, of which at most [`MAX_RECORDS`] were examined.
+    /// JSON objects and other JSON values, of which at most `MAX_RECORDS` were examined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<usize>,
     /// Lines that are no JSON.

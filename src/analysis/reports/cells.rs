@@ -27,7 +27,7 @@ pub struct Cells {
     pub troubles: DataFrame,
     /// The waste of sessions, by local day of their start and cause, where there is any. `waste` is in billionths of a dollar.
     pub waste: DataFrame,
-    /// What behaviour is measured from, by session and local day of its start: the columns of [`OF_BEHAVIOUR`].
+    /// What behaviour is measured from, by session and local day of its start: the columns of `OF_BEHAVIOUR`.
     pub behaviour: DataFrame,
     /// All sessions, in the order of their start. `is_listed` marks those that `report sessions` counts, with
     /// `listed_cost_usd` and `listed_tokens`.
