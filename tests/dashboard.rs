@@ -150,6 +150,24 @@ fn a_page_is_small() {
     assert!(size < 2_000_000, "{size} bytes");
 }
 
+/// Waste and behaviour take seconds where there are many sessions.
+#[test]
+fn a_page_of_many_sessions_has_neither_waste_nor_behaviour() {
+    let few = data(&made(&tables(), &Scope::default(), Cost::Auto));
+    assert_eq!(few["left_out"]["measured"], false);
+    assert!(sum(&few, "waste", "waste") > 0 && sum(&few, "behaviour", "known_calls") > 0);
+    let many = tables().map(|name, rows| {
+        let copies = |number: i32| rows.clone().with_column(concat_str([col("session_id"), lit(number)], "-", false));
+        match name {
+            "sessions" => concat((0..70).map(copies).collect::<Vec<_>>(), UnionArgs::default()).unwrap(),
+            _ => rows,
+        }
+    });
+    let many = data(&made(&many, &Scope::default(), Cost::Auto));
+    assert_eq!(many["left_out"]["measured"], true);
+    assert_eq!((sum(&many, "waste", "waste"), sum(&many, "behaviour", "known_calls")), (0, 0));
+}
+
 /// Whoever reads the page that was there before reads it to its end, and nothing else is left in the folder.
 #[test]
 fn a_page_is_replaced_at_once() {

@@ -41,6 +41,7 @@ export interface LeftOut {
   closed_sessions: number;
   timeline_rows: number;
   findings: number;
+  measured: boolean;
   label_keys: string[];
 }
 

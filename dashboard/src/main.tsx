@@ -109,8 +109,8 @@ function App({ data }: { data: Data }) {
         <Where {...props} sums={sums} ranks={ranks} />
         <Distribution {...props} open={open} />
         <Tools {...props} tools={tools} />
-        <Waste {...props} />
-        <Behaviour {...props} />
+        {!data.leftOut.measured && <Waste {...props} />}
+        {!data.leftOut.measured && <Behaviour {...props} />}
         <Verdicts {...props} />
         <Outcomes {...props} statuses={statuses} />
         <Hours {...props} />
@@ -120,6 +120,7 @@ function App({ data }: { data: Data }) {
       <footer>
         Made by agentlogs {data.version} at {data.madeAt} with {costs}, {data.prices}. This file holds all that it shows and
         fetches nothing.
+        {data.leftOut.measured && <> Waste and behaviour are left out, as there are more than 10,000 sessions: see agentlogs report waste, and behaviour.</>}
         {data.leftOut.label_keys.length > 0 && <> Labels with too many values to filter by: {data.leftOut.label_keys.map(format.visible).join(", ")}.</>}
       </footer>
       {state.session !== null && <Timeline key={state.session} data={data} session={state.session} close={() => set({ session: null })} />}

@@ -102,6 +102,8 @@ struct LeftOut {
     timeline_rows: usize,
     /// Findings about files.
     findings: usize,
+    /// Waste and behaviour: whether there are too many sessions for them.
+    measured: bool,
     /// Keys of labels that have too many values.
     label_keys: Vec<String>,
 }
@@ -128,6 +130,7 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
         closed_sessions: selection.shown.len() - listing.with_timeline.len(),
         timeline_rows: timelines.omitted_rows,
         findings: omitted_findings,
+        measured: cells.omits_measured,
         label_keys: groups.omitted_keys,
     };
     let mut sessions = listing.table(&all, &selection, &groups.of_session, &sums, &words, &cells.zone)?;

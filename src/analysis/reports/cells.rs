@@ -25,6 +25,8 @@ pub struct Cells {
     pub tools: DataFrame,
     /// Errors, retries, denials and aborts, by session, local day, kind and code.
     pub troubles: DataFrame,
+    /// Whether `waste` and `behaviour` are left out, as there are more than [`MAX_MEASURED`] sessions.
+    pub omits_measured: bool,
     /// The waste of sessions, by local day of their start and cause, where there is any. `waste` is in billionths of a dollar.
     pub waste: DataFrame,
     /// What behaviour is measured from, by session and local day of its start: the columns of `OF_BEHAVIOUR`.
@@ -39,6 +41,9 @@ pub struct Cells {
     /// Undated turns that are excluded.
     pub left_out: LeftOut,
 }
+
+/// The maximum number of sessions whose waste and behaviour are in the page: they take seconds and a quarter of its size.
+pub const MAX_MEASURED: usize = 10_000;
 
 /// The name of the report in messages.
 const NAME: &str = "dashboard";
@@ -127,10 +132,12 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
     let (turns, left_out) = grouped(Rows::Table("turns"), &["model"], &of_turns)?;
     let (tools, _) = grouped(Rows::Table("tool_calls"), &["tool"], &of_tools)?;
     let (troubles, _) = grouped(Rows::Errors, &["kind", "code"], &[rows()])?;
-    let (waste, behaviour) = of_sessions(tables, scope, cost, catalog)?;
     let key = || [col("runtime"), col("session_id")];
     let listed = Grouping::new(NAME, &Rows::Sessions, tables, scope, cost)?.rows;
     let trials = judged_trials(&listed, tables)?;
+    let omits_measured = listed.clone().select([col("session_id")]).collect()?.height() > MAX_MEASURED;
+    let none = omits_measured.then(|| tables.clone().map(|_, rows| rows.limit(0)));
+    let (waste, behaviour) = of_sessions(none.as_ref().unwrap_or(tables), scope, cost, catalog)?;
     let listed = listed.select([
         col("runtime"),
         col("session_id"),
@@ -151,7 +158,8 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
     let (turns, tools, troubles) = (next(), next(), next());
     let (waste, behaviour, sessions) = (next(), next(), next());
     let now = scope.now()?;
-    Ok(Cells { turns, tools, troubles, waste, behaviour, sessions, trials, zone: now.time_zone().clone(), left_out })
+    let zone = now.time_zone().clone();
+    Ok(Cells { turns, tools, troubles, omits_measured, waste, behaviour, sessions, trials, zone, left_out })
 }
 
 /// The waste and the behaviour of the sessions in scope, at the local day of their start.
