@@ -1,10 +1,8 @@
 //! The measures of sessions as columns.
 
-use std::collections::HashMap;
-
 use polars::prelude::*;
 
-use super::read::{calls, changes, turns};
+use super::read::{calls, changes, indices_of, turns};
 use super::rows::Session;
 use super::session::{COLUMNS, Measures};
 use crate::analysis::reports::tables::{Frames, table};
@@ -15,12 +13,8 @@ pub(in crate::analysis) fn add_measures(sessions: LazyFrame, tables: &Frames) ->
     let columns =
         [col("runtime"), col("session_id"), col("started_at").to_physical(), col("tool_calls"), col("file_changes")];
     let frame = sessions.clone().select(columns).collect()?;
-    let (runtimes, ids) = (frame.column("runtime")?.str()?, frame.column("session_id")?.str()?);
     let count = frame.height();
-    let mut indices: HashMap<(Option<&str>, Option<&str>), usize> = HashMap::with_capacity(count);
-    for index in 0..count {
-        indices.insert((runtimes.get(index), ids.get(index)), index);
-    }
+    let indices = indices_of(&frame)?;
     let find = |runtime: Option<&str>, id: Option<&str>| indices.get(&(runtime, id)).copied();
     let calls = calls(table(tables, "tool_calls"), &find, count)?;
     let turns = turns(table(tables, "turns"), &find, count)?;

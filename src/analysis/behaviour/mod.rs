@@ -10,5 +10,5 @@ mod rows;
 mod session;
 mod time;
 
-pub(super) use read::{Sorted, hash_of};
+pub(super) use read::{Find, Sorted, hash_of, indices_of};
 pub(super) use rows::Purpose;

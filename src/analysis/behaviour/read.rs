@@ -1,5 +1,6 @@
 //! Reads the columns that the measures need, and sorts the rows by session.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 
 use polars::prelude::*;
@@ -37,8 +38,17 @@ impl<R> Sorted<R> {
     }
 }
 
+/// The index of each session, by its runtime and id.
+type Indices<'f> = HashMap<(Option<&'f str>, Option<&'f str>), usize>;
+
+/// The indices of the rows of a frame of sessions.
+pub(in crate::analysis) fn indices_of(sessions: &DataFrame) -> PolarsResult<Indices<'_>> {
+    let (runtimes, ids) = (sessions.column("runtime")?.str()?, sessions.column("session_id")?.str()?);
+    Ok((0..sessions.height()).map(|index| ((runtimes.get(index), ids.get(index)), index)).collect())
+}
+
 /// Finds the index of a session by its runtime and id.
-pub(super) type Find<'f> = &'f dyn Fn(Option<&str>, Option<&str>) -> Option<usize>;
+pub(in crate::analysis) type Find<'f> = &'f dyn Fn(Option<&str>, Option<&str>) -> Option<usize>;
 
 /// The calls.
 pub(super) fn calls(table: LazyFrame, find: Find<'_>, sessions: usize) -> PolarsResult<Sorted<Call>> {

@@ -1,13 +1,12 @@
 //! The waste of sessions as rows of a report.
 
-use std::collections::HashMap;
-
 use polars::prelude::*;
 
 use super::cause::Cause;
 use super::read::read;
 use super::rows::Session;
 use super::session::{Finding, findings};
+use crate::analysis::behaviour::indices_of;
 use crate::analysis::outcomes::frame::{TRIAL_PASSED, add_outcomes};
 use crate::analysis::reports::Cost;
 use crate::analysis::reports::spec::known_sum;
@@ -53,10 +52,7 @@ fn findings_of(sessions: &LazyFrame, tables: &Frames, cost: Cost, catalog: &Cata
     let [runtimes, ids] = KEY.map(|name| frame.column(name).and_then(|column| column.str()));
     let (runtimes, ids) = (runtimes?, ids?);
     let count = frame.height();
-    let mut indices: HashMap<(Option<&str>, Option<&str>), usize> = HashMap::with_capacity(count);
-    for index in 0..count {
-        indices.insert((runtimes.get(index), ids.get(index)), index);
-    }
+    let indices = indices_of(&frame)?;
     let find = |runtime: Option<&str>, id: Option<&str>| indices.get(&(runtime, id)).copied();
     let starts: Vec<Option<i64>> = frame.column("started_at")?.i64()?.iter().collect();
     let read = read(tables, &find, &starts, cost, catalog)?;

@@ -5,15 +5,12 @@ use std::collections::HashMap;
 use polars::prelude::*;
 
 use super::rows::{Call, Count, Event, Place, Turn, TurnRates};
-use crate::analysis::behaviour::{Purpose, Sorted, hash_of};
+use crate::analysis::behaviour::{Find, Purpose, Sorted, hash_of};
 use crate::analysis::reports::Cost;
 use crate::analysis::reports::tables::{Frames, for_each_batch, table};
 use crate::base::time::Time;
 use crate::model::session::Tokens;
 use crate::prices::{Catalog, Pricer, Rates, Request};
-
-/// Finds the index of a session by its runtime and id.
-pub(super) type Find<'f> = &'f dyn Fn(Option<&str>, Option<&str>) -> Option<usize>;
 
 /// Texts as numbers.
 #[derive(Debug, Default)]
