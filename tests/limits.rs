@@ -1,9 +1,9 @@
 //! The table `limits` and its report, compared with the raw logs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentlogs::adapters::common::builder::Retention;
-use agentlogs::analysis::limits::{Window, windows, windows_of};
+use agentlogs::analysis::limits::{Window, active_windows, windows_of};
 use agentlogs::analysis::reports::{Cost, Frames, Scope};
 use agentlogs::base::time::Time;
 use agentlogs::ingest::{self, Options, Progress};
@@ -132,7 +132,7 @@ fn every_turn_is_in_one_window() {
         let windows = windows.iter().filter(|window| names.contains(&window.window_name.as_str()));
         windows.filter(|window| window.runtime == "claude").filter_map(|window| window.spent.turns).sum()
     };
-    let all = windows(&tables, at("2026-10-14T13:30:00Z"), Cost::Auto).unwrap();
+    let (all, _) = windows_of(&tables, &Scope::default(), at("2026-10-14T13:30:00Z"), Cost::Auto).unwrap();
     let count = turns_of(&all, &["five_hour"]);
     assert!(count >= 40, "{count}");
     assert_eq!(turns_of(&all, &["week", "seven_day"]), count);
@@ -143,6 +143,26 @@ fn every_turn_is_in_one_window() {
     assert_eq!(spans(&some), spans(&all));
     let opus = turns_of(&some, &["five_hour"]);
     assert!(0 < opus && opus < count, "{opus}");
+}
+
+/// At the time of each turn of the samples, the overview has the current windows of the report.
+#[test]
+fn active_windows_are_those_of_the_report() {
+    let tables = sample_frames();
+    let turns = settled(facts(Retention::None)).turns;
+    let times: BTreeSet<Time> = turns.iter().filter_map(|turn| turn.turn.occurred_at).collect();
+    let mut found = BTreeSet::new();
+    for now in times.into_iter().step_by(7) {
+        let (mut all, _) = windows_of(&tables, &Scope::default(), now, Cost::Auto).unwrap();
+        all.retain(|window| window.active);
+        found.extend(all.iter().map(|window| (window.runtime.clone(), window.is_logged)));
+        assert_eq!(active_windows(&tables, now, Cost::Auto).unwrap(), all, "{now}");
+    }
+    let expected = [("claude", false), ("claude", true), ("codex", true)];
+    assert!(
+        expected.iter().all(|(runtime, is_logged)| found.contains(&((*runtime).to_owned(), *is_logged))),
+        "{found:?}"
+    );
 }
 
 /// The sample spans two adjacent windows, and a third one after a gap.

@@ -4,7 +4,8 @@ use crate::base::time::Time;
 
 const HOUR: i64 = 3_600_000_000;
 const FIVE_HOURS: i64 = 5 * HOUR;
-const WEEK: i64 = 7 * 24 * HOUR;
+/// A week in microseconds.
+pub const WEEK: i64 = 7 * 24 * HOUR;
 
 /// A window, and the times of its first and its last turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

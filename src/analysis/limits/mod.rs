@@ -16,4 +16,4 @@ mod window;
 mod windows;
 
 pub use window::{Rates, Spent, Window};
-pub use windows::{windows, windows_of};
+pub use windows::{active_windows, windows_of};

@@ -60,19 +60,26 @@ pub fn states(rows: LazyFrame) -> PolarsResult<(Vec<State>, SessionNumbers)> {
     Ok((states, numbers))
 }
 
+/// Values of turns by their runtime.
+pub type ByRuntime<T> = BTreeMap<String, Vec<T>>;
+
+/// Adds the value of a turn.
+pub fn push<T>(by_runtime: &mut ByRuntime<T>, runtime: &str, value: T) {
+    match by_runtime.get_mut(runtime) {
+        Some(values) => values.push(value),
+        None => drop(by_runtime.insert(runtime.to_owned(), vec![value])),
+    }
+}
+
 /// The times of the rows of `turns`, by runtime, sorted.
-pub fn times(rows: LazyFrame) -> PolarsResult<BTreeMap<String, Vec<Time>>> {
-    let mut by_runtime: BTreeMap<String, Vec<Time>> = BTreeMap::new();
+pub fn times(rows: LazyFrame) -> PolarsResult<ByRuntime<Time>> {
+    let mut by_runtime = ByRuntime::new();
     let columns = [col("runtime"), col("occurred_at").to_physical()];
     for_each_batch(rows.filter(col("occurred_at").is_not_null()).select(columns), |rows| {
         let (runtime, time) = (rows.column("runtime")?.str()?, rows.column("occurred_at")?.i64()?);
         for (runtime, time) in runtime.iter().zip(time.iter()) {
             let (Some(runtime), Some(time)) = (runtime, time) else { continue };
-            let time = Time::from_micros(time);
-            match by_runtime.get_mut(runtime) {
-                Some(times) => times.push(time),
-                None => drop(by_runtime.insert(runtime.to_owned(), vec![time])),
-            }
+            push(&mut by_runtime, runtime, Time::from_micros(time));
         }
         Ok(())
     })?;

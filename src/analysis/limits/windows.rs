@@ -1,10 +1,8 @@
 //! All windows, logged and computed, with the turns in each.
 
-use std::collections::BTreeMap;
-
-use super::blocks::{Block, five_hours, weeks};
+use super::blocks::{Block, WEEK, five_hours, weeks};
 use super::logged::{LimitWindows, Logged, State, limits};
-use super::rows::{TurnFacts, for_each_turn, states, times};
+use super::rows::{ByRuntime, TurnFacts, for_each_turn, push, states, times};
 use super::window::{Spent, Window};
 use crate::analysis::reports::grouping::Grouping;
 use crate::analysis::reports::spec::Rows;
@@ -35,20 +33,56 @@ struct Computed {
     is_active: fn(&Block, Time) -> bool,
 }
 
-/// All windows, in the order of their ends, the latest first. `now` decides which windows are active; `cost` is the cost that is
-/// summed.
+/// The current windows, in the order of their ends, the latest first; `cost` is the cost that is summed.
 ///
-/// It reads `turns` in batches, and all of `limits`, which is small. For the current windows only, filter by
-/// [`Window::active`].
+/// It reads `turns` once, in batches, and keeps the times of the turns and those turns that can be in a current window.
 ///
 /// # Errors
 /// When the tables cannot be read.
-pub fn windows(tables: &Frames, now: Time, cost: Cost) -> Result<Vec<Window>, Error> {
-    Ok(windows_of(tables, &Scope::default(), now, cost)?.0)
+pub fn active_windows(tables: &Frames, now: Time, cost: Cost) -> Result<Vec<Window>, Error> {
+    let rows = |table| dated_rows(table, tables, &Scope::default(), cost);
+    let (states, numbers) = states(rows("limits")?.rows)?;
+    let limits = limits(states);
+    let logged = limits.iter().flat_map(|limit| &limit.windows).filter(|window| window.contains(now));
+    // Computed windows are not longer than a week.
+    let week_ago = Time::from_micros(now.micros().saturating_sub(WEEK));
+    let first = logged.filter_map(|window| window.starts_at).fold(week_ago, Time::min);
+    let (mut times, mut recent) = (ByRuntime::new(), ByRuntime::new());
+    for_each_turn(rows("turns")?.rows, &numbers, |runtime, turn| {
+        if SUBSCRIPTIONS.contains(&runtime) {
+            push(&mut times, runtime, turn.time);
+        }
+        if turn.time >= first {
+            push(&mut recent, runtime, *turn);
+        }
+    })?;
+    for times in times.values_mut() {
+        times.sort_unstable();
+    }
+    let mut found = Windows::new(limits, &times);
+    for (runtime, turns) in &recent {
+        for turn in turns {
+            found.count(runtime, turn);
+            found.extend(runtime, turn);
+        }
+    }
+    let mut windows = found.finished(now);
+    windows.retain(|window| window.active);
+    Ok(windows)
 }
 
-/// As [`windows`], of the runtimes in `scope` only, with the turns that the other filters of `scope` include; its bounds of time
-/// are ignored. Also returns the rows without a time, which are in no window.
+/// The rows of a table in scope, each with a time where its session has one.
+fn dated_rows(table: &'static str, tables: &Frames, scope: &Scope, cost: Cost) -> Result<Grouping, Error> {
+    let mut rows = Grouping::new("limits", &Rows::Table(table), tables, scope, cost)?;
+    rows.date_rows()?;
+    Ok(rows)
+}
+
+/// All windows of the runtimes in `scope`, in the order of their ends, the latest first, with the turns that the other filters of
+/// `scope` include; its bounds of time are ignored. Also returns the rows without a time, which are in no window. `now` decides which
+/// windows are active; `cost` is the cost that is summed.
+///
+/// It reads `turns` in batches, and all of `limits`, which is small.
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
@@ -56,11 +90,7 @@ pub fn windows_of(tables: &Frames, scope: &Scope, now: Time, cost: Cost) -> Resu
     let of_runtimes = |(name, _): &&(String, String)| name == "runtime";
     let scope_of = |only: Vec<(String, String)>| Scope { only, timezone: scope.timezone.clone(), ..Scope::default() };
     let of_runtime = scope_of(scope.only.iter().filter(of_runtimes).cloned().collect());
-    let rows = |table, scope: &Scope| -> Result<Grouping, Error> {
-        let mut rows = Grouping::new("limits", &Rows::Table(table), tables, scope, cost)?;
-        rows.date_rows()?;
-        Ok(rows)
-    };
+    let rows = |table, scope: &Scope| dated_rows(table, tables, scope, cost);
     let (states, numbers) = states(rows("limits", &of_runtime)?.rows)?;
     let mut counted = rows("turns", &scope_of(scope.only.clone()))?;
     let undated = counted.count_undated()?;
@@ -105,7 +135,7 @@ struct ComputedWindows {
 
 impl Windows {
     /// The windows of limits, and those of the times of all turns, by runtime and sorted.
-    fn new(limits: Vec<LimitWindows>, times: &BTreeMap<String, Vec<Time>>) -> Self {
+    fn new(limits: Vec<LimitWindows>, times: &ByRuntime<Time>) -> Self {
         let computed = SUBSCRIPTIONS.iter().flat_map(|runtime| COMPUTED.iter().map(move |of| (*runtime, of)));
         let computed = computed.map(|(runtime, of)| {
             let is_unlogged =

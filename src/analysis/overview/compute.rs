@@ -5,10 +5,9 @@ use polars::prelude::*;
 
 use super::periods::Calendar;
 use super::turns::{Day, Period, Sums, Top, Turns, turns};
-use crate::analysis::limits::{Window, windows};
+use crate::analysis::limits::{Window, active_windows};
 use crate::analysis::reports::grouping::Grouping;
 use crate::analysis::reports::spec::Rows;
-use crate::analysis::reports::tables::table;
 use crate::analysis::reports::{Cost, Error, Frames, Scope};
 use crate::base::time::Time;
 use crate::store::frames::time_value;
@@ -73,14 +72,18 @@ impl Overview {
     pub fn of(tables: &Frames, now: &Zoned) -> Result<Self, Error> {
         let calendar = Calendar::at(now)?;
         let recent = recent(tables, calendar.first);
-        let Turns { periods, days, models, projects, unpriced_tokens, undated } = turns(&recent, &calendar)?;
+        let time = Time::from_micros(now.timestamp().as_microsecond());
+        // Each of these reads other columns or files, and waits for the disk or for its own slowest file.
+        // At the same time, because each of them waits for files and for the last of its own steps.
+        let (turns, (limits, tools)) = rayon::join(
+            || turns(&recent, &calendar),
+            || rayon::join(|| active_windows(&recent, time, Cost::Auto), || tools(&recent, &calendar)),
+        );
+        let Turns { periods, days, models, projects, unpriced_tokens, undated } = turns?;
         let is_in_week = periods.get(1).is_some_and(|week| week.now.rows > 0);
         let (top_days, index) = if is_in_week { (7, 0) } else { (30, 1) };
         let of_period = |lists: [Vec<Top>; 2]| lists.into_iter().nth(index).unwrap_or_default();
-        let since = calendar.periods.get(index + 1).map_or(calendar.first, |bounds| bounds.start);
-        let time = Time::from_micros(now.timestamp().as_microsecond());
-        let mut limits = windows(&recent, time, Cost::Auto)?;
-        limits.retain(|window| window.active);
+        let mut limits = limits?;
         limits.sort_by(|a, b| (&a.runtime, a.ends_at).cmp(&(&b.runtime, b.ends_at)));
         Ok(Self {
             now: now.clone(),
@@ -89,7 +92,7 @@ impl Overview {
             top_days,
             models: of_period(models),
             projects: of_period(projects),
-            tools: tools(&recent, since, calendar.end)?,
+            tools: tools?.into_iter().nth(index).unwrap_or_default(),
             limits,
             lost: Lost { unpriced_tokens, undated, ..unread(tables)? },
         })
@@ -105,20 +108,32 @@ fn recent(tables: &Frames, since: Time) -> Frames {
     })
 }
 
-/// The tools with errors between two times.
-fn tools(tables: &Frames, since: Time, end: Time) -> Result<Vec<Tool>, Error> {
+/// The tools with errors of the last 7 days, and of the last 30.
+fn tools(tables: &Frames, calendar: &Calendar) -> Result<[Vec<Tool>; 2], Error> {
+    let [_, week, month] = calendar.periods.map(|bounds| bounds.start);
     let mut calls = Grouping::new("overview", &Rows::Table("tool_calls"), tables, &Scope::default(), Cost::Auto)?;
     calls.date_rows()?;
-    let is_in_time = col("occurred_at").gt_eq(time_value(since)).and(col("occurred_at").lt(time_value(end)));
-    let is_error = col("status").eq(lit("error"));
-    let counts = calls
-        .rows
-        .filter(is_in_time)
-        .group_by([col("tool")])
-        .agg([len().cast(DataType::Int64).alias("calls"), is_error.sum().cast(DataType::Int64).alias("errors")]);
+    let is_since = |start| col("occurred_at").gt_eq(time_value(start));
+    let is_error = || col("status").eq(lit("error"));
+    let count = |is_counted: Expr, name: &str| is_counted.cast(DataType::Int64).sum().alias(name);
+    let is_in_time = is_since(month).and(col("occurred_at").lt(time_value(calendar.end)));
+    let counts = calls.rows.filter(is_in_time).group_by([col("tool")]).agg([
+        count(is_since(week), "calls of week"),
+        count(is_since(week).and(is_error()), "errors of week"),
+        len().cast(DataType::Int64).alias("calls of month"),
+        count(is_error(), "errors of month"),
+    ]);
     let frame = counts.collect_with_engine(Engine::Streaming)?.unwrap_single();
+    Ok([
+        with_errors(&frame, "calls of week", "errors of week")?,
+        with_errors(&frame, "calls of month", "errors of month")?,
+    ])
+}
+
+/// The tools with errors by their number, from the columns of these names.
+fn with_errors(counts: &DataFrame, calls: &str, errors: &str) -> PolarsResult<Vec<Tool>> {
     let (names, calls, errors) =
-        (frame.column("tool")?.str()?, frame.column("calls")?.i64()?, frame.column("errors")?.i64()?);
+        (counts.column("tool")?.str()?, counts.column(calls)?.i64()?, counts.column(errors)?.i64()?);
     let count = |count: Option<i64>| count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default();
     let tools = names.iter().zip(calls.iter()).zip(errors.iter()).map(|((name, calls), errors)| Tool {
         name: name.map(str::to_owned),
@@ -137,7 +152,7 @@ fn unread(tables: &Frames) -> Result<Lost, Error> {
     let is_unread = status().eq(lit("unreadable")).or(status().eq(lit("truncated")));
     let unread = is_unread.cast(DataType::Int64).sum().alias("unread");
     let columns = [sum("rejected_lines"), sum("unknown_records"), unread];
-    let sums = table(tables, "sources").select(columns).collect()?;
+    let sums = tables.table("sources").select(columns).collect()?;
     let number = |name: &str| -> PolarsResult<i64> { Ok(sums.column(name)?.i64()?.get(0).unwrap_or(0)) };
     Ok(Lost {
         rejected_lines: number("rejected_lines")?,

@@ -26,7 +26,7 @@ pub struct Bounds {
 #[derive(Debug, Clone)]
 pub struct Calendar {
     /// One for each of [`DAYS`].
-    pub periods: Vec<Bounds>,
+    pub periods: [Bounds; 3],
     /// The dates that are drawn with their first moments, the oldest first.
     pub days: Vec<(Date, Time)>,
     /// The first moment after today.
@@ -52,7 +52,8 @@ impl Calendar {
                 before_end: time(now.checked_sub(Span::new().try_days(days)?)?.timestamp()),
             })
         };
-        let periods = DAYS.into_iter().map(bounds).collect::<Result<Vec<_>, _>>()?;
+        let [day, week, month] = DAYS;
+        let periods = [bounds(day)?, bounds(week)?, bounds(month)?];
         let days = (0..DRAWN).rev().map(|days| ago(days).and_then(|date| Ok((date, start(date)?))));
         let end = start(today.tomorrow()?)?;
         let first = periods.iter().map(|bounds| bounds.before_start).min().unwrap_or(end);

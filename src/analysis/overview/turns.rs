@@ -7,7 +7,6 @@ use polars::prelude::*;
 use super::periods::{Calendar, DAYS};
 use crate::analysis::reports::grouping::Grouping;
 use crate::analysis::reports::spec::{Rows, known_sum};
-use crate::analysis::reports::tables::table;
 use crate::analysis::reports::{Cost, Error, Frames, Scope};
 use crate::base::time::Time;
 use crate::model::session::{add, add_money};
@@ -198,7 +197,7 @@ fn frame(tables: &Frames, calendar: &Calendar) -> Result<DataFrame, Error> {
     ]);
     let [runtime, session_id] = session();
     let project = coalesce(&[col("repository"), col("project")]).alias("project");
-    let sessions = table(tables, "sessions").select([runtime, session_id, project]);
+    let sessions = tables.table("sessions").select([runtime, session_id, project]);
     let frame = sums.join(sessions, session(), session(), JoinType::Left.into());
     // Sums of floats need an order.
     let frame = frame.sort(["runtime", "session_id", "canonical_model", "bound"], SortMultipleOptions::default());
