@@ -5,7 +5,7 @@ use polars::prelude::*;
 use super::read::{calls, changes, indices_of, turns};
 use super::rows::Session;
 use super::session::{COLUMNS, Measures};
-use crate::analysis::reports::tables::{Frames, table};
+use crate::analysis::reports::tables::Frames;
 
 /// Adds the columns of the measures to sessions. Only the rows of these sessions are kept while they are computed.
 pub(in crate::analysis) fn add_measures(sessions: LazyFrame, tables: &Frames) -> PolarsResult<LazyFrame> {
@@ -16,9 +16,9 @@ pub(in crate::analysis) fn add_measures(sessions: LazyFrame, tables: &Frames) ->
     let count = frame.height();
     let indices = indices_of(&frame)?;
     let find = |runtime: Option<&str>, id: Option<&str>| indices.get(&(runtime, id)).copied();
-    let calls = calls(table(tables, "tool_calls"), &find, count)?;
-    let turns = turns(table(tables, "turns"), &find, count)?;
-    let changes = changes(table(tables, "file_changes"), &find, count)?;
+    let calls = calls(tables.table("tool_calls"), &find, count)?;
+    let turns = turns(tables.table("turns"), &find, count)?;
+    let changes = changes(tables.table("file_changes"), &find, count)?;
     let started_at = frame.column("started_at")?.i64()?;
     let (call_counts, change_counts) = (frame.column("tool_calls")?.i64()?, frame.column("file_changes")?.i64()?);
     // Some logs contain only the number of calls.

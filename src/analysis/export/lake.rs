@@ -9,7 +9,6 @@ use polars::prelude::*;
 use super::file::Access;
 use super::tables::{FileKind, write_rows};
 use crate::analysis::reports::Frames;
-use crate::analysis::reports::tables::table;
 use crate::base::time::Day;
 use crate::model::source::Source;
 use crate::store::archive::encode_source;
@@ -193,7 +192,8 @@ type VerdictKey = [Option<String>; 4];
 impl Sessions {
     fn of(tables: &Frames) -> PolarsResult<Self> {
         let columns = ["runtime", "session_id", "source_path"];
-        let frame = table(tables, "sessions")
+        let frame = tables
+            .table("sessions")
             .select(columns.into_iter().chain(["day"]).map(col).collect::<Vec<_>>())
             .collect()?;
         let [runtimes, ids, paths] = columns.map(|column| frame.column(column).and_then(|column| column.str()));
@@ -231,7 +231,7 @@ fn verdicts_of(tables: &Frames) -> PolarsResult<HashSet<VerdictKey>> {
         return Ok(HashSet::new());
     }
     let columns = ["source_path", "task", "trial", "name"];
-    let frame = table(tables, "verdicts").select(columns.map(col)).collect()?;
+    let frame = tables.table("verdicts").select(columns.map(col)).collect()?;
     let texts = columns.map(|column| frame.column(column).and_then(|column| column.str()));
     let [path, task, trial, name] = texts;
     let texts = [path?, task?, trial?, name?];

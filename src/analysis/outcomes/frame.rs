@@ -7,7 +7,7 @@ use polars::prelude::*;
 use super::statistics::{pass_at_k, pass_hat_k};
 use super::trials::{Membership, Trials};
 use super::verdicts::{Key, Outcome};
-use crate::analysis::reports::tables::{Frames, table};
+use crate::analysis::reports::tables::Frames;
 use crate::model::session::{add, add_money};
 
 /// The column with the number of a session's trial, and the one with its outcome: see [`add_outcomes`].
@@ -24,8 +24,7 @@ pub(in crate::analysis) fn add_outcomes(rows: LazyFrame, tables: &Frames) -> Pol
         let unknown = |name: &str, dtype: DataType| lit(NULL).cast(dtype).alias(name);
         return Ok(rows.with_columns([unknown(TRIAL, DataType::Int64), unknown(TRIAL_PASSED, DataType::Boolean)]));
     }
-    let sessions =
-        table(tables, "sessions").select(KEY.map(col)).sort(KEY, SortMultipleOptions::default()).collect()?;
+    let sessions = tables.table("sessions").select(KEY.map(col)).sort(KEY, SortMultipleOptions::default()).collect()?;
     let members = keys_of(&sessions)?.into_iter().map(|key| trials.of(&key)).collect::<Vec<_>>();
     let mut outcomes = sessions;
     outcomes.with_column(Column::new(TRIAL.into(), members.iter().map(|it| it.trial).collect::<Vec<_>>()))?;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use polars::prelude::*;
 
 use super::verdicts::{Key, Outcome, outcomes};
-use crate::analysis::reports::tables::{Frames, table};
+use crate::analysis::reports::tables::Frames;
 
 /// More sessions in between than this are a circle.
 const MAX_GENERATIONS: usize = 64;
@@ -42,7 +42,7 @@ pub(super) struct Membership {
 impl Trials {
     pub(super) fn read(tables: &Frames) -> PolarsResult<Self> {
         let columns = ["runtime", "session_id", "parent_session_id"];
-        let children = table(tables, "sessions").filter(col("parent_session_id").is_not_null());
+        let children = tables.table("sessions").filter(col("parent_session_id").is_not_null());
         let frame = children.select(columns.map(col)).collect()?;
         let [runtime, session, parent] = columns.map(|name| frame.column(name).and_then(|column| column.str()));
         let (runtime, session, parent) = (runtime?, session?, parent?);

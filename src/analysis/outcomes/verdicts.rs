@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use polars::prelude::*;
 
-use crate::analysis::reports::tables::{Frames, table};
+use crate::analysis::reports::tables::Frames;
 use crate::model::verdict::DEFAULT_NAME;
 
 /// The runtime and the id of a session.
@@ -42,7 +42,7 @@ pub(super) fn outcomes(tables: &Frames) -> PolarsResult<HashMap<Key, Outcome>> {
     let texts = ["runtime", "session_id", "task", "trial", "name", "source_path", "matched_by"];
     let columns = texts.iter().map(|name| col(*name));
     let columns = columns.chain([col("passed"), col("score"), col("judged_at").to_physical()]);
-    let frame = table(tables, "verdicts").filter(col("session_id").is_not_null()).select(columns.collect::<Vec<_>>());
+    let frame = tables.table("verdicts").filter(col("session_id").is_not_null()).select(columns.collect::<Vec<_>>());
     let frame = frame.collect()?;
     let [runtime, session, task, trial, name, path, matched_by] =
         texts.map(|name| frame.column(name).and_then(|column| column.str()));

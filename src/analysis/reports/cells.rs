@@ -10,7 +10,7 @@ use super::error::Error;
 use super::grouping::Grouping;
 use super::scope::Scope;
 use super::spec::{self, Rows, count_of, sum_where};
-use super::tables::{Frames, table};
+use super::tables::Frames;
 use crate::analysis::behaviour::frame::add_measures;
 use crate::analysis::outcomes::frame::{Trial, judged_trials};
 use crate::analysis::waste::frame::{CAUSE, rows_of_waste};
@@ -146,7 +146,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
         lit(true).alias("is_listed"),
     ]);
     let columns = OF_SESSION.iter().map(|name| if *name == "model" { canonical_model() } else { col(*name) });
-    let sessions = table(tables, "sessions").select(columns.collect::<Vec<_>>());
+    let sessions = tables.table("sessions").select(columns.collect::<Vec<_>>());
     let sessions = sessions.join(listed, key(), key(), JoinType::Left.into());
     let order = SortMultipleOptions::default().with_nulls_last(true);
     let sessions = sessions.sort(["started_at", "runtime", "session_id"], order);
@@ -200,7 +200,7 @@ pub fn timelines(tables: &Frames, sessions: &DataFrame, cost: Cost) -> Result<[D
     let is_of_these = col("session_id").is_in(lit(ids).implode(true), false);
     let order = SortMultipleOptions::default().with_nulls_last(true).with_maintain_order(true);
     let plans = OF_TIMELINES.into_iter().map(|(name, columns)| {
-        let mut rows = table(tables, name).filter(is_of_these.clone());
+        let mut rows = tables.table(name).filter(is_of_these.clone());
         if name == "turns" {
             rows = rows.with_columns(cost.columns()).with_column(canonical_model());
         }

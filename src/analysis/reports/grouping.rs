@@ -10,7 +10,7 @@ use super::error::{self, Error};
 use super::pattern::{escaped, matches};
 use super::scope::{Bound, Scope, Undated, WeekStart};
 use super::spec::{Rows, known_sum};
-use super::tables::{Frames, table};
+use super::tables::Frames;
 use crate::base::time::Time;
 use crate::store::frames::time_value;
 
@@ -61,7 +61,7 @@ impl Grouping {
             schema,
             zone,
             week_start: scope.week_start,
-            sessions: Some(table(tables, "sessions")),
+            sessions: Some(tables.table("sessions")),
             has_only_dated,
             is_dated: false,
             left_out: LeftOut::default(),

@@ -8,7 +8,7 @@ use super::listing::listed;
 use super::options::Options;
 use super::pattern::matches;
 use super::spec::sum_where;
-use super::tables::{Frames, table};
+use super::tables::Frames;
 use crate::store::query;
 
 /// Columns that tables omit unless `--wide` is given, or they are sorted by.
@@ -86,10 +86,10 @@ pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
 /// the statistics of the files: their number and tokens, by session and model.
 fn read(tables: &Frames) -> PolarsResult<Frames> {
     let columns = |name: &str, columns: &[&str]| {
-        table(tables, name).select(columns.iter().map(|name| col(*name)).collect::<Vec<_>>())
+        tables.table(name).select(columns.iter().map(|name| col(*name)).collect::<Vec<_>>())
     };
     let (is_unpriced, is_undated) = (col("cost_source").is_null(), col("occurred_at").is_null());
-    let turns = table(tables, "turns").filter(is_unpriced.clone().or(is_undated.clone()));
+    let turns = tables.table("turns").filter(is_unpriced.clone().or(is_undated.clone()));
     let keys = ["runtime", "session_id", "format", "model"].map(col).into_iter();
     let keys = keys.chain([is_unpriced.alias("is_unpriced"), is_undated.alias("is_undated")]);
     let turns = turns.group_by(keys.collect::<Vec<_>>()).agg([
@@ -100,7 +100,7 @@ fn read(tables: &Frames) -> PolarsResult<Frames> {
         ("turns", turns),
         ("sessions", columns("sessions", &["runtime", "session_id", "format", "usage", "started_at"])),
         ("sources", columns("sources", &["source_path", "runtime", "format", "status", "message", "unknown_records"])),
-        ("rejects", table(tables, "rejects")),
+        ("rejects", tables.table("rejects")),
     ];
     let (names, plans): (Vec<_>, Vec<_>) = named.into_iter().map(|(name, frame)| (name, frame.logical_plan)).unzip();
     let frames = LazyFrame::collect_all_with_engine(plans, Engine::Streaming, OptFlags::default())?;

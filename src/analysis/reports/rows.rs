@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use polars::prelude::*;
 
 use super::spec::{Rows, sum_of};
-use super::tables::{Frames, table};
+use super::tables::Frames;
 use crate::analysis::waste::frame::{CAUSE, TOOL};
 use crate::store::frames;
 
@@ -14,11 +14,11 @@ impl Rows {
     /// The rows, from the tables.
     pub(super) fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
         match self {
-            Self::Table(name) => Ok(table(tables, name)),
-            Self::Where(name, condition) => Ok(table(tables, name).filter(condition())),
+            Self::Table(name) => Ok(tables.table(name)),
+            Self::Where(name, condition) => Ok(tables.table(name).filter(condition())),
             // The measures are added to the sessions in scope.
             Self::Sessions | Self::Behaviour | Self::Outcomes => {
-                Ok(table(tables, "sessions").with_column(col("started_at").alias("occurred_at")))
+                Ok(tables.table("sessions").with_column(col("started_at").alias("occurred_at")))
             }
             // Their values are added to the sessions in scope.
             Self::Waste => {
@@ -102,8 +102,8 @@ fn problems(tables: &Frames) -> PolarsResult<LazyFrame> {
     let is_error = col("kind").eq(lit("error"));
     let is_problem =
         col("kind").is_in(lit(Series::new("".into(), ["compaction", "subagent"])).implode(true), false).not();
-    let events = table(tables, "events");
-    let failed = table(tables, "sessions").filter(col("status").eq(lit("error")));
+    let events = tables.table("events");
+    let failed = tables.table("sessions").filter(col("status").eq(lit("error")));
     let without_event = failed.join(events.clone().filter(is_error), key(), key(), JoinType::Anti.into());
     let without_event = without_event.select(columns(lit("error"), "error_kind", "error_message", "ended_at"));
     let events = events.filter(is_problem).select(columns(col("kind"), "code", "message", "occurred_at"));
@@ -135,7 +135,7 @@ fn costs_by_model(tables: &Frames) -> PolarsResult<LazyFrame> {
 /// The rows of the ledger. If a reported total of a session names no model, all rows of the session have the session's model, so that
 /// the total is compared with the computed cost of the whole session.
 fn with_models_of_totals(tables: &Frames) -> PolarsResult<LazyFrame> {
-    let turns = table(tables, "turns");
+    let turns = tables.table("turns");
     let unnamed = turns.clone().filter(col("model").is_null().and(col("reported_cost_usd").is_not_null()));
     // Most archives have no such total, and the joins need much memory.
     let count = unnamed.clone().select([col("reported_cost_usd").count()]).collect()?;
@@ -145,7 +145,7 @@ fn with_models_of_totals(tables: &Frames) -> PolarsResult<LazyFrame> {
     let [runtime, session] = key();
     let models = ["model", "canonical_model"];
     let of_session = models.map(|name| col(name).alias(format!("session_{name}")));
-    let sessions = table(tables, "sessions").select([[runtime, session], of_session].concat());
+    let sessions = tables.table("sessions").select([[runtime, session], of_session].concat());
     let sessions =
         sessions.join(unnamed, key(), key(), JoinType::Semi.into()).with_column(lit(true).alias("is_unnamed"));
     let model =

@@ -16,7 +16,7 @@ use super::options::Options;
 use super::outcomes::{FRONT, with_front};
 use super::scope::Scope;
 use super::spec::{Body, Measure, Report, Rows};
-use super::tables::{Frames, table};
+use super::tables::Frames;
 use super::waste;
 use crate::analysis::behaviour;
 use crate::analysis::outcomes::frame::{add_outcomes, rows_of_trials};
@@ -184,7 +184,7 @@ fn run_groups(
 
     let aggregations: Vec<Expr> = measures.iter().filter_map(|measure| measure.of_rows()).collect();
     if aggregations.iter().any(|aggregation| names_in(aggregation).any(|name| name == SESSION_KEY)) {
-        let key = session_key(&table(tables, "sessions"))?.alias(SESSION_KEY);
+        let key = session_key(&tables.table("sessions"))?.alias(SESSION_KEY);
         rows_of_total = rows_of_total.map(|all| all.with_column(key.clone()));
         rows = rows.with_column(key);
     }

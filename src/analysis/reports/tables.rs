@@ -7,11 +7,6 @@ use polars::prelude::*;
 
 pub use crate::store::frames::Frames;
 
-/// The table of that name; an empty one if it is missing.
-pub(in crate::analysis) fn table(tables: &Frames, name: &str) -> LazyFrame {
-    tables.table(name)
-}
-
 /// Reads rows in batches, in their order, so that only some of them are in memory at a time.
 pub(in crate::analysis) fn for_each_batch(
     rows: LazyFrame,

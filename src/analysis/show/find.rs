@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use crate::analysis::reports::tables::{Frames, table};
+use crate::analysis::reports::tables::Frames;
 
 /// The number of sessions that a message lists.
 const LISTED: usize = 5;
@@ -64,7 +64,7 @@ fn listed(found: &[SessionKey]) -> String {
 /// When no session or several sessions are found, or the tables cannot be read.
 pub fn find(tables: &Frames, text: &str, runtime: Option<&str>) -> Result<SessionKey, Error> {
     let columns = ["runtime", "session_id", "source_path"];
-    let frame = table(tables, "sessions").select(columns.map(col)).collect()?;
+    let frame = tables.table("sessions").select(columns.map(col)).collect()?;
     let [runtimes, ids, paths] = columns.map(|name| frame.column(name).and_then(|column| column.str()));
     let (runtimes, ids, paths) = (runtimes?, ids?, paths?);
     let matching = |is_match: &dyn Fn(&str, &str) -> bool| -> Vec<SessionKey> {

@@ -8,7 +8,7 @@ use super::find::SessionKey;
 use super::timeline::{Entry, Kind};
 use crate::analysis::behaviour::Purpose;
 use crate::analysis::reports::Cost;
-use crate::analysis::reports::tables::{Frames, table};
+use crate::analysis::reports::tables::Frames;
 
 /// The tables that a timeline needs.
 pub const TABLES: &[&str] = &["sessions", "turns", "tool_calls", "file_changes", "events", "verdicts"];
@@ -20,7 +20,7 @@ impl Rows {
     /// The rows of the session; `key` names the column with its id.
     pub(super) fn read(tables: &Frames, name: &str, session: &SessionKey, key: &str, cost: Cost) -> PolarsResult<Self> {
         let is_of_session = col(key).eq(lit(session.id.as_str())).and(col("runtime").eq(lit(session.runtime.as_str())));
-        let mut rows = table(tables, name).filter(is_of_session);
+        let mut rows = tables.table(name).filter(is_of_session);
         if matches!(name, "turns" | "sessions") {
             rows = rows.with_columns(cost.columns());
         }

@@ -9,7 +9,6 @@ use super::cache::{Cached, CachedWindow, Key};
 use super::line::WindowLeft;
 use crate::analysis::limits::windows_of;
 use crate::analysis::reports::spec::known_sum;
-use crate::analysis::reports::tables::table;
 use crate::analysis::reports::{self, Bound, Cost, Frames, Scope};
 use crate::base::time::Time;
 use crate::store::archive::{self, Archive};
@@ -109,7 +108,7 @@ fn answer(cached: &Cached, question: &Question<'_>) -> Usage {
 fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cached, Error> {
     let snapshot = archive.snapshot()?;
     let tables = snapshot.some_tables(&["sessions", "turns", "limits"])?;
-    let [sessions, turns, limits] = ["sessions", "turns", "limits"].map(|name| table(&tables, name));
+    let [sessions, turns, limits] = ["sessions", "turns", "limits"].map(|name| tables.table(name));
     let today = Bound::Day(question.now.date());
     let (start, end) = (today.edge(&question.now, false)?, today.edge(&question.now, true)?);
     let now = question.now.timestamp();
@@ -155,7 +154,7 @@ fn windows(frames: &Frames, now: Timestamp, timezone: &str) -> Result<Vec<Cached
 /// The cost of a session.
 fn cost_of(archive: &Archive, session: &str) -> Result<Option<f64>, Error> {
     let snapshot = archive.snapshot()?;
-    let sessions = table(&snapshot.some_tables(&["sessions"])?, "sessions");
+    let sessions = snapshot.some_tables(&["sessions"])?.table("sessions");
     let is_this = col("session_id").eq(lit(session.to_owned())).and(col("runtime").eq(lit(RUNTIME)));
     first_number(&sessions.filter(is_this).select([known_sum("cost_usd").alias("cost_usd")]).collect()?)
 }

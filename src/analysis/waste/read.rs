@@ -7,7 +7,7 @@ use polars::prelude::*;
 use super::rows::{Call, Count, Event, Place, Turn, TurnRates};
 use crate::analysis::behaviour::{Find, Purpose, Sorted, hash_of};
 use crate::analysis::reports::Cost;
-use crate::analysis::reports::tables::{Frames, for_each_batch, table};
+use crate::analysis::reports::tables::{Frames, for_each_batch};
 use crate::base::time::Time;
 use crate::model::session::Tokens;
 use crate::prices::{Catalog, Pricer, Rates, Request};
@@ -162,7 +162,7 @@ fn turns(
         "cache_read_cost_usd",
         "cache_write_cost_usd",
     ];
-    let rows = table(tables, "turns").filter(col("grain").eq(lit("turn")));
+    let rows = tables.table("turns").filter(col("grain").eq(lit("turn")));
     let rows = rows.with_column(col("cost_usd").alias("stored_cost_usd")).with_columns(cost.columns());
     let rows = select(rows, &[&TEXTS[..], &["is_subagent"]].concat(), &[&WHOLES[..], &FLOATS[..]].concat());
     let mut prices = Prices { pricer: Pricer::new(catalog), rates: Vec::new(), numbers: HashMap::new() };
@@ -242,7 +242,7 @@ fn calls(
     const TEXTS: [&str; 9] =
         ["runtime", "session_id", "source_path", "category", "command_kind", "status", "agent", "tool", "args_hash"];
     const WHOLES: [&str; 4] = ["turn", "line", "occurred_at", "result_bytes"];
-    let rows = select(table(tables, "tool_calls"), &[&TEXTS[..], &["is_subagent"]].concat(), &WHOLES);
+    let rows = select(tables.table("tool_calls"), &[&TEXTS[..], &["is_subagent"]].concat(), &WHOLES);
     let mut found: Vec<(usize, Call)> = Vec::new();
     for_each_batch(rows, |frame| {
         let batch = Batch(frame);
@@ -276,7 +276,7 @@ fn events(tables: &Frames, find: Find<'_>, sessions: usize) -> PolarsResult<Sort
     const TEXTS: [&str; 3] = ["runtime", "session_id", "kind"];
     const WHOLES: [&str; 2] = ["turn", "occurred_at"];
     let is_rejection = col("kind").eq(lit("retry")).and(col("code").is_null());
-    let rows = table(tables, "events").filter(col("kind").eq(lit("compaction")).or(is_rejection));
+    let rows = tables.table("events").filter(col("kind").eq(lit("compaction")).or(is_rejection));
     let rows = select(rows, &[&TEXTS[..], &["is_subagent"]].concat(), &WHOLES);
     let mut found: Vec<(usize, Event)> = Vec::new();
     for_each_batch(rows, |frame| {
