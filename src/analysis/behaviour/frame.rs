@@ -12,7 +12,9 @@ pub(in crate::analysis) fn add_measures(sessions: LazyFrame, tables: &Frames) ->
     let key = || [col("runtime"), col("session_id")];
     let columns =
         [col("runtime"), col("session_id"), col("started_at").to_physical(), col("tool_calls"), col("file_changes")];
-    let frame = sessions.clone().select(columns).collect()?;
+    let mut frame = sessions.clone().select(columns).collect()?;
+    // Values are read by their index.
+    frame.rechunk_mut();
     let count = frame.height();
     let indices = indices_of(&frame)?;
     let find = |runtime: Option<&str>, id: Option<&str>| indices.get(&(runtime, id)).copied();

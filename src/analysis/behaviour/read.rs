@@ -1,11 +1,13 @@
 //! Reads the columns that the measures need, and sorts the rows by session.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
+use std::hash::{BuildHasher as _, Hash};
 
+use foldhash::HashMap;
+use foldhash::quality::FixedState;
 use polars::prelude::*;
 
 use super::rows::{Call, Change, Purpose, Status, Turn};
+use crate::analysis::reports::tables::{for_each_batch, physical};
 
 /// Rows of all sessions: of each session together, in order.
 pub(in crate::analysis) struct Sorted<R> {
@@ -52,99 +54,93 @@ pub(in crate::analysis) type Find<'f> = &'f dyn Fn(Option<&str>, Option<&str>) -
 
 /// The calls.
 pub(super) fn calls(table: LazyFrame, find: Find<'_>, sessions: usize) -> PolarsResult<Sorted<Call>> {
-    let texts = ["runtime", "session_id", "category", "command_kind", "status", "agent", "tool", "args_hash"];
-    let frame = columns(table, &texts, &["occurred_at", "duration_ms", "turn"], Some("is_subagent"))?;
-    let [runtime, session, category, kind, status, agent, tool, hash] = texts_of(&frame, texts)?;
-    let [time, duration, turn] = numbers_of(&frame, ["occurred_at", "duration_ms", "turn"])?;
-    let is_subagent = frame.column("is_subagent")?.bool()?;
-    let mut rows = Vec::new();
-    for row in 0..frame.height() {
-        let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
-        let is_subagent = is_subagent.get(row).unwrap_or(false);
-        let call = Call {
-            time: time.get(row),
-            duration_ms: duration.get(row),
-            turn: turn.get(row),
-            is_subagent,
-            status: match status.get(row) {
-                Some("ok") => Status::Ok,
-                Some("error") => Status::Error,
-                Some("denied") => Status::Denied,
-                _ => Status::Incomplete,
-            },
-            purpose: Purpose::of(category.get(row), kind.get(row)),
-            identity: hash.get(row).map(|hash| hash_of((is_subagent, agent.get(row), tool.get(row), hash))),
-        };
-        rows.push((index, call));
-    }
-    Ok(Sorted::new(rows, sessions, |call| call.time))
+    const TEXTS: [&str; 8] =
+        ["runtime", "session_id", "category", "command_kind", "status", "agent", "tool", "args_hash"];
+    const WHOLES: [&str; 3] = ["occurred_at", "duration_ms", "turn"];
+    let rows = physical(table, &[&TEXTS[..], &WHOLES, &["is_subagent"]].concat());
+    let mut found = Vec::new();
+    for_each_batch(rows, |batch| {
+        let [runtime, session, category, kind, status, agent, tool, hash] = batch.texts(TEXTS)?;
+        let [time, duration, turn] = batch.wholes(WHOLES)?;
+        let is_subagent = batch.flag("is_subagent")?;
+        for row in 0..batch.height() {
+            let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
+            let is_subagent = is_subagent.get(row).unwrap_or(false);
+            let call = Call {
+                time: time.get(row),
+                duration_ms: duration.get(row),
+                turn: turn.get(row),
+                is_subagent,
+                status: match status.get(row) {
+                    Some("ok") => Status::Ok,
+                    Some("error") => Status::Error,
+                    Some("denied") => Status::Denied,
+                    _ => Status::Incomplete,
+                },
+                purpose: Purpose::of(category.get(row), kind.get(row)),
+                identity: hash.get(row).map(|hash| hash_of((is_subagent, agent.get(row), tool.get(row), hash))),
+            };
+            found.push((index, call));
+        }
+        Ok(())
+    })?;
+    Ok(Sorted::new(found, sessions, |call| call.time))
 }
 
 /// The responses.
 pub(super) fn turns(table: LazyFrame, find: Find<'_>, sessions: usize) -> PolarsResult<Sorted<Turn>> {
-    let table = table.filter(col("grain").eq(lit("turn")));
-    let numbers = ["turn", "occurred_at", "duration_ms", "context_tokens", "total_tokens"];
-    let frame = columns(table, &["runtime", "session_id"], &numbers, Some("is_subagent"))?;
-    let [runtime, session] = texts_of(&frame, ["runtime", "session_id"])?;
-    let [number, time, duration, context, total] = numbers_of(&frame, numbers)?;
-    let is_subagent = frame.column("is_subagent")?.bool()?;
-    let mut rows = Vec::new();
-    for row in 0..frame.height() {
-        let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
-        let Some(number) = number.get(row) else { continue };
-        let turn = Turn {
-            number,
-            is_subagent: is_subagent.get(row).unwrap_or(false),
-            time: time.get(row),
-            duration_ms: duration.get(row),
-            context_tokens: context.get(row),
-            total_tokens: total.get(row),
-        };
-        rows.push((index, turn));
-    }
-    Ok(Sorted::new(rows, sessions, |turn| Some(turn.number)))
+    const WHOLES: [&str; 5] = ["turn", "occurred_at", "duration_ms", "context_tokens", "total_tokens"];
+    let rows = table.filter(col("grain").eq(lit("turn")));
+    let rows = physical(rows, &[&["runtime", "session_id", "is_subagent"][..], &WHOLES].concat());
+    let mut found = Vec::new();
+    for_each_batch(rows, |batch| {
+        let [runtime, session] = batch.texts(["runtime", "session_id"])?;
+        let [number, time, duration, context, total] = batch.wholes(WHOLES)?;
+        let is_subagent = batch.flag("is_subagent")?;
+        for row in 0..batch.height() {
+            let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
+            let Some(number) = number.get(row) else { continue };
+            let turn = Turn {
+                number,
+                is_subagent: is_subagent.get(row).unwrap_or(false),
+                time: time.get(row),
+                duration_ms: duration.get(row),
+                context_tokens: context.get(row),
+                total_tokens: total.get(row),
+            };
+            found.push((index, turn));
+        }
+        Ok(())
+    })?;
+    Ok(Sorted::new(found, sessions, |turn| Some(turn.number)))
 }
 
 /// The changes of files.
 pub(super) fn changes(table: LazyFrame, find: Find<'_>, sessions: usize) -> PolarsResult<Sorted<Change>> {
-    let texts = ["runtime", "session_id", "path", "operation"];
-    let numbers = ["occurred_at", "lines_added", "lines_removed"];
-    let frame = columns(table, &texts, &numbers, None)?;
-    let [runtime, session, path, operation] = texts_of(&frame, texts)?;
-    let [time, added, removed] = numbers_of(&frame, numbers)?;
-    let mut rows = Vec::new();
-    for row in 0..frame.height() {
-        let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
-        let change = Change {
-            time: time.get(row),
-            path: hash_of(path.get(row)),
-            is_deletion: operation.get(row) == Some("delete"),
-            lines_added: added.get(row),
-            lines_removed: removed.get(row),
-        };
-        rows.push((index, change));
-    }
-    Ok(Sorted::new(rows, sessions, |change| change.time))
-}
-
-/// Some columns of a table: texts, numbers and times, and a Boolean.
-fn columns(table: LazyFrame, texts: &[&str], numbers: &[&str], flag: Option<&str>) -> PolarsResult<DataFrame> {
-    let texts = texts.iter().chain(flag.as_slice()).map(|name| col(*name));
-    let numbers = numbers.iter().map(|name| col(*name).to_physical());
-    table.select(texts.chain(numbers).collect::<Vec<_>>()).collect()
-}
-
-fn texts_of<'f, const N: usize>(frame: &'f DataFrame, names: [&str; N]) -> PolarsResult<[&'f StringChunked; N]> {
-    let columns = names.iter().map(|name| frame.column(name)?.str()).collect::<PolarsResult<Vec<_>>>()?;
-    columns.try_into().map_err(|_| polars_err!(ComputeError: "columns are missing"))
-}
-
-fn numbers_of<'f, const N: usize>(frame: &'f DataFrame, names: [&str; N]) -> PolarsResult<[&'f Int64Chunked; N]> {
-    let columns = names.iter().map(|name| frame.column(name)?.i64()).collect::<PolarsResult<Vec<_>>>()?;
-    columns.try_into().map_err(|_| polars_err!(ComputeError: "columns are missing"))
+    const TEXTS: [&str; 4] = ["runtime", "session_id", "path", "operation"];
+    const WHOLES: [&str; 3] = ["occurred_at", "lines_added", "lines_removed"];
+    let rows = physical(table, &[&TEXTS[..], &WHOLES].concat());
+    let mut found = Vec::new();
+    for_each_batch(rows, |batch| {
+        let [runtime, session, path, operation] = batch.texts(TEXTS)?;
+        let [time, added, removed] = batch.wholes(WHOLES)?;
+        for row in 0..batch.height() {
+            let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
+            let change = Change {
+                time: time.get(row),
+                path: hash_of(path.get(row)),
+                is_deletion: operation.get(row) == Some("delete"),
+                lines_added: added.get(row),
+                lines_removed: removed.get(row),
+            };
+            found.push((index, change));
+        }
+        Ok(())
+    })?;
+    Ok(Sorted::new(found, sessions, |change| change.time))
 }
 
 /// A hash that is the same in every run.
 pub(in crate::analysis) fn hash_of(value: impl Hash) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(value)
+    FixedState::default().hash_one(value)
 }

@@ -76,7 +76,7 @@ pub fn times(rows: LazyFrame) -> PolarsResult<ByRuntime<Time>> {
     let mut by_runtime = ByRuntime::new();
     let columns = [col("runtime"), col("occurred_at").to_physical()];
     for_each_batch(rows.filter(col("occurred_at").is_not_null()).select(columns), |rows| {
-        let (runtime, time) = (rows.column("runtime")?.str()?, rows.column("occurred_at")?.i64()?);
+        let ([runtime], [time]) = (rows.texts(["runtime"])?, rows.wholes(["occurred_at"])?);
         for (runtime, time) in runtime.iter().zip(time.iter()) {
             let (Some(runtime), Some(time)) = (runtime, time) else { continue };
             push(&mut by_runtime, runtime, Time::from_micros(time));
@@ -106,14 +106,15 @@ pub fn for_each_turn(
         columns.push(col("session_id"));
     }
     for_each_batch(rows.filter(col("occurred_at").is_not_null()).select(columns), |rows| {
-        let (runtime, time) = (rows.column("runtime")?.str()?, rows.column("occurred_at")?.i64()?);
-        let (tokens, cost) = (rows.column("total_tokens")?.i64()?, rows.column("cost_usd")?.f64()?);
-        let is_response = rows.column("is_response")?.bool()?;
-        let session = rows.column("session_id").ok().map(Column::str).transpose()?;
+        let [runtime] = rows.texts(["runtime"])?;
+        let [time, tokens] = rows.wholes(["occurred_at", "total_tokens"])?;
+        let [cost] = rows.floats(["cost_usd"])?;
+        let is_response = rows.flag("is_response")?;
+        let session = if numbers.is_empty() { None } else { Some(rows.texts(["session_id"])?) };
         let values = runtime.iter().zip(time.iter()).zip(tokens.iter()).zip(cost.iter()).zip(is_response.iter());
         for (row, ((((runtime, time), tokens), cost_usd), is_response)) in values.enumerate() {
             let (Some(runtime), Some(time)) = (runtime, time) else { continue };
-            let number = || numbers.get(runtime)?.get(session?.get(row)?).copied();
+            let number = || numbers.get(runtime)?.get(session?[0].get(row)?).copied();
             let facts = TurnFacts {
                 time: Time::from_micros(time),
                 session: number(),

@@ -48,7 +48,9 @@ pub(in crate::analysis) fn rows_of_waste(
 fn findings_of(sessions: &LazyFrame, tables: &Frames, cost: Cost, catalog: &Catalog) -> PolarsResult<DataFrame> {
     const COLUMNS: [&str; 6] = ["status", "cost_usd", "tool_calls", "retries", "user_turns", TRIAL_PASSED];
     let columns = KEY.into_iter().chain(COLUMNS).map(col).chain([col("started_at").to_physical()]);
-    let frame = add_outcomes(sessions.clone(), tables)?.select(columns.collect::<Vec<_>>()).collect()?;
+    let mut frame = add_outcomes(sessions.clone(), tables)?.select(columns.collect::<Vec<_>>()).collect()?;
+    // Values are read by their index.
+    frame.rechunk_mut();
     let [runtimes, ids] = KEY.map(|name| frame.column(name).and_then(|column| column.str()));
     let (runtimes, ids) = (runtimes?, ids?);
     let count = frame.height();

@@ -1,13 +1,12 @@
 //! Reads the rows that the causes need, in batches, and sorts them by session.
 
-use std::collections::HashMap;
-
+use foldhash::HashMap;
 use polars::prelude::*;
 
 use super::rows::{Call, Count, Event, Place, Turn, TurnRates};
 use crate::analysis::behaviour::{Find, Purpose, Sorted, hash_of};
 use crate::analysis::reports::Cost;
-use crate::analysis::reports::tables::{Frames, for_each_batch};
+use crate::analysis::reports::tables::{Frames, for_each_batch, physical};
 use crate::base::time::Time;
 use crate::model::session::Tokens;
 use crate::prices::{Catalog, Pricer, Rates, Request};
@@ -93,34 +92,6 @@ impl Prices<'_> {
     }
 }
 
-/// A batch of rows.
-struct Batch<'f>(&'f DataFrame);
-
-impl<'f> Batch<'f> {
-    fn texts<const N: usize>(&self, names: [&str; N]) -> PolarsResult<[&'f StringChunked; N]> {
-        columns(names.iter().map(|name| self.0.column(name)?.str()))
-    }
-
-    fn wholes<const N: usize>(&self, names: [&str; N]) -> PolarsResult<[&'f Int64Chunked; N]> {
-        columns(names.iter().map(|name| self.0.column(name)?.i64()))
-    }
-
-    fn floats<const N: usize>(&self, names: [&str; N]) -> PolarsResult<[&'f Float64Chunked; N]> {
-        columns(names.iter().map(|name| self.0.column(name)?.f64()))
-    }
-}
-
-fn columns<C, const N: usize>(found: impl Iterator<Item = PolarsResult<C>>) -> PolarsResult<[C; N]> {
-    let found = found.collect::<PolarsResult<Vec<C>>>()?;
-    found.try_into().map_err(|_| polars_err!(ComputeError: "columns are missing"))
-}
-
-/// Columns, with times as numbers.
-fn select(rows: LazyFrame, texts: &[&str], numbers: &[&str]) -> LazyFrame {
-    let texts = texts.iter().map(|name| col(*name));
-    rows.select(texts.chain(numbers.iter().map(|name| col(*name).to_physical())).collect::<Vec<_>>())
-}
-
 fn turns(
     tables: &Frames,
     find: Find<'_>,
@@ -164,19 +135,18 @@ fn turns(
     ];
     let rows = tables.table("turns").filter(col("grain").eq(lit("turn")));
     let rows = rows.with_column(col("cost_usd").alias("stored_cost_usd")).with_columns(cost.columns());
-    let rows = select(rows, &[&TEXTS[..], &["is_subagent"]].concat(), &[&WHOLES[..], &FLOATS[..]].concat());
-    let mut prices = Prices { pricer: Pricer::new(catalog), rates: Vec::new(), numbers: HashMap::new() };
+    let rows = physical(rows, &[&TEXTS[..], &["is_subagent"], &WHOLES, &FLOATS].concat());
+    let mut prices = Prices { pricer: Pricer::new(catalog), rates: Vec::new(), numbers: HashMap::default() };
     let mut models = Names::default();
     let mut found: Vec<(usize, Turn)> = Vec::new();
-    for_each_batch(rows, |frame| {
-        let batch = Batch(frame);
+    for_each_batch(rows, |batch| {
         let [runtime, session, path, agent, agent_id, provider, model, canonical, tier, speed, stop] =
             batch.texts(TEXTS)?;
         let [number, line, time, duration, calls, input, output, read, write, write_1h] = batch.wholes(WHOLES)?;
         let [cost, stored, of_input, of_output, of_read, of_write] = batch.floats(FLOATS)?;
-        let is_subagent = frame.column("is_subagent")?.bool()?;
-        found.reserve(frame.height());
-        for row in 0..frame.height() {
+        let is_subagent = batch.flag("is_subagent")?;
+        found.reserve(batch.height());
+        for row in 0..batch.height() {
             let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
             let Some(number) = number.get(row) else { continue };
             let is_subagent = is_subagent.get(row).unwrap_or(false);
@@ -242,14 +212,13 @@ fn calls(
     const TEXTS: [&str; 9] =
         ["runtime", "session_id", "source_path", "category", "command_kind", "status", "agent", "tool", "args_hash"];
     const WHOLES: [&str; 4] = ["turn", "line", "occurred_at", "result_bytes"];
-    let rows = select(tables.table("tool_calls"), &[&TEXTS[..], &["is_subagent"]].concat(), &WHOLES);
+    let rows = physical(tables.table("tool_calls"), &[&TEXTS[..], &["is_subagent"], &WHOLES].concat());
     let mut found: Vec<(usize, Call)> = Vec::new();
-    for_each_batch(rows, |frame| {
-        let batch = Batch(frame);
+    for_each_batch(rows, |batch| {
         let [runtime, session, path, category, kind, status, agent, tool, hash] = batch.texts(TEXTS)?;
         let [turn, line, time, result_bytes] = batch.wholes(WHOLES)?;
-        let is_subagent = frame.column("is_subagent")?.bool()?;
-        for row in 0..frame.height() {
+        let is_subagent = batch.flag("is_subagent")?;
+        for row in 0..batch.height() {
             let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
             let (status, tool) = (status.get(row), tool.get(row).unwrap_or_default());
             let identity = hash.get(row).map(|hash| hash_of((is_subagent.get(row), agent.get(row), tool, hash)));
@@ -277,14 +246,13 @@ fn events(tables: &Frames, find: Find<'_>, sessions: usize) -> PolarsResult<Sort
     const WHOLES: [&str; 2] = ["turn", "occurred_at"];
     let is_rejection = col("kind").eq(lit("retry")).and(col("code").is_null());
     let rows = tables.table("events").filter(col("kind").eq(lit("compaction")).or(is_rejection));
-    let rows = select(rows, &[&TEXTS[..], &["is_subagent"]].concat(), &WHOLES);
+    let rows = physical(rows, &[&TEXTS[..], &["is_subagent"], &WHOLES].concat());
     let mut found: Vec<(usize, Event)> = Vec::new();
-    for_each_batch(rows, |frame| {
-        let batch = Batch(frame);
+    for_each_batch(rows, |batch| {
         let [runtime, session, kind] = batch.texts(TEXTS)?;
         let [turn, time] = batch.wholes(WHOLES)?;
-        let is_subagent = frame.column("is_subagent")?.bool()?;
-        for row in 0..frame.height() {
+        let is_subagent = batch.flag("is_subagent")?;
+        for row in 0..batch.height() {
             let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
             let event = Event {
                 is_compaction: kind.get(row) == Some("compaction"),
