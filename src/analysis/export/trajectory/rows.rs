@@ -16,7 +16,9 @@ pub struct Rows(pub DataFrame);
 impl Rows {
     pub fn new(tables: &Frames, name: &str) -> PolarsResult<Self> {
         let found = tables.iter().find(|(table, _)| *table == name);
-        let frame = found.map(|(_, frame)| frame.clone()).unwrap_or_default().collect()?;
+        let mut frame = found.map(|(_, frame)| frame.clone()).unwrap_or_default().collect()?;
+        // Values are read by their index.
+        frame.rechunk_mut();
         Ok(Self(frame))
     }
 
