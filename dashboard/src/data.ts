@@ -20,6 +20,7 @@ interface About {
 
 interface Packed extends About {
   made_at: string;
+  days_before_monday: number;
   label_sets: number[][];
   groups: Record<string, Numbers>;
   sessions: Record<string, Numbers>;
@@ -110,6 +111,8 @@ export interface Finding {
 
 export interface Data extends About {
   madeAt: string;
+  /** From the start of a week to the Monday in it. */
+  daysBeforeMonday: number;
   labelSets: number[][];
   groups: Groups;
   sessions: Sessions;
@@ -265,6 +268,7 @@ export async function read(base64: string): Promise<Data> {
     version: packed.version,
     madeAt: packed.made_at,
     timezone: packed.timezone,
+    daysBeforeMonday: packed.days_before_monday,
     cost: packed.cost,
     filters: packed.filters,
     prices: packed.prices,

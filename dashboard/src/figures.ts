@@ -119,7 +119,9 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
     if (it > high) high = it;
   }
   const starts: number[] = [];
-  if (low <= high) for (let it = periodOf(low, per); it <= high; it = nextPeriod(it, per)) starts.push(it);
+  if (low <= high) {
+    for (let it = periodOf(low, per, data.daysBeforeMonday); it <= high; it = nextPeriod(it, per)) starts.push(it);
+  }
   const periodOfDay = new Int32Array(low <= high ? high - low + 1 : 0);
   starts.forEach((start, at) => periodOfDay.fill(at, Math.max(start - low, 0), (starts[at + 1] ?? Infinity) - low));
   // Behind the periods stands what has no time.

@@ -176,16 +176,16 @@ export function keyOf(label: string): string {
   return label.slice(0, label.indexOf("="));
 }
 
-/** The first day of the week or month that a day is in. */
-export function periodOf(day: number, per: Period): number {
-  if (per === "week") return day - ((((day + 3) % 7) + 7) % 7);
+/** The first day of the week or month that a day is in. Weeks begin some days before Monday; day 0 was a Thursday. */
+export function periodOf(day: number, per: Period, daysBeforeMonday: number): number {
+  if (per === "week") return day - ((((day + 3 + daysBeforeMonday) % 7) + 7) % 7);
   if (per === "month") return Math.round(Date.parse(`${date(day).slice(0, 7)}-01T00:00:00Z`) / 864e5);
   return day;
 }
 
 export function nextPeriod(start: number, per: Period): number {
   if (per === "week") return start + 7;
-  if (per === "month") return periodOf(start + 31, "month");
+  if (per === "month") return periodOf(start + 31, "month", 0);
   return start + 1;
 }
 

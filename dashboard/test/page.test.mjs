@@ -80,7 +80,7 @@ after(async () => {
 });
 
 /** The page, and all that it complained of or asked for. */
-async function open(fragment = "", options = {}) {
+async function open(fragment = "", options = {}, shown = file) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
   const page = await context.newPage();
   const complaints = [];
@@ -88,7 +88,7 @@ async function open(fragment = "", options = {}) {
   page.on("pageerror", (it) => complaints.push(String(it)));
   page.on("dialog", (it) => complaints.push(`dialog ${it.message()}`));
   page.on("request", (it) => it.url().startsWith("file:") || it.url().startsWith("data:,") || it.url().startsWith("blob:") || complaints.push(`request ${it.url()}`));
-  await page.goto(`file://${file}${fragment}`);
+  await page.goto(`file://${shown}${fragment}`);
   await page.waitForSelector("#totals");
   return { page, complaints, close: () => context.close() };
 }
@@ -281,6 +281,22 @@ test("every period of the chart is that of the report", async () => {
     assert.deepEqual(complaints, []);
     await close();
   }
+});
+
+test("weeks begin on the day of the configuration", async () => {
+  const other = join(folder, "sundays.html");
+  process.env.AGENTLOGS_CONFIG = join(folder, "agentlogs.toml");
+  writeFileSync(process.env.AGENTLOGS_CONFIG, 'week_start = "sunday"\n');
+  run("dashboard", other, "--archive", archive, "--timezone", "UTC");
+  const theirs = report("cost", "--by", "week");
+  delete process.env.AGENTLOGS_CONFIG;
+  const { page, complaints, close } = await open("#per=week&by=runtime", {}, other);
+  await page.locator("#time details.numbers > summary").first().click();
+  const shown = new Set((await rowsOf(page, "over-time")).map((row) => row[0]));
+  assert.deepEqual([...shown].sort(), theirs.map((row) => row.week).filter((week) => week !== null).sort());
+  assert.ok([...shown].every((week) => new Date(week).getUTCDay() === 0), `${[...shown]}`);
+  assert.deepEqual(complaints, []);
+  await close();
 });
 
 test("a view can be linked", async () => {

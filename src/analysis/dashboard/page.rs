@@ -69,6 +69,8 @@ struct Data {
     version: &'static str,
     made_at: String,
     timezone: String,
+    /// From the start of a week to the Monday in it.
+    days_before_monday: i64,
     cost: &'static str,
     #[serde(flatten)]
     about: About,
@@ -139,6 +141,7 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
         version: env!("CARGO_PKG_VERSION"),
         made_at: scope.now.to_zoned(cells.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
         timezone: scope.timezone.clone(),
+        days_before_monday: scope.week_start.days_before_monday(),
         cost: match cost {
             Cost::Auto => "auto",
             Cost::Reported => "reported",

@@ -74,7 +74,7 @@ impl WeekStart {
     }
 
     /// The number of days from the start of the week to the Monday in it.
-    pub(super) const fn days_before_monday(self) -> i64 {
+    pub(in crate::analysis) const fn days_before_monday(self) -> i64 {
         match self {
             Self::Monday => 0,
             Self::Sunday => 1,
