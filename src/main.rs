@@ -24,6 +24,10 @@ static ALLOCATOR: memory::MiMalloc = memory::MiMalloc;
 /// The message after a panic.
 const PANICKED: &str = "internal error, see above; `agentlogs archive check` reports whether the archive is damaged";
 
+/// What follows a message about parquet that does not name the file. Files of archives are verified before they are read, those of lakes
+/// are not.
+const DAMAGED_TABLE: &str = "; `agentlogs archive check --archive LAKE` names the damaged files of a lake";
+
 fn main() -> ExitCode {
     #[cfg(unix)]
     memory::set_up();
@@ -37,7 +41,10 @@ fn main() -> ExitCode {
         Ok(Outcome::Exceeded) => ExitCode::from(4),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            commands::complain(format_args!("{error:#}"));
+            // What polars reports about the content of a parquet file begins so.
+            let is_damaged_table = error.chain().any(|error| error.to_string().starts_with("parquet:"));
+            let remedy = if is_damaged_table { DAMAGED_TABLE } else { "" };
+            commands::complain(format_args!("{error:#}{remedy}"));
             ExitCode::from(if error.is::<WrongCommandLine>() { 2 } else { 1 })
         }
     };

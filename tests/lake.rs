@@ -309,6 +309,17 @@ fn a_wrong_lake_is_an_error_that_names_the_file() {
     fs::write(file(turns), bytes).unwrap();
     let (status, _, stderr) = run(folder.path(), &["archive", "check", "--archive", "lake"]);
     assert!(status == Some(1) && stderr.contains(turns) && stderr.contains("differs"), "{stderr}");
+    // One in the footer is found by polars, which does not name the file.
+    let mut bytes = fs::read(folder.path().join("intact").join(turns)).unwrap();
+    let end = bytes.len() - 8;
+    for byte in &mut bytes[end - 60..end] {
+        *byte ^= 0x5a;
+    }
+    fs::write(file(turns), bytes).unwrap();
+    for args in [&["report", "cost"][..], &["query", "SELECT * FROM turns"], &["dashboard", "out.html"]] {
+        let (status, _, stderr) = run(folder.path(), &[args, &["--archive", "lake"]].concat());
+        assert!(status == Some(1) && stderr.contains("`agentlogs archive check --archive LAKE`"), "{stderr}");
+    }
 }
 
 /// Lakes and archives of several machines are merged; sessions that are in several of them are counted once.
