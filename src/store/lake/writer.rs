@@ -17,7 +17,8 @@ use crate::store::frames::schema_hash;
 #[derive(Debug)]
 pub struct LakeWriter {
     directory: PathBuf,
-    /// Whether only the owner may read new files.
+    /// Whether only the owner may read new files. Elsewhere than on Unix they have the permissions of their directory.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "only Unix has modes of files"))]
     is_private: bool,
     /// The manifest of the present state.
     before: Option<Manifest>,
