@@ -428,7 +428,7 @@ fn damage_is_found_in_every_file() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::at(folder.path().join("archive"));
     ingest(&archive, &[root().join("sample-logs/drover-events")]);
-    let current = archive.folder().join("current").canonicalize().unwrap();
+    let current = dunce::canonicalize(archive.folder().join("current")).unwrap();
     for entry in walkdir::WalkDir::new(&current) {
         let entry = entry.unwrap();
         let bytes = fs::read(entry.path()).unwrap_or_default();

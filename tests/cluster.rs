@@ -197,7 +197,7 @@ fn files_that_are_not_read_are_recorded() {
     let folder = folder.path();
     fs::create_dir(folder.join("copies")).unwrap();
     fs::copy(root().join("sample-logs/drover-events/paused.jsonl"), folder.join("copies/a.jsonl")).unwrap();
-    let copies = folder.join("copies").canonicalize().unwrap();
+    let copies = dunce::canonicalize(folder.join("copies")).unwrap();
     let paths = format!("{0}/a.jsonl\n{0}/vanished.jsonl\n", copies.display());
     let moved = ["--moved", copies.to_str().unwrap(), "s3://bucket"];
     let column = |frame: &DataFrame, name: &str| -> Vec<String> {

@@ -79,7 +79,7 @@ fn read(folder: &Path, known: &BTreeMap<String, Fingerprint>) -> ReadSummary {
 fn read_one(name: &str, content: &[u8]) -> Vec<Source> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(name), content).unwrap();
-    let prefix = format!("{}/", folder.path().canonicalize().unwrap().display());
+    let prefix = format!("{}/", dunce::canonicalize(folder.path()).unwrap().display());
     let mut sources = read(folder.path(), &BTreeMap::new()).sources;
     for source in &mut sources {
         source.path = source.path.strip_prefix(&prefix).unwrap().to_owned();

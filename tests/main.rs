@@ -123,7 +123,7 @@ fn read_facts(content: Retention) -> Vec<Source> {
     let taken = ingest::read(&options, &std::collections::BTreeMap::new(), &Progress::default());
     assert!(taken.errors.is_empty());
     let mut sources = taken.sources;
-    let folder = root().canonicalize().unwrap();
+    let folder = dunce::canonicalize(root()).unwrap();
     for source in &mut sources {
         let path = Path::new(&source.path).strip_prefix(&folder).unwrap();
         source.path = path.to_string_lossy().into_owned();

@@ -100,7 +100,7 @@ mod program {
     #[test]
     fn it_reads_all_places_and_shows_the_last_days() {
         let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().canonicalize().unwrap();
+        let home = dunce::canonicalize(folder.path()).unwrap();
         fill_home(&machine(&home));
         // An archive of something else in the current directory is neither read nor written.
         let other = home.join("agentlogs-archive");
@@ -122,7 +122,7 @@ mod program {
         assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
         // An unchanged archive is not written again.
         let archive = machine(&home).own_data().unwrap().join("archive");
-        let current = || fs::canonicalize(archive.join("current")).unwrap();
+        let current = || dunce::canonicalize(archive.join("current")).unwrap();
         let before = current();
         let again = run(&home, &home, OVERVIEW);
         assert_eq!((text(&again.stdout), current()), (stdout, before));
@@ -159,7 +159,7 @@ mod program {
     #[test]
     fn the_archive_outlives_the_logs() {
         let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().canonicalize().unwrap();
+        let home = dunce::canonicalize(folder.path()).unwrap();
         fill_home(&machine(&home));
         let before = text(&run(&home, &home, OVERVIEW).stdout);
         for entry in fs::read_dir(&home).unwrap().map(|entry| entry.unwrap().path()) {
@@ -177,7 +177,7 @@ mod program {
     #[test]
     fn a_damaged_archive_is_reported_with_what_repairs_it() {
         let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().canonicalize().unwrap();
+        let home = dunce::canonicalize(folder.path()).unwrap();
         fill_home(&machine(&home));
         assert!(run(&home, &home, OVERVIEW).status.success());
         let archive = machine(&home).own_data().unwrap().join("archive");

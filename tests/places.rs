@@ -61,7 +61,7 @@ fn formats_with_places() -> BTreeSet<&'static str> {
 fn the_logs_of_each_runtime_are_found_on_each_platform() {
     for system in [System::Linux, System::MacOs, System::Windows] {
         let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().canonicalize().unwrap();
+        let home = dunce::canonicalize(folder.path()).unwrap();
         let machine = Machine::new(system, variables(system, &home));
         let owned = fill_home(&machine);
         let options = Options {
@@ -84,7 +84,7 @@ fn the_logs_of_each_runtime_are_found_on_each_platform() {
 #[test]
 fn the_repository_is_that_of_the_working_directory() {
     let folder = tempfile::tempdir().unwrap();
-    let home = folder.path().canonicalize().unwrap();
+    let home = dunce::canonicalize(folder.path()).unwrap();
     let (logs, shop) = (home.join(".pi/agent/sessions"), home.join("shop"));
     fs::create_dir_all(shop.join(".git")).unwrap();
     fs::create_dir_all(shop.join("src")).unwrap();
@@ -126,7 +126,7 @@ pub mod program {
     #[test]
     fn ingest_without_paths_reads_all_places_into_the_users_archive() {
         let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().canonicalize().unwrap();
+        let home = dunce::canonicalize(folder.path()).unwrap();
         let system = if cfg!(target_os = "macos") { System::MacOs } else { System::Linux };
         let machine = Machine::new(system, variables(system, &home));
         fill_home(&machine);
@@ -153,7 +153,7 @@ pub mod program {
     #[test]
     fn one_runtime_is_selected_by_name() {
         let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().canonicalize().unwrap();
+        let home = dunce::canonicalize(folder.path()).unwrap();
         fill_home(&Machine::new(System::Linux, variables(System::Linux, &home)));
         assert!(run(&home, &home, &["ingest", "--runtime", "codex"]).status.success());
         let output = run(&home, &home, &["query", "SELECT DISTINCT runtime FROM sources", "--format", "csv"]);
@@ -201,7 +201,7 @@ pub mod program {
     #[test]
     fn a_configuration_file_decides_unless_something_nearer_does() {
         let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().canonicalize().unwrap();
+        let home = dunce::canonicalize(folder.path()).unwrap();
         let (own, project) = (home.join(".config/agentlogs"), home.join("project/src"));
         fs::create_dir_all(&own).unwrap();
         fs::create_dir_all(&project).unwrap();

@@ -78,7 +78,7 @@ fn append(path: &Path, text: &str) {
 #[test]
 fn appended_lines_and_new_files_are_read() {
     let folder = tempfile::tempdir().unwrap();
-    let home = folder.path().canonicalize().unwrap();
+    let home = dunce::canonicalize(folder.path()).unwrap();
     let logs = home.join("logs");
     fs::create_dir(&logs).unwrap();
     let (head, last) = transcript();
@@ -117,7 +117,7 @@ fn appended_lines_and_new_files_are_read() {
 #[test]
 fn verdicts_are_kept_and_matched_as_logs_are_read() {
     let folder = tempfile::tempdir().unwrap();
-    let home = folder.path().canonicalize().unwrap();
+    let home = dunce::canonicalize(folder.path()).unwrap();
     let logs = home.join("logs");
     fs::create_dir(&logs).unwrap();
     let (head, last) = transcript();
@@ -158,7 +158,7 @@ fn verdicts_are_kept_and_matched_as_logs_are_read() {
 #[test]
 fn files_can_be_checked_from_time_to_time() {
     let folder = tempfile::tempdir().unwrap();
-    let home = folder.path().canonicalize().unwrap();
+    let home = dunce::canonicalize(folder.path()).unwrap();
     let (head, last) = transcript();
     let sessions = home.join(".pi/agent/sessions");
     fs::create_dir_all(&sessions).unwrap();
@@ -177,7 +177,7 @@ fn files_can_be_checked_from_time_to_time() {
 #[test]
 fn a_file_may_be_replaced() {
     let folder = tempfile::tempdir().unwrap();
-    let home = folder.path().canonicalize().unwrap();
+    let home = dunce::canonicalize(folder.path()).unwrap();
     let (head, last) = transcript();
     fs::write(home.join("a.jsonl"), &head).unwrap();
     let watch = Watch::start(&home, &["a.jsonl"]);

@@ -243,18 +243,13 @@ fn note(message: &mut Option<String>, more: &str) {
     message.push_str(more);
 }
 
-/// A path as a URI of SQLite, with the query `how`.
+/// A path as a URI of SQLite, with the query `how`. SQLite gives the decoded path to the system as it is, so that all forms of Windows
+/// work (`C:\…`, `\\server\…`, `\\?\…`).
 fn uri(path: &Path, how: &str) -> String {
     let mut uri = String::from("file:");
-    let bytes = path.as_os_str().as_encoded_bytes();
-    if cfg!(windows) {
-        uri.push_str("///");
-    }
-    for byte in bytes {
+    for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
-            b'\\' if cfg!(windows) => uri.push('/'),
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => uri.push(char::from(*byte)),
-            b':' if cfg!(windows) => uri.push(':'),
             _ => {
                 let _ = write!(uri, "%{byte:02X}");
             }
@@ -474,4 +469,22 @@ fn json_in(blob: &[u8]) -> Option<Cow<'_, [u8]>> {
 fn is_json(value: &[u8]) -> bool {
     let value = value.trim_ascii();
     matches!(value.first(), Some(b'{' | b'[')) && json::value_end(value, 0) == Ok(value.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SQLite decodes these to the path itself, in each form that Windows has.
+    #[test]
+    fn a_uri_contains_the_path_as_it_is() {
+        for (path, expected) in [
+            ("/logs/a b%?#.db", "file:/logs/a%20b%25%3F%23.db?immutable=1"),
+            (r"C:\logs\a.db", "file:C%3A%5Clogs%5Ca.db?immutable=1"),
+            (r"\\?\C:\logs\a.db", "file:%5C%5C%3F%5CC%3A%5Clogs%5Ca.db?immutable=1"),
+            (r"\\server\logs\a.db", "file:%5C%5Cserver%5Clogs%5Ca.db?immutable=1"),
+        ] {
+            assert_eq!(uri(Path::new(path), "immutable=1"), expected);
+        }
+    }
 }

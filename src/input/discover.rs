@@ -106,7 +106,7 @@ impl Error {
 ///
 /// The directory `except`, an archive, is skipped.
 pub fn discover(roots: &[PathBuf], except: Option<&Path>) -> (Vec<Found>, Vec<Error>) {
-    let mut search = Search { except: except.and_then(|path| path.canonicalize().ok()), ..Search::default() };
+    let mut search = Search { except: except.and_then(|path| dunce::canonicalize(path).ok()), ..Search::default() };
     for root in roots {
         search.add_root(root);
     }
@@ -146,7 +146,7 @@ impl Search {
         }
         let except = self.except.clone();
         let is_excepted = |entry: &DirEntry| {
-            entry.file_type().is_dir() && except.is_some() && entry.path().canonicalize().ok() == except
+            entry.file_type().is_dir() && except.is_some() && dunce::canonicalize(entry.path()).ok() == except
         };
         // Sorted by name: the paths of one directory begin with the same bytes.
         let walk = WalkDir::new(root).follow_links(true).sort_by(|a, b| a.path().as_os_str().cmp(b.path().as_os_str()));
@@ -205,7 +205,7 @@ impl Search {
             return true;
         }
         let path = entry.path().parent().unwrap_or(Path::new("")).to_owned();
-        let Ok(real) = path.canonicalize() else { return false };
+        let Ok(real) = dunce::canonicalize(&path) else { return false };
         self.directory = Directory { path, real };
         true
     }
@@ -215,7 +215,7 @@ impl Search {
             // The real path of a pipe does not exist.
             std::path::absolute(root)
         } else if entry.depth() == 0 || entry.path_is_symlink() {
-            entry.path().canonicalize()
+            dunce::canonicalize(entry.path())
         } else {
             Ok(self.directory.real.join(entry.file_name()))
         }

@@ -60,7 +60,7 @@ pub(super) struct CachedWindow {
 
 impl Key {
     pub fn new(archive: &Path, stamp: String, day: String, timezone: &str) -> Self {
-        let archive = fs::canonicalize(archive).unwrap_or_else(|_| archive.to_owned());
+        let archive = dunce::canonicalize(archive).unwrap_or_else(|_| archive.to_owned());
         Self {
             version: VERSION,
             archive: archive.to_string_lossy().into_owned(),

@@ -124,8 +124,8 @@ fn extract(options: &Options, moved: Option<&Moved>, unreadable: Option<&str>) -
 
 /// The path that identifies a file. Of one that is missing, the real path of its directory and its name.
 fn real_path(path: &Path) -> String {
-    let of_missing = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
-    let real = path.canonicalize().ok().or_else(of_missing);
+    let of_missing = || Some(dunce::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+    let real = dunce::canonicalize(path).ok().or_else(of_missing);
     path_text(&real.or_else(|| std::path::absolute(path).ok()).unwrap_or_else(|| path.to_owned()))
 }
 

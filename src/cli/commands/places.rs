@@ -81,7 +81,7 @@ fn check_runtime(runtime: &str) -> Result<(), WrongCommandLine> {
 pub fn owned(settings: &Settings) -> Vec<UserPath> {
     let of_runtimes = known_places(settings).into_iter().filter(|place| place.runtime.is_some());
     of_runtimes
-        .filter_map(|place| Some(UserPath { path: place.path.path.canonicalize().ok()?, user: place.path.user }))
+        .filter_map(|place| Some(UserPath { path: dunce::canonicalize(place.path.path).ok()?, user: place.path.user }))
         .collect()
 }
 

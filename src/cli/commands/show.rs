@@ -67,7 +67,7 @@ fn open(
         return Ok((opened, key));
     }
     let opened = some_tables(source, settings, show::TABLES)?;
-    let canonical = path.canonicalize().ok();
+    let canonical = dunce::canonicalize(path).ok();
     let key = match show::find(&opened.frames, text, runtime) {
         // The archive names logs by their real paths.
         Err(show::Error::Missing(_)) if let Some(canonical) = canonical => {

@@ -80,7 +80,7 @@ pub fn read(path: &Path, defaults: &Defaults) -> Result<Vec<VerdictFile>, String
 }
 
 fn read_file(path: &Path, defaults: &Defaults) -> Result<VerdictFile, String> {
-    let path = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
+    let path = dunce::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let content = open::open(&path, Limit::Usual).map_err(|error| format!("{}: {error}", path.display()))?;
     let Content { mut verdicts, problems, ignored } =
         parse(&content).map_err(|error| format!("{}: {error}", path.display()))?;
