@@ -607,6 +607,7 @@ fn an_export_holds_the_sessions_in_scope_and_what_belongs_to_them() {
 }
 
 /// Changes the files of the archive in a directory, or its link.
+#[cfg(unix)]
 type ChangeFiles = fn(&std::path::Path);
 
 /// Nothing of ours depends on the link `current`: a copy that dropped it, followed it, or has an old one, is read, and the next ingest

@@ -1,7 +1,5 @@
 //! The command line: every console block of the README and of `tests/cmd` is executed.
 
-use std::fs;
-
 use crate::root;
 
 /// Unix only: the documents show paths with `/`.
@@ -82,6 +80,7 @@ fn threads_have_an_upper_limit() {
 #[cfg(unix)]
 #[test]
 fn files_with_text_are_for_their_owner() {
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::process::Command;
     let folder = tempfile::tempdir().unwrap();

@@ -106,13 +106,12 @@ impl Watched {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::io::Write;
 
     use super::*;
 
-    #[cfg(unix)]
     #[test]
     fn what_is_cut_off_a_mapped_file_reads_as_zeros() {
         let mut file = tempfile::tempfile().unwrap();
