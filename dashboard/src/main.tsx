@@ -120,7 +120,7 @@ function App({ data }: { data: Data }) {
       <footer>
         Made by agentlogs {data.version} at {data.madeAt} with {costs}, {data.prices}. This file holds all that it shows and
         fetches nothing.
-        {data.leftOut.measured && <> Waste and behaviour are left out, as there are more than 10,000 sessions: see agentlogs report waste, and behaviour.</>}
+        {data.leftOut.measured && <> Waste and behaviour are left out, because there are too many sessions. The commands agentlogs report waste and agentlogs report behaviour show them.</>}
         {data.leftOut.label_keys.length > 0 && <> Labels with too many values to filter by: {data.leftOut.label_keys.map(format.visible).join(", ")}.</>}
       </footer>
       {state.session !== null && <Timeline key={state.session} data={data} session={state.session} close={() => set({ session: null })} />}

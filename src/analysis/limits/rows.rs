@@ -71,7 +71,7 @@ pub fn push<T>(by_runtime: &mut ByRuntime<T>, runtime: &str, value: T) {
     }
 }
 
-/// The times of the rows of `turns`, by runtime, sorted.
+/// The times of the rows of `turns`.
 pub fn times(rows: LazyFrame) -> PolarsResult<ByRuntime<Time>> {
     let mut by_runtime = ByRuntime::new();
     let columns = [col("runtime"), col("occurred_at").to_physical()];
@@ -83,9 +83,6 @@ pub fn times(rows: LazyFrame) -> PolarsResult<ByRuntime<Time>> {
         }
         Ok(())
     })?;
-    for times in by_runtime.values_mut() {
-        times.sort_unstable();
-    }
     Ok(by_runtime)
 }
 
@@ -114,7 +111,10 @@ pub fn for_each_turn(
         let values = runtime.iter().zip(time.iter()).zip(tokens.iter()).zip(cost.iter()).zip(is_response.iter());
         for (row, ((((runtime, time), tokens), cost_usd), is_response)) in values.enumerate() {
             let (Some(runtime), Some(time)) = (runtime, time) else { continue };
-            let number = || numbers.get(runtime)?.get(session?[0].get(row)?).copied();
+            let number = || {
+                let [session] = session?;
+                numbers.get(runtime)?.get(session.get(row)?).copied()
+            };
             let facts = TurnFacts {
                 time: Time::from_micros(time),
                 session: number(),

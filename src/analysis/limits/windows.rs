@@ -56,10 +56,7 @@ pub fn active_windows(tables: &Frames, now: Time, cost: Cost) -> Result<Vec<Wind
             push(&mut recent, runtime, *turn);
         }
     })?;
-    for times in times.values_mut() {
-        times.sort_unstable();
-    }
-    let mut found = Windows::new(limits, &times);
+    let mut found = Windows::new(limits, times);
     for (runtime, turns) in &recent {
         for turn in turns {
             found.count(runtime, turn);
@@ -96,7 +93,7 @@ pub fn windows_of(tables: &Frames, scope: &Scope, now: Time, cost: Cost) -> Resu
     let undated = counted.count_undated()?;
     let has_other_filters = scope.only.iter().any(|filter| !of_runtimes(&filter));
     let all = if has_other_filters { rows("turns", &of_runtime)?.rows } else { counted.rows.clone() };
-    let mut found = Windows::new(limits(states), &times(all.clone())?);
+    let mut found = Windows::new(limits(states), times(all.clone())?);
     for_each_turn(counted.rows, &numbers, |runtime, turn| {
         found.count(runtime, turn);
         if !has_other_filters {
@@ -134,8 +131,11 @@ struct ComputedWindows {
 }
 
 impl Windows {
-    /// The windows of limits, and those of the times of all turns, by runtime and sorted.
-    fn new(limits: Vec<LimitWindows>, times: &ByRuntime<Time>) -> Self {
+    /// The windows of limits, and those of the times of all turns.
+    fn new(limits: Vec<LimitWindows>, mut times: ByRuntime<Time>) -> Self {
+        for times in times.values_mut() {
+            times.sort_unstable();
+        }
         let computed = SUBSCRIPTIONS.iter().flat_map(|runtime| COMPUTED.iter().map(move |of| (*runtime, of)));
         let computed = computed.map(|(runtime, of)| {
             let is_unlogged =
@@ -299,7 +299,7 @@ mod tests {
     ) -> Vec<String> {
         let times = |turns: &Vec<TurnFacts>| turns.iter().map(|turn| turn.time).collect();
         let times = all.iter().map(|(runtime, turns)| ((*runtime).to_owned(), times(turns))).collect();
-        let mut windows = Windows::new(limits(states), &times);
+        let mut windows = Windows::new(limits(states), times);
         let each = |of: &[(&'static str, Vec<TurnFacts>)]| {
             let pairs = of.iter().flat_map(|(runtime, turns)| turns.iter().map(|turn| (*runtime, *turn)));
             pairs.rev().collect::<Vec<_>>()

@@ -73,8 +73,7 @@ impl Overview {
         let calendar = Calendar::at(now)?;
         let recent = recent(tables, calendar.first);
         let time = Time::from_micros(now.timestamp().as_microsecond());
-        // Each of these reads other columns or files, and waits for the disk or for its own slowest file.
-        // At the same time, because each of them waits for files and for the last of its own steps.
+        // At the same time, because each of them waits for its files.
         let (turns, (limits, tools)) = rayon::join(
             || turns(&recent, &calendar),
             || rayon::join(|| active_windows(&recent, time, Cost::Auto), || tools(&recent, &calendar)),

@@ -7,7 +7,8 @@ use polars::prelude::*;
 
 pub use crate::store::frames::Frames;
 
-/// A batch of rows, whose columns are few chunks: reading a value of a column with a chunk for each file takes a search of its chunk.
+/// A batch of rows. Its columns have few chunks, so that values can be read by their index: in a column with a chunk for each file,
+/// each value would need a search for its chunk.
 #[derive(Clone, Copy)]
 pub(in crate::analysis) struct Batch<'f>(&'f DataFrame);
 

@@ -15,8 +15,7 @@ pub struct Rows(pub DataFrame);
 
 impl Rows {
     pub fn new(tables: &Frames, name: &str) -> PolarsResult<Self> {
-        let found = tables.iter().find(|(table, _)| *table == name);
-        let mut frame = found.map(|(_, frame)| frame.clone()).unwrap_or_default().collect()?;
+        let mut frame = tables.table(name).collect()?;
         // Values are read by their index.
         frame.rechunk_mut();
         Ok(Self(frame))
