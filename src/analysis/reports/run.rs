@@ -212,7 +212,7 @@ fn run_groups(
     }
     let groups = groups.select(select(&by));
     let groups = match options.top {
-        Some(count) if options.sort.is_none() => limited(waste::top(groups, count)?, options),
+        Some(count) if options.sort.is_none() => limited(waste::top(groups, &by, count)?, options),
         _ => sorted(groups, &by, shown.first().map(|measure| measure.name), options),
     };
     let mut frames = vec![groups];

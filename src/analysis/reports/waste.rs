@@ -48,11 +48,12 @@ fn worst(column: &str) -> Expr {
     when(col(WASTE).max().gt(lit(0.0))).then(rows.first()).otherwise(lit(NULL))
 }
 
-/// The `count` groups with the most waste of each cause; the cause with the most waste first.
-pub(super) fn top(groups: LazyFrame, count: u32) -> PolarsResult<LazyFrame> {
-    let order =
-        SortMultipleOptions::default().with_order_descending(true).with_nulls_last(true).with_maintain_order(true);
-    let frame = groups.sort([WASTE], order).collect()?;
+/// The `count` groups with the most waste of each cause; the cause with the most waste first. `by` are the dimensions.
+pub(super) fn top(groups: LazyFrame, by: &[&str], count: u32) -> PolarsResult<LazyFrame> {
+    let columns = [&[WASTE], by].concat();
+    let is_descending: Vec<bool> = columns.iter().map(|column| *column == WASTE).collect();
+    let order = SortMultipleOptions::default().with_order_descending_multi(is_descending).with_nulls_last(true);
+    let frame = groups.sort(columns, order).collect()?;
     let waste = frame.column(WASTE)?.f64()?.clone();
     let causes = frame.column(CAUSE).ok().map(|causes| causes.str().cloned()).transpose()?;
     let cause = |row: usize| causes.as_ref().and_then(|causes| causes.get(row)).unwrap_or_default().to_owned();
