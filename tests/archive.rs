@@ -1,11 +1,12 @@
 //! The archive: what goes in comes out, in any number of calls, and SQL over it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
 use agentlogs::adapters::common::builder::Retention;
 use agentlogs::analysis::present::{self, Format, TableStyle};
+use agentlogs::analysis::reports::{self, REPORTS};
 use agentlogs::base::time::Time;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::ledger;
@@ -16,7 +17,7 @@ use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
 use agentlogs::store::archive::{self, Archive};
-use agentlogs::store::frames::{self, TABLES};
+use agentlogs::store::frames::{self, Frames, TABLES};
 use agentlogs::store::query;
 use polars::prelude::*;
 
@@ -135,6 +136,61 @@ fn what_goes_into_parquet_comes_out() {
     }
 }
 
+/// Each part contains all rows of its sessions: reports read some parts at a time. Returns the number of parts.
+fn check_parts(archive: &Archive) -> usize {
+    let folder = archive.folder().join("current");
+    let keys = |table: &str, part: &str| -> BTreeSet<String> {
+        let file = fs::File::open(folder.join(table).join(part)).unwrap();
+        let frame = ParquetReader::new(file).finish().unwrap();
+        let [runtimes, ids] = ["runtime", "session_id"].map(|name| frame.column(name).unwrap().str().unwrap());
+        runtimes.iter().zip(ids.iter()).map(|(runtime, id)| format!("{} {}", runtime.unwrap(), id.unwrap())).collect()
+    };
+    let parts = fs::read_dir(folder.join("sessions")).unwrap();
+    let parts: Vec<String> = parts.map(|part| part.unwrap().file_name().into_string().unwrap()).collect();
+    let mut seen = BTreeSet::new();
+    for part in &parts {
+        let sessions = keys("sessions", part);
+        for table in ["turns", "tool_calls", "file_changes", "events"] {
+            assert!(keys(table, part).is_subset(&sessions), "{part} {table}");
+        }
+        assert!(seen.is_disjoint(&sessions), "{part}");
+        seen.extend(sessions);
+    }
+    parts.len()
+}
+
+/// A session that is in the logs of several ingests is in one part.
+#[test]
+fn parts_contain_whole_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"));
+    for (number, id) in ["a", "b", "c", "a", "d"].into_iter().enumerate() {
+        let turn = Turn {
+            line: 1,
+            identity: Identity::Global(format!("msg_{number}").as_str().into()),
+            tokens: Tokens { input: Some(1), output: Some(1), ..Tokens::UNKNOWN }.into(),
+            ..Turn::default()
+        };
+        let session = SessionResult {
+            session_id: id.to_owned(),
+            runtime: "claude".into(),
+            format: "claude-transcript".into(),
+            line: 1,
+            turns: vec![Box::new(turn)].into(),
+            ..SessionResult::default()
+        };
+        let path = format!("{number}.jsonl");
+        let sessions = vec![session];
+        let writer = archive.write().unwrap();
+        writer.add(Source { path, status: SourceStatus::Parsed, sessions, ..Source::default() });
+        writer.commit().unwrap();
+    }
+    assert_eq!(check_parts(&archive), 4);
+    let tables = archive.tables().unwrap();
+    let rows = |tables: &Frames| tables.table("turns").collect().unwrap().height();
+    assert_eq!(tables.partitions().iter().map(rows).sum::<usize>(), 5);
+}
+
 /// A source of many sessions is kept in pieces, which are settled one by one unless something links them: it makes no
 /// difference.
 #[test]
@@ -228,6 +284,7 @@ fn any_number_of_ingests_gives_the_same_tables() {
         ingest(&often, part);
     }
     assert_eq!(ingest(&often, std::slice::from_ref(&logs)), crate::samples().len());
+    check_parts(&often);
     let stable = |archive: &Archive| -> BTreeMap<&str, String> {
         let drop = ["ingested_at", "modified_at"];
         archive
@@ -734,6 +791,10 @@ fn archives_of_earlier_versions_are_upgraded() {
             read("SELECT COUNT(*) AS verdicts FROM verdicts"),
             read("SELECT COUNT(*) AS verdicts FROM verdicts WHERE passed")
         );
+        // Columns of later versions are NULL until then.
+        for report in REPORTS {
+            report.run(&archive.tables().unwrap(), &reports::Options::default()).unwrap();
+        }
         assert_eq!(archive.check().unwrap().problems, []);
         archive.write().unwrap().commit().unwrap();
         let pointer = fs::read_to_string(folder.path().join("agentlogs.json")).unwrap();

@@ -168,3 +168,29 @@ fn groups_sum_to_the_total() {
     assert_eq!(sums("session"), sums("format"));
     assert_eq!(sums("day"), sums("status"));
 }
+
+/// Tables may be in partitions with whole sessions, in any order.
+#[test]
+fn partitions_of_tables_give_the_rows_of_the_whole() {
+    let whole = frames_of(&settled(facts(Retention::None)));
+    let partition = |number: u32| {
+        let length = || col("session_id").str().len_chars() % lit(3);
+        whole.clone().map(|table, rows| match table {
+            "sources" | "rejects" => rows,
+            _ => rows.filter(length().eq(lit(number))),
+        })
+    };
+    let partitions = whole.clone().with_partitions([2, 0, 1].map(partition).into());
+    let without_one = whole.clone().with_partitions([2, 0].map(partition).into());
+    for report in ["behaviour", "waste"] {
+        let rows = |tables: &Frames| {
+            let by = ["runtime", "session"].map(str::to_owned).into();
+            let options = Options { by, wide: true, total: true, ..Options::default() };
+            let answer = reports::find(report).unwrap().run(tables, &options).unwrap();
+            (answer.rows, answer.total.unwrap())
+        };
+        let (expected, found) = (rows(&whole), rows(&partitions));
+        assert!(found.0.equals_missing(&expected.0) && found.1.equals_missing(&expected.1), "{report}");
+        assert!(!rows(&without_one).1.equals_missing(&expected.1), "{report}");
+    }
+}

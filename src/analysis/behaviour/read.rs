@@ -1,5 +1,6 @@
 //! Reads the columns that the measures need, and sorts the rows by session.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, Hash};
 
 use foldhash::HashMap;
@@ -7,36 +8,80 @@ use foldhash::quality::FixedState;
 use polars::prelude::*;
 
 use super::rows::{Call, Change, Purpose, Status, Turn};
-use crate::analysis::reports::tables::{for_each_batch, physical};
+use crate::analysis::reports::tables::{Frames, for_each_batch, physical};
 
-/// Rows of all sessions: of each session together, in order.
+/// Computes rows of a frame for each session, from its rows in tables. Only the rows of one partition of the tables are in memory at a
+/// time. `count` is the number of sessions, `read` reads the rows of a partition with the indices of their sessions, and `compute`
+/// computes the frame for sessions with these indices.
+pub(in crate::analysis) fn for_sessions<R: Default>(
+    tables: &Frames,
+    count: usize,
+    read: impl Fn(&Frames) -> PolarsResult<(R, BTreeSet<usize>)>,
+    compute: impl Fn(&R, &[usize]) -> PolarsResult<DataFrame>,
+) -> PolarsResult<LazyFrame> {
+    let mut without_rows: BTreeSet<usize> = (0..count).collect();
+    let mut frames = Vec::new();
+    for partition in tables.partitions() {
+        let (rows, mut sessions) = read(partition)?;
+        sessions.retain(|session| without_rows.remove(session));
+        frames.push(compute(&rows, &sessions.into_iter().collect::<Vec<_>>())?.lazy());
+    }
+    frames.push(compute(&R::default(), &without_rows.into_iter().collect::<Vec<_>>())?.lazy());
+    concat(frames, UnionArgs::default())
+}
+
+/// Some rows of a frame, by their indices.
+pub(in crate::analysis) fn take(frame: &DataFrame, indices: impl Iterator<Item = usize>) -> PolarsResult<DataFrame> {
+    frame.take(&indices.map(|index| IdxSize::try_from(index).ok()).collect::<IdxCa>())
+}
+
+/// Rows by their sessions: of each session together, in order.
 pub(in crate::analysis) struct Sorted<R> {
-    /// The rows with the indices of their sessions.
     rows: Vec<R>,
-    /// The index of the first row of each session, and the number of rows.
-    starts: Vec<usize>,
+    /// The index of each session that has rows, with the position after its last row; sorted.
+    ends: Vec<(usize, usize)>,
+}
+
+impl<R> Default for Sorted<R> {
+    fn default() -> Self {
+        Self { rows: Vec::new(), ends: Vec::new() }
+    }
 }
 
 impl<R> Sorted<R> {
     /// Sorts rows by the indices of their sessions; of each session by `time`. Rows without a time follow the row before
     /// them.
-    pub(in crate::analysis) fn new(rows: Vec<(usize, R)>, sessions: usize, time: impl Fn(&R) -> Option<i64>) -> Self {
-        let mut last: Vec<Option<i64>> = vec![None; sessions];
-        let mut keyed: Vec<(usize, Option<i64>, R)> = Vec::with_capacity(rows.len());
-        for (session, row) in rows {
-            let Some(last) = last.get_mut(session) else { continue };
-            *last = time(&row).or(*last);
-            keyed.push((session, *last, row));
+    pub(in crate::analysis) fn new(rows: Vec<(usize, R)>, time: impl Fn(&R) -> Option<i64>) -> Self {
+        let mut keyed: Vec<(usize, Option<i64>, R)> =
+            rows.into_iter().map(|(session, row)| (session, time(&row), row)).collect();
+        keyed.sort_by_key(|(session, ..)| *session);
+        let mut before = None;
+        for (session, time, _) in &mut keyed {
+            *time = time.or(before.filter(|(of, _)| of == session).and_then(|(_, time)| time));
+            before = Some((*session, *time));
         }
         keyed.sort_by_key(|(session, time, _)| (*session, *time));
-        let starts = (0..=sessions).map(|session| keyed.partition_point(|(of, _, _)| *of < session)).collect();
-        Self { rows: keyed.into_iter().map(|(_, _, row)| row).collect(), starts }
+        let mut end = 0;
+        let runs = keyed.chunk_by(|(a, ..), (b, ..)| a == b);
+        let ends = runs.filter_map(|run| {
+            end += run.len();
+            run.first().map(|(session, ..)| (*session, end))
+        });
+        let ends = ends.collect();
+        Self { rows: keyed.into_iter().map(|(.., row)| row).collect(), ends }
+    }
+
+    /// The indices of the sessions that have rows.
+    pub(in crate::analysis) fn sessions(&self) -> impl Iterator<Item = usize> {
+        self.ends.iter().map(|(session, _)| *session)
     }
 
     /// The rows of a session.
     pub(in crate::analysis) fn of(&self, session: usize) -> &[R] {
-        let range = |()| Some(*self.starts.get(session)?..*self.starts.get(session + 1)?);
-        range(()).and_then(|range| self.rows.get(range)).unwrap_or_default()
+        let Ok(found) = self.ends.binary_search_by_key(&session, |(session, _)| *session) else { return &[] };
+        let end = |position: usize| self.ends.get(position).map(|(_, end)| *end);
+        let start = found.checked_sub(1).and_then(end).unwrap_or(0);
+        end(found).and_then(|end| self.rows.get(start..end)).unwrap_or_default()
     }
 }
 
@@ -53,7 +98,7 @@ pub(in crate::analysis) fn indices_of(sessions: &DataFrame) -> PolarsResult<Indi
 pub(in crate::analysis) type Find<'f> = &'f dyn Fn(Option<&str>, Option<&str>) -> Option<usize>;
 
 /// The calls.
-pub(super) fn calls(table: LazyFrame, find: Find<'_>, sessions: usize) -> PolarsResult<Sorted<Call>> {
+pub(super) fn calls(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
     const TEXTS: [&str; 8] =
         ["runtime", "session_id", "category", "command_kind", "status", "agent", "tool", "args_hash"];
     const WHOLES: [&str; 3] = ["occurred_at", "duration_ms", "turn"];
@@ -84,11 +129,11 @@ pub(super) fn calls(table: LazyFrame, find: Find<'_>, sessions: usize) -> Polars
         }
         Ok(())
     })?;
-    Ok(Sorted::new(found, sessions, |call| call.time))
+    Ok(Sorted::new(found, |call| call.time))
 }
 
 /// The responses.
-pub(super) fn turns(table: LazyFrame, find: Find<'_>, sessions: usize) -> PolarsResult<Sorted<Turn>> {
+pub(super) fn turns(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Turn>> {
     const WHOLES: [&str; 5] = ["turn", "occurred_at", "duration_ms", "context_tokens", "total_tokens"];
     let rows = table.filter(col("grain").eq(lit("turn")));
     let rows = physical(rows, &[&["runtime", "session_id", "is_subagent"][..], &WHOLES].concat());
@@ -112,11 +157,11 @@ pub(super) fn turns(table: LazyFrame, find: Find<'_>, sessions: usize) -> Polars
         }
         Ok(())
     })?;
-    Ok(Sorted::new(found, sessions, |turn| Some(turn.number)))
+    Ok(Sorted::new(found, |turn| Some(turn.number)))
 }
 
 /// The changes of files.
-pub(super) fn changes(table: LazyFrame, find: Find<'_>, sessions: usize) -> PolarsResult<Sorted<Change>> {
+pub(super) fn changes(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Change>> {
     const TEXTS: [&str; 4] = ["runtime", "session_id", "path", "operation"];
     const WHOLES: [&str; 3] = ["occurred_at", "lines_added", "lines_removed"];
     let rows = physical(table, &[&TEXTS[..], &WHOLES].concat());
@@ -137,7 +182,7 @@ pub(super) fn changes(table: LazyFrame, find: Find<'_>, sessions: usize) -> Pola
         }
         Ok(())
     })?;
-    Ok(Sorted::new(found, sessions, |change| change.time))
+    Ok(Sorted::new(found, |change| change.time))
 }
 
 /// A hash that is the same in every run.

@@ -1,5 +1,7 @@
 //! Reads the rows that the causes need, in batches, and sorts them by session.
 
+use std::collections::BTreeSet;
+
 use foldhash::HashMap;
 use polars::prelude::*;
 
@@ -30,13 +32,14 @@ impl Names {
         number
     }
 
-    /// The text with this number.
-    pub(super) fn name(&self, number: u32) -> Option<&str> {
-        self.names.get(usize::try_from(number).ok()?).map(String::as_str)
+    /// The texts with these numbers.
+    pub(super) fn take(&self, name: &str, numbers: impl Iterator<Item = Option<u32>>) -> PolarsResult<Column> {
+        Column::new(name.into(), &self.names).take(&numbers.collect::<IdxCa>())
     }
 }
 
-/// The rows of all sessions.
+/// The rows of some sessions.
+#[derive(Default)]
 pub(super) struct Read {
     pub turns: Sorted<Turn>,
     pub calls: Sorted<Call>,
@@ -44,6 +47,13 @@ pub(super) struct Read {
     pub rates: Vec<TurnRates>,
     pub tools: Names,
     pub paths: Names,
+}
+
+impl Read {
+    /// The indices of the sessions that have rows.
+    pub(super) fn sessions(&self) -> BTreeSet<usize> {
+        self.turns.sessions().chain(self.calls.sessions()).chain(self.events.sessions()).collect()
+    }
 }
 
 /// Reads the rows of sessions. `starts` are their starts, in microseconds: the times of responses without one.
@@ -56,8 +66,8 @@ pub(super) fn read(
 ) -> PolarsResult<Read> {
     let (mut tools, mut paths) = (Names::default(), Names::default());
     let (turns, rates) = turns(tables, find, starts, cost, catalog, &mut paths)?;
-    let calls = calls(tables, find, starts.len(), &mut tools, &mut paths)?;
-    let events = events(tables, find, starts.len())?;
+    let calls = calls(tables, find, &mut tools, &mut paths)?;
+    let events = events(tables, find)?;
     Ok(Read { turns, calls, events, rates, tools, paths })
 }
 
@@ -195,20 +205,14 @@ fn turns(
         }
         Ok(())
     })?;
-    Ok((Sorted::new(found, starts.len(), |turn| Some(turn.number)), prices.rates))
+    Ok((Sorted::new(found, |turn| Some(turn.number)), prices.rates))
 }
 
 fn place(paths: &mut Names, path: Option<&str>, line: Option<i64>) -> Place {
     Place { path: paths.number(path.unwrap_or_default()), line: Count::new(line) }
 }
 
-fn calls(
-    tables: &Frames,
-    find: Find<'_>,
-    sessions: usize,
-    tools: &mut Names,
-    paths: &mut Names,
-) -> PolarsResult<Sorted<Call>> {
+fn calls(tables: &Frames, find: Find<'_>, tools: &mut Names, paths: &mut Names) -> PolarsResult<Sorted<Call>> {
     const TEXTS: [&str; 9] =
         ["runtime", "session_id", "source_path", "category", "command_kind", "status", "agent", "tool", "args_hash"];
     const WHOLES: [&str; 4] = ["turn", "line", "occurred_at", "result_bytes"];
@@ -237,11 +241,11 @@ fn calls(
         }
         Ok(())
     })?;
-    Ok(Sorted::new(found, sessions, |call| call.time))
+    Ok(Sorted::new(found, |call| call.time))
 }
 
 /// Compactions, and repeated requests without the status of an answer: the answer itself was rejected.
-fn events(tables: &Frames, find: Find<'_>, sessions: usize) -> PolarsResult<Sorted<Event>> {
+fn events(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Event>> {
     const TEXTS: [&str; 3] = ["runtime", "session_id", "kind"];
     const WHOLES: [&str; 2] = ["turn", "occurred_at"];
     let is_rejection = col("kind").eq(lit("retry")).and(col("code").is_null());
@@ -264,5 +268,5 @@ fn events(tables: &Frames, find: Find<'_>, sessions: usize) -> PolarsResult<Sort
         }
         Ok(())
     })?;
-    Ok(Sorted::new(found, sessions, |event| event.time))
+    Ok(Sorted::new(found, |event| event.time))
 }

@@ -1,14 +1,19 @@
 //! The tables of an archive as lazy polars frames.
 
+use std::ops::Range;
+use std::path::Path;
+
 use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::error::Error;
 use super::generations::Snapshot;
-use super::manifest::Part;
+use super::manifest::{Manifest, Part};
 use super::open::Archive;
-use crate::model::tables::Tables;
 use crate::store::frames::{self, Frames, TABLES};
+
+/// The number of parts of a partition: see [`Frames::partitions`]. Nothing in a part depends on another one.
+const PARTS_OF_PARTITION: usize = 16;
 
 impl Archive {
     /// The tables, which are read when a query collects them. A reader that runs beside writers for long uses those of a
@@ -36,34 +41,50 @@ impl Snapshot {
     /// Those of [`Self::tables`].
     pub fn some_tables(&self, names: &[&'static str]) -> Result<Frames, Error> {
         let Self { folder, manifest, .. } = self;
-        if manifest.parts.is_empty() {
-            let empty = frames::frames(&Tables::default())?;
-            let named = empty.into_iter().filter(|(name, _)| names.contains(name));
-            return Ok(named.map(|(name, frame)| (name, frame.lazy())).collect());
-        }
-        let frames: Result<Frames, Error> = names
+        let files: Vec<(&'static str, TableFiles)> = names
             .par_iter()
-            .map(|name| {
-                let name = *name;
-                let has_rows = |part: &&Part| part.files.get(name).is_some_and(|file| file.rows > 0);
-                let mut parts: Vec<&Part> = manifest.parts.iter().filter(has_rows).collect();
-                if parts.is_empty() {
-                    // An empty file has the schema. Archives of earlier versions lack some tables.
-                    parts.extend(manifest.parts.first().filter(|part| part.files.contains_key(name)));
-                }
-                if parts.is_empty() {
-                    return Ok((name, DataFrame::empty_with_schema(&frames::schema_of(name)).lazy()));
-                }
-                let paths = parts.into_par_iter().map(|part| part.verified_file(folder, name));
-                let paths = paths.collect::<Result<Vec<_>, _>>()?;
-                let paths =
-                    paths.iter().map(|path| PlRefPath::try_from_path(path)).collect::<PolarsResult<Vec<_>>>()?;
-                Ok((name, LazyFrame::scan_parquet_files(paths.into(), options())?))
-            })
-            .collect::<Result<Vec<_>, _>>()
-            .map(Frames::from_iter);
+            .map(|name| Ok((*name, TableFiles::verified(manifest, folder, name)?)))
+            .collect::<Result<_, Error>>()?;
+        let of_parts = |positions: Range<usize>| -> Result<Frames, Error> {
+            files.iter().map(|(name, files)| Ok((*name, files.scan(name, &positions)?))).collect()
+        };
+        let count = manifest.parts.len();
+        let starts = (0..count).step_by(PARTS_OF_PARTITION);
+        let partitions = starts.map(|start| of_parts(start..count.min(start + PARTS_OF_PARTITION)));
+        let partitions = partitions.collect::<Result<Vec<_>, _>>()?;
         let is_dated = |name: &&'static str| manifest.parts.iter().all(|part| part.undated_rows(name) == Some(0));
-        Ok(frames?.with_dated(names.iter().copied().filter(is_dated)))
+        let dated = names.iter().copied().filter(is_dated);
+        Ok(of_parts(0..count)?.with_dated(dated).with_partitions(partitions))
+    }
+}
+
+/// The files of a table that have rows, with the positions of their parts.
+struct TableFiles(Vec<(usize, PlRefPath)>);
+
+impl TableFiles {
+    /// Those of a generation in `folder`, once their content is found to be what was written.
+    fn verified(manifest: &Manifest, folder: &Path, name: &str) -> Result<Self, Error> {
+        let has_rows = |part: &Part| part.files.get(name).is_some_and(|file| file.rows > 0);
+        let parts = manifest.parts.par_iter().enumerate().filter(|(_, part)| has_rows(part));
+        let files = parts.map(|(position, part)| {
+            let path = part.verified_file(folder, name)?;
+            Ok((position, PlRefPath::try_from_path(&path)?))
+        });
+        Ok(Self(files.collect::<Result<_, Error>>()?))
+    }
+
+    /// The rows of some parts.
+    fn scan(&self, name: &str, positions: &Range<usize>) -> PolarsResult<LazyFrame> {
+        let paths = self.0.iter().filter(|(position, _)| positions.contains(position));
+        let paths: Vec<PlRefPath> = paths.map(|(_, path)| path.clone()).collect();
+        if paths.is_empty() {
+            // Archives of earlier versions lack some tables.
+            return Ok(DataFrame::empty_with_schema(&frames::schema_of(name)).lazy());
+        }
+        // They also lack some columns, which are NULL.
+        let schema = Some(Arc::new(frames::schema_of(name)));
+        let options = ScanArgsParquet { schema, allow_missing_columns: true, ..options() };
+        LazyFrame::scan_parquet_files(paths.into(), options)
     }
 }
 

@@ -10,6 +10,8 @@ pub struct Frames {
     tables: Vec<(&'static str, LazyFrame)>,
     /// See [`Self::is_dated`].
     dated: BTreeSet<&'static str>,
+    /// See [`Self::partitions`].
+    partitions: Vec<Self>,
 }
 
 impl Frames {
@@ -23,6 +25,12 @@ impl Frames {
         self.tables.iter()
     }
 
+    /// The same rows in partitions, each of which contains all rows of its sessions: a reader that needs the rows of one session at
+    /// a time keeps only one partition in memory. If no partitions are known, all rows are one.
+    pub fn partitions(&self) -> &[Self] {
+        if self.partitions.is_empty() { std::slice::from_ref(self) } else { &self.partitions }
+    }
+
     /// Whether every row of a table is known to have a time. If not, there may be rows without one.
     pub fn is_dated(&self, name: &str) -> bool {
         self.dated.contains(name)
@@ -34,17 +42,24 @@ impl Frames {
         Self { dated: dated.into_iter().collect(), ..self }
     }
 
+    /// The same tables, whose rows are those of these partitions.
+    #[must_use]
+    pub fn with_partitions(self, partitions: Vec<Self>) -> Self {
+        Self { partitions, ..self }
+    }
+
     /// Some rows of each table.
     #[must_use]
-    pub fn map(self, some_rows: impl Fn(&'static str, LazyFrame) -> LazyFrame) -> Self {
+    pub fn map(self, some_rows: impl Fn(&'static str, LazyFrame) -> LazyFrame + Copy) -> Self {
         let tables = self.tables.into_iter().map(|(name, frame)| (name, some_rows(name, frame))).collect();
-        Self { tables, ..self }
+        let partitions = self.partitions.into_iter().map(|partition| partition.map(some_rows)).collect();
+        Self { tables, partitions, ..self }
     }
 }
 
 impl FromIterator<(&'static str, LazyFrame)> for Frames {
     fn from_iter<T: IntoIterator<Item = (&'static str, LazyFrame)>>(tables: T) -> Self {
-        Self { tables: tables.into_iter().collect(), dated: BTreeSet::new() }
+        Self { tables: tables.into_iter().collect(), ..Self::default() }
     }
 }
 
