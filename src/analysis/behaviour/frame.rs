@@ -5,13 +5,10 @@ use std::collections::BTreeSet;
 use polars::prelude::*;
 use rayon::prelude::*;
 
-use super::read::{Find, Sorted, calls, changes, for_sessions, indices_of, take, turns};
+use super::read::{Find, SessionRows, Sorted, calls, changes, for_sessions, take, turns};
 use super::rows::{Call, Change, Session, Turn};
 use super::session::{COLUMNS, Measures};
-use crate::analysis::reports::tables::Frames;
-
-/// The columns that identify a session.
-const KEY: [&str; 2] = ["runtime", "session_id"];
+use crate::analysis::reports::tables::{Frames, KEY};
 
 /// The rows of some sessions.
 #[derive(Default)]
@@ -22,15 +19,18 @@ struct Rows {
 }
 
 impl Rows {
-    /// Reads the rows, and finds the indices of their sessions.
-    fn read(tables: &Frames, find: Find<'_>) -> PolarsResult<(Self, BTreeSet<usize>)> {
-        let rows = Self {
+    fn read(tables: &Frames, find: Find<'_>) -> PolarsResult<Self> {
+        Ok(Self {
             calls: calls(tables.table("tool_calls"), find)?,
             turns: turns(tables.table("turns"), find)?,
             changes: changes(tables.table("file_changes"), find)?,
-        };
-        let sessions = rows.calls.sessions().chain(rows.turns.sessions()).chain(rows.changes.sessions()).collect();
-        Ok((rows, sessions))
+        })
+    }
+}
+
+impl SessionRows for Rows {
+    fn sessions(&self) -> BTreeSet<usize> {
+        self.calls.sessions().chain(self.turns.sessions()).chain(self.changes.sessions()).collect()
     }
 }
 
@@ -41,8 +41,6 @@ pub(in crate::analysis) fn add_measures(sessions: LazyFrame, tables: &Frames) ->
     let mut frame = sessions.clone().select(columns.collect::<Vec<_>>()).collect()?;
     // Values are read by their index.
     frame.rechunk_mut();
-    let indices = indices_of(&frame)?;
-    let find = |runtime: Option<&str>, id: Option<&str>| indices.get(&(runtime, id)).copied();
     let started_at = frame.column("started_at")?.i64()?;
     let (call_counts, change_counts) = (frame.column("tool_calls")?.i64()?, frame.column("file_changes")?.i64()?);
     // Some logs contain only the number of calls.
@@ -67,6 +65,6 @@ pub(in crate::analysis) fn add_measures(sessions: LazyFrame, tables: &Frames) ->
         }
         Ok(found)
     };
-    let measures = for_sessions(tables, frame.height(), |partition| Rows::read(partition, &find), compute)?;
+    let measures = for_sessions(&frame, tables, Rows::read, compute)?;
     Ok(sessions.join(measures, KEY.map(col), KEY.map(col), JoinType::Left.into()))
 }

@@ -8,23 +8,34 @@ use foldhash::quality::FixedState;
 use polars::prelude::*;
 
 use super::rows::{Call, Change, Purpose, Status, Turn};
-use crate::analysis::reports::tables::{Frames, for_each_batch, physical};
+use crate::analysis::reports::tables::{Frames, KEY, for_each_batch, physical};
 
-/// Computes rows of a frame for each session, from its rows in tables. Only the rows of one partition of the tables are in memory at a
-/// time. `count` is the number of sessions, `read` reads the rows of a partition with the indices of their sessions, and `compute`
-/// computes the frame for sessions with these indices.
-pub(in crate::analysis) fn for_sessions<R: Default>(
+/// The rows of some sessions in tables.
+pub(in crate::analysis) trait SessionRows: Default {
+    /// The indices of the sessions that have rows.
+    fn sessions(&self) -> BTreeSet<usize>;
+}
+
+/// Computes a frame for the sessions of `sessions` from their rows in tables, of which one partition is in memory at a time. `read`
+/// reads the rows of a partition, and `compute` computes the frame of the sessions with these indices.
+pub(in crate::analysis) fn for_sessions<R: SessionRows>(
+    sessions: &DataFrame,
     tables: &Frames,
-    count: usize,
-    read: impl Fn(&Frames) -> PolarsResult<(R, BTreeSet<usize>)>,
+    read: impl Fn(&Frames, Find<'_>) -> PolarsResult<R>,
     compute: impl Fn(&R, &[usize]) -> PolarsResult<DataFrame>,
 ) -> PolarsResult<LazyFrame> {
-    let mut without_rows: BTreeSet<usize> = (0..count).collect();
+    let [runtimes, ids] = KEY.map(|name| sessions.column(name).and_then(|column| column.str()));
+    let (runtimes, ids) = (runtimes?, ids?);
+    let indices: HashMap<(Option<&str>, Option<&str>), usize> =
+        (0..sessions.height()).map(|index| ((runtimes.get(index), ids.get(index)), index)).collect();
+    let find = |runtime: Option<&str>, id: Option<&str>| indices.get(&(runtime, id)).copied();
+    let mut without_rows: BTreeSet<usize> = (0..sessions.height()).collect();
     let mut frames = Vec::new();
     for partition in tables.partitions() {
-        let (rows, mut sessions) = read(partition)?;
-        sessions.retain(|session| without_rows.remove(session));
-        frames.push(compute(&rows, &sessions.into_iter().collect::<Vec<_>>())?.lazy());
+        let rows = read(partition, &find)?;
+        let mut found = rows.sessions();
+        found.retain(|session| without_rows.remove(session));
+        frames.push(compute(&rows, &found.into_iter().collect::<Vec<_>>())?.lazy());
     }
     frames.push(compute(&R::default(), &without_rows.into_iter().collect::<Vec<_>>())?.lazy());
     concat(frames, UnionArgs::default())
@@ -85,15 +96,6 @@ impl<R> Sorted<R> {
     }
 }
 
-/// The index of each session, by its runtime and id.
-type Indices<'f> = HashMap<(Option<&'f str>, Option<&'f str>), usize>;
-
-/// The indices of the rows of a frame of sessions.
-pub(in crate::analysis) fn indices_of(sessions: &DataFrame) -> PolarsResult<Indices<'_>> {
-    let (runtimes, ids) = (sessions.column("runtime")?.str()?, sessions.column("session_id")?.str()?);
-    Ok((0..sessions.height()).map(|index| ((runtimes.get(index), ids.get(index)), index)).collect())
-}
-
 /// Finds the index of a session by its runtime and id.
 pub(in crate::analysis) type Find<'f> = &'f dyn Fn(Option<&str>, Option<&str>) -> Option<usize>;
 
@@ -136,10 +138,10 @@ pub(super) fn calls(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Cal
 pub(super) fn turns(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Turn>> {
     const WHOLES: [&str; 5] = ["turn", "occurred_at", "duration_ms", "context_tokens", "total_tokens"];
     let rows = table.filter(col("grain").eq(lit("turn")));
-    let rows = physical(rows, &[&["runtime", "session_id", "is_subagent"][..], &WHOLES].concat());
+    let rows = physical(rows, &[&KEY[..], &["is_subagent"], &WHOLES].concat());
     let mut found = Vec::new();
     for_each_batch(rows, |batch| {
-        let [runtime, session] = batch.texts(["runtime", "session_id"])?;
+        let [runtime, session] = batch.texts(KEY)?;
         let [number, time, duration, context, total] = batch.wholes(WHOLES)?;
         let is_subagent = batch.flag("is_subagent")?;
         for row in 0..batch.height() {

@@ -7,15 +7,12 @@ use polars::prelude::*;
 use super::statistics::{pass_at_k, pass_hat_k};
 use super::trials::{Membership, Trials};
 use super::verdicts::{Key, Outcome};
-use crate::analysis::reports::tables::Frames;
+use crate::analysis::reports::tables::{Frames, KEY};
 use crate::model::session::{add, add_money};
 
 /// The column with the number of a session's trial, and the one with its outcome: see [`add_outcomes`].
 pub(in crate::analysis) const TRIAL: &str = "trial";
 pub(in crate::analysis) const TRIAL_PASSED: &str = "trial_passed";
-
-/// The columns that identify a session.
-const KEY: [&str; 2] = ["runtime", "session_id"];
 
 /// Adds the number of the trial and its outcome to rows of sessions or of other tables.
 pub(in crate::analysis) fn add_outcomes(rows: LazyFrame, tables: &Frames) -> PolarsResult<LazyFrame> {

@@ -7,6 +7,9 @@ use polars::prelude::*;
 
 pub use crate::store::frames::Frames;
 
+/// The columns that identify a session.
+pub(in crate::analysis) const KEY: [&str; 2] = ["runtime", "session_id"];
+
 /// A batch of rows. Its columns have few chunks, so that values can be read by their index: in a column with a chunk for each file,
 /// each value would need a search for its chunk.
 #[derive(Clone, Copy)]

@@ -7,19 +7,16 @@ use super::cause::Cause;
 use super::read::{Read, read};
 use super::rows::Session;
 use super::session::{Finding, findings};
-use crate::analysis::behaviour::{for_sessions, indices_of, take};
+use crate::analysis::behaviour::{for_sessions, take};
 use crate::analysis::outcomes::frame::{TRIAL_PASSED, add_outcomes};
 use crate::analysis::reports::Cost;
 use crate::analysis::reports::spec::known_sum;
-use crate::analysis::reports::tables::Frames;
+use crate::analysis::reports::tables::{Frames, KEY};
 use crate::prices::Catalog;
 
 /// Columns that rows of findings have, and which the sessions have without values until [`rows_of_waste`].
 pub(in crate::analysis) const CAUSE: &str = "cause";
 pub(in crate::analysis) const TOOL: &str = "tool";
-
-/// The columns that identify a session.
-const KEY: [&str; 2] = ["runtime", "session_id"];
 
 /// The cost of the sessions with the same dimensions, apart from cause and tool.
 pub(in crate::analysis) const GROUP_COST: &str = "group_cost_usd";
@@ -39,8 +36,7 @@ pub(in crate::analysis) fn rows_of_waste(
     let of_all = sessions.clone().with_column(sum.clone().alias(GROUP_COST));
     let of_groups =
         if keys.is_empty() { of_all.clone() } else { sessions.with_column(sum.over(keys)?.alias(GROUP_COST)) };
-    let join =
-        |sessions: LazyFrame| sessions.join(findings.clone(), KEY.map(col), KEY.map(col), JoinType::Inner.into());
+    let join = |sessions: LazyFrame| sessions.join(findings.clone(), KEY.map(col), KEY.map(col), JoinType::Left.into());
     Ok([join(of_groups), join(of_all)])
 }
 
@@ -51,8 +47,6 @@ fn findings_of(sessions: &LazyFrame, tables: &Frames, cost: Cost, catalog: &Cata
     let mut frame = add_outcomes(sessions.clone(), tables)?.select(columns.collect::<Vec<_>>()).collect()?;
     // Values are read by their index.
     frame.rechunk_mut();
-    let indices = indices_of(&frame)?;
-    let find = |runtime: Option<&str>, id: Option<&str>| indices.get(&(runtime, id)).copied();
     let starts: Vec<Option<i64>> = frame.column("started_at")?.i64()?.iter().collect();
     let statuses = frame.column("status")?.str()?;
     let passed = frame.column(TRIAL_PASSED)?.bool()?;
@@ -77,12 +71,7 @@ fn findings_of(sessions: &LazyFrame, tables: &Frames, cost: Cost, catalog: &Cata
         });
         frame_of(&findings.collect::<Vec<_>>(), &keys, read)
     };
-    let read = |partition: &Frames| {
-        let read = read(partition, &find, &starts, cost, catalog)?;
-        let sessions = read.sessions();
-        Ok((read, sessions))
-    };
-    for_sessions(tables, frame.height(), read, compute)
+    for_sessions(&frame, tables, |partition, find| read(partition, find, &starts, cost, catalog), compute)
 }
 
 /// Findings with the indices of their sessions as a frame. `keys` identify the sessions, and `read` has the names of tools and paths.

@@ -6,7 +6,7 @@ use foldhash::HashMap;
 use polars::prelude::*;
 
 use super::rows::{Call, Count, Event, Place, Turn, TurnRates};
-use crate::analysis::behaviour::{Find, Purpose, Sorted, hash_of};
+use crate::analysis::behaviour::{Find, Purpose, SessionRows, Sorted, hash_of};
 use crate::analysis::reports::Cost;
 use crate::analysis::reports::tables::{Frames, for_each_batch, physical};
 use crate::base::time::Time;
@@ -32,7 +32,7 @@ impl Names {
         number
     }
 
-    /// The texts with these numbers.
+    /// A column of this name with the texts of these numbers.
     pub(super) fn take(&self, name: &str, numbers: impl Iterator<Item = Option<u32>>) -> PolarsResult<Column> {
         Column::new(name.into(), &self.names).take(&numbers.collect::<IdxCa>())
     }
@@ -49,9 +49,8 @@ pub(super) struct Read {
     pub paths: Names,
 }
 
-impl Read {
-    /// The indices of the sessions that have rows.
-    pub(super) fn sessions(&self) -> BTreeSet<usize> {
+impl SessionRows for Read {
+    fn sessions(&self) -> BTreeSet<usize> {
         self.turns.sessions().chain(self.calls.sessions()).chain(self.events.sessions()).collect()
     }
 }

@@ -46,7 +46,7 @@ impl Snapshot {
             .map(|name| Ok((*name, TableFiles::verified(manifest, folder, name)?)))
             .collect::<Result<_, Error>>()?;
         let of_parts = |positions: Range<usize>| -> Result<Frames, Error> {
-            files.iter().map(|(name, files)| Ok((*name, files.scan(name, &positions)?))).collect()
+            files.iter().map(|(name, files)| Ok((*name, files.scan(&positions)?))).collect()
         };
         let count = manifest.parts.len();
         let starts = (0..count).step_by(PARTS_OF_PARTITION);
@@ -58,11 +58,15 @@ impl Snapshot {
     }
 }
 
-/// The files of a table that have rows, with the positions of their parts.
-struct TableFiles(Vec<(usize, PlRefPath)>);
+/// A table in the parts of an archive.
+struct TableFiles {
+    /// The files that have rows, with the positions of their parts.
+    files: Vec<(usize, PlRefPath)>,
+    schema: SchemaRef,
+}
 
 impl TableFiles {
-    /// Those of a generation in `folder`, once their content is found to be what was written.
+    /// The files in the directory of a generation, once their content is found to be what was written.
     fn verified(manifest: &Manifest, folder: &Path, name: &str) -> Result<Self, Error> {
         let has_rows = |part: &Part| part.files.get(name).is_some_and(|file| file.rows > 0);
         let parts = manifest.parts.par_iter().enumerate().filter(|(_, part)| has_rows(part));
@@ -70,20 +74,21 @@ impl TableFiles {
             let path = part.verified_file(folder, name)?;
             Ok((position, PlRefPath::try_from_path(&path)?))
         });
-        Ok(Self(files.collect::<Result<_, Error>>()?))
+        let files = files.collect::<Result<_, Error>>()?;
+        Ok(Self { files, schema: Arc::new(frames::schema_of(name)) })
     }
 
     /// The rows of some parts.
-    fn scan(&self, name: &str, positions: &Range<usize>) -> PolarsResult<LazyFrame> {
-        let paths = self.0.iter().filter(|(position, _)| positions.contains(position));
+    fn scan(&self, positions: &Range<usize>) -> PolarsResult<LazyFrame> {
+        let paths = self.files.iter().filter(|(position, _)| positions.contains(position));
         let paths: Vec<PlRefPath> = paths.map(|(_, path)| path.clone()).collect();
         if paths.is_empty() {
             // Archives of earlier versions lack some tables.
-            return Ok(DataFrame::empty_with_schema(&frames::schema_of(name)).lazy());
+            return Ok(DataFrame::empty_with_schema(&self.schema).lazy());
         }
         // They also lack some columns, which are NULL.
-        let schema = Some(Arc::new(frames::schema_of(name)));
-        let options = ScanArgsParquet { schema, allow_missing_columns: true, ..options() };
+        let options =
+            ScanArgsParquet { schema: Some(Arc::clone(&self.schema)), allow_missing_columns: true, ..options() };
         LazyFrame::scan_parquet_files(paths.into(), options)
     }
 }

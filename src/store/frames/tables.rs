@@ -26,7 +26,7 @@ impl Frames {
     }
 
     /// The same rows in partitions, each of which contains all rows of its sessions: a reader that needs the rows of one session at
-    /// a time keeps only one partition in memory. If no partitions are known, all rows are one.
+    /// a time keeps only one partition in memory. If no partitions are known, all rows are in one.
     pub fn partitions(&self) -> &[Self] {
         if self.partitions.is_empty() { std::slice::from_ref(self) } else { &self.partitions }
     }
