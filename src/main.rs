@@ -74,7 +74,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Archive(args) => commands::archive::run(args, &settings),
         Command::Verdicts(args) => commands::verdicts::run(args, &settings),
         Command::Prices(args) => commands::prices::run(args, &settings),
-        Command::Bench(args) => commands::bench::run(&args),
+        Command::Bench(args) => commands::bench::run(&args, &settings),
         Command::Extract(args) => commands::extract::run(*args, &settings),
         Command::Inspect(args) => commands::inspect::run(&args, &settings),
         Command::Runtimes(args) => commands::runtimes::run(&args, &settings),

@@ -51,6 +51,8 @@ fn a_described_format_is_read_listed_and_inspected() {
     assert!(runtimes.contains("\nacme,acme-log,"), "{runtimes}");
     let (inspected, _) = run(path, &["inspect", "logs/run.jsonl"]);
     assert!(inspected.contains(r#""format": "acme-log""#) && inspected.contains(r#""weight": 6"#), "{inspected}");
+    let (measured, _) = run(path, &["bench", "logs", "--format", "csv"]);
+    assert!(measured.contains("\nacme-log,1,"), "{measured}");
     let (settings, _) = run(path, &["config", "--format", "csv"]);
     assert!(settings.contains("format,acme-log,"), "{settings}");
 }

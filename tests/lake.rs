@@ -469,3 +469,33 @@ fn a_lake_of_another_engine_is_read() {
     let (status, _, stderr) = run(folder.path(), &["archive", "merge", "other", "--archive", "none"]);
     assert!(status == Some(1) && stderr.contains("no facts"), "{stderr}");
 }
+
+/// Another program may have written sessions without an id: they have no rows in other tables, and are in all reports.
+#[test]
+fn sessions_without_an_id_are_reported() {
+    let folder = sample_lake();
+    let lake = folder.path().join("lake");
+    let reports = || {
+        let report = |name: &str, column: &str| {
+            let args = ["report", name, "--by", "runtime", "--sort", column, "--archive", "lake", "--format", "csv"];
+            let (_, table, _) = run(folder.path(), &args);
+            let mut lines = csv::Reader::from_reader(table.as_bytes());
+            let at = lines.headers().unwrap().iter().position(|it| it == column).unwrap();
+            let mut rows: Vec<(String, String)> =
+                lines.records().map(|row| row.unwrap()).map(|row| (row[0].to_owned(), row[at].to_owned())).collect();
+            rows.sort();
+            rows
+        };
+        [report("sessions", "cost_usd"), report("behaviour", "sessions"), report("waste", "session_cost_usd")]
+    };
+    let before = reports();
+    assert!(before.iter().all(|rows| rows.len() > 10));
+    fs::remove_file(lake.join("_manifest.json")).unwrap();
+    for path in content_of(&lake.join("sessions")).into_keys() {
+        let path = lake.join("sessions").join(path);
+        let frame = ParquetReader::new(fs::File::open(&path).unwrap()).finish().unwrap().lazy();
+        let mut frame = frame.with_column(lit(NULL).cast(DataType::String).alias("session_id")).collect().unwrap();
+        ParquetWriter::new(fs::File::create(&path).unwrap()).finish(&mut frame).unwrap();
+    }
+    assert_eq!(reports(), before);
+}

@@ -106,6 +106,16 @@ impl<'a> Driver<'a> {
         &self.claims
     }
 
+    /// Reads the log to its end, in one thread and with all sessions in memory.
+    pub fn parse(self) -> Parsed {
+        let mut driver = self.with_large(usize::MAX);
+        loop {
+            if let Step::Done(parsed) = driver.step() {
+                return parsed;
+            }
+        }
+    }
+
     /// Reads on.
     pub fn step(&mut self) -> Step<'a> {
         match &mut self.state {
@@ -217,14 +227,9 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Reads a log in one go.
+/// Reads a log in one pass.
 pub fn parse(log: &[u8], hints: Hints<'_>, content: Retention) -> Parsed {
-    let mut driver = Driver::new(log, hints, content).with_large(usize::MAX);
-    loop {
-        if let Step::Done(parsed) = driver.step() {
-            return parsed;
-        }
-    }
+    Driver::new(log, hints, content).parse()
 }
 
 #[cfg(test)]

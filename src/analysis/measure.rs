@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::adapters::common::builder::Retention;
-use crate::adapters::{self, Hints};
+use crate::adapters::{Driver, Hints, TABLES, UserFormat};
 use crate::input::containers::{self, Container};
 use crate::input::database;
 use crate::input::discover::{self, discover};
@@ -89,14 +89,14 @@ fn timed<T>(time: &mut Duration, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Reads all logs at and below the roots as an ingest does, and keeps only the times.
-pub fn run(roots: &[PathBuf]) -> Run {
+/// Reads all logs at and below the roots as an ingest does, and keeps only the times. `formats` are those that the user describes.
+pub fn run(roots: &[PathBuf], formats: &'static [UserFormat]) -> Run {
     let (mut found, errors) = discover(roots, None);
     found.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
     let mut run = Run { errors, ..Run::default() };
     let measured_logs: Vec<_> = timed(&mut run.read, || {
         let files = found.par_iter().with_max_len(1).filter(|file| !file.is_stream);
-        files.flat_map(|file| measure_file(&file.path)).collect()
+        files.flat_map(|file| measure_file(&file.path, formats)).collect()
     });
     let mut sources = Vec::new();
     for (format, measured, source) in measured_logs {
@@ -133,18 +133,24 @@ pub fn run(roots: &[PathBuf]) -> Run {
 /// A log's format, measurements and content.
 type MeasuredLog = (Option<&'static str>, Measured, Source);
 
-fn measure_file(path: &Path) -> Vec<MeasuredLog> {
+fn measure_file(path: &Path, formats: &'static [UserFormat]) -> Vec<MeasuredLog> {
     let mut measured = Measured { files: 1, ..Measured::default() };
     let Ok(content) = timed(&mut measured.open, || open::open(path, Limit::default())) else { return Vec::new() };
     let budget = Budget::new(Limit::default(), content.stored);
     if containers::is_container(&content) {
-        return measure_members(&path_text(path), &content, 0, &budget);
+        return measure_members(&path_text(path), &content, 0, &budget, formats);
     }
-    vec![measure_log(path_text(path), &content, Some(path), measured)]
+    vec![measure_log(path_text(path), &content, Some(path), measured, formats)]
 }
 
 /// Measures the members of an archive.
-fn measure_members(path: &str, content: &open::FileContent<'_>, depth: usize, budget: &Budget) -> Vec<MeasuredLog> {
+fn measure_members(
+    path: &str,
+    content: &open::FileContent<'_>,
+    depth: usize,
+    budget: &Budget,
+    formats: &'static [UserFormat],
+) -> Vec<MeasuredLog> {
     let Some(Ok(container)) = Container::open(content, containers::MAX_MEMBERS) else { return Vec::new() };
     let members = container.members().par_iter().with_max_len(1);
     let measured_logs = members.flat_map(|member| {
@@ -153,9 +159,9 @@ fn measure_members(path: &str, content: &open::FileContent<'_>, depth: usize, bu
         let path = format!("{path}{}{}", SEPARATOR, member.name);
         match opened {
             Ok(content) if containers::is_container(&content) && depth < containers::MAX_DEPTH => {
-                measure_members(&path, &content, depth + 1, budget)
+                measure_members(&path, &content, depth + 1, budget, formats)
             }
-            Ok(content) => vec![measure_log(path, &content, None, measured)],
+            Ok(content) => vec![measure_log(path, &content, None, measured, formats)],
             Err(_) => Vec::new(),
         }
     });
@@ -163,17 +169,23 @@ fn measure_members(path: &str, content: &open::FileContent<'_>, depth: usize, bu
 }
 
 /// Measures a log. `file` is its path, or `None` for a member of an archive.
-fn measure_log(path: String, content: &[u8], file: Option<&Path>, mut measured: Measured) -> MeasuredLog {
+fn measure_log(
+    path: String,
+    content: &[u8],
+    file: Option<&Path>,
+    mut measured: Measured,
+    formats: &'static [UserFormat],
+) -> MeasuredLog {
     let mut rows = None;
     if database::is_database(content) {
-        rows = timed(&mut measured.open, || database::read(file, content, adapters::TABLES)).ok();
+        rows = timed(&mut measured.open, || database::read(file, content, TABLES)).ok();
     }
     let bytes = rows.as_ref().map_or(content, |rows| &*rows.text);
     measured.bytes = bytes.len() as u64;
     measured.lines = timed(&mut measured.split, || Lines::new(bytes).count()) as u64;
     let hints = Hints { runtime: None, path: &path };
-    timed(&mut measured.detect, || std::hint::black_box(adapters::detect(bytes, hints)));
-    let parsed = timed(&mut measured.parse, || adapters::parse(bytes, hints, Retention::None));
+    let driver = timed(&mut measured.detect, || Driver::with_formats(bytes, hints, Retention::None, formats));
+    let parsed = timed(&mut measured.parse, || driver.parse());
     measured.sessions = parsed.sessions.len();
     let source = Source {
         path,

@@ -10,10 +10,11 @@ use super::Outcome;
 use super::output::{complain_of_path, print, say};
 use super::reading::start_threads;
 use crate::cli::args::Bench;
+use crate::cli::settings::Settings;
 
-pub fn run(args: &Bench) -> anyhow::Result<Outcome> {
+pub fn run(args: &Bench, settings: &Settings) -> anyhow::Result<Outcome> {
     start_threads(None)?;
-    let run = measure::run(&args.paths);
+    let run = measure::run(&args.paths, settings.formats);
     run.errors.iter().for_each(complain_of_path);
     let all = run.all();
     let mut rows: Vec<(&str, Measured)> =
