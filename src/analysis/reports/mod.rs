@@ -21,6 +21,7 @@ mod options;
 mod outcomes;
 mod pattern;
 mod price_as;
+mod quantiles;
 mod rows;
 mod run;
 mod scope;

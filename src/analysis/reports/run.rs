@@ -14,6 +14,7 @@ use super::limits;
 use super::list::REPORTS;
 use super::options::Options;
 use super::outcomes::{FRONT, with_front};
+use super::quantiles::Quantiles;
 use super::scope::Scope;
 use super::spec::{Body, Measure, Report, Rows};
 use super::tables::Frames;
@@ -188,20 +189,34 @@ fn run_groups(
         rows_of_total = rows_of_total.map(|all| all.with_column(key.clone()));
         rows = rows.with_column(key);
     }
+    let quantiles = Quantiles::of(&measures);
+    let lists = quantiles.lists();
+    let mut of_groups = [&aggregations[..], &lists].concat();
+    if let Some(spelling) = &spelling {
+        of_groups.extend([spelling.clone().min().alias(FIRST_SPELLING), spelling.clone().max().alias(LAST_SPELLING)]);
+    }
+    let groups = rows.clone().group_by(keys).agg(of_groups);
+    let total = options.total.then(|| match rows_of_total.take() {
+        Some(all) => all.select([aggregations, lists].concat()),
+        // The quantiles are those of the groups' lists.
+        None => rows.select(aggregations),
+    });
+    // Collected together, so that the rows are read once.
+    let plans = [groups].into_iter().chain(total).map(|frame| frame.logical_plan).collect();
+    let mut frames = LazyFrame::collect_all_with_engine(plans, Engine::Streaming, OptFlags::default())?.into_iter();
+    let (mut groups, mut total) = (frames.next().unwrap_or_default(), frames.next());
+    quantiles.replace_lists(&mut groups, total.as_mut())?;
+
     // A measure may be a formula of measures before it.
-    let derive = |frame: LazyFrame| {
+    let derive = |frame: DataFrame| {
         let formulas = measures.iter().filter_map(|measure| measure.of_groups());
-        round(formulas.fold(frame, LazyFrame::with_column))
+        round(formulas.fold(frame.lazy(), LazyFrame::with_column))
     };
     let select = |by: &[&str]| -> Vec<Expr> {
         let measures = shown.iter().map(|measure| measure.name);
         by.iter().copied().chain(measures).map(col).collect()
     };
-    let mut of_groups = aggregations.clone();
-    if let Some(spelling) = &spelling {
-        of_groups.extend([spelling.clone().min().alias(FIRST_SPELLING), spelling.clone().max().alias(LAST_SPELLING)]);
-    }
-    let mut groups = derive(rows.clone().group_by(keys).agg(of_groups));
+    let mut groups = derive(groups);
     if spelling.is_some() {
         groups = groups.with_column(shown_model()?);
     }
@@ -215,20 +230,14 @@ fn run_groups(
         Some(count) if options.sort.is_none() => limited(waste::top(groups, &by, count)?, options),
         _ => sorted(groups, &by, shown.first().map(|measure| measure.name), options),
     };
-    let mut frames = vec![groups];
-    if options.total {
-        let all = rows_of_total.take().unwrap_or(rows);
-        let mut all = derive(all.select(aggregations));
+    let total = total.map(|total| {
+        let mut total = derive(total);
         if has_front {
-            all = all.with_column(lit(NULL).cast(DataType::Boolean).alias(FRONT));
+            total = total.with_column(lit(NULL).cast(DataType::Boolean).alias(FRONT));
         }
-        frames.push(all.select(select(&[])));
-    }
-    // Collected together, so that the rows are read once.
-    let plans = frames.into_iter().map(|frame| frame.logical_plan).collect();
-    let mut frames = LazyFrame::collect_all_with_engine(plans, Engine::Streaming, OptFlags::default())?.into_iter();
-    let (rows, total) = (frames.next().unwrap_or_default(), frames.next());
-    Ok(Answer { rows, dimensions: by.len(), total, left_out })
+        total.select(select(&[])).collect()
+    });
+    Ok(Answer { rows: groups.collect()?, dimensions: by.len(), total: total.transpose()?, left_out })
 }
 
 /// The measures that are shown, and those that their formulas contain.

@@ -74,7 +74,7 @@ pub(super) enum Of {
     Sum(&'static str),
     /// The largest value of a column.
     Max(&'static str),
-    /// A quantile of a column, between 0 and 1: the nearest of the known values, see docs/reports.md#percentiles.
+    /// A quantile of a column, between 0 and 1.
     Quantile(&'static str, f64),
     /// The number of rows in which a column has a value.
     Where(&'static str, &'static str),
@@ -106,18 +106,14 @@ impl Measure {
         Self { needs_outcome: true, ..self }
     }
 
-    /// Its aggregation over the rows of a group; `None` for a formula of other measures.
+    /// Its aggregation over the rows of a group; `None` for a formula of other measures, and for [`Quantiles`](super::quantiles).
     pub(super) fn of_rows(&self) -> Option<Expr> {
         let value = match self.of {
             Of::Sum(column) => known_sum(column),
             Of::Max(column) => col(column).max(),
-            Of::Quantile(column, quantile) => {
-                let value = nearest_quantile(column, quantile);
-                if column.ends_with("_usd") { value } else { value.cast(DataType::Int64) }
-            }
             Of::Where(column, value) => count_of(column, value),
             Of::Rows(aggregation) => aggregation(),
-            Of::Groups(_) => return None,
+            Of::Quantile(..) | Of::Groups(_) => return None,
         };
         Some(value.alias(self.name))
     }
@@ -162,22 +158,4 @@ pub(super) fn count_of(column: &str, value: &str) -> Expr {
 /// The number of rows in which a flag has a value.
 pub(super) fn count_of_flag(column: &str, value: bool) -> Expr {
     col(column).eq(lit(value)).sum().cast(DataType::Int64)
-}
-
-/// A quantile of the known values of a column, the nearest of them. polars computes `Expr::quantile` of groups only with all columns
-/// in memory; lists of the values need only this column.
-fn nearest_quantile(column: &str, quantile: f64) -> Expr {
-    let of_list = move |list: &Series| -> PolarsResult<Option<f64>> {
-        let values = list.drop_nulls();
-        Ok(values.quantile_reduce(quantile, QuantileMethod::Nearest)?.value().extract())
-    };
-    col(column).implode(false).map(
-        move |lists| {
-            let values =
-                lists.list()?.amortized_iter().map(|list| list.map_or(Ok(None), |list| of_list(list.as_ref())));
-            let values = values.collect::<PolarsResult<Float64Chunked>>()?;
-            Ok(values.with_name(lists.name().clone()).into_column())
-        },
-        |_, field| Ok(Field::new(field.name().clone(), DataType::Float64)),
-    )
 }
