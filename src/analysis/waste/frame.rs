@@ -20,6 +20,8 @@ pub(in crate::analysis) const TOOL: &str = "tool";
 
 /// The cost of the sessions with the same dimensions, apart from cause and tool.
 pub(in crate::analysis) const GROUP_COST: &str = "group_cost_usd";
+/// The cost of all sessions.
+const TOTAL_COST: &str = "total_cost_usd";
 
 /// The waste of sessions: rows for each session, cause and tool. `keys` are the dimensions of a report other than cause and tool. The
 /// second result is for the total.
@@ -33,11 +35,12 @@ pub(in crate::analysis) fn rows_of_waste(
     let findings = findings_of(&sessions, tables, cost, catalog)?;
     let sessions = sessions.drop(cols([CAUSE, TOOL]));
     let sum = known_sum("cost_usd");
-    let of_all = sessions.clone().with_column(sum.clone().alias(GROUP_COST));
-    let of_groups =
-        if keys.is_empty() { of_all.clone() } else { sessions.with_column(sum.over(keys)?.alias(GROUP_COST)) };
-    let join = |sessions: LazyFrame| sessions.join(findings.clone(), KEY.map(col), KEY.map(col), JoinType::Left.into());
-    Ok([join(of_groups), join(of_all)])
+    let of_group = if keys.is_empty() { sum.clone() } else { sum.clone().over(keys)? };
+    let sessions = sessions.with_columns([of_group.alias(GROUP_COST), sum.alias(TOTAL_COST)]);
+    // Each session has many findings, so that the hash table of the join is smaller with the sessions in it.
+    let join = JoinArgs::new(JoinType::Left).with_build_side(Some(JoinBuildSide::ForceLeft));
+    let rows = sessions.join(findings, KEY.map(col), KEY.map(col), join);
+    Ok([rows.clone(), rows.with_column(col(TOTAL_COST).alias(GROUP_COST))])
 }
 
 /// The findings of sessions.
