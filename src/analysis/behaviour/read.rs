@@ -21,7 +21,7 @@ pub(in crate::analysis) trait SessionRows: Default {
 pub(in crate::analysis) fn for_sessions<R: SessionRows>(
     sessions: &DataFrame,
     tables: &Frames,
-    read: impl Fn(&Frames, Find<'_>) -> PolarsResult<R>,
+    mut read: impl FnMut(&Frames, Find<'_>) -> PolarsResult<R>,
     compute: impl Fn(&R, &[usize]) -> PolarsResult<DataFrame>,
 ) -> PolarsResult<LazyFrame> {
     let [runtimes, ids] = KEY.map(|name| sessions.column(name).and_then(|column| column.str()));
@@ -42,7 +42,7 @@ pub(in crate::analysis) fn for_sessions<R: SessionRows>(
 }
 
 /// Some rows of a frame, by their indices.
-pub(in crate::analysis) fn take(frame: &DataFrame, indices: impl Iterator<Item = usize>) -> PolarsResult<DataFrame> {
+pub(super) fn take(frame: &DataFrame, indices: impl Iterator<Item = usize>) -> PolarsResult<DataFrame> {
     frame.take(&indices.map(|index| IdxSize::try_from(index).ok()).collect::<IdxCa>())
 }
 

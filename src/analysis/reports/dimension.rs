@@ -56,9 +56,6 @@ pub(super) const LABEL: &str = "label:";
 /// Columns of sessions that are no dimension, but are joined too.
 const ALSO_OF_SESSION: &[&str] = &["labels", "started_at"];
 
-/// The column that identifies the session of a row.
-pub(super) const SESSION_KEY: &str = "session_key";
-
 /// The source of a dimension's value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value {

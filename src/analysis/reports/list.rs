@@ -3,9 +3,9 @@
 use polars::prelude::*;
 
 use super::behaviour;
-use super::dimension::SESSION_KEY;
 use super::outcomes;
 use super::spec::{Body, Measure, Of, Report, Rows, sum_of, sum_where};
+use super::tables::SESSION_KEY;
 use super::waste;
 
 /// All reports, in the order in which the help lists them.

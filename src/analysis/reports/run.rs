@@ -6,7 +6,7 @@ use polars::prelude::*;
 
 use super::answer::{Answer, LeftOut};
 use super::cost::Cost;
-use super::dimension::{DIMENSIONS, Dimension, SESSION_KEY, is_time};
+use super::dimension::{DIMENSIONS, Dimension, is_time};
 use super::error::{self, Error};
 use super::grouping::Grouping;
 use super::health;
@@ -17,7 +17,7 @@ use super::outcomes::{FRONT, with_front};
 use super::quantiles::Quantiles;
 use super::scope::Scope;
 use super::spec::{Body, Measure, Report, Rows};
-use super::tables::Frames;
+use super::tables::{Frames, SESSION_KEY};
 use super::waste;
 use crate::analysis::behaviour;
 use crate::analysis::outcomes::frame::{add_outcomes, rows_of_trials};
@@ -184,7 +184,8 @@ fn run_groups(
     }
 
     let aggregations: Vec<Expr> = measures.iter().filter_map(|measure| measure.of_rows()).collect();
-    if aggregations.iter().any(|aggregation| names_in(aggregation).any(|name| name == SESSION_KEY)) {
+    let needs_key = aggregations.iter().any(|aggregation| names_in(aggregation).any(|name| name == SESSION_KEY));
+    if needs_key && !rows.collect_schema()?.contains(SESSION_KEY) {
         let key = session_key(&tables.table("sessions"))?.alias(SESSION_KEY);
         rows_of_total = rows_of_total.map(|all| all.with_column(key.clone()));
         rows = rows.with_column(key);

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use polars::prelude::*;
 
-use super::dimension::SESSION_KEY;
 use super::list::{derived, measure, ratio, sum};
 use super::spec::Measure;
+use super::tables::SESSION_KEY;
 use crate::analysis::waste::frame::{CAUSE, GROUP_COST};
 
 /// The dimensions of the rows of `--top`.

@@ -9,15 +9,16 @@ use super::rows::{Call, Count, Event, Place, Turn, TurnRates};
 use crate::analysis::behaviour::{Find, Purpose, SessionRows, Sorted, hash_of};
 use crate::analysis::reports::Cost;
 use crate::analysis::reports::tables::{Frames, for_each_batch, physical};
+use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::model::session::Tokens;
 use crate::prices::{Catalog, Pricer, Rates, Request};
 
-/// Texts as numbers.
+/// Texts as numbers: in rows, of which there are millions, they take less memory.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    numbers: HashMap<String, u32>,
-    names: Vec<String>,
+    numbers: HashMap<SharedStr, u32>,
+    names: Vec<SharedStr>,
 }
 
 impl Names {
@@ -27,15 +28,23 @@ impl Names {
             return *number;
         }
         let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        self.numbers.insert(name.to_owned(), number);
-        self.names.push(name.to_owned());
+        let name = SharedStr::from(name);
+        self.numbers.insert(name.clone(), number);
+        self.names.push(name);
         number
     }
 
-    /// A column of this name with the texts of these numbers.
-    pub(super) fn take(&self, name: &str, numbers: impl Iterator<Item = Option<u32>>) -> PolarsResult<Column> {
-        Column::new(name.into(), &self.names).take(&numbers.collect::<IdxCa>())
+    /// The texts, in the order of their numbers.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(SharedStr::as_str)
     }
+}
+
+/// The names of all tools, and the paths of all logs.
+#[derive(Debug, Default)]
+pub(super) struct AllNames {
+    pub tools: Names,
+    pub paths: Names,
 }
 
 /// The rows of some sessions.
@@ -45,8 +54,6 @@ pub(super) struct Read {
     pub calls: Sorted<Call>,
     pub events: Sorted<Event>,
     pub rates: Vec<TurnRates>,
-    pub tools: Names,
-    pub paths: Names,
 }
 
 impl SessionRows for Read {
@@ -55,19 +62,20 @@ impl SessionRows for Read {
     }
 }
 
-/// Reads the rows of sessions. `starts` are their starts, in microseconds: the times of responses without one.
+/// Reads the rows of sessions, and adds their names to `names`. `starts` are the starts of sessions, in microseconds: the times of
+/// responses without one.
 pub(super) fn read(
     tables: &Frames,
     find: Find<'_>,
     starts: &[Option<i64>],
     cost: Cost,
     catalog: &Catalog,
+    names: &mut AllNames,
 ) -> PolarsResult<Read> {
-    let (mut tools, mut paths) = (Names::default(), Names::default());
-    let (turns, rates) = turns(tables, find, starts, cost, catalog, &mut paths)?;
-    let calls = calls(tables, find, &mut tools, &mut paths)?;
+    let (turns, rates) = turns(tables, find, starts, cost, catalog, &mut names.paths)?;
+    let calls = calls(tables, find, names)?;
     let events = events(tables, find)?;
-    Ok(Read { turns, calls, events, rates, tools, paths })
+    Ok(Read { turns, calls, events, rates })
 }
 
 /// The prices of responses, each once.
@@ -211,7 +219,7 @@ fn place(paths: &mut Names, path: Option<&str>, line: Option<i64>) -> Place {
     Place { path: paths.number(path.unwrap_or_default()), line: Count::new(line) }
 }
 
-fn calls(tables: &Frames, find: Find<'_>, tools: &mut Names, paths: &mut Names) -> PolarsResult<Sorted<Call>> {
+fn calls(tables: &Frames, find: Find<'_>, names: &mut AllNames) -> PolarsResult<Sorted<Call>> {
     const TEXTS: [&str; 9] =
         ["runtime", "session_id", "source_path", "category", "command_kind", "status", "agent", "tool", "args_hash"];
     const WHOLES: [&str; 4] = ["turn", "line", "occurred_at", "result_bytes"];
@@ -228,13 +236,13 @@ fn calls(tables: &Frames, find: Find<'_>, tools: &mut Names, paths: &mut Names) 
             let call = Call {
                 time: time.get(row),
                 turn: turn.get(row),
-                tool: tools.number(tool),
+                tool: names.tools.number(tool),
                 purpose: Purpose::of(category.get(row), kind.get(row)),
                 is_ok: status == Some("ok"),
                 is_error: status == Some("error"),
                 identity,
                 result_bytes: Count::new(result_bytes.get(row)),
-                place: place(paths, path.get(row), line.get(row)),
+                place: place(&mut names.paths, path.get(row), line.get(row)),
             };
             found.push((index, call));
         }
