@@ -85,3 +85,41 @@ fn an_invalid_description_is_an_error_of_the_file() {
         assert!(errors.contains(part), "{part}: {errors}");
     }
 }
+
+/// A harness that logs each request with its response, as OpenAI's Chat Completions. Two providers state cached tokens in
+/// different places.
+const REQUESTS: &str = r#"
+[[format]]
+id = "acme-requests"
+runtime = "acme"
+has = ["request.messages", "response.choices.0"]
+session = "run"
+time = "at"
+message_id = "response.id"
+model = "response.model|request.model"
+stop_reason = "response.choices.0.finish_reason"
+text = "response.choices.0.message.content"
+tokens = { input = "response.usage.prompt_tokens", output = "response.usage.completion_tokens", cache_read = "response.usage.cached_tokens|response.usage.prompt_tokens_details.cached_tokens" }
+input_includes_cache = true
+calls = { list = "response.choices.0.message.tool_calls", id = "id", name = "function.name", arguments = "function.arguments" }
+results = { list = "request.messages.role=tool", call = "tool_call_id", content = "content" }
+"#;
+
+const REQUESTS_LOG: &str = r#"{"at":1792400400,"run":"r7","request":{"model":"m1","messages":[{"role":"system","content":"x"},{"role":"user","content":"Run the tests."}]},"response":{"id":"c-1","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"k1","type":"function","function":{"name":"bash","arguments":"{\"command\":\"cargo test\"}"}}]}}],"usage":{"prompt_tokens":100,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":60}}}}
+{"at":1792400410,"run":"r7","request":{"model":"m1","messages":[{"role":"system","content":"x"},{"role":"user","content":"Run the tests."},{"role":"assistant","content":null,"tool_calls":[{"id":"k1"}]},{"role":"tool","tool_call_id":"k1","content":"2 passed"}]},"response":{"id":"c-2","model":"m2","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"They pass."}}],"usage":{"prompt_tokens":130,"completion_tokens":5,"cached_tokens":100}}}
+"#;
+
+#[test]
+fn chat_completions_are_described_with_indexes_and_alternatives() {
+    let directory = directory(REQUESTS);
+    let path = directory.path();
+    fs::write(path.join("logs/run.jsonl"), REQUESTS_LOG).unwrap();
+    let query = |sql: &str| run(path, &["query", sql, "--logs", "logs", "--format", "csv"]);
+    let (turns, errors) =
+        query("SELECT message_id, model, stop_reason, input_tokens, cache_read_tokens FROM turns ORDER BY message_id");
+    assert!(turns.ends_with("c-1,m1,tool_calls,40,60\nc-2,m2,stop,30,100\n"), "{turns} {errors}");
+    let (calls, _) = query("SELECT call_id, tool, category, target, status, result_bytes FROM tool_calls");
+    assert!(calls.ends_with("k1,bash,shell,cargo,ok,10\n"), "{calls}");
+    let (sessions, _) = query("SELECT session_id, status, turns, tool_calls FROM sessions");
+    assert!(sessions.ends_with("r7,success,2,1\n"), "{sessions}");
+}

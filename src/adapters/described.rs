@@ -3,6 +3,7 @@
 //! (docs/configuration.md#formats-of-your-own).
 
 pub use self::description::{Calls, Description, Facts, Results, SessionFromPath, TokenPaths};
+use self::path::Place;
 use self::session::Session;
 use super::api::{Adapter, LoopInput, RecordLoop};
 use super::document::Places;
@@ -14,6 +15,7 @@ use crate::json::lines::Line;
 use crate::model::session::Capabilities;
 
 mod description;
+mod path;
 mod session;
 
 /// A format that a user describes.
@@ -73,8 +75,7 @@ impl Fold for Records {
             session.record(description, None, &record, line.number, damage);
         } else {
             let mut places = Places::new(line);
-            let records: Vec<Raw<'_>> = description::find(&record, description.records).read();
-            for raw in records {
+            for raw in Place::of(&record).list(description.records) {
                 let number = places.line_of(raw);
                 if let Some(inner) = Probe::new(raw.0, "") {
                     session.record(description, Some(&record), &inner, number, damage);
@@ -91,7 +92,7 @@ impl Fold for Records {
 impl Records {
     /// The id of a record's session: its own, else that of the records before, else from the path, else a hash.
     fn session_id(&self, description: &Description, record: &Probe<'_>, line: Line<'_>) -> String {
-        let own = description::text(record, description.session);
+        let own = Place::of(record).text(description.session);
         let from_path = || match description.session_from_path {
             SessionFromPath::No => None,
             SessionFromPath::File => self.context.file_name.clone(),

@@ -54,6 +54,11 @@ impl<'a> Probe<'a> {
         self.fields.iter().map(|(key, _)| key.as_ref())
     }
 
+    /// The keys with their values, in their order.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = &(Cow<'a, str>, Raw<'a>)> {
+        self.fields.iter()
+    }
+
     /// The value of a key, empty if it is absent.
     #[inline]
     pub fn raw(&self, key: &str) -> Raw<'a> {

@@ -1,12 +1,7 @@
 //! What describes a format: paths from a record to its values.
-//!
-//! A path is keys with dots between them. A path that begins with `^.` starts at the document around the record, where the records
-//! are elements of an array inside of one. An empty path finds nothing.
 
-use std::borrow::Cow;
-
+use super::path::Place;
 use crate::adapters::Probe;
-use crate::json::Raw;
 
 /// A kind of records, or of documents with records.
 #[derive(Debug, Clone, Copy)]
@@ -210,9 +205,10 @@ impl Description {
     /// Whether a line or document is of the format. A description without a condition matches nothing.
     pub(in crate::adapters) fn matches(&self, record: &Probe<'_>) -> bool {
         let has_condition = !self.has.is_empty() || !self.equals.is_empty();
+        let place = Place::of(record);
         has_condition
-            && self.has.iter().all(|path| !find(record, path).is_empty())
-            && self.equals.iter().all(|(path, value)| text(record, path).as_deref() == Some(*value))
+            && self.has.iter().all(|path| !place.raw(path).is_empty())
+            && self.equals.iter().all(|(path, value)| place.text(path).as_deref() == Some(*value))
     }
 
     /// The weight with which the format claims a record: the more conditions, the more.
@@ -220,19 +216,4 @@ impl Description {
         let conditions = u32::try_from(self.has.len() + self.equals.len()).unwrap_or(u32::MAX);
         if self.matches(record) { conditions.saturating_mul(3).min(12) } else { 0 }
     }
-}
-
-/// The value at a path of a record, empty if it is absent.
-pub(super) fn find<'a>(record: &Probe<'a>, path: &str) -> Raw<'a> {
-    let Some((parents, key)) = path.rsplit_once('.') else { return record.raw(path) };
-    let mut parents = parents.split('.');
-    let first = record.object(parents.next().unwrap_or_default());
-    parents.fold(first, |object, key| object.object(key)).raw(key)
-}
-
-/// The text at a path of a record, unless it is empty. A number is its digits.
-pub(super) fn text<'a>(record: &Probe<'a>, path: &str) -> Option<Cow<'a, str>> {
-    let raw = find(record, path);
-    let is_scalar = !raw.is_empty() && !matches!(raw.0.first(), Some(b'{' | b'['));
-    is_scalar.then(|| raw.text()).filter(|text| !text.is_empty())
 }

@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
-use super::description::{Calls, Description, Facts, Results, TokenPaths, find, text};
+use super::description::{Calls, Description, Facts, Results, TokenPaths};
+use super::path::Place;
 use crate::adapters::common::builder::{Builder, Last, money};
 use crate::adapters::{Context, Probe, RecordErrors, counts_name};
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks, When};
+use crate::json::fields::{Count, Flag, Text, TextOrBlocks};
 use crate::model::session::{CallStatus, Cost, Identity, SessionResult, Status, Tokens};
 
 /// A block of text.
@@ -19,41 +20,6 @@ use crate::model::session::{CallStatus, Cost, Identity, SessionResult, Status, T
 struct Block<'a> {
     #[serde(borrow)]
     text: Text<'a>,
-}
-
-/// A record, and the document around it.
-#[derive(Clone, Copy)]
-struct Place<'r, 'a> {
-    document: Option<&'r Probe<'a>>,
-    record: &'r Probe<'a>,
-}
-
-impl<'a> Place<'_, 'a> {
-    fn raw(self, path: &str) -> Raw<'a> {
-        match path.strip_prefix("^.") {
-            Some(path) => self.document.map_or(Raw::default(), |document| find(document, path)),
-            None => find(self.record, path),
-        }
-    }
-
-    fn text(self, path: &str) -> Option<Cow<'a, str>> {
-        match path.strip_prefix("^.") {
-            Some(path) => text(self.document?, path),
-            None => text(self.record, path),
-        }
-    }
-
-    fn count(self, path: &str) -> Count {
-        self.raw(path).read()
-    }
-
-    fn number(self, path: &str) -> Number {
-        self.raw(path).read()
-    }
-
-    fn time(self, path: &str) -> Option<Time> {
-        self.raw(path).read::<When>().0
-    }
 }
 
 /// A session while its records are read.
@@ -81,7 +47,7 @@ impl Session {
 
     /// Adds the facts of a line or document.
     pub(super) fn facts(&mut self, facts: &Facts, record: &Probe<'_>, damage: &mut RecordErrors) {
-        let place = Place { document: None, record };
+        let place = Place::of(record);
         self.builder.saw(place.time(facts.started_at));
         self.builder.saw(place.time(facts.ended_at));
         let session = &mut self.builder.session;
@@ -139,13 +105,13 @@ impl Session {
             }
             let has_calls = self.builder.session.tool_calls.len() > before;
             let turn = self.response(description, place, line, time, damage);
-            let words = words(place.raw(description.text));
+            let words = words(place, description.text);
             if !description.is_subagent && (turn.is_some() || has_calls || !words.is_empty()) {
                 self.builder.say(&words);
                 self.last = if has_calls { Last::Work } else { Last::Answer };
             }
         } else if description.prompts.contains(&role) && !has_results {
-            let words = words(place.raw(description.text));
+            let words = words(place, description.text);
             let name = place.text(description.message_id).map_or_else(|| self.ordinal("prompt"), Cow::into_owned);
             self.builder.prompt_as(Identity::Session(name.as_str().into()), Some(&words));
             self.last = Last::Work;
@@ -205,15 +171,16 @@ impl Session {
     }
 
     fn calls(&mut self, calls: &Calls, place: Place<'_, '_>, line: i64, time: Option<Time>) {
-        for raw in place.raw(calls.list).read::<Vec<Raw<'_>>>() {
+        for raw in place.list(calls.list) {
             let Some(element) = Probe::new(raw.0, "") else { continue };
-            if !is_one(&element, calls.only) {
+            let element = Place::of(&element);
+            if !is_one(element, calls.only) {
                 continue;
             }
-            let Some(id) = text(&element, calls.id) else { continue };
-            let name = text(&element, calls.name).unwrap_or_default();
+            let Some(id) = element.text(calls.id) else { continue };
+            let name = element.text(calls.name).unwrap_or_default();
             let index = self.builder.call(&id, &name, line, time);
-            let arguments = find(&element, calls.arguments);
+            let arguments = element.raw(calls.arguments);
             let words = arguments.text();
             let is_text = arguments.0.first() == Some(&b'"');
             self.builder.arguments(index, if is_text { Raw(words.as_bytes()) } else { arguments });
@@ -225,29 +192,27 @@ impl Session {
     /// Adds the results in a record. Returns whether there are any.
     fn results(&mut self, results: &Results, place: Place<'_, '_>, role: &str, time: Option<Time>) -> bool {
         if results.roles.contains(&role) {
-            self.result(results, place.record, time);
+            self.result(results, Place::of(place.record), time);
             return true;
         }
         let mut has_any = false;
-        if !results.list.is_empty() {
-            for raw in place.raw(results.list).read::<Vec<Raw<'_>>>() {
-                if let Some(element) = Probe::new(raw.0, "")
-                    && is_one(&element, results.only)
-                {
-                    self.result(results, &element, time);
-                    has_any = true;
-                }
+        for raw in place.list(results.list) {
+            if let Some(element) = Probe::new(raw.0, "")
+                && is_one(Place::of(&element), results.only)
+            {
+                self.result(results, Place::of(&element), time);
+                has_any = true;
             }
         }
         has_any
     }
 
-    fn result(&mut self, results: &Results, element: &Probe<'_>, time: Option<Time>) {
+    fn result(&mut self, results: &Results, element: Place<'_, '_>, time: Option<Time>) {
         // A result without its call makes no row.
-        let call = text(element, results.call).and_then(|id| self.builder.call_index(&id));
+        let call = element.text(results.call).and_then(|id| self.builder.call_index(&id));
         if let Some(call) = call {
-            let is_error = find(element, results.error).read::<Flag>().is_true();
-            self.builder.result(call, find(element, results.content), time, CallStatus::from_error(is_error));
+            let is_error = element.raw(results.error).read::<Flag>().is_true();
+            self.builder.result(call, element.raw(results.content), time, CallStatus::from_error(is_error));
         }
     }
 
@@ -263,8 +228,8 @@ impl Session {
 }
 
 /// Whether an element has the text that states its kind.
-fn is_one(element: &Probe<'_>, only: Option<(&str, &str)>) -> bool {
-    only.is_none_or(|(path, value)| text(element, path).as_deref() == Some(value))
+fn is_one(element: Place<'_, '_>, only: Option<(&str, &str)>) -> bool {
+    only.is_none_or(|(path, value)| element.text(path).as_deref() == Some(value))
 }
 
 /// The disjoint tokens of a record, and whether any count is known.
@@ -287,9 +252,13 @@ fn tokens_of(description: &Description, place: Place<'_, '_>, damage: &mut Recor
     (tokens, is_known)
 }
 
-/// A string, or the texts of blocks.
-fn words(raw: Raw<'_>) -> String {
-    let content: TextOrBlocks<'_, Block<'_>> = raw.read();
-    let blocks = content.blocks.iter().map(|block| block.text.as_str());
-    content.text.as_deref().into_iter().chain(blocks).collect()
+/// The strings at a path, and the texts of its blocks.
+fn words(place: Place<'_, '_>, path: &str) -> String {
+    let mut words = String::new();
+    for raw in place.values(path) {
+        let content: TextOrBlocks<'_, Block<'_>> = raw.read();
+        words.push_str(content.text.as_deref().unwrap_or_default());
+        content.blocks.iter().for_each(|block| words.push_str(block.text.as_str()));
+    }
+    words
 }

@@ -233,7 +233,6 @@ impl Entry {
 
     fn check_paths(&self) -> Result<(), Problem> {
         let of_line: Vec<(&'static str, &str)> = vec![
-            ("records", &self.records),
             ("session", &self.session),
             ("cwd", &self.facts.cwd),
             ("version", &self.facts.version),
@@ -253,7 +252,6 @@ impl Entry {
             ("time", &self.time),
             ("duration_ms", &self.duration_ms),
             ("stop_reason", &self.stop_reason),
-            ("text", &self.text),
             ("input", &self.tokens.input),
             ("output", &self.tokens.output),
             ("cache_read", &self.tokens.cache_read),
@@ -261,28 +259,59 @@ impl Entry {
             ("reasoning", &self.tokens.reasoning),
             ("cost", &self.cost),
         ];
+        let mut of_element: Vec<(&'static str, &str)> = Vec::new();
+        let mut lists: Vec<(&'static str, &str)> = vec![("text", &self.text)];
+        if let Some(calls) = &self.calls {
+            lists.push(("calls", &calls.list));
+            let paths = [&calls.id, &calls.name, &calls.arguments];
+            of_element.extend(paths.into_iter().chain(calls.only.keys()).map(|path| ("calls", path.as_str())));
+        }
+        if let Some(results) = &self.results {
+            lists.push(("results", &results.list));
+            let paths = [&results.call, &results.content, &results.error];
+            of_element.extend(paths.into_iter().chain(results.only.keys()).map(|path| ("results", path.as_str())));
+        }
         let conditions = self.has.iter().map(|path| ("has", path.as_str()));
         let conditions = conditions.chain(self.equals.keys().map(|path| ("equals", path.as_str())));
-        for (key, path) in of_line.into_iter().chain(conditions) {
-            if path.starts_with('^') {
+        let without_document = of_line.into_iter().chain(of_element).chain(conditions).map(|it| (it, Found::One));
+        for ((key, path), found) in without_document.chain([(("records", self.records.as_str()), Found::List)]) {
+            if path.split('|').any(|path| path.starts_with('^')) {
                 return Err((key, format!("{path:?}: the path is one in the line or document, without `^.`")));
             }
-            check_path(key, path)?;
+            check_path(key, path, found)?;
         }
-        for (key, path) in of_record {
-            if path.starts_with("^.") && self.records.is_empty() {
+        let of_record = of_record.into_iter().map(|it| (it, Found::One));
+        for ((key, path), found) in of_record.chain(lists.into_iter().map(|it| (it, Found::List))) {
+            if path.split('|').any(|path| path.starts_with("^.")) && self.records.is_empty() {
                 return Err((key, format!("{path:?}: `^.` is the document around `records`, which is not set")));
             }
-            check_path(key, path.strip_prefix("^.").unwrap_or(path))?;
+            check_path(key, path, found)?;
         }
         Ok(())
     }
 }
 
-/// Whether a path is keys with dots between them, or empty.
-fn check_path(key: &'static str, path: &str) -> Result<(), Problem> {
-    if !path.is_empty() && path.split('.').any(|part| part.is_empty() || part.contains(['[', ']', '^'])) {
-        return Err((key, format!("{path:?} is no path: keys with dots between them, such as \"usage.input\"")));
+/// How many values of a path are used.
+#[derive(Clone, Copy, PartialEq)]
+enum Found {
+    One,
+    List,
+}
+
+/// Whether a path is empty, or alternatives of keys with dots between them.
+fn check_path(key: &'static str, path: &str, found: Found) -> Result<(), Problem> {
+    let is_part = |part: &str| {
+        let is_pair = part.split_once('=').is_none_or(|(key, text)| !key.is_empty() && !text.is_empty());
+        !part.is_empty() && !part.contains(['[', ']', '^']) && is_pair
+    };
+    let is_path = |path: &str| path.strip_prefix("^.").unwrap_or(path).split('.').all(is_part);
+    if !path.is_empty() && !path.split('|').all(is_path) {
+        let problem =
+            "is no path: keys with dots between them, such as \"usage.input\", \"choices.0.message\" or \"a|b\"";
+        return Err((key, format!("{path:?} {problem}")));
+    }
+    if found == Found::One && path.split(['|', '.']).any(|part| part == "*") {
+        return Err((key, format!("{path:?}: `*` finds a list, and one value is required")));
     }
     Ok(())
 }
@@ -345,10 +374,19 @@ mod tests {
             ("id = \"a\"\nhas = [\"x\"]\ncost = \"a[0]\"", "cost"),
             ("id = \"a\"\nhas = [\"x\"]\ncost = \"^.c\"", "cost"),
             ("id = \"a\"\nhas = [\"^.x\"]\ncost = \"c\"", "has"),
+            ("id = \"a\"\nhas = [\"a|^.x\"]\ncost = \"c\"", "has"),
+            ("id = \"a\"\nhas = [\"x\"]\ncost = \"a|\"", "cost"),
+            ("id = \"a\"\nhas = [\"x\"]\ncost = \"a.*.b\"", "cost"),
+            ("id = \"a\"\nhas = [\"x\"]\ncost = \"a.k=.b\"", "cost"),
+            ("id = \"a\"\nhas = [\"x\"]\ncost = \"a|^.c\"", "cost"),
+            ("id = \"a\"\nhas = [\"x\"]\ncalls = { list = \"c.\", id = \"i\", name = \"n\" }", "calls"),
+            ("id = \"a\"\nhas = [\"x\"]\ncalls = { list = \"c\", id = \"^.i\", name = \"n\" }", "calls"),
             ("id = \"a\"\nhas = [\"x\"]\ncost = \"c\"\nresults = { call = \"c\" }", "results"),
         ];
         for (more, key) in cases {
             assert_eq!(problem(more), Some(key), "{more}");
         }
+        let paths = "cost = \"a.0.b|c.k=v.d|@\"\ncalls = { list = \"c.*.d\", id = \"i\", name = \"n\" }";
+        assert_eq!(problem(&format!("id = \"a\"\nhas = [\"x\"]\n{paths}")), None);
     }
 }
