@@ -123,3 +123,94 @@ fn chat_completions_are_described_with_indexes_and_alternatives() {
     let (sessions, _) = query("SELECT session_id, status, turns, tool_calls FROM sessions");
     assert!(sessions.ends_with("r7,success,2,1\n"), "{sessions}");
 }
+
+/// Responses of two models without the requests of a helper, whose tokens are in the sums that end the log.
+const SUMS: &str = r#"
+[[format]]
+id = "acme-sums"
+runtime = "acme"
+has = ["run", "type"]
+session = "run"
+role = "type"
+responses = ["answer"]
+time = "at"
+model = "model"
+tokens = { input = "usage.in", output = "usage.out", cache_read = "usage.cached" }
+totals = { input = "sums.in", output = "sums.out", cache_read = "sums.cached" }
+total_cost = "sums.usd"
+input_includes_cache = true
+facts = { status = "state", success = ["done"] }
+"#;
+
+const SUMS_LOG: &str = r#"{"type":"answer","run":"r1","at":"2026-10-19T09:00:00Z","model":"m","usage":{"in":10,"out":3,"cached":4}}
+{"type":"answer","run":"r1","at":"2026-10-19T09:00:09Z","model":"n","usage":{"in":20,"out":5,"cached":25}}
+{"type":"end","run":"r1","at":"2026-10-19T09:00:10Z","state":"done","sums":{"in":90,"out":11,"cached":40,"usd":0.25}}
+"#;
+
+#[test]
+fn totals_contain_what_the_responses_lack() {
+    let directory = directory(SUMS);
+    let path = directory.path();
+    fs::write(path.join("logs/run.jsonl"), SUMS_LOG).unwrap();
+    let query = |sql: &str| run(path, &["query", sql, "--logs", "logs", "--format", "csv"]);
+    let (turns, errors) =
+        query("SELECT grain, model, input_tokens, output_tokens, cache_read_tokens, cost_usd FROM turns ORDER BY ALL");
+    // Cached tokens beyond the input are not a part of it.
+    assert!(turns.ends_with("session,,24,3,11,0.25\nturn,m,6,3,4,\nturn,n,20,5,25,\n"), "{turns} {errors}");
+    let (sessions, _) = query("SELECT status, turns, input_tokens, usage FROM sessions");
+    assert!(sessions.ends_with("success,2,50,exact\n"), "{sessions}");
+    // A log of sums alone has no responses.
+    let sums = SUMS_LOG.lines().last().unwrap();
+    fs::write(path.join("logs/run.jsonl"), sums.replace("\"in\":90", "\"in\":0")).unwrap();
+    let only =
+        SUMS.replace("tokens = { input = \"usage.in\", output = \"usage.out\", cache_read = \"usage.cached\" }\n", "");
+    let only = only.replace("facts = { ", "facts = { model = \"type\", ");
+    fs::write(path.join("agentlogs.toml"), only).unwrap();
+    let (sessions, errors) = query("SELECT status, turns, model, input_tokens, output_tokens FROM sessions");
+    assert!(sessions.ends_with("success,,end,0,11\n"), "{sessions} {errors}");
+}
+
+/// A file for each request: its conversation, and the results of its calls, follow from other files.
+#[test]
+fn files_of_single_requests_are_joined() {
+    let format = REQUESTS.replace("session = \"run\"", "session = \"request.messages.role=user.content\"\nsession_from = \"hash\"\nmessage_id_is_global = true\nduration_s = \"took\"");
+    let (format, _) = format.split_once("calls =").unwrap();
+    let calls = r#"
+calls = { list = "response.choices.0.message.tool_calls", id = "id", name = "function.name", arguments = "function.arguments", ends = ["submit"] }
+categories = { run_it = "shell", "note*" = "plan" }
+results = { list = "request.messages", only = { role = "tool" }, at_end = true, call = "tool_call_id", name = "name", content = "content" }
+"#;
+    let directory = directory(&format!("{format}{calls}"));
+    let path = directory.path();
+    fs::remove_file(path.join("logs/run.jsonl")).unwrap();
+    let request = |id: &str, messages: &str, calls: &str, at: i64| {
+        let start = r#"{"role":"user","content":[{"type":"text","text":"Go"}]}"#;
+        let message = format!(r#"{{"content":"","tool_calls":[{calls}]}}"#);
+        let usage = r#"{"prompt_tokens":10,"completion_tokens":2}"#;
+        format!(
+            r#"{{"at":{at},"took":1.5,"request":{{"messages":[{start}{messages}]}},"response":{{"id":"{id}","choices":[{{"message":{message}}}],"usage":{usage}}}}}"#
+        )
+    };
+    let call = |id: &str, name: &str| {
+        format!(r#"{{"id":"{id}","function":{{"name":"{name}","arguments":"{{\"command\":\"make\"}}"}}}}"#)
+    };
+    let result =
+        |id: &str, name: &str| format!(r#",{{"role":"tool","tool_call_id":"{id}","name":"{name}","content":"ok"}}"#);
+    let first = request("c-1", "", &[call("k1", "run_it"), call("k2", "note_it")].join(","), 1_792_400_400);
+    let between = format!(r#",{{"role":"assistant"}}{}{}"#, result("k1", "run_it"), result("k2", "note_it"));
+    let second = request("c-2", &between, &call("k3", "submit"), 1_792_400_410);
+    fs::write(path.join("logs/1.json"), &first).unwrap();
+    fs::write(path.join("logs/2.json"), second).unwrap();
+    let query = |sql: &str| run(path, &["query", sql, "--logs", ".", "--format", "csv"]);
+    let (calls, errors) = query("SELECT call_id, category, command_kind, status FROM tool_calls ORDER BY call_id");
+    assert!(calls.ends_with("k1,shell,build,ok\nk2,plan,,ok\nk3,other,,incomplete\n"), "{calls} {errors}");
+    let (turns, _) = query("SELECT message_id, duration_ms FROM turns ORDER BY message_id");
+    assert!(turns.ends_with("c-1,1500\nc-2,1500\n"), "{turns}");
+    let (sessions, errors) = query("SELECT status, turns FROM sessions ORDER BY status");
+    assert!(sessions.ends_with("success,2\n"), "{sessions} {errors}");
+    // The file in another directory is of another conversation, and its response is counted once.
+    fs::create_dir(path.join("copies")).unwrap();
+    fs::write(path.join("copies/1.json"), first + "\n").unwrap();
+    let (count, _) = query("SELECT count(*) FROM turns");
+    assert!(count.ends_with("\n2\n"), "{count}");
+}

@@ -36,6 +36,7 @@ const MESSAGES: Description = Description {
         id: "id",
         name: "name",
         arguments: "input",
+        ..Calls::NONE
     }),
     results: Some(Results {
         list: "content",

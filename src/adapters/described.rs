@@ -71,6 +71,7 @@ impl Fold for Records {
         let new = || Box::new(Session::new(context, &id, line.number));
         let Some(session) = self.sessions.get(&id, line.number, new) else { return RecordKind::Known };
         session.facts(&description.facts, &record, damage);
+        let mut last_line = line.number;
         if description.records.is_empty() {
             session.record(description, None, &record, line.number, damage);
         } else {
@@ -79,9 +80,11 @@ impl Fold for Records {
                 let number = places.line_of(raw);
                 if let Some(inner) = Probe::new(raw.0, "") {
                     session.record(description, Some(&record), &inner, number, damage);
+                    last_line = number;
                 }
             }
         }
+        session.totals(description, &record, last_line, damage);
         self.current = Some(id);
         RecordKind::Known
     }
@@ -92,9 +95,17 @@ impl Fold for Records {
 impl Records {
     /// The id of a record's session: its own, else that of the records before, else from the path, else a hash.
     fn session_id(&self, description: &Description, record: &Probe<'_>, line: Line<'_>) -> String {
-        let own = Place::of(record).text(description.session);
+        let own = match description.session_from_path {
+            SessionFromPath::Hash => {
+                let value = Place::of(record).raw(description.session);
+                let directory = self.context.folders.first().map_or("", String::as_str);
+                let hashed = || hashed_id(format!("{directory}\n{}", String::from_utf8_lossy(value.0)).as_bytes());
+                (!value.is_empty() || self.current.is_none()).then(|| hashed().into())
+            }
+            _ => Place::of(record).text(description.session),
+        };
         let from_path = || match description.session_from_path {
-            SessionFromPath::No => None,
+            SessionFromPath::No | SessionFromPath::Hash => None,
             SessionFromPath::File => self.context.file_name.clone(),
             SessionFromPath::Directory => self.context.folders.first().cloned(),
         };
@@ -106,7 +117,12 @@ impl Records {
 impl Description {
     /// What the format can show.
     pub const fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::TURNS.and(Capabilities::KEPT_BY_RUNTIME);
+        let mut capabilities = Capabilities::KEPT_BY_RUNTIME;
+        let has_usage = !self.tokens.input.is_empty() || !self.tokens.output.is_empty() || !self.cost.is_empty();
+        let has_totals = !self.totals.input.is_empty() || !self.totals.output.is_empty() || !self.total_cost.is_empty();
+        if has_usage || !has_totals {
+            capabilities = capabilities.and(Capabilities::TURNS);
+        }
         if self.calls.is_some() {
             capabilities = capabilities.and(Capabilities::TOOL_CALLS);
         }

@@ -192,7 +192,7 @@ impl Session {
             let cost = money(usage.total_cost, damage).filter(|cost| *cost > 0.0);
             if !tokens.is_all_zero() && tokens.total().is_some() {
                 // The sums are not divided by model.
-                let model = only_model(&self.builder.session);
+                let model = usage::only_model(&self.builder.session);
                 self.builder.session.totals.push(Total {
                     line,
                     key: format!("continue {}", self.builder.session.session_id),
@@ -209,12 +209,6 @@ impl Session {
         self.builder.end(self.last);
         self.builder.finish()
     }
-}
-
-/// The model of all responses, if it is the same.
-fn only_model(session: &SessionResult) -> Option<Symbol> {
-    let first = session.turns.iter().find_map(|turn| turn.model.clone())?;
-    session.turns.iter().all(|turn| turn.model.as_ref() == Some(&first)).then_some(first)
 }
 
 fn model_of(log: &PromptLog<'_>) -> Option<Symbol> {

@@ -26,6 +26,8 @@ pub struct Description {
     pub prompts: &'static [&'static str],
     /// The id of a response.
     pub message_id: &'static str,
+    /// Whether the id is unique in all sessions, as that of a provider: a response with the same id and counts is a copy.
+    pub message_id_is_global: bool,
     /// Its model.
     pub model: &'static str,
     /// Its provider.
@@ -34,20 +36,28 @@ pub struct Description {
     pub time: &'static str,
     /// How long a response took, in milliseconds.
     pub duration_ms: &'static str,
+    /// The same in seconds.
+    pub duration_s: &'static str,
     /// Why a response ended.
     pub stop_reason: &'static str,
     /// The text of a record: a string, or blocks with a `text`.
     pub text: &'static str,
     /// Its tokens.
     pub tokens: TokenPaths,
-    /// Whether `tokens.input` includes tokens read from a cache and written to one.
+    /// Whether the input of `tokens` and `totals` includes tokens read from a cache and written to one.
     pub input_includes_cache: bool,
-    /// Whether `tokens.output` excludes reasoning.
+    /// Whether their output excludes reasoning.
     pub output_excludes_reasoning: bool,
     /// Its cost in US dollars.
     pub cost: &'static str,
+    /// The tokens of the whole session so far, in the line or document. Zeros are unknown.
+    pub totals: TokenPaths,
+    /// Their cost in US dollars.
+    pub total_cost: &'static str,
     /// Whether the records are those of a subagent.
     pub is_subagent: bool,
+    /// The categories of tools, for [`category_among`](crate::adapters::common::tools::category_among).
+    pub categories: &'static [(&'static str, &'static str)],
     /// The calls of a response.
     pub calls: Option<Calls>,
     /// Results of calls.
@@ -63,12 +73,17 @@ pub enum SessionFromPath {
     File,
     /// It is the name of the directory.
     Directory,
+    /// It is a hash of the name of the directory and the value at `session`, which is no id: such as the first message, where each
+    /// request is logged with all messages before it.
+    Hash,
 }
 
 /// Facts of a session.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
-    /// Working directory.
+    /// The model, if the responses do not name it.
+    pub model: &'static str,
+    /// Working directory. Of several lines, the first.
     pub cwd: &'static str,
     /// Version of the runtime.
     pub version: &'static str,
@@ -122,6 +137,8 @@ pub struct Calls {
     pub name: &'static str,
     /// In an element: the arguments, as an object or as JSON in a string.
     pub arguments: &'static str,
+    /// Tools whose call ends the session as an answer does.
+    pub ends: &'static [&'static str],
 }
 
 /// Results of calls: records of their own, or elements of an array.
@@ -137,13 +154,18 @@ pub struct Results {
     pub call: &'static str,
     /// In an element or record: what the tool returned.
     pub content: &'static str,
+    /// In an element or record: the tool. Then a result whose call is not in the file adds the call.
+    pub name: &'static str,
     /// In an element or record: `true` if the call failed.
     pub error: &'static str,
+    /// Whether only the elements at the end of `list` are results: the list is that of a request, and contains earlier results too.
+    pub at_end: bool,
 }
 
 impl Facts {
     /// No fact.
     pub const NONE: Self = Self {
+        model: "",
         cwd: "",
         version: "",
         entrypoint: "",
@@ -166,12 +188,13 @@ impl TokenPaths {
 
 impl Calls {
     /// No call.
-    pub const NONE: Self = Self { list: "", only: None, id: "", name: "", arguments: "" };
+    pub const NONE: Self = Self { list: "", only: None, id: "", name: "", arguments: "", ends: &[] };
 }
 
 impl Results {
     /// No result.
-    pub const NONE: Self = Self { roles: &[], list: "", only: None, call: "", content: "", error: "" };
+    pub const NONE: Self =
+        Self { roles: &[], list: "", only: None, call: "", content: "", name: "", error: "", at_end: false };
 }
 
 impl Description {
@@ -187,17 +210,22 @@ impl Description {
         responses: &[],
         prompts: &[],
         message_id: "",
+        message_id_is_global: false,
         model: "",
         provider: "",
         time: "",
         duration_ms: "",
+        duration_s: "",
         stop_reason: "",
         text: "",
         tokens: TokenPaths::NONE,
         input_includes_cache: false,
         output_excludes_reasoning: false,
         cost: "",
+        totals: TokenPaths::NONE,
+        total_cost: "",
         is_subagent: false,
+        categories: &[],
         calls: None,
         results: None,
     };

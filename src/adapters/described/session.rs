@@ -8,11 +8,13 @@ use serde::Deserialize;
 use super::description::{Calls, Description, Facts, Results, TokenPaths};
 use super::path::Place;
 use crate::adapters::common::builder::{Builder, Last, money};
+use crate::adapters::common::tools::category_among;
+use crate::adapters::common::usage::{only_model, uncached};
 use crate::adapters::{Context, Probe, RecordErrors, counts_name};
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Text, TextOrBlocks};
-use crate::model::session::{CallStatus, Cost, Identity, SessionResult, Status, Tokens};
+use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks};
+use crate::model::session::{CallStatus, Cost, Identity, ModelTotal, SessionResult, Status, Tokens, Total};
 
 /// A block of text.
 #[derive(Debug, Default, Deserialize)]
@@ -20,6 +22,15 @@ use crate::model::session::{CallStatus, Cost, Identity, SessionResult, Status, T
 struct Block<'a> {
     #[serde(borrow)]
     text: Text<'a>,
+}
+
+/// A record of a description.
+#[derive(Clone, Copy)]
+struct Record<'r, 'a> {
+    description: &'r Description,
+    place: Place<'r, 'a>,
+    line: i64,
+    time: Option<Time>,
 }
 
 /// A session while its records are read.
@@ -63,6 +74,10 @@ impl Session {
                 *field = place.text(path).map(Cow::into_owned);
             }
         }
+        if let Some(cwd) = &mut session.cwd {
+            cwd.truncate(cwd.find('\n').unwrap_or(cwd.len()));
+        }
+        session.model = session.model.take().or_else(|| place.text(facts.model).as_deref().map(Into::into));
         let exit_code = place.number(facts.exit_code);
         if exit_code.0.is_some() && exit_code.whole().is_none() {
             damage.note(crate::model::health::Reason::BadNumber);
@@ -93,22 +108,29 @@ impl Session {
         self.builder.saw(time);
         let role = place.text(description.role);
         let role = role.as_deref().unwrap_or_default();
+        let record = Record { description, place, line, time };
         let is_response = description.role.is_empty() || description.responses.contains(&role);
-        let has_results = description.results.is_some_and(|results| self.results(&results, place, role, time));
+        let results = description.results.as_ref();
+        // The results of a request are those of calls before its response. Others may be those of the record's own calls.
+        let come_first = results.filter(|results| results.at_end || !is_response);
+        let has_results = come_first.is_some_and(|results| self.results(record, results, role));
         if is_response {
             let before = self.builder.session.tool_calls.len();
             if let Some(calls) = &description.calls {
-                self.calls(calls, place, line, time);
-                for call in self.builder.session.tool_calls.iter_mut().skip(before) {
-                    call.is_subagent = description.is_subagent;
-                }
+                self.calls(record, calls);
             }
-            let has_calls = self.builder.session.tool_calls.len() > before;
-            let turn = self.response(description, place, line, time, damage);
+            let made = || self.builder.session.tool_calls.iter().skip(before);
+            let has_calls = made().next().is_some();
+            let ends = description.calls.map_or(&[][..], |calls| calls.ends);
+            let is_work = made().any(|call| !ends.iter().any(|tool| call.tool == *tool));
+            if let Some(results) = results.filter(|results| !results.at_end) {
+                self.results(record, results, role);
+            }
+            let turn = self.response(record, damage);
             let words = words(place, description.text);
             if !description.is_subagent && (turn.is_some() || has_calls || !words.is_empty()) {
                 self.builder.say(&words);
-                self.last = if has_calls { Last::Work } else { Last::Answer };
+                self.last = if is_work { Last::Work } else { Last::Answer };
             }
         } else if description.prompts.contains(&role) && !has_results {
             let words = words(place, description.text);
@@ -120,28 +142,54 @@ impl Session {
         }
     }
 
-    /// Adds the response that a record contains, if it has usage.
-    fn response(
+    /// Adds the totals in a line or document. They contain the responses until `line`.
+    pub(super) fn totals(
         &mut self,
         description: &Description,
-        place: Place<'_, '_>,
+        record: &Probe<'_>,
         line: i64,
-        time: Option<Time>,
         damage: &mut RecordErrors,
-    ) -> Option<usize> {
-        let (tokens, is_known) = tokens_of(description, place, damage);
+    ) {
+        let place = Place::of(record);
+        let (tokens, _) = tokens_of(description, &description.totals, place, damage);
+        let cost = money(place.number(description.total_cost), damage).filter(|cost| *cost > 0.0);
+        let tokens = if tokens.total().unwrap_or(0) > 0 { tokens } else { Tokens::UNKNOWN };
+        if tokens == Tokens::UNKNOWN && cost.is_none() {
+            return;
+        }
+        let cost_name = cost.map(|cost| format!(" {cost}")).unwrap_or_default();
+        self.builder.session.totals.push(Total {
+            line,
+            key: format!("sum {}{cost_name}", counts_name(tokens)),
+            occurred_at: place.time(description.time).or_else(|| place.time(description.facts.ended_at)),
+            cost,
+            models: vec![ModelTotal { tokens, cost, ..ModelTotal::default() }],
+            covers_subagents: true,
+            ..Total::default()
+        });
+    }
+
+    /// Adds the response that a record contains, if it has usage.
+    fn response(&mut self, record: Record<'_, '_>, damage: &mut RecordErrors) -> Option<usize> {
+        let Record { description, place, line, time } = record;
+        let (tokens, is_known) = tokens_of(description, &description.tokens, place, damage);
         let cost = money(place.number(description.cost), damage);
         if !is_known && cost.is_none() {
             return None;
         }
         let id = place.text(description.message_id);
+        let session_name = |name: &str| Identity::Session(name.into());
         // The same counts at the same time are a copy.
-        let name = match (&id, time) {
-            (Some(id), _) => id.clone().into_owned(),
-            (None, Some(time)) => format!("{} {}", time.micros(), counts_name(tokens)),
-            (None, None) => self.ordinal(&counts_name(tokens)),
+        let identity = match (&id, time) {
+            (Some(id), _) if description.message_id_is_global => {
+                let tokens = if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens };
+                Identity::Global(format!("{id} {}", counts_name(tokens)).into())
+            }
+            (Some(id), _) => session_name(id),
+            (None, Some(time)) => session_name(&format!("{} {}", time.micros(), counts_name(tokens))),
+            (None, None) => session_name(&self.ordinal(&counts_name(tokens))),
         };
-        let index = self.builder.turn(Identity::Session(name.as_str().into()), line);
+        let index = self.builder.turn(identity, line);
         let turn = &mut self.builder.session.turns[index];
         if !tokens.is_all_zero() {
             turn.tokens = turn.tokens.get().max(tokens).into();
@@ -150,7 +198,9 @@ impl Session {
         turn.model = place.text(description.model).as_deref().map(Into::into);
         turn.provider = place.text(description.provider).as_deref().map(Into::into);
         turn.occurred_at = time;
-        turn.duration_ms = place.number(description.duration_ms).rounded().into();
+        let seconds = place.number(description.duration_s).0;
+        let duration = place.number(description.duration_ms).0.or_else(|| seconds.map(|seconds| seconds * 1000.0));
+        turn.duration_ms = Number(duration).rounded().into();
         turn.stop_reason = place.text(description.stop_reason).as_deref().map(Into::into);
         turn.cost = cost.map(Cost::of);
         turn.is_subagent = description.is_subagent;
@@ -170,8 +220,8 @@ impl Session {
         format!("{name} {count}")
     }
 
-    fn calls(&mut self, calls: &Calls, place: Place<'_, '_>, line: i64, time: Option<Time>) {
-        for raw in place.list(calls.list) {
+    fn calls(&mut self, record: Record<'_, '_>, calls: &Calls) {
+        for raw in record.place.list(calls.list) {
             let Some(element) = Probe::new(raw.0, "") else { continue };
             let element = Place::of(&element);
             if !is_one(element, calls.only) {
@@ -179,44 +229,79 @@ impl Session {
             }
             let Some(id) = element.text(calls.id) else { continue };
             let name = element.text(calls.name).unwrap_or_default();
-            let index = self.builder.call(&id, &name, line, time);
             let arguments = element.raw(calls.arguments);
             let words = arguments.text();
             let is_text = arguments.0.first() == Some(&b'"');
-            self.builder.arguments(index, if is_text { Raw(words.as_bytes()) } else { arguments });
+            let read = if is_text { Raw(words.as_bytes()) } else { arguments };
+            let index = self.call(record.description, &id, &name, read, record.line, record.time);
+            self.builder.arguments(index, read);
             self.builder.session.tool_calls[index].args_bytes = arguments.len().into();
             self.open_calls.push(index);
         }
     }
 
     /// Adds the results in a record. Returns whether there are any.
-    fn results(&mut self, results: &Results, place: Place<'_, '_>, role: &str, time: Option<Time>) -> bool {
+    fn results(&mut self, record: Record<'_, '_>, results: &Results, role: &str) -> bool {
         if results.roles.contains(&role) {
-            self.result(results, Place::of(place.record), time);
+            self.result(record, results, Place::of(record.place.record));
             return true;
         }
         let mut has_any = false;
-        for raw in place.list(results.list) {
-            if let Some(element) = Probe::new(raw.0, "")
-                && is_one(Place::of(&element), results.only)
-            {
-                self.result(results, Place::of(&element), time);
-                has_any = true;
+        let mut elements = record.place.list(results.list);
+        if results.at_end {
+            elements.reverse();
+        }
+        for raw in elements {
+            let element = Probe::new(raw.0, "");
+            match element.as_ref().map(Place::of).filter(|element| is_one(*element, results.only)) {
+                Some(element) => self.result(record, results, element),
+                None if results.at_end => break,
+                None => continue,
             }
+            has_any = true;
         }
         has_any
     }
 
-    fn result(&mut self, results: &Results, element: Place<'_, '_>, time: Option<Time>) {
-        // A result without its call makes no row.
-        let call = element.text(results.call).and_then(|id| self.builder.call_index(&id));
+    fn result(&mut self, record: Record<'_, '_>, results: &Results, element: Place<'_, '_>) {
+        let Some(id) = element.text(results.call) else { return };
+        // A result without its call makes no row, unless it names the tool.
+        let call = match element.text(results.name) {
+            Some(tool) => Some(self.call(record.description, &id, &tool, Raw::default(), record.line, None)),
+            None => self.builder.call_index(&id),
+        };
         if let Some(call) = call {
             let is_error = element.raw(results.error).read::<Flag>().is_true();
+            // The time of a response is after the results in its request.
+            let time = record.time.filter(|_| !results.at_end);
             self.builder.result(call, element.raw(results.content), time, CallStatus::from_error(is_error));
         }
     }
 
+    /// The index of a call, with its category by the format's own list.
+    fn call(
+        &mut self,
+        description: &Description,
+        id: &str,
+        tool: &str,
+        arguments: Raw<'_>,
+        line: i64,
+        time: Option<Time>,
+    ) -> usize {
+        let index = self.builder.call(id, tool, line, time);
+        let call = &mut self.builder.session.tool_calls[index];
+        call.is_subagent = description.is_subagent;
+        if let Some(category) = category_among(description.categories, tool, arguments) {
+            call.category = category.into();
+        }
+        index
+    }
+
     pub(super) fn finish(mut self) -> SessionResult {
+        let session = &mut self.builder.session;
+        // Totals are not divided by model.
+        let model = if session.turns.is_empty() { session.model.clone() } else { only_model(session) };
+        session.totals.iter_mut().flat_map(|total| &mut total.models).for_each(|it| it.model.clone_from(&model));
         match self.end {
             Some(Status::Success) => self.builder.succeed(),
             Some(Status::Error) => self.builder.fail(None, ""),
@@ -232,17 +317,22 @@ fn is_one(element: Place<'_, '_>, only: Option<(&str, &str)>) -> bool {
     only.is_none_or(|(path, value)| element.text(path).as_deref() == Some(value))
 }
 
-/// The disjoint tokens of a record, and whether any count is known.
-fn tokens_of(description: &Description, place: Place<'_, '_>, damage: &mut RecordErrors) -> (Tokens, bool) {
-    let TokenPaths { input, output, cache_read, cache_write, reasoning } = description.tokens;
+/// The disjoint tokens at `paths`, and whether any count is known.
+fn tokens_of(
+    description: &Description,
+    paths: &TokenPaths,
+    place: Place<'_, '_>,
+    damage: &mut RecordErrors,
+) -> (Tokens, bool) {
+    let TokenPaths { input, output, cache_read, cache_write, reasoning } = *paths;
     let counts = [input, output, cache_read, cache_write, reasoning].map(|path| place.count(path));
     damage.refuses(&counts);
     let is_known = counts.iter().any(|it| *it != Count::Unknown);
     let [input, output, cache_read, cache_write, reasoning] = counts.map(Count::get);
-    let cached = if description.input_includes_cache { cache_read.unwrap_or(0) + cache_write.unwrap_or(0) } else { 0 };
+    let includes_cache = description.input_includes_cache;
     let beside = if description.output_excludes_reasoning { reasoning.unwrap_or(0) } else { 0 };
     let tokens = Tokens {
-        input: input.map(|it| (it - cached).max(0)),
+        input: input.map(|it| if includes_cache { uncached(it, cache_read, cache_write) } else { it }),
         output: output.map(|it| it + beside),
         cache_read,
         cache_write,

@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use super::conversation::{category_of, milliseconds};
-use super::records::{text_of, uncached};
+use super::records::text_of;
 use crate::adapters::common::builder::{Builder, Last, money};
 use crate::adapters::common::chat_completions::ToolCall;
-use crate::adapters::common::usage;
+use crate::adapters::common::usage::{self, uncached};
 use crate::adapters::{Context, Fold, RecordErrors, RecordKind, counts_name, hashed_id};
 use crate::json::Raw;
 use crate::json::fields::{Count, Maybe, Number, Text, When};

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::adapters::RecordErrors;
+use crate::adapters::common::usage::uncached;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::model::session::Tokens;
@@ -231,16 +232,6 @@ impl TokenUsage<'_> {
             cache_write_1h: None,
             reasoning: self.reasoning_tokens.get().filter(|count| *count > 0),
         }
-    }
-}
-
-/// The part of a prompt that is not cached. Some providers count cached tokens apart from it: then they can be more.
-pub(super) fn uncached(prompt: i64, read: Option<i64>, write: Option<i64>) -> i64 {
-    let (read, write) = (read.unwrap_or(0), write.unwrap_or(0));
-    match prompt {
-        _ if prompt >= read + write => prompt - read - write,
-        _ if prompt >= read => prompt - read,
-        _ => prompt,
     }
 }
 

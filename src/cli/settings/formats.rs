@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use agentlogs::adapters::common::tools::is_category;
 use agentlogs::adapters::described::{Calls, Description, Facts, Results, SessionFromPath, TokenPaths};
 use agentlogs::adapters::{ADAPTERS, UserFormat};
 use serde::Deserialize;
@@ -35,6 +36,8 @@ pub struct Entry {
     #[serde(default)]
     message_id: String,
     #[serde(default)]
+    message_id_is_global: bool,
+    #[serde(default)]
     model: String,
     #[serde(default)]
     provider: String,
@@ -42,6 +45,8 @@ pub struct Entry {
     time: String,
     #[serde(default)]
     duration_ms: String,
+    #[serde(default)]
+    duration_s: String,
     #[serde(default)]
     stop_reason: String,
     #[serde(default)]
@@ -52,6 +57,12 @@ pub struct Entry {
     output_excludes_reasoning: Option<bool>,
     #[serde(default)]
     cost: String,
+    #[serde(default)]
+    totals: TokensEntry,
+    #[serde(default)]
+    total_cost: String,
+    #[serde(default)]
+    categories: BTreeMap<String, String>,
     calls: Option<CallsEntry>,
     results: Option<ResultsEntry>,
 }
@@ -63,11 +74,13 @@ enum From {
     Record,
     File,
     Directory,
+    Hash,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct FactsEntry {
+    model: String,
     cwd: String,
     version: String,
     entrypoint: String,
@@ -102,6 +115,8 @@ struct CallsEntry {
     name: String,
     #[serde(default)]
     arguments: String,
+    #[serde(default)]
+    ends: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -112,7 +127,9 @@ struct ResultsEntry {
     only: BTreeMap<String, String>,
     call: String,
     content: String,
+    name: String,
     error: String,
+    at_end: bool,
 }
 
 /// Why an entry is invalid: the key, and the problem.
@@ -134,35 +151,36 @@ impl Entry {
                 From::Record => SessionFromPath::No,
                 From::File => SessionFromPath::File,
                 From::Directory => SessionFromPath::Directory,
+                From::Hash => SessionFromPath::Hash,
             },
             facts: self.facts.kept(),
             role: kept(&self.role),
             responses: kept_list(&self.responses),
             prompts: kept_list(&self.prompts),
             message_id: kept(&self.message_id),
+            message_id_is_global: self.message_id_is_global,
             model: kept(&self.model),
             provider: kept(&self.provider),
             time: kept(&self.time),
             duration_ms: kept(&self.duration_ms),
+            duration_s: kept(&self.duration_s),
             stop_reason: kept(&self.stop_reason),
             text: kept(&self.text),
-            tokens: TokenPaths {
-                input: kept(&self.tokens.input),
-                output: kept(&self.tokens.output),
-                cache_read: kept(&self.tokens.cache_read),
-                cache_write: kept(&self.tokens.cache_write),
-                reasoning: kept(&self.tokens.reasoning),
-            },
+            tokens: self.tokens.kept(),
             input_includes_cache: self.input_includes_cache.unwrap_or(false),
             output_excludes_reasoning: self.output_excludes_reasoning.unwrap_or(false),
             cost: kept(&self.cost),
+            totals: self.totals.kept(),
+            total_cost: kept(&self.total_cost),
             is_subagent: false,
+            categories: kept_pairs(&self.categories),
             calls: self.calls.as_ref().map(|calls| Calls {
                 list: kept(&calls.list),
                 only: kept_pairs(&calls.only).first().copied(),
                 id: kept(&calls.id),
                 name: kept(&calls.name),
                 arguments: kept(&calls.arguments),
+                ends: kept_list(&calls.ends),
             }),
             results: self.results.as_ref().map(|results| Results {
                 roles: kept_list(&results.roles),
@@ -170,7 +188,9 @@ impl Entry {
                 only: kept_pairs(&results.only).first().copied(),
                 call: kept(&results.call),
                 content: kept(&results.content),
+                name: kept(&results.name),
                 error: kept(&results.error),
+                at_end: results.at_end,
             }),
         };
         let about = if self.about.is_empty() { "described in agentlogs.toml" } else { &self.about };
@@ -193,19 +213,32 @@ impl Entry {
         if self.has.is_empty() && self.equals.is_empty() {
             return Err(("has", "nothing tells the records of the format: set `has` or `equals`".to_owned()));
         }
-        let tokens = &self.tokens;
-        let has_usage = [&tokens.input, &tokens.output, &self.cost].into_iter().any(|path| !path.is_empty());
+        let (tokens, totals) = (&self.tokens, &self.totals);
+        let is_any_set = |paths: &[&String]| paths.iter().any(|path| !path.is_empty());
+        let has_usage = is_any_set(&[&tokens.input, &tokens.output, &self.cost])
+            || is_any_set(&[&totals.input, &totals.output, &self.total_cost]);
         if !has_usage && self.calls.is_none() && self.prompts.is_empty() {
-            return Err(("tokens", "it reads nothing: set `tokens`, `cost`, `calls` or `prompts`".to_owned()));
+            return Err((
+                "tokens",
+                "it reads nothing: set `tokens`, `cost`, `totals`, `total_cost`, `calls` or `prompts`".to_owned(),
+            ));
         }
-        let has_cache = !tokens.cache_read.is_empty() || !tokens.cache_write.is_empty();
+        let has_cache = is_any_set(&[&tokens.cache_read, &tokens.cache_write, &totals.cache_read, &totals.cache_write]);
         if has_cache && self.input_includes_cache.is_none() {
-            let problem = "required with `cache_read` or `cache_write`: whether `tokens.input` includes them";
+            let problem = "required with `cache_read` or `cache_write`: whether `input` includes them";
             return Err(("input_includes_cache", problem.to_owned()));
         }
-        if !tokens.reasoning.is_empty() && self.output_excludes_reasoning.is_none() {
-            let problem = "required with `reasoning`: whether `tokens.output` excludes it";
+        if is_any_set(&[&tokens.reasoning, &totals.reasoning]) && self.output_excludes_reasoning.is_none() {
+            let problem = "required with `reasoning`: whether `output` excludes it";
             return Err(("output_excludes_reasoning", problem.to_owned()));
+        }
+        if self.session.is_empty() && matches!(self.session_from, From::Hash) {
+            let problem =
+                "required with `session_from = \"hash\"`: the path to a value that all records of a session share";
+            return Err(("session", problem.to_owned()));
+        }
+        if self.message_id.is_empty() && self.message_id_is_global {
+            return Err(("message_id", "required with `message_id_is_global`".to_owned()));
         }
         if self.role.is_empty() && !(self.responses.is_empty() && self.prompts.is_empty()) {
             return Err((
@@ -220,12 +253,18 @@ impl Entry {
         if only.into_iter().any(|only| only.len() > 1) {
             return Err(("only", "it has one path and one text".to_owned()));
         }
+        if let Some(category) = self.categories.values().find(|category| !is_category(category)) {
+            return Err(("categories", format!("{category:?} is no category; docs/configuration.md lists them")));
+        }
         if let Some(results) = &self.results {
             if results.call.is_empty() {
                 return Err(("call", "required in `results`: the path to the id of the call".to_owned()));
             }
             if results.roles.is_empty() && results.list.is_empty() {
                 return Err(("results", "set `roles` or `list`".to_owned()));
+            }
+            if results.at_end && results.list.is_empty() {
+                return Err(("results", "`at_end` is the end of a `list`, which is not set".to_owned()));
             }
         }
         self.check_paths()
@@ -234,6 +273,7 @@ impl Entry {
     fn check_paths(&self) -> Result<(), Problem> {
         let of_line: Vec<(&'static str, &str)> = vec![
             ("session", &self.session),
+            ("model", &self.facts.model),
             ("cwd", &self.facts.cwd),
             ("version", &self.facts.version),
             ("entrypoint", &self.facts.entrypoint),
@@ -243,6 +283,7 @@ impl Entry {
             ("ended_at", &self.facts.ended_at),
             ("exit_code", &self.facts.exit_code),
             ("status", &self.facts.status),
+            ("total_cost", &self.total_cost),
         ];
         let of_record: Vec<(&'static str, &str)> = vec![
             ("role", &self.role),
@@ -251,14 +292,12 @@ impl Entry {
             ("provider", &self.provider),
             ("time", &self.time),
             ("duration_ms", &self.duration_ms),
+            ("duration_s", &self.duration_s),
             ("stop_reason", &self.stop_reason),
-            ("input", &self.tokens.input),
-            ("output", &self.tokens.output),
-            ("cache_read", &self.tokens.cache_read),
-            ("cache_write", &self.tokens.cache_write),
-            ("reasoning", &self.tokens.reasoning),
             ("cost", &self.cost),
         ];
+        let of_line = of_line.into_iter().chain(self.totals.paths());
+        let of_record = of_record.into_iter().chain(self.tokens.paths());
         let mut of_element: Vec<(&'static str, &str)> = Vec::new();
         let mut lists: Vec<(&'static str, &str)> = vec![("text", &self.text)];
         if let Some(calls) = &self.calls {
@@ -268,19 +307,19 @@ impl Entry {
         }
         if let Some(results) = &self.results {
             lists.push(("results", &results.list));
-            let paths = [&results.call, &results.content, &results.error];
+            let paths = [&results.call, &results.content, &results.name, &results.error];
             of_element.extend(paths.into_iter().chain(results.only.keys()).map(|path| ("results", path.as_str())));
         }
         let conditions = self.has.iter().map(|path| ("has", path.as_str()));
         let conditions = conditions.chain(self.equals.keys().map(|path| ("equals", path.as_str())));
-        let without_document = of_line.into_iter().chain(of_element).chain(conditions).map(|it| (it, Found::One));
+        let without_document = of_line.chain(of_element).chain(conditions).map(|it| (it, Found::One));
         for ((key, path), found) in without_document.chain([(("records", self.records.as_str()), Found::List)]) {
             if path.split('|').any(|path| path.starts_with('^')) {
                 return Err((key, format!("{path:?}: the path is one in the line or document, without `^.`")));
             }
             check_path(key, path, found)?;
         }
-        let of_record = of_record.into_iter().map(|it| (it, Found::One));
+        let of_record = of_record.map(|it| (it, Found::One));
         for ((key, path), found) in of_record.chain(lists.into_iter().map(|it| (it, Found::List))) {
             if path.split('|').any(|path| path.starts_with("^.")) && self.records.is_empty() {
                 return Err((key, format!("{path:?}: `^.` is the document around `records`, which is not set")));
@@ -316,9 +355,27 @@ fn check_path(key: &'static str, path: &str, found: Found) -> Result<(), Problem
     Ok(())
 }
 
+impl TokensEntry {
+    fn kept(&self) -> TokenPaths {
+        let [input, output, cache_read, cache_write, reasoning] = self.paths().map(|(_, path)| kept(path));
+        TokenPaths { input, output, cache_read, cache_write, reasoning }
+    }
+
+    fn paths(&self) -> [(&'static str, &str); 5] {
+        [
+            ("input", &self.input),
+            ("output", &self.output),
+            ("cache_read", &self.cache_read),
+            ("cache_write", &self.cache_write),
+            ("reasoning", &self.reasoning),
+        ]
+    }
+}
+
 impl FactsEntry {
     fn kept(&self) -> Facts {
         Facts {
+            model: kept(&self.model),
             cwd: kept(&self.cwd),
             version: kept(&self.version),
             entrypoint: kept(&self.entrypoint),
@@ -375,6 +432,17 @@ mod tests {
             ("id = \"a\"\nhas = [\"x\"]\ncost = \"^.c\"", "cost"),
             ("id = \"a\"\nhas = [\"^.x\"]\ncost = \"c\"", "has"),
             ("id = \"a\"\nhas = [\"a|^.x\"]\ncost = \"c\"", "has"),
+            ("id = \"a\"\nhas = [\"x\"]\ncost = \"c\"\nsession_from = \"hash\"", "session"),
+            ("id = \"a\"\nhas = [\"x\"]\ncost = \"c\"\nmessage_id_is_global = true", "message_id"),
+            ("id = \"a\"\nhas = [\"x\"]\ntotals = { input = \"i\", cache_read = \"r\" }", "input_includes_cache"),
+            ("id = \"a\"\nhas = [\"x\"]\ntotals = { output = \"o\", reasoning = \"r\" }", "output_excludes_reasoning"),
+            ("id = \"a\"\nhas = [\"x\"]\ntotals = { input = \"^.i\" }", "input"),
+            ("id = \"a\"\nhas = [\"x\"]\ntotal_cost = \"a.*.b\"", "total_cost"),
+            (
+                "id = \"a\"\nhas = [\"x\"]\ncost = \"c\"\nresults = { call = \"c\", roles = [\"r\"], at_end = true }",
+                "results",
+            ),
+            ("id = \"a\"\nhas = [\"x\"]\ncost = \"c\"\ncategories = { t = \"x\" }", "categories"),
             ("id = \"a\"\nhas = [\"x\"]\ncost = \"a|\"", "cost"),
             ("id = \"a\"\nhas = [\"x\"]\ncost = \"a.*.b\"", "cost"),
             ("id = \"a\"\nhas = [\"x\"]\ncost = \"a.k=.b\"", "cost"),

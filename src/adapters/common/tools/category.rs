@@ -3,6 +3,10 @@
 use std::sync::LazyLock;
 
 use foldhash::HashMap;
+use serde::Deserialize;
+
+use crate::json::Raw;
+use crate::json::fields::Text;
 
 /// The names of tools without `_` and `-`, in small letters, by the word for their job.
 const CATEGORIES: [(&str, &[&str]); 10] = [
@@ -206,6 +210,36 @@ pub fn category(tool: &str) -> &'static str {
     WORDS.get(normalized(tool).as_str()).copied().unwrap_or("other")
 }
 
+/// The category of a tool that does what its argument `command` states, in the list of a format.
+const EDITOR: &str = "editor";
+
+/// The category of a tool in the list of a format. A name in the list that ends in `*` is the beginning of names.
+pub fn category_among(list: &[(&'static str, &'static str)], tool: &str, arguments: Raw<'_>) -> Option<&'static str> {
+    /// The arguments of an editor.
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Editor<'a> {
+        #[serde(borrow)]
+        command: Text<'a>,
+    }
+    let is_beginning = |name: &str| name.strip_suffix('*').is_some_and(|beginning| tool.starts_with(beginning));
+    let own = list.iter().find(|(name, _)| *name == tool);
+    match own.or_else(|| list.iter().rfind(|(name, _)| is_beginning(name)))?.1 {
+        EDITOR if arguments.is_empty() => None,
+        EDITOR => match arguments.read::<Editor<'_>>().command.as_str() {
+            "view" => Some("read"),
+            "create" => Some("write"),
+            _ => Some("edit"),
+        },
+        category => Some(category),
+    }
+}
+
+/// Whether a list for [`category_among`] can contain the category.
+pub fn is_category(word: &str) -> bool {
+    [EDITOR, "other"].contains(&word) || CATEGORIES.iter().any(|(category, _)| *category == word)
+}
+
 /// Whether the calls of a shell tool contain no commands: they continue a command that runs.
 pub fn continues_command(tool: &str) -> bool {
     CONTINUING.contains(&normalized(tool).as_str())
@@ -248,5 +282,16 @@ mod tests {
             assert_eq!(category(tool), expected, "{tool}");
         }
         assert_eq!(mcp_server("mcp__docs__search"), Some("docs"));
+    }
+
+    #[test]
+    fn a_format_has_a_list_of_its_own() {
+        let list = [("browse", "other"), ("browse*", "web"), ("browse_shell*", "shell"), ("editor", "editor")];
+        let of = |tool: &str| category_among(&list, tool, Raw(br#"{"command":"view"}"#));
+        assert_eq!(
+            ["browse", "browse_page", "browse_shell_1", "editor", "bash"].map(of),
+            [Some("other"), Some("web"), Some("shell"), Some("read"), None]
+        );
+        assert!(is_category("shell") && is_category("editor") && !is_category("shells"));
     }
 }
