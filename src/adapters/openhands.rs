@@ -6,7 +6,7 @@
 //! - The prompt includes cached tokens, unless they are more than it.
 //! - A conversation is a directory with a file for each event, which the ledger joins by the name of the directory.
 
-use super::{Adapter, Probe, fold};
+use super::{Adapter, Probe, described, fold};
 use crate::model::places::Place;
 use crate::model::session::Capabilities;
 
@@ -75,13 +75,13 @@ pub(super) const COMPLETIONS: Adapter = Adapter {
     id: "openhands-completions",
     runtime: "openhands",
     about: "OpenHands with log_completions, a file for each request",
-    capabilities: Capabilities::TURNS.and(Capabilities::TOOL_CALLS).and(Capabilities::KEPT_BY_RUNTIME),
+    capabilities: completions::REQUEST.capabilities(),
     places: &[],
     claims: |probe| {
         let is_request = is_list(probe, "messages") && probe.has_all(&["response", "cost", "timestamp"]);
         5 * u32::from(is_request && probe.object("response").has("choices"))
     },
-    parse: fold::<completions::Requests>,
+    parse: |context, input| described::start(context, input, &[completions::REQUEST]),
 };
 
 fn is_list(probe: &Probe<'_>, key: &str) -> bool {

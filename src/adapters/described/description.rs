@@ -26,7 +26,8 @@ pub struct Description {
     pub prompts: &'static [&'static str],
     /// The id of a response.
     pub message_id: &'static str,
-    /// Whether the id is unique in all sessions, as that of a provider: a response with the same id and counts is a copy.
+    /// Whether the id is unique in all sessions, as that of a provider: a record with an id is a response, also without counts, and
+    /// one with the same id and counts is a copy.
     pub message_id_is_global: bool,
     /// Its model.
     pub model: &'static str,

@@ -169,19 +169,20 @@ impl Session {
         });
     }
 
-    /// Adds the response that a record contains, if it has usage.
+    /// Adds the response that a record contains, if it has usage, or the id of a provider.
     fn response(&mut self, record: Record<'_, '_>, damage: &mut RecordErrors) -> Option<usize> {
         let Record { description, place, line, time } = record;
         let (tokens, is_known) = tokens_of(description, &description.tokens, place, damage);
         let cost = money(place.number(description.cost), damage);
-        if !is_known && cost.is_none() {
+        let id = place.text(description.message_id);
+        let has_global_id = description.message_id_is_global && id.is_some();
+        if !is_known && cost.is_none() && !has_global_id {
             return None;
         }
-        let id = place.text(description.message_id);
         let session_name = |name: &str| Identity::Session(name.into());
         // The same counts at the same time are a copy.
         let identity = match (&id, time) {
-            (Some(id), _) if description.message_id_is_global => {
+            (Some(id), _) if has_global_id => {
                 let tokens = if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens };
                 Identity::Global(format!("{id} {}", counts_name(tokens)).into())
             }
@@ -233,7 +234,7 @@ impl Session {
             let words = arguments.text();
             let is_text = arguments.0.first() == Some(&b'"');
             let read = if is_text { Raw(words.as_bytes()) } else { arguments };
-            let index = self.call(record.description, &id, &name, read, record.line, record.time);
+            let index = self.call(record.description, &id, &name, Some(read), record.line, record.time);
             self.builder.arguments(index, read);
             self.builder.session.tool_calls[index].args_bytes = arguments.len().into();
             self.open_calls.push(index);
@@ -267,7 +268,7 @@ impl Session {
         let Some(id) = element.text(results.call) else { return };
         // A result without its call makes no row, unless it names the tool.
         let call = match element.text(results.name) {
-            Some(tool) => Some(self.call(record.description, &id, &tool, Raw::default(), record.line, None)),
+            Some(tool) => Some(self.call(record.description, &id, &tool, None, record.line, None)),
             None => self.builder.call_index(&id),
         };
         if let Some(call) = call {
@@ -284,7 +285,7 @@ impl Session {
         description: &Description,
         id: &str,
         tool: &str,
-        arguments: Raw<'_>,
+        arguments: Option<Raw<'_>>,
         line: i64,
         time: Option<Time>,
     ) -> usize {

@@ -4,12 +4,13 @@ use serde::Deserialize;
 
 use super::records::{Event, FullState, Metrics, Observation, Stats, text_of};
 use crate::adapters::common::builder::{Builder, Last, brief, money};
+use crate::adapters::common::tools::category_among;
 use crate::adapters::common::{changes, subagents, usage};
 use crate::adapters::{Context, RecordErrors, RecordKind};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Maybe, Number, Text};
+use crate::json::fields::{Maybe, Text};
 use crate::model::session::{
     CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Tokens, Total, add, add_money,
 };
@@ -180,7 +181,7 @@ impl Conversation {
     fn call(&mut self, id: &str, tool: &str, arguments: Raw<'_>, line: i64, time: Option<Time>) -> usize {
         let call = self.builder.call(id, tool, line, time);
         let row = &mut self.builder.session.tool_calls[call];
-        if let Some(category) = category_of(tool, arguments) {
+        if let Some(category) = category_among(CATEGORIES, tool, Some(arguments)) {
             row.category = category.into();
         }
         let operation = if row.category == "edit" { Some(Operation::Update) } else { None };
@@ -437,34 +438,20 @@ impl Conversation {
     }
 }
 
-/// The category of OpenHands' own tools.
-pub(super) fn category_of(tool: &str, arguments: Raw<'_>) -> Option<&'static str> {
-    /// What the tool for files does.
-    #[derive(Debug, Default, Deserialize)]
-    #[serde(default)]
-    struct Editor<'a> {
-        #[serde(borrow)]
-        command: Text<'a>,
-    }
-    Some(match tool {
-        "file_editor" | "str_replace_editor" | "str_replace_based_edit_tool" => {
-            match arguments.read::<Editor<'_>>().command.as_str() {
-                "view" => "read",
-                "create" => "write",
-                _ => "edit",
-            }
-        }
-        "terminal" | "run" | "run_ipython" | "execute_ipython_cell" => "shell",
-        "task_tracker" => "plan",
-        "delegate" => "subagent",
-        "call_tool_mcp" => "mcp",
-        "browse" | "browse_interactive" | "browser" => "web",
-        _ if tool.starts_with("browser_") => "web",
-        _ => return None,
-    })
-}
-
-/// A duration in seconds, as milliseconds.
-pub(super) fn milliseconds(seconds: Number) -> Option<i64> {
-    Number(seconds.0.map(|seconds| seconds * 1000.0)).rounded()
-}
+/// The categories of OpenHands' own tools.
+pub(super) const CATEGORIES: &[(&str, &str)] = &[
+    ("file_editor", "editor"),
+    ("str_replace_editor", "editor"),
+    ("str_replace_based_edit_tool", "editor"),
+    ("terminal", "shell"),
+    ("run", "shell"),
+    ("run_ipython", "shell"),
+    ("execute_ipython_cell", "shell"),
+    ("task_tracker", "plan"),
+    ("delegate", "subagent"),
+    ("call_tool_mcp", "mcp"),
+    ("browse", "web"),
+    ("browse_interactive", "web"),
+    ("browser", "web"),
+    ("browser_*", "web"),
+];

@@ -213,8 +213,13 @@ pub fn category(tool: &str) -> &'static str {
 /// The category of a tool that does what its argument `command` states, in the list of a format.
 const EDITOR: &str = "editor";
 
-/// The category of a tool in the list of a format. A name in the list that ends in `*` is the beginning of names.
-pub fn category_among(list: &[(&'static str, &'static str)], tool: &str, arguments: Raw<'_>) -> Option<&'static str> {
+/// The category of a tool in the list of a format. A name in the list that ends in `*` is the beginning of names. `arguments` are
+/// those of a call, if they are known.
+pub fn category_among(
+    list: &[(&'static str, &'static str)],
+    tool: &str,
+    arguments: Option<Raw<'_>>,
+) -> Option<&'static str> {
     /// The arguments of an editor.
     #[derive(Debug, Default, Deserialize)]
     #[serde(default)]
@@ -225,12 +230,11 @@ pub fn category_among(list: &[(&'static str, &'static str)], tool: &str, argumen
     let is_beginning = |name: &str| name.strip_suffix('*').is_some_and(|beginning| tool.starts_with(beginning));
     let own = list.iter().find(|(name, _)| *name == tool);
     match own.or_else(|| list.iter().rfind(|(name, _)| is_beginning(name)))?.1 {
-        EDITOR if arguments.is_empty() => None,
-        EDITOR => match arguments.read::<Editor<'_>>().command.as_str() {
-            "view" => Some("read"),
-            "create" => Some("write"),
-            _ => Some("edit"),
-        },
+        EDITOR => Some(match arguments?.read::<Editor<'_>>().command.as_str() {
+            "view" => "read",
+            "create" => "write",
+            _ => "edit",
+        }),
         category => Some(category),
     }
 }
@@ -287,7 +291,7 @@ mod tests {
     #[test]
     fn a_format_has_a_list_of_its_own() {
         let list = [("browse", "other"), ("browse*", "web"), ("browse_shell*", "shell"), ("editor", "editor")];
-        let of = |tool: &str| category_among(&list, tool, Raw(br#"{"command":"view"}"#));
+        let of = |tool: &str| category_among(&list, tool, Some(Raw(br#"{"command":"view"}"#)));
         assert_eq!(
             ["browse", "browse_page", "browse_shell_1", "editor", "bash"].map(of),
             [Some("other"), Some("web"), Some("shell"), Some("read"), None]
