@@ -2,6 +2,7 @@
 
 use super::path::Place;
 use crate::adapters::Probe;
+use crate::json::Raw;
 
 /// A kind of records, or of documents with records.
 #[derive(Debug, Clone, Copy)]
@@ -138,6 +139,8 @@ pub struct Calls {
     pub name: &'static str,
     /// In an element: the arguments, as an object or as JSON in a string.
     pub arguments: &'static str,
+    /// The form of the arguments that archives contain, if it is another one than in the log. Only for formats of this program.
+    pub arguments_form: Option<fn(Raw<'_>) -> String>,
     /// Tools whose call ends the session as an answer does.
     pub ends: &'static [&'static str],
 }
@@ -189,7 +192,8 @@ impl TokenPaths {
 
 impl Calls {
     /// No call.
-    pub const NONE: Self = Self { list: "", only: None, id: "", name: "", arguments: "", ends: &[] };
+    pub const NONE: Self =
+        Self { list: "", only: None, id: "", name: "", arguments: "", arguments_form: None, ends: &[] };
 }
 
 impl Results {

@@ -115,14 +115,14 @@ impl Session {
         let come_first = results.filter(|results| results.at_end || !is_response);
         let has_results = come_first.is_some_and(|results| self.results(record, results, role));
         if is_response {
-            let before = self.builder.session.tool_calls.len();
+            let before = self.open_calls.len();
             if let Some(calls) = &description.calls {
                 self.calls(record, calls);
             }
-            let made = || self.builder.session.tool_calls.iter().skip(before);
-            let has_calls = made().next().is_some();
+            let has_calls = self.open_calls.len() > before;
             let ends = description.calls.map_or(&[][..], |calls| calls.ends);
-            let is_work = made().any(|call| !ends.iter().any(|tool| call.tool == *tool));
+            let is_end = |call: &usize| ends.iter().any(|tool| self.builder.session.tool_calls[*call].tool == *tool);
+            let is_work = !self.open_calls.iter().skip(before).all(is_end);
             if let Some(results) = results.filter(|results| !results.at_end) {
                 self.results(record, results, role);
             }
@@ -230,13 +230,16 @@ impl Session {
             }
             let Some(id) = element.text(calls.id) else { continue };
             let name = element.text(calls.name).unwrap_or_default();
-            let arguments = element.raw(calls.arguments);
-            let words = arguments.text();
-            let is_text = arguments.0.first() == Some(&b'"');
-            let read = if is_text { Raw(words.as_bytes()) } else { arguments };
-            let index = self.call(record.description, &id, &name, Some(read), record.line, record.time);
-            self.builder.arguments(index, read);
-            self.builder.session.tool_calls[index].args_bytes = arguments.len().into();
+            let logged = element.raw(calls.arguments);
+            let text = match calls.arguments_form {
+                Some(form) => Some(Cow::Owned(form(logged))),
+                None => (logged.0.first() == Some(&b'"')).then(|| logged.text()),
+            };
+            let arguments = text.as_ref().map_or(logged, |text| Raw(text.as_bytes()));
+            let index = self.call(record.description, &id, &name, Some(arguments), record.line, record.time);
+            self.builder.arguments(index, arguments);
+            let call = &mut self.builder.session.tool_calls[index];
+            call.args_bytes = logged.len().or(call.args_bytes.get()).into();
             self.open_calls.push(index);
         }
     }

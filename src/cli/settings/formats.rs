@@ -180,6 +180,7 @@ impl Entry {
                 id: kept(&calls.id),
                 name: kept(&calls.name),
                 arguments: kept(&calls.arguments),
+                arguments_form: None,
                 ends: kept_list(&calls.ends),
             }),
             results: self.results.as_ref().map(|results| Results {
