@@ -75,7 +75,12 @@ pub(super) const ADAPTER: Adapter = Adapter {
     runtime: "zed",
     about: "Zed's agent, threads/threads.db (from sources)",
     capabilities: THREAD.capabilities(),
-    places: &[Place::data("zed/threads"), Place::application("Zed/threads")],
+    places: &[
+        Place::data("zed/threads"),
+        // Of macOS, and of Windows.
+        Place::application("Zed/threads"),
+        Place::local_application("Zed/threads"),
+    ],
     claims: |probe| {
         let is_row = probe.text("table") == THREADS.name && probe.has_all(&["data_type", "updated_at"]);
         6 * u32::from(is_row)

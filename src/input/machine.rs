@@ -105,10 +105,7 @@ impl Machine {
         let base = match self.system {
             System::Linux => self.xdg("XDG_CACHE_HOME", ".cache"),
             System::MacOs => Some(join(&self.home()?, "Library/Caches")),
-            System::Windows => {
-                let default = || Some(join(&self.home()?, "AppData/Local"));
-                self.variable("LOCALAPPDATA").map(PathBuf::from).or_else(default)
-            }
+            System::Windows => self.local_application_data(),
         };
         base.map(|base| base.join(OWN))
     }
@@ -139,6 +136,11 @@ impl Machine {
             Base::ApplicationData => {
                 let mut bases = self.own(self.application_data());
                 bases.extend(below(self.homes_of_windows(), "AppData/Roaming"));
+                bases
+            }
+            Base::LocalApplicationData => {
+                let mut bases = self.own(self.local_application_data());
+                bases.extend(below(self.homes_of_windows(), "AppData/Local"));
                 bases
             }
             Base::ExtensionStorage => below(self.editors(), "globalStorage"),
@@ -182,6 +184,14 @@ impl Machine {
                 self.variable("APPDATA").map(PathBuf::from).or_else(default)
             }
         }
+    }
+
+    fn local_application_data(&self) -> Option<PathBuf> {
+        if self.system != System::Windows {
+            return None;
+        }
+        let default = || Some(join(&self.home()?, "AppData/Local"));
+        self.variable("LOCALAPPDATA").map(PathBuf::from).or_else(default)
     }
 
     /// The directory of an XDG variable. The specification wants relative paths to be ignored.
@@ -283,6 +293,9 @@ mod tests {
         assert!(paths(&linux, &application).is_empty());
         assert_eq!(paths(&mac, &application), ["/h/Library/Application Support/x"]);
         assert_eq!(paths(&windows, &application), ["/u/Data/x"]);
+        let local = Place::local_application("x");
+        assert!(paths(&linux, &local).is_empty() && paths(&mac, &local).is_empty());
+        assert_eq!(paths(&windows, &local), ["/u/AppData/Local/x"]);
         let extension = Place::extension("x/tasks");
         for expected in [
             "/c/Code/User/globalStorage/x/tasks",

@@ -27,6 +27,8 @@ pub enum Base {
     XdgState,
     /// The directory for application data: `%APPDATA%` on Windows, `~/Library/Application Support` on macOS. Not on Linux.
     ApplicationData,
+    /// The directory for application data that stays on the machine: `%LOCALAPPDATA%`. Only on Windows.
+    LocalApplicationData,
     /// The directories in which VS Code and its relatives keep the data of extensions, one for each editor.
     ExtensionStorage,
     /// The directories of workspaces in VS Code and its relatives. Only existing ones are known, as their names are hashes.
@@ -62,6 +64,11 @@ impl Place {
     /// A place below the directory for application data on Windows and macOS.
     pub const fn application(path: &'static str) -> Self {
         Self { base: Base::ApplicationData, path }
+    }
+
+    /// A place below the directory for application data that stays on a machine with Windows.
+    pub const fn local_application(path: &'static str) -> Self {
+        Self { base: Base::LocalApplicationData, path }
     }
 
     /// A place in each workspace of VS Code and its relatives.
