@@ -2,7 +2,7 @@
 //! (`cline_session`), and those that a user adds to the configuration
 //! (docs/configuration.md#formats-of-your-own).
 
-pub use self::description::{Calls, Description, Facts, Results, SessionFromPath, TokenPaths};
+pub use self::description::{Calls, Description, Facts, Results, SessionFrom, TokenPaths};
 use self::path::Place;
 use self::session::Session;
 use super::api::{Adapter, LoopInput, RecordLoop};
@@ -95,8 +95,8 @@ impl Fold for Records {
 impl Records {
     /// The id of a record's session: its own, else that of the records before, else from the path, else a hash.
     fn session_id(&self, description: &Description, record: &Probe<'_>, line: Line<'_>) -> String {
-        let own = match description.session_from_path {
-            SessionFromPath::Hash => {
+        let own = match description.session_from {
+            SessionFrom::Hash => {
                 let value = Place::of(record).raw(description.session);
                 let directory = self.context.folders.first().map_or("", String::as_str);
                 let hashed = || hashed_id(format!("{directory}\n{}", String::from_utf8_lossy(value.0)).as_bytes());
@@ -104,10 +104,10 @@ impl Records {
             }
             _ => Place::of(record).text(description.session),
         };
-        let from_path = || match description.session_from_path {
-            SessionFromPath::No | SessionFromPath::Hash => None,
-            SessionFromPath::File => self.context.file_name.clone(),
-            SessionFromPath::Directory => self.context.folders.first().cloned(),
+        let from_path = || match description.session_from {
+            SessionFrom::Record | SessionFrom::Hash => None,
+            SessionFrom::File => self.context.file_name.clone(),
+            SessionFrom::Directory => self.context.folders.first().cloned(),
         };
         let own = own.map(std::borrow::Cow::into_owned);
         own.or_else(|| self.current.clone()).or_else(from_path).unwrap_or_else(|| hashed_id(line.bytes))
@@ -136,7 +136,7 @@ impl Description {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::{Driver, Hints, Parsed, Step};
+    use crate::adapters::{Driver, Hints, Parsed};
     use crate::model::retention::Retention;
     use crate::model::session::{CallStatus, Status};
 
@@ -155,12 +155,7 @@ mod tests {
     fn read(description: &Description, log: &str) -> Parsed {
         let format = UserFormat::new("acme-log", "acme", "", *description);
         let formats: &'static [UserFormat] = Box::leak(Box::new([format]));
-        let mut driver = Driver::with_formats(log.as_bytes(), Hints::default(), Retention::Text, formats);
-        loop {
-            if let Step::Done(parsed) = driver.step() {
-                return parsed;
-            }
-        }
+        Driver::with_formats(log.as_bytes(), Hints::default(), Retention::Text, formats).parse()
     }
 
     #[test]

@@ -46,6 +46,10 @@ const EDITOR_SERVERS: &[&str] =
 /// The directory of agentlogs below the directories for data and configuration.
 const OWN: &str = "agentlogs";
 
+/// The usual directories of application data on Windows, below the home directory.
+const ROAMING: &str = "AppData/Roaming";
+const LOCAL: &str = "AppData/Local";
+
 impl Machine {
     /// This machine, as the process's environment describes it.
     pub fn current() -> Self {
@@ -134,14 +138,10 @@ impl Machine {
             Base::XdgData => self.own(self.xdg("XDG_DATA_HOME", ".local/share")),
             Base::XdgState => self.own(self.xdg("XDG_STATE_HOME", ".local/state")),
             Base::ApplicationData => {
-                let mut bases = self.own(self.application_data());
-                bases.extend(below(self.homes_of_windows(), "AppData/Roaming"));
-                bases
+                [self.own(self.application_data()), below(self.homes_of_windows(), ROAMING)].concat()
             }
             Base::LocalApplicationData => {
-                let mut bases = self.own(self.local_application_data());
-                bases.extend(below(self.homes_of_windows(), "AppData/Local"));
-                bases
+                [self.own(self.local_application_data()), below(self.homes_of_windows(), LOCAL)].concat()
             }
             Base::ExtensionStorage => below(self.editors(), "globalStorage"),
             Base::WorkspaceStorage => {
@@ -179,19 +179,17 @@ impl Machine {
         match self.system {
             System::Linux => None,
             System::MacOs => Some(join(&self.home()?, "Library/Application Support")),
-            System::Windows => {
-                let default = || Some(join(&self.home()?, "AppData/Roaming"));
-                self.variable("APPDATA").map(PathBuf::from).or_else(default)
-            }
+            System::Windows => self.directory_of_windows("APPDATA", ROAMING),
         }
     }
 
     fn local_application_data(&self) -> Option<PathBuf> {
-        if self.system != System::Windows {
-            return None;
-        }
-        let default = || Some(join(&self.home()?, "AppData/Local"));
-        self.variable("LOCALAPPDATA").map(PathBuf::from).or_else(default)
+        if self.system == System::Windows { self.directory_of_windows("LOCALAPPDATA", LOCAL) } else { None }
+    }
+
+    /// The directory that a variable of Windows names, or else that of the usual path in the home directory.
+    fn directory_of_windows(&self, variable: &str, default: &str) -> Option<PathBuf> {
+        self.variable(variable).map(PathBuf::from).or_else(|| Some(join(&self.home()?, default)))
     }
 
     /// The directory of an XDG variable. The specification wants relative paths to be ignored.

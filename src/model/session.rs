@@ -165,6 +165,12 @@ impl Status {
 }
 
 impl SessionResult {
+    /// The model of all responses, if it is the same.
+    pub fn only_model(&self) -> Option<Symbol> {
+        let first = self.turns.iter().find_map(|turn| turn.model.clone())?;
+        self.turns.iter().all(|turn| turn.model.as_ref() == Some(&first)).then_some(first)
+    }
+
     /// The approximate size of its texts and totals in bytes, without words that rows share.
     pub fn text_bytes(&self) -> usize {
         let text = |text: &Option<SharedStr>| text.as_ref().map_or(0, SharedStr::len);

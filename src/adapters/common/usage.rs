@@ -1,10 +1,8 @@
 //! Usage objects that a record may lack, or have in a form that cannot be read, and what follows from their counts.
 
 use crate::adapters::RecordErrors;
-use crate::base::text::Symbol;
 use crate::json::fields::Maybe;
 use crate::model::health::Reason;
-use crate::model::session::SessionResult;
 
 /// The usage of a record, if it has one. A value of another type is counted as [`Reason::NoUsage`].
 pub fn present<'m, T>(usage: &'m Maybe<T>, damage: &mut RecordErrors) -> Option<&'m T> {
@@ -26,10 +24,4 @@ pub fn uncached(prompt: i64, read: Option<i64>, write: Option<i64>) -> i64 {
         _ if prompt >= read => prompt - read,
         _ => prompt,
     }
-}
-
-/// The model of all responses, if it is the same.
-pub fn only_model(session: &SessionResult) -> Option<Symbol> {
-    let first = session.turns.iter().find_map(|turn| turn.model.clone())?;
-    session.turns.iter().all(|turn| turn.model.as_ref() == Some(&first)).then_some(first)
 }

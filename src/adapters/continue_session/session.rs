@@ -192,7 +192,7 @@ impl Session {
             let cost = money(usage.total_cost, damage).filter(|cost| *cost > 0.0);
             if !tokens.is_all_zero() && tokens.total().is_some() {
                 // The sums are not divided by model.
-                let model = usage::only_model(&self.builder.session);
+                let model = self.builder.session.only_model();
                 self.builder.session.totals.push(Total {
                     line,
                     key: format!("continue {}", self.builder.session.session_id),

@@ -1,5 +1,7 @@
 //! What describes a format: paths from a record to its values.
 
+use serde::Deserialize;
+
 use super::path::Place;
 use crate::adapters::Probe;
 use crate::json::Raw;
@@ -15,8 +17,8 @@ pub struct Description {
     pub records: &'static str,
     /// The id of the session, in the line or document.
     pub session: &'static str,
-    /// Where the id is if no record has it.
-    pub session_from_path: SessionFromPath,
+    /// Where the id comes from.
+    pub session_from: SessionFrom,
     /// Facts of the session, in the line or document.
     pub facts: Facts,
     /// The author of a record. Without it, each record with tokens or a cost is a response.
@@ -66,17 +68,19 @@ pub struct Description {
     pub results: Option<Results>,
 }
 
-/// Where a session's id is if no record has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionFromPath {
-    /// Not known: the id is a hash of the first record.
-    No,
-    /// It is the name of the file without its extensions.
+/// Where a session's id comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionFrom {
+    /// From the records. If no record has it, it is a hash of the first one.
+    #[default]
+    Record,
+    /// If no record has it, it is the name of the file without its extensions.
     File,
-    /// It is the name of the directory.
+    /// If no record has it, it is the name of the directory.
     Directory,
-    /// It is a hash of the name of the directory and the value at `session`, which is no id: such as the first message, where each
-    /// request is logged with all messages before it.
+    /// It is a hash of the directory's name and the value at `session`. That value is no id, but all records of the session have it.
+    /// An example is the first message, where each request is logged with all messages before it.
     Hash,
 }
 
@@ -209,7 +213,7 @@ impl Description {
         equals: &[],
         records: "",
         session: "",
-        session_from_path: SessionFromPath::No,
+        session_from: SessionFrom::Record,
         facts: Facts::NONE,
         role: "",
         responses: &[],

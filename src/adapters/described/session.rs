@@ -9,7 +9,7 @@ use super::description::{Calls, Description, Facts, Results, TokenPaths};
 use super::path::Place;
 use crate::adapters::common::builder::{Builder, Last, money};
 use crate::adapters::common::tools::category_among;
-use crate::adapters::common::usage::{only_model, uncached};
+use crate::adapters::common::usage::uncached;
 use crate::adapters::{Context, Probe, RecordErrors, counts_name};
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -304,7 +304,7 @@ impl Session {
     pub(super) fn finish(mut self) -> SessionResult {
         let session = &mut self.builder.session;
         // Totals are not divided by model.
-        let model = if session.turns.is_empty() { session.model.clone() } else { only_model(session) };
+        let model = if session.turns.is_empty() { session.model.clone() } else { session.only_model() };
         session.totals.iter_mut().flat_map(|total| &mut total.models).for_each(|it| it.model.clone_from(&model));
         match self.end {
             Some(Status::Success) => self.builder.succeed(),

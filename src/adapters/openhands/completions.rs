@@ -1,13 +1,13 @@
 //! Logs of completions, described by data: one file for each request, with all messages before it.
 
 use super::conversation::CATEGORIES;
-use crate::adapters::described::{Calls, Description, Results, SessionFromPath, TokenPaths};
+use crate::adapters::described::{Calls, Description, Results, SessionFrom, TokenPaths};
 
 /// All requests of a directory with the same first message are one session. The results of a request's calls are in the next one.
 pub(super) const REQUEST: Description = Description {
     has: &["response.choices.0"],
     session: "messages.role=user.content",
-    session_from_path: SessionFromPath::Hash,
+    session_from: SessionFrom::Hash,
     message_id: "response.id",
     message_id_is_global: true,
     model: "response.model",

@@ -39,18 +39,20 @@ impl Quantiles {
             let lists = groups.drop_in_place(&name_of_list(column))?;
             let lists = lists.list()?;
             for (name, quantile) in quantiles {
-                let each = lists.amortized_iter().map(|list| nearest(list?.as_ref(), *quantile));
-                groups.with_column(values(name, column, each.collect())?)?;
+                let each = lists.amortized_iter().map(|list| match list {
+                    Some(list) => nearest(list.as_ref(), *quantile),
+                    None => Ok(None),
+                });
+                let each = each.collect::<PolarsResult<_>>()?;
+                groups.with_column(values(name, column, each)?)?;
             }
             if let Some(total) = total.as_deref_mut() {
                 let own = total.drop_in_place(&name_of_list(column)).ok();
-                let all = own
-                    .as_ref()
-                    .map_or(Ok(lists), |own| own.list())?
-                    .explode(ExplodeOptions { empty_as_null: false, keep_nulls: false })?;
+                let all = own.as_ref().map_or(Ok(lists), |own| own.list())?;
+                let all = all.explode(ExplodeOptions { empty_as_null: false, keep_nulls: false })?;
                 for (name, quantile) in quantiles {
-                    let value = std::iter::once(nearest(&all, *quantile));
-                    total.with_column(values(name, column, value.collect())?)?;
+                    let value = [nearest(&all, *quantile)?].into_iter().collect();
+                    total.with_column(values(name, column, value)?)?;
                 }
             }
         }
@@ -63,8 +65,8 @@ fn name_of_list(column: &str) -> String {
 }
 
 /// A quantile of the known values; `None` if there are none.
-fn nearest(values: &Series, quantile: f64) -> Option<f64> {
-    values.drop_nulls().quantile_reduce(quantile, QuantileMethod::Nearest).ok()?.value().extract()
+fn nearest(values: &Series, quantile: f64) -> PolarsResult<Option<f64>> {
+    Ok(values.drop_nulls().quantile_reduce(quantile, QuantileMethod::Nearest)?.value().extract())
 }
 
 /// Quantiles of a column as a column of this name: money as floats, all else as whole numbers.

@@ -184,6 +184,7 @@ fn run_groups(
     }
 
     let aggregations: Vec<Expr> = measures.iter().filter_map(|measure| measure.of_rows()).collect();
+    // The rows of waste have one.
     let needs_key = aggregations.iter().any(|aggregation| names_in(aggregation).any(|name| name == SESSION_KEY));
     if needs_key && !rows.collect_schema()?.contains(SESSION_KEY) {
         let key = session_key(&tables.table("sessions"))?.alias(SESSION_KEY);

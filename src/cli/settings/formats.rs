@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentlogs::adapters::common::tools::is_category;
-use agentlogs::adapters::described::{Calls, Description, Facts, Results, SessionFromPath, TokenPaths};
+use agentlogs::adapters::described::{Calls, Description, Facts, Results, SessionFrom, TokenPaths};
 use agentlogs::adapters::{ADAPTERS, UserFormat};
 use serde::Deserialize;
 
@@ -24,7 +24,7 @@ pub struct Entry {
     #[serde(default)]
     session: String,
     #[serde(default)]
-    session_from: From,
+    session_from: SessionFrom,
     #[serde(default)]
     facts: FactsEntry,
     #[serde(default)]
@@ -65,16 +65,6 @@ pub struct Entry {
     categories: BTreeMap<String, String>,
     calls: Option<CallsEntry>,
     results: Option<ResultsEntry>,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum From {
-    #[default]
-    Record,
-    File,
-    Directory,
-    Hash,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -147,12 +137,7 @@ impl Entry {
             equals: kept_pairs(&self.equals),
             records: kept(&self.records),
             session: kept(&self.session),
-            session_from_path: match self.session_from {
-                From::Record => SessionFromPath::No,
-                From::File => SessionFromPath::File,
-                From::Directory => SessionFromPath::Directory,
-                From::Hash => SessionFromPath::Hash,
-            },
+            session_from: self.session_from,
             facts: self.facts.kept(),
             role: kept(&self.role),
             responses: kept_list(&self.responses),
@@ -233,7 +218,7 @@ impl Entry {
             let problem = "required with `reasoning`: whether `output` excludes it";
             return Err(("output_excludes_reasoning", problem.to_owned()));
         }
-        if self.session.is_empty() && matches!(self.session_from, From::Hash) {
+        if self.session.is_empty() && matches!(self.session_from, SessionFrom::Hash) {
             let problem =
                 "required with `session_from = \"hash\"`: the path to a value that all records of a session share";
             return Err(("session", problem.to_owned()));

@@ -213,8 +213,8 @@ pub fn category(tool: &str) -> &'static str {
 /// The category of a tool that does what its argument `command` states, in the list of a format.
 const EDITOR: &str = "editor";
 
-/// The category of a tool in the list of a format. A name in the list that ends in `*` is the beginning of names. `arguments` are
-/// those of a call, if they are known.
+/// The category of a tool in the list of a format. A name in the list that ends in `*` is the beginning of names. The whole
+/// name takes precedence, then the last beginning, which is the longest in a sorted list. `arguments` are those of a call, if they are known.
 pub fn category_among(
     list: &[(&'static str, &'static str)],
     tool: &str,
