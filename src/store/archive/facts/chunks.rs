@@ -20,9 +20,9 @@ use super::codec::{self, damaged};
 use crate::model::session::SessionResult;
 use crate::model::source::Source;
 
-/// Facts that are reconciled and written as a part together, in bytes as they are stored: some twenty thousand turns. A part that
+/// Facts that are reconciled and written as a part together, in bytes as they are stored: some forty thousand turns. A part that
 /// changes is reconciled whole, in memory; of sources in several chunks that nothing links to others, this much at a time.
-pub const PART_BYTES: u64 = 5 << 18;
+pub const PART_BYTES: u64 = 5 << 19;
 
 /// How the facts of a source begin.
 const MARK: [u8; 4] = *b"fct\xFF";
