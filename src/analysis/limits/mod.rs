@@ -15,5 +15,7 @@ mod rows;
 mod window;
 mod windows;
 
+pub(super) use rows::TurnFacts;
 pub use window::{Rates, Spent, Window};
-pub use windows::{active_windows, windows_of};
+pub(super) use windows::ActiveWindows;
+pub use windows::windows_of;

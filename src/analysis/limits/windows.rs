@@ -2,7 +2,7 @@
 
 use super::blocks::{Block, WEEK, five_hours, weeks};
 use super::logged::{LimitWindows, Logged, State, limits};
-use super::rows::{ByRuntime, TurnFacts, for_each_turn, push, states, times};
+use super::rows::{ByRuntime, SessionNumbers, TurnFacts, for_each_turn, push, states, times};
 use super::window::{Spent, Window};
 use crate::analysis::reports::grouping::Grouping;
 use crate::analysis::reports::spec::Rows;
@@ -33,39 +33,56 @@ struct Computed {
     is_active: fn(&Block, Time) -> bool,
 }
 
-/// The current windows, in the order of their ends, the latest first; `cost` is the cost that is summed.
-///
-/// It reads `turns` once, in batches, and keeps the times of the turns and those turns that can be in a current window.
-///
-/// # Errors
-/// When the tables cannot be read.
-pub fn active_windows(tables: &Frames, now: Time, cost: Cost) -> Result<Vec<Window>, Error> {
-    let rows = |table| dated_rows(table, tables, &Scope::default(), cost);
-    let (states, numbers) = states(rows("limits")?.rows)?;
-    let limits = limits(states);
-    let logged = limits.iter().flat_map(|limit| &limit.windows).filter(|window| window.contains(now));
-    // Computed windows are not longer than a week.
-    let week_ago = Time::from_micros(now.micros().saturating_sub(WEEK));
-    let first = logged.filter_map(|window| window.starts_at).fold(week_ago, Time::min);
-    let (mut times, mut recent) = (ByRuntime::new(), ByRuntime::new());
-    for_each_turn(rows("turns")?.rows, &numbers, |runtime, turn| {
+/// The current windows while turns are added. It keeps the times of the turns, and those turns that can be in a current window.
+pub struct ActiveWindows {
+    now: Time,
+    limits: Vec<LimitWindows>,
+    numbers: SessionNumbers,
+    /// Turns before this time are in no current window.
+    first: Time,
+    times: ByRuntime<Time>,
+    recent: ByRuntime<TurnFacts>,
+}
+
+impl ActiveWindows {
+    /// The windows at a time, without turns.
+    ///
+    /// # Errors
+    /// When `limits` cannot be read.
+    pub fn new(tables: &Frames, now: Time) -> Result<Self, Error> {
+        let (states, numbers) = states(dated_rows("limits", tables, &Scope::default(), Cost::Auto)?.rows)?;
+        let limits = limits(states);
+        let logged = limits.iter().flat_map(|limit| &limit.windows).filter(|window| window.contains(now));
+        // Computed windows are not longer than a week.
+        let week_ago = Time::from_micros(now.micros().saturating_sub(WEEK));
+        let first = logged.filter_map(|window| window.starts_at).fold(week_ago, Time::min);
+        Ok(Self { now, limits, numbers, first, times: ByRuntime::new(), recent: ByRuntime::new() })
+    }
+
+    /// Adds a turn of a session; the number of the session is looked up.
+    pub fn add(&mut self, runtime: &str, session_id: Option<&str>, turn: TurnFacts) {
         if SUBSCRIPTIONS.contains(&runtime) {
-            push(&mut times, runtime, turn.time);
+            push(&mut self.times, runtime, turn.time);
         }
-        if turn.time >= first {
-            push(&mut recent, runtime, *turn);
-        }
-    })?;
-    let mut found = Windows::new(limits, times);
-    for (runtime, turns) in &recent {
-        for turn in turns {
-            found.count(runtime, turn);
-            found.extend(runtime, turn);
+        if turn.time >= self.first {
+            let session = self.numbers.get(runtime).and_then(|numbers| numbers.get(session_id?).copied());
+            push(&mut self.recent, runtime, TurnFacts { session, ..turn });
         }
     }
-    let mut windows = found.finished(now);
-    windows.retain(|window| window.active);
-    Ok(windows)
+
+    /// The windows, in the order of their ends, the latest first.
+    pub fn finished(self) -> Vec<Window> {
+        let mut found = Windows::new(self.limits, self.times);
+        for (runtime, turns) in &self.recent {
+            for turn in turns {
+                found.count(runtime, turn);
+                found.extend(runtime, turn);
+            }
+        }
+        let mut windows = found.finished(self.now);
+        windows.retain(|window| window.active);
+        windows
+    }
 }
 
 /// The rows of a table in scope, each with a time where its session has one.

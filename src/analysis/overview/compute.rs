@@ -5,7 +5,7 @@ use polars::prelude::*;
 
 use super::periods::Calendar;
 use super::turns::{Day, Period, Sums, Top, Turns, turns};
-use crate::analysis::limits::{Window, active_windows};
+use crate::analysis::limits::{ActiveWindows, Window};
 use crate::analysis::reports::grouping::Grouping;
 use crate::analysis::reports::spec::Rows;
 use crate::analysis::reports::{Cost, Error, Frames, Scope};
@@ -74,15 +74,17 @@ impl Overview {
         let recent = recent(tables, calendar.first);
         let time = Time::from_micros(now.timestamp().as_microsecond());
         // At the same time, because each of them waits for its files.
-        let (turns, (limits, tools)) = rayon::join(
-            || turns(&recent, &calendar),
-            || rayon::join(|| active_windows(&recent, time, Cost::Auto), || tools(&recent, &calendar)),
+        let (turns, (tools, unread)) = rayon::join(
+            || {
+                let mut windows = ActiveWindows::new(&recent, time)?;
+                Ok::<_, Error>((turns(&recent, &calendar, &mut windows)?, windows.finished()))
+            },
+            || rayon::join(|| tools(&recent, &calendar), || unread(tables)),
         );
-        let Turns { periods, days, models, projects, unpriced_tokens, undated } = turns?;
+        let (Turns { periods, days, models, projects, unpriced_tokens, undated }, mut limits) = turns?;
         let is_in_week = periods.get(1).is_some_and(|week| week.now.rows > 0);
         let (top_days, index) = if is_in_week { (7, 0) } else { (30, 1) };
         let of_period = |lists: [Vec<Top>; 2]| lists.into_iter().nth(index).unwrap_or_default();
-        let mut limits = limits?;
         limits.sort_by(|a, b| (&a.runtime, a.ends_at).cmp(&(&b.runtime, b.ends_at)));
         Ok(Self {
             now: now.clone(),
@@ -93,7 +95,7 @@ impl Overview {
             projects: of_period(projects),
             tools: tools?.into_iter().nth(index).unwrap_or_default(),
             limits,
-            lost: Lost { unpriced_tokens, undated, ..unread(tables)? },
+            lost: Lost { unpriced_tokens, undated, ..unread? },
         })
     }
 }

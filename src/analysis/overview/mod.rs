@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! periods  a time and its zone -> the last days, and the periods that they are compared with
-//! turns    rows of the ledger -> sums of the periods, days, models and projects
+//! sums     rows of the ledger -> sums of the periods, days, models and projects
+//! turns    the table of the ledger -> these sums, and the windows of limits
 //! compute  the tables of an archive -> the overview
 //! text     the overview -> text
 //! ```
 
 mod compute;
 mod periods;
+mod sums;
 mod text;
 mod turns;
 

@@ -60,17 +60,6 @@ impl Calendar {
         Ok(Self { days: days.collect::<Result<_, _>>()?, periods, end, first })
     }
 
-    /// The times at which something here begins or ends, sorted. Times between the same two of them are in the same periods and day.
-    pub fn bounds(&self) -> Vec<Time> {
-        let of_period = |bounds: &Bounds| [bounds.start, bounds.before_start, bounds.before_end];
-        let of_periods = self.periods.iter().flat_map(of_period);
-        let mut bounds: Vec<Time> = of_periods.chain(self.days.iter().map(|(_, start)| *start)).collect();
-        bounds.extend([self.first, self.end]);
-        bounds.sort_unstable();
-        bounds.dedup();
-        bounds
-    }
-
     /// The position in [`Self::days`] of the day of a time.
     pub fn day_of(&self, time: Time) -> Option<usize> {
         let begun = self.days.partition_point(|(_, start)| *start <= time);

@@ -1,0 +1,188 @@
+//! Adds up rows of the ledger, by all that the overview distinguishes.
+
+use foldhash::{HashMap, HashMapExt as _};
+use polars::prelude::*;
+
+use super::periods::{Calendar, DAYS};
+use super::turns::{Day, Period, Sums, Top, Turns};
+use crate::analysis::behaviour::hash_of;
+use crate::analysis::limits::TurnFacts;
+use crate::analysis::reports::Frames;
+use crate::analysis::reports::tables::for_each_batch;
+use crate::base::time::Time;
+use crate::model::session::add;
+
+/// Sums while rows are added. Dollars are in millionths of a millionth, as whole numbers, so that the order of the rows does not matter.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    rows: u64,
+    picodollars: Option<i128>,
+    tokens: Option<i64>,
+}
+
+impl Sum {
+    fn add(&mut self, row: &Row<'_>) {
+        #[expect(clippy::cast_possible_truncation, reason = "a cost that does not fit is the largest")]
+        let picodollars = row.cost_usd.map(|cost| (cost * 1e12).round() as i128);
+        self.merge(&Self { rows: 1, picodollars, tokens: row.tokens });
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.picodollars = match (self.picodollars, other.picodollars) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
+        self.tokens = add(self.tokens, other.tokens);
+    }
+
+    fn sums(&self) -> Sums {
+        let cost_usd = self.picodollars.map(|picodollars| picodollars as f64 / 1e12);
+        Sums { rows: self.rows, cost_usd, total_tokens: self.tokens }
+    }
+}
+
+/// A row of the ledger.
+pub(super) struct Row<'a> {
+    pub runtime: Option<&'a str>,
+    pub session: Option<&'a str>,
+    pub time: Option<Time>,
+    pub model: Option<&'a str>,
+    pub tokens: Option<i64>,
+    pub cost_usd: Option<f64>,
+    pub is_unpriced: bool,
+    pub is_response: bool,
+}
+
+impl Row<'_> {
+    /// The row for the windows of limits, if it has a time.
+    pub(super) fn facts(&self) -> Option<TurnFacts> {
+        let Self { tokens, cost_usd, is_response, .. } = *self;
+        Some(TurnFacts { time: self.time?, session: None, tokens, cost_usd, is_response })
+    }
+}
+
+/// The sums over the last 7 days, and over the last 30.
+type Recent = [Sum; 2];
+
+/// The rows of a session.
+#[derive(Debug, Default)]
+struct OfSession {
+    recent: Recent,
+    /// Whether it has rows in each period, and in the period before.
+    is_in: [[bool; 2]; DAYS.len()],
+}
+
+/// All sums of the overview while rows are added.
+pub(super) struct Summing<'c> {
+    calendar: &'c Calendar,
+    /// The sums of each period, and of the period before.
+    periods: [[Sum; 2]; DAYS.len()],
+    days: Vec<Sum>,
+    models: HashMap<Option<String>, Recent>,
+    /// By the hash of the runtime and the id.
+    sessions: HashMap<u64, OfSession>,
+    unpriced_tokens: i64,
+    undated: Sum,
+}
+
+impl<'c> Summing<'c> {
+    pub(super) fn new(calendar: &'c Calendar) -> Self {
+        Self {
+            calendar,
+            periods: Default::default(),
+            days: vec![Sum::default(); calendar.days.len()],
+            models: HashMap::new(),
+            sessions: HashMap::new(),
+            unpriced_tokens: 0,
+            undated: Sum::default(),
+        }
+    }
+
+    pub(super) fn add(&mut self, row: &Row<'_>) {
+        let Some(time) = row.time else { return self.undated.add(row) };
+        if time < self.calendar.first || time >= self.calendar.end {
+            return;
+        }
+        let session = self.sessions.entry(hash_of((row.runtime, row.session))).or_default();
+        let of_periods = self.periods.iter_mut().zip(&mut session.is_in);
+        for (([now, before], [is_in, is_before]), bounds) in of_periods.zip(&self.calendar.periods) {
+            if bounds.contains(time) {
+                now.add(row);
+                *is_in = true;
+            } else if bounds.before_contains(time) {
+                before.add(row);
+                *is_before = true;
+            }
+        }
+        let Some(day) = self.calendar.day_of(time).and_then(|index| self.days.get_mut(index)) else { return };
+        day.add(row);
+        if row.is_unpriced {
+            self.unpriced_tokens = self.unpriced_tokens.saturating_add(row.tokens.unwrap_or(0));
+        }
+        let is_of_week = self.calendar.periods.get(1).is_some_and(|bounds| bounds.contains(time));
+        let model = self.models.entry(row.model.map(str::to_owned)).or_default();
+        for [week, month] in [model, &mut session.recent] {
+            month.add(row);
+            if is_of_week {
+                week.add(row);
+            }
+        }
+    }
+
+    /// The sums; those of projects are the sums of their sessions.
+    pub(super) fn finished(mut self, tables: &Frames) -> PolarsResult<Turns> {
+        let periods = DAYS.iter().zip(&self.periods).enumerate().map(|(index, (days, [now, before]))| {
+            let (mut sessions, mut sessions_before) = (0, 0);
+            for [is_in, is_before] in self.sessions.values().filter_map(|session| session.is_in.get(index)) {
+                sessions += u64::from(*is_in);
+                sessions_before += u64::from(*is_before);
+            }
+            Period { days: *days, now: now.sums(), sessions, before: before.sums(), sessions_before }
+        });
+        let periods = periods.collect();
+        let mut projects: HashMap<Option<String>, Recent> = HashMap::new();
+        let project = coalesce(&[col("repository"), col("project")]).alias("project");
+        for_each_batch(tables.table("sessions").select([col("runtime"), col("session_id"), project]), |batch| {
+            let [runtime, session, project] = batch.texts(["runtime", "session_id", "project"])?;
+            for row in 0..batch.height() {
+                if let Some(session) = self.sessions.remove(&hash_of((runtime.get(row), session.get(row)))) {
+                    let project = projects.entry(project.get(row).map(str::to_owned)).or_default();
+                    merge(project, &session.recent);
+                }
+            }
+            Ok(())
+        })?;
+        for session in self.sessions.values() {
+            merge(projects.entry(None).or_default(), &session.recent);
+        }
+        let days = self.calendar.days.iter().zip(&self.days);
+        Ok(Turns {
+            periods,
+            days: days.map(|((date, _), sum)| Day { date: *date, sums: sum.sums() }).collect(),
+            models: [0, 1].map(|index| top(&self.models, index)),
+            projects: [0, 1].map(|index| top(&projects, index)),
+            unpriced_tokens: self.unpriced_tokens,
+            undated: self.undated.sums(),
+        })
+    }
+}
+
+fn merge(to: &mut Recent, from: &Recent) {
+    for (to, from) in to.iter_mut().zip(from) {
+        to.merge(from);
+    }
+}
+
+/// The names with rows, by cost, then by tokens.
+fn top(names: &HashMap<Option<String>, Recent>, index: usize) -> Vec<Top> {
+    let sums = names.iter().filter_map(|(name, sums)| Some((name, sums.get(index)?)));
+    let mut top: Vec<Top> =
+        sums.filter(|(_, sum)| sum.rows > 0).map(|(name, sum)| Top { name: name.clone(), sums: sum.sums() }).collect();
+    top.sort_by(|a, b| {
+        let cost = |top: &Top| top.sums.cost_usd.unwrap_or(-1.0);
+        let by_cost = cost(b).total_cmp(&cost(a)).then_with(|| b.sums.total_tokens.cmp(&a.sums.total_tokens));
+        by_cost.then_with(|| a.name.cmp(&b.name))
+    });
+    top
+}
