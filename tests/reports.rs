@@ -272,6 +272,45 @@ fn the_session_with_the_largest_difference_is_named() {
     assert!((largest(rows) - largest(&total)).abs() < 1e-9);
 }
 
+/// Percentiles are values of the data, whatever its size: small numbers, some of more than 32 bits, and numbers below 0.
+#[test]
+fn percentiles_are_values_of_the_data() {
+    for factor in [1, 100_000_000, -1] {
+        let column = || col("duration_ms") * lit(factor);
+        let tables = tables().map(|name, frame| match name {
+            "turns" => frame.with_column(column().alias("duration_ms")),
+            _ => frame,
+        });
+        let options = Options { by: vec!["runtime".to_owned()], wide: true, total: true, ..Options::default() };
+        let answer = reports::find("turns").unwrap().run(&tables, &options).unwrap();
+        let turns =
+            tables.table("turns").filter(col("grain").eq(lit("turn"))).select([col("runtime"), col("duration_ms")]);
+        let turns = turns.collect().unwrap();
+        let (runtimes, durations) =
+            (turns.column("runtime").unwrap().str().unwrap(), turns.column("duration_ms").unwrap());
+        let durations = durations.i64().unwrap();
+        let expected = |runtime: Option<&str>| {
+            let rows = runtimes.iter().zip(durations.iter());
+            let of_group = rows.filter(|(of, _)| runtime.is_none() || *of == runtime);
+            let mut values: Vec<i64> = of_group.filter_map(|(_, duration)| duration).collect();
+            values.sort_unstable();
+            let last = values.len().saturating_sub(1);
+            // The nearest index, with halves rounded up.
+            [last.div_ceil(2), (9 * last + 5) / 10].map(|index| values.get(index).copied())
+        };
+        let found = |frame: &DataFrame, row: usize| {
+            ["p50_duration_ms", "p90_duration_ms"].map(|name| frame.column(name).unwrap().i64().unwrap().get(row))
+        };
+        let groups = answer.rows.column("runtime").unwrap().str().unwrap();
+        for (row, runtime) in groups.iter().enumerate() {
+            assert_eq!(found(&answer.rows, row), expected(runtime), "{runtime:?} {factor}");
+        }
+        assert_eq!(found(&answer.total.unwrap(), 0), expected(None), "{factor}");
+        let largest = durations.iter().flatten().map(i64::abs).max().unwrap();
+        assert_eq!(largest > i64::from(u32::MAX), factor > 1, "{largest}");
+    }
+}
+
 /// The measures that are sums over the rows, so that groups add up to the total.
 const SUMS: &[&str] = &[
     "as_model_unpriced_tokens",

@@ -1,7 +1,7 @@
 //! Quantiles of groups and of the total: the nearest of the known values, see docs/reports.md#percentiles.
 //!
 //! polars computes `Expr::quantile` of groups only with all columns in memory. Here, the groups have a list of the values of each
-//! column that has quantiles. The total uses the same lists, so that each value is in memory once.
+//! column that has quantiles. The total uses the same lists, so that they are in memory once.
 
 use polars::prelude::*;
 
@@ -11,6 +11,9 @@ use super::spec::{Measure, Of};
 pub(super) struct Quantiles {
     /// Each column with the names of its measures and their quantiles, between 0 and 1.
     columns: Vec<(&'static str, Vec<(&'static str, f64)>)>,
+    /// Whether the lists of whole numbers have 32 bits per value, which nearly always suffices. Values that do not fit are NULL in
+    /// them.
+    are_narrow: bool,
 }
 
 impl Quantiles {
@@ -24,35 +27,61 @@ impl Quantiles {
                 None => columns.push((column, vec![(measure.name, quantile)])),
             }
         }
-        Self { columns }
+        Self { columns, are_narrow: true }
     }
 
-    /// The aggregations that compute the lists.
+    /// The same quantiles, of lists that have all values.
+    pub(super) fn with_all_bits(self) -> Self {
+        Self { are_narrow: false, ..self }
+    }
+
+    /// The aggregations that compute the lists, and the numbers of values that these should have.
     pub(super) fn lists(&self) -> Vec<Expr> {
-        self.columns.iter().map(|(column, _)| col(*column).implode(false).alias(name_of_list(column))).collect()
+        let list = |column: &str| {
+            let is_narrow = self.are_narrow && !is_money(column);
+            let values = if is_narrow { col(column).cast(DataType::UInt32) } else { col(column) };
+            values.implode(false).alias(name_of_list(column))
+        };
+        let count = |column: &str| col(column).count().alias(name_of_count(column));
+        self.columns.iter().flat_map(|(column, _)| [list(column), count(column)]).collect()
+    }
+
+    /// Whether the lists of these groups lack values. Then the groups are to be computed once more, by [`Self::with_all_bits`].
+    pub(super) fn lack_values(&self, groups: &DataFrame) -> PolarsResult<bool> {
+        for (column, _) in &self.columns {
+            let lists = groups.column(&name_of_list(column))?.list()?;
+            let known = |list: &Series| list.len() - list.null_count();
+            let found: usize = lists.amortized_iter().flatten().map(|list| known(list.as_ref())).sum();
+            let counts = groups.column(&name_of_count(column))?;
+            if counts.sum_reduce()?.value().extract() != Some(found) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Replaces the lists of groups by their quantiles, and adds the quantiles of the total: of its own list, or else of all values of
     /// the groups.
     pub(super) fn replace_lists(&self, groups: &mut DataFrame, mut total: Option<&mut DataFrame>) -> PolarsResult<()> {
         for (column, quantiles) in &self.columns {
-            let lists = groups.drop_in_place(&name_of_list(column))?;
-            let lists = lists.list()?;
-            for (name, quantile) in quantiles {
-                let each = lists.amortized_iter().map(|list| match list {
-                    Some(list) => nearest(list.as_ref(), *quantile),
-                    None => Ok(None),
-                });
-                let each = each.collect::<PolarsResult<_>>()?;
-                groups.with_column(values(name, column, each)?)?;
+            let list = name_of_list(column);
+            let lists = groups.drop_in_place(&list)?;
+            let mut of_groups = vec![Vec::with_capacity(lists.len()); quantiles.len()];
+            for list in lists.list()?.amortized_iter() {
+                let mut values = known_values(list.into_iter())?;
+                for (of_groups, (_, quantile)) in of_groups.iter_mut().zip(quantiles) {
+                    of_groups.push(nearest(&mut values, *quantile));
+                }
+            }
+            for (of_groups, (name, _)) in of_groups.into_iter().zip(quantiles) {
+                groups.with_column(values(name, column, of_groups)?)?;
             }
             if let Some(total) = total.as_deref_mut() {
-                let own = total.drop_in_place(&name_of_list(column)).ok();
-                let all = own.as_ref().map_or(Ok(lists), |own| own.list())?;
-                let all = all.explode(ExplodeOptions { empty_as_null: false, keep_nulls: false })?;
+                let own = total.drop_in_place(&list).ok();
+                let lists = own.as_ref().unwrap_or(&lists).list()?;
+                let mut all = known_values(lists.amortized_iter().flatten())?;
                 for (name, quantile) in quantiles {
-                    let value = [nearest(&all, *quantile)?].into_iter().collect();
-                    total.with_column(values(name, column, value)?)?;
+                    total.with_column(values(name, column, vec![nearest(&mut all, *quantile)])?)?;
                 }
             }
         }
@@ -64,13 +93,35 @@ fn name_of_list(column: &str) -> String {
     format!("values of {column}")
 }
 
-/// A quantile of the known values; `None` if there are none.
-fn nearest(values: &Series, quantile: f64) -> PolarsResult<Option<f64>> {
-    Ok(values.drop_nulls().quantile_reduce(quantile, QuantileMethod::Nearest)?.value().extract())
+fn name_of_count(column: &str) -> String {
+    format!("number of values of {column}")
+}
+
+fn is_money(column: &str) -> bool {
+    column.ends_with("_usd")
+}
+
+/// The known values of lists.
+fn known_values(lists: impl Iterator<Item = impl AsRef<Series>>) -> PolarsResult<Vec<f64>> {
+    let mut values = Vec::new();
+    for list in lists {
+        let list = list.as_ref().cast(&DataType::Float64)?;
+        values.extend(list.f64()?.iter().flatten());
+    }
+    Ok(values)
+}
+
+/// A quantile of values; `None` if there are none. Changes their order.
+fn nearest(values: &mut [f64], quantile: f64) -> Option<f64> {
+    let last = values.len().checked_sub(1)?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the last index")]
+    let index = (quantile * last as f64).round() as usize;
+    let (_, value, _) = values.select_nth_unstable_by(index.min(last), f64::total_cmp);
+    Some(*value)
 }
 
 /// Quantiles of a column as a column of this name: money as floats, all else as whole numbers.
-fn values(name: &str, column: &str, quantiles: Float64Chunked) -> PolarsResult<Column> {
-    let values = quantiles.with_name(name.into()).into_column();
-    if column.ends_with("_usd") { Ok(values) } else { values.cast(&DataType::Int64) }
+fn values(name: &str, column: &str, quantiles: Vec<Option<f64>>) -> PolarsResult<Column> {
+    let values = Column::new(name.into(), quantiles);
+    if is_money(column) { Ok(values) } else { values.cast(&DataType::Int64) }
 }

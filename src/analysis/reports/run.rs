@@ -191,22 +191,25 @@ fn run_groups(
         rows_of_total = rows_of_total.map(|all| all.with_column(key.clone()));
         rows = rows.with_column(key);
     }
-    let quantiles = Quantiles::of(&measures);
-    let lists = quantiles.lists();
-    let mut of_groups = [&aggregations[..], &lists].concat();
-    if let Some(spelling) = &spelling {
-        of_groups.extend([spelling.clone().min().alias(FIRST_SPELLING), spelling.clone().max().alias(LAST_SPELLING)]);
-    }
-    let groups = rows.clone().group_by(keys).agg(of_groups);
-    let total = options.total.then(|| match rows_of_total.take() {
-        Some(all) => all.select([aggregations, lists].concat()),
-        // The quantiles are those of the groups' lists.
-        None => rows.select(aggregations),
+    let mut quantiles = Quantiles::of(&measures);
+    let spellings = spelling.as_ref().map_or_else(Vec::new, |spelling| {
+        vec![spelling.clone().min().alias(FIRST_SPELLING), spelling.clone().max().alias(LAST_SPELLING)]
     });
-    // Collected together, so that the rows are read once.
-    let plans = [groups].into_iter().chain(total).map(|frame| frame.logical_plan).collect();
-    let mut frames = LazyFrame::collect_all_with_engine(plans, Engine::Streaming, OptFlags::default())?.into_iter();
-    let (mut groups, mut total) = (frames.next().unwrap_or_default(), frames.next());
+    let collect = |quantiles: &Quantiles| {
+        let lists = quantiles.lists();
+        let groups = rows.clone().group_by(&keys).agg([&aggregations[..], &lists, &spellings].concat());
+        let total = options.total.then(|| match rows_of_total.clone() {
+            Some(all) => all.select([&aggregations[..], &lists].concat()),
+            // The quantiles are those of the groups' lists.
+            None => rows.clone().select(aggregations.clone()),
+        });
+        collect_together(groups, total)
+    };
+    let (mut groups, mut total) = collect(&quantiles)?;
+    if quantiles.lack_values(&groups)? {
+        quantiles = quantiles.with_all_bits();
+        (groups, total) = collect(&quantiles)?;
+    }
     quantiles.replace_lists(&mut groups, total.as_mut())?;
 
     // A measure may be a formula of measures before it.
@@ -240,6 +243,13 @@ fn run_groups(
         total.select(select(&[])).collect()
     });
     Ok(Answer { rows: groups.collect()?, dimensions: by.len(), total: total.transpose()?, left_out })
+}
+
+/// Collects groups and their total so that their rows are read once.
+fn collect_together(groups: LazyFrame, total: Option<LazyFrame>) -> PolarsResult<(DataFrame, Option<DataFrame>)> {
+    let plans = [groups].into_iter().chain(total).map(|frame| frame.logical_plan).collect();
+    let mut frames = LazyFrame::collect_all_with_engine(plans, Engine::Streaming, OptFlags::default())?.into_iter();
+    Ok((frames.next().unwrap_or_default(), frames.next()))
 }
 
 /// The measures that are shown, and those that their formulas contain.
