@@ -1,7 +1,7 @@
 //! `report waste`: amounts that were computed by hand, and the property that waste is never more than the cost. docs/waste.md
 //! defines the causes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentlogs::adapters::common::builder::Retention;
 use agentlogs::adapters::{self, Hints};
@@ -299,6 +299,35 @@ fn check(tables: &Frames) {
 #[test]
 fn waste_of_samples_is_at_most_their_cost() {
     check(&frames_of(&settled(facts(Retention::None))));
+}
+
+/// Each group, and the total, has the number of its distinct sessions with waste.
+#[test]
+fn sessions_with_waste_are_counted_once_in_each_group() {
+    let tables = frames_of(&settled(facts(Retention::None)));
+    let text = |frame: &DataFrame, name: &str, row: usize| {
+        frame.column(name).unwrap().str().unwrap().get(row).map(str::to_owned)
+    };
+    let count = |frame: &DataFrame, row: usize| {
+        let count = frame.column("sessions").unwrap().i64().unwrap().get(row);
+        usize::try_from(count.unwrap()).unwrap()
+    };
+    let all = report(&tables, &["runtime", "session", "cause", "tool"], Cost::Auto).rows;
+    let waste = all.column("waste_usd").unwrap().f64().unwrap();
+    let with_waste = |row: &usize| waste.get(*row).is_some_and(|waste| waste > 0.0);
+    let with_waste: Vec<usize> = (0..all.height()).filter(with_waste).collect();
+    let session = |row: &usize| (text(&all, "runtime", *row), text(&all, "session", *row));
+    for dimensions in [&["cause"][..], &["tool"], &["cause", "tool"], &["runtime"], &["runtime", "tool"]] {
+        let answer = report(&tables, dimensions, Cost::Auto);
+        let group = |frame: &DataFrame, row| dimensions.iter().map(|name| text(frame, name, row)).collect::<Vec<_>>();
+        for row in 0..answer.rows.height() {
+            let of_group = with_waste.iter().filter(|of| group(&all, **of) == group(&answer.rows, row));
+            let sessions: BTreeSet<_> = of_group.map(session).collect();
+            assert_eq!(count(&answer.rows, row), sessions.len(), "{:?}", group(&answer.rows, row));
+        }
+        let sessions: BTreeSet<_> = with_waste.iter().map(session).collect();
+        assert_eq!(count(&answer.total.unwrap(), 0), sessions.len());
+    }
 }
 
 fn call() -> impl Strategy<Value = Call> {

@@ -21,7 +21,7 @@ use super::tables::{Frames, SESSION_KEY};
 use super::waste;
 use crate::analysis::behaviour;
 use crate::analysis::outcomes::frame::{add_outcomes, rows_of_trials};
-use crate::analysis::waste::frame::{CAUSE, TOOL, rows_of_waste};
+use crate::analysis::waste::frame::rows_of_waste;
 use crate::prices::Catalog;
 
 /// Columns of groups by model: the first and the last spelling of the model in the logs, by their letters.
@@ -171,10 +171,8 @@ fn run_groups(
             (rows, Some(all))
         }
         Rows::Waste => {
-            let of_sessions = by.iter().zip(&keys).filter(|(name, _)| ![CAUSE, TOOL].contains(name));
-            let of_sessions: Vec<Expr> = of_sessions.map(|(_, key)| key.clone()).collect();
             let catalog = options.catalog.as_deref().unwrap_or_else(|| Catalog::built_in());
-            let [rows, all] = rows_of_waste(grouping.rows, tables, &of_sessions, options.cost, catalog)?;
+            let [rows, all] = rows_of_waste(grouping.rows, tables, &by, &keys, options.cost, catalog)?;
             (rows, Some(all))
         }
         _ => (grouping.rows, None),
@@ -184,9 +182,8 @@ fn run_groups(
     }
 
     let aggregations: Vec<Expr> = measures.iter().filter_map(|measure| measure.of_rows()).collect();
-    // The rows of waste have one.
     let needs_key = aggregations.iter().any(|aggregation| names_in(aggregation).any(|name| name == SESSION_KEY));
-    if needs_key && !rows.collect_schema()?.contains(SESSION_KEY) {
+    if needs_key {
         let key = session_key(&tables.table("sessions"))?.alias(SESSION_KEY);
         rows_of_total = rows_of_total.map(|all| all.with_column(key.clone()));
         rows = rows.with_column(key);

@@ -10,7 +10,7 @@ pub use crate::store::frames::Frames;
 /// The columns that identify a session.
 pub(in crate::analysis) const KEY: [&str; 2] = ["runtime", "session_id"];
 /// The column of one value that identifies the session of a row, where a measure counts sessions.
-pub(in crate::analysis) const SESSION_KEY: &str = "session_key";
+pub(super) const SESSION_KEY: &str = "session_key";
 
 /// A batch of rows. Its columns have few chunks, so that values can be read by their index: in a column with a chunk for each file,
 /// each value would need a search for its chunk.

@@ -6,8 +6,7 @@ use polars::prelude::*;
 
 use super::list::{derived, measure, ratio, sum};
 use super::spec::Measure;
-use super::tables::SESSION_KEY;
-use crate::analysis::waste::frame::{CAUSE, GROUP_COST};
+use crate::analysis::waste::frame::{CAUSE, GROUP_COST, IS_FIRST};
 
 /// The dimensions of the rows of `--top`.
 pub(super) const BY_OF_TOP: &[&str] = &[CAUSE, "session", "tool"];
@@ -28,9 +27,7 @@ pub(super) const MEASURES: &[Measure] = &[
         when(basis().min().eq(basis().max())).then(basis().first()).otherwise(lit("mixed"))
     }),
     sum("cases", "Responses or calls"),
-    measure("sessions", "Distinct sessions with waste", || {
-        col(SESSION_KEY).filter(col(WASTE).gt(lit(0.0))).n_unique().cast(DataType::Int64)
-    }),
+    measure("sessions", "Distinct sessions with waste", || col(IS_FIRST).sum().cast(DataType::Int64)),
     sum("wasted_tokens", "Tokens, of causes that are about tokens").wide(),
     measure("worst_usd", "The most waste of a session, cause and tool", || col(WASTE).max()).wide(),
     measure("worst_session", "The session with it", || worst("session_id")).wide(),

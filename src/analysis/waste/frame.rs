@@ -1,17 +1,19 @@
 //! The waste of sessions as rows of a report.
 
+use std::collections::HashSet;
+
 use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::cause::{CAUSES, Cause};
 use super::read::{AllNames, Read, read};
-use super::rows::Session;
+use super::rows::{Place, Session};
 use super::session::{Finding, findings};
 use crate::analysis::behaviour::{Find, for_sessions};
 use crate::analysis::outcomes::frame::{TRIAL_PASSED, add_outcomes};
 use crate::analysis::reports::Cost;
 use crate::analysis::reports::spec::known_sum;
-use crate::analysis::reports::tables::{Frames, KEY, SESSION_KEY};
+use crate::analysis::reports::tables::{Frames, KEY};
 use crate::prices::Catalog;
 
 /// Columns that rows of findings have, and which the sessions have without values until [`rows_of_waste`].
@@ -23,21 +25,31 @@ pub(in crate::analysis) const GROUP_COST: &str = "group_cost_usd";
 /// The cost of all sessions.
 const TOTAL_COST: &str = "total_cost_usd";
 
-/// Columns of findings with numbers, which take less memory than texts: there are millions of findings.
+/// Whether a row is the first one with waste of its session and group, so that these rows can be counted instead of distinct sessions.
+pub(in crate::analysis) const IS_FIRST: &str = "is_first";
+/// Whether it is the first one with waste of its session.
+const IS_FIRST_OF_ALL: &str = "is_first_of_all";
+
+/// Columns of findings with numbers in place of texts. Whole numbers of findings have 32 bits: there are millions of findings.
+const NUMBER_OF_SESSION: &str = "session_number";
 const NUMBER_OF_CAUSE: &str = "cause_number";
 const NUMBER_OF_TOOL: &str = "tool_number";
 const NUMBER_OF_PATH: &str = "path_number";
 
-/// The waste of sessions: rows for each session, cause and tool. `keys` are the dimensions of a report other than cause and tool. The
+/// The waste of sessions: rows for each session, cause and tool. `by` are the dimensions of a report, and `keys` their values. The
 /// second result is for the total.
 pub(in crate::analysis) fn rows_of_waste(
     sessions: LazyFrame,
     tables: &Frames,
+    by: &[&str],
     keys: &[Expr],
     cost: Cost,
     catalog: &Catalog,
 ) -> PolarsResult<[LazyFrame; 2]> {
-    let Findings { sessions: numbers, rows, names } = findings_of(&sessions, tables, cost, catalog)?;
+    let dimensions = Dimensions { cause: by.contains(&CAUSE), tool: by.contains(&TOOL) };
+    let Findings { sessions: numbers, rows, names } = findings_of(&sessions, tables, dimensions, cost, catalog)?;
+    let keys = by.iter().zip(keys).filter(|(name, _)| ![CAUSE, TOOL].contains(name));
+    let keys: Vec<Expr> = keys.map(|(_, key)| key.clone()).collect();
     let sessions = sessions.drop(cols([CAUSE, TOOL]));
     let sum = known_sum("cost_usd");
     let of_group = if keys.is_empty() { sum.clone() } else { sum.clone().over(keys)? };
@@ -45,13 +57,14 @@ pub(in crate::analysis) fn rows_of_waste(
     let sessions = sessions.join(numbers, KEY.map(col), KEY.map(col), JoinType::Left.into());
     // Each session has many findings, so that the hash table of the join is smaller with the sessions in it.
     let join = JoinArgs::new(JoinType::Left).with_build_side(Some(JoinBuildSide::ForceLeft));
-    let rows = sessions.join(rows, [col(SESSION_KEY)], [col(SESSION_KEY)], join).with_columns([
+    let rows = sessions.join(rows, [col(NUMBER_OF_SESSION)], [col(NUMBER_OF_SESSION)], join).with_columns([
         texts(NUMBER_OF_CAUSE, CAUSES.map(Cause::as_str)).alias(CAUSE),
         texts(NUMBER_OF_CAUSE, CAUSES.map(Cause::basis)).alias("basis"),
         texts(NUMBER_OF_TOOL, names.tools.texts()).alias(TOOL),
         texts(NUMBER_OF_PATH, names.paths.texts()).alias("worst_path"),
     ]);
-    Ok([rows.clone(), rows.with_column(col(TOTAL_COST).alias(GROUP_COST))])
+    let all = rows.clone().with_columns([col(TOTAL_COST).alias(GROUP_COST), col(IS_FIRST_OF_ALL).alias(IS_FIRST)]);
+    Ok([rows, all])
 }
 
 /// The texts of the numbers in a column.
@@ -64,6 +77,32 @@ fn texts<'n>(numbers: &str, names: impl IntoIterator<Item = &'n str>) -> Expr {
     )
 }
 
+/// Which of the columns that only rows of findings have are dimensions.
+#[derive(Clone, Copy)]
+struct Dimensions {
+    cause: bool,
+    tool: bool,
+}
+
+impl Dimensions {
+    /// For each finding of a session, whether it is the first one with waste of its group.
+    fn are_first(self, findings: &[Finding]) -> Vec<bool> {
+        let mut groups = HashSet::new();
+        let group = |finding: &Finding| (self.cause.then_some(finding.cause), self.tool.then_some(finding.tool));
+        let has_waste = |finding: &Finding| finding.waste_usd.is_some_and(|waste| waste > 0.0);
+        findings.iter().map(|finding| has_waste(finding) && groups.insert(group(finding))).collect()
+    }
+}
+
+/// A finding of a session.
+struct Row {
+    /// The index of the session.
+    session: usize,
+    finding: Finding,
+    is_first: bool,
+    is_first_of_all: bool,
+}
+
 /// The findings of sessions.
 struct Findings {
     /// The sessions with their numbers.
@@ -73,7 +112,13 @@ struct Findings {
     names: AllNames,
 }
 
-fn findings_of(sessions: &LazyFrame, tables: &Frames, cost: Cost, catalog: &Catalog) -> PolarsResult<Findings> {
+fn findings_of(
+    sessions: &LazyFrame,
+    tables: &Frames,
+    dimensions: Dimensions,
+    cost: Cost,
+    catalog: &Catalog,
+) -> PolarsResult<Findings> {
     const COLUMNS: [&str; 5] = ["status", "tool_calls", "retries", "user_turns", TRIAL_PASSED];
     let columns = KEY.into_iter().chain(COLUMNS).map(col).chain([col("started_at").to_physical()]);
     let mut frame = add_outcomes(sessions.clone(), tables)?.select(columns.collect::<Vec<_>>()).collect()?;
@@ -87,7 +132,7 @@ fn findings_of(sessions: &LazyFrame, tables: &Frames, cost: Cost, catalog: &Cata
     let mut names = AllNames::default();
     let read = |partition: &Frames, find: Find<'_>| read(partition, find, &starts, cost, catalog, &mut names);
     let compute = |read: &Read, indices: &[usize]| {
-        let findings = indices.par_iter().flat_map_iter(|index| {
+        let rows = indices.par_iter().flat_map_iter(|index| {
             let of_session = read.calls.of(*index);
             let session = Session {
                 turns: read.turns.of(*index),
@@ -100,32 +145,41 @@ fn findings_of(sessions: &LazyFrame, tables: &Frames, cost: Cost, catalog: &Cata
                 shows_calls: calls.get(*index).is_some_and(|count| count == 0 || !of_session.is_empty()),
                 shows_retries: retries.get(*index).is_some(),
             };
-            findings(session).into_iter().map(|finding| (*index, finding))
+            let findings = findings(session);
+            let first = dimensions.are_first(&findings);
+            let first_of_all = Dimensions { cause: false, tool: false }.are_first(&findings);
+            let rows = findings.into_iter().zip(first).zip(first_of_all);
+            rows.map(|((finding, is_first), is_first_of_all)| Row {
+                session: *index,
+                finding,
+                is_first,
+                is_first_of_all,
+            })
         });
-        frame_of(&findings.collect::<Vec<_>>())
+        frame_of(&rows.collect::<Vec<_>>())
     };
     let rows = for_sessions(&frame, tables, read, compute)?;
-    Ok(Findings { sessions: frame.select(KEY)?.with_row_index(SESSION_KEY.into(), None)?.lazy(), rows, names })
+    Ok(Findings { sessions: frame.select(KEY)?.with_row_index(NUMBER_OF_SESSION.into(), None)?.lazy(), rows, names })
 }
 
-/// Findings with the indices of their sessions as a frame.
-fn frame_of(findings: &[(usize, Finding)]) -> PolarsResult<DataFrame> {
-    let all = || findings.iter().map(|(_, finding)| finding);
-    let place = |finding: &Finding| finding.place.filter(|_| finding.cases > 0);
-    let numbers = |name: &str, of: &dyn Fn(&(usize, Finding)) -> Option<usize>| {
-        let number = |finding| of(finding).and_then(|number| IdxSize::try_from(number).ok());
-        findings.iter().map(number).collect::<IdxCa>().with_name(name.into()).into_column()
-    };
-    let number_of_cause = |finding: &Finding| CAUSES.iter().position(|cause| *cause == finding.cause);
+/// Rows of findings as a frame.
+fn frame_of(rows: &[Row]) -> PolarsResult<DataFrame> {
+    let findings = || rows.iter().map(|row| &row.finding);
+    let places = || findings().map(|finding| finding.place);
+    let small = |number: usize| u32::try_from(number).ok();
+    let number_of_cause = |finding: &Finding| CAUSES.iter().position(|cause| *cause == finding.cause).and_then(small);
+    let line = |place: Place| place.line.get().and_then(|line| u32::try_from(line).ok());
     DataFrame::new_infer_height(vec![
-        numbers(SESSION_KEY, &|(session, _)| Some(*session)),
-        numbers(NUMBER_OF_CAUSE, &|(_, finding)| number_of_cause(finding)),
-        numbers(NUMBER_OF_TOOL, &|(_, finding)| finding.tool.map(|tool| tool as usize)),
-        Column::new("waste_usd".into(), all().map(|it| it.waste_usd).collect::<Vec<_>>()),
-        Column::new("wasted_tokens".into(), all().map(|it| it.tokens).collect::<Vec<_>>()),
-        Column::new("cases".into(), all().map(|it| it.cases).collect::<Vec<_>>()),
-        numbers(NUMBER_OF_PATH, &|(_, finding)| place(finding).map(|place| place.path as usize)),
-        Column::new("worst_line".into(), all().map(|it| place(it).and_then(|it| it.line.get())).collect::<Vec<_>>()),
+        Column::new(NUMBER_OF_SESSION.into(), rows.iter().map(|row| small(row.session)).collect::<Vec<_>>()),
+        Column::new(NUMBER_OF_CAUSE.into(), findings().map(number_of_cause).collect::<Vec<_>>()),
+        Column::new(NUMBER_OF_TOOL.into(), findings().map(|it| it.tool).collect::<Vec<_>>()),
+        Column::new("waste_usd".into(), findings().map(|it| it.waste_usd).collect::<Vec<_>>()),
+        Column::new("wasted_tokens".into(), findings().map(|it| it.tokens).collect::<Vec<_>>()),
+        Column::new("cases".into(), findings().map(|it| it.cases).collect::<Vec<_>>()),
+        Column::new(NUMBER_OF_PATH.into(), places().map(|place| Some(place?.path)).collect::<Vec<_>>()),
+        Column::new("worst_line".into(), places().map(|place| line(place?)).collect::<Vec<_>>()),
+        Column::new(IS_FIRST.into(), rows.iter().map(|row| row.is_first).collect::<Vec<_>>()),
+        Column::new(IS_FIRST_OF_ALL.into(), rows.iter().map(|row| row.is_first_of_all).collect::<Vec<_>>()),
     ])
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Finding {
     /// The tokens that were wasted, where the cause is about tokens.
     pub tokens: Option<i64>,
     /// Responses or calls.
-    pub cases: i64,
+    pub cases: u32,
     /// Where the most expensive of them is.
     pub place: Option<Place>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Finding {
 struct Sum {
     waste_usd: f64,
     tokens: Option<i64>,
-    cases: i64,
+    cases: u32,
     /// The most expensive case.
     worst: f64,
     place: Option<Place>,
@@ -88,7 +88,7 @@ impl<'a> Causes<'a> {
         let sum = self.sums.entry((cause, tool)).or_default();
         sum.waste_usd += waste_usd;
         sum.tokens = tokens.map_or(sum.tokens, |tokens| Some(sum.tokens.unwrap_or(0).saturating_add(tokens)));
-        sum.cases += 1;
+        sum.cases = sum.cases.saturating_add(1);
         if waste_usd > sum.worst {
             (sum.worst, sum.place) = (waste_usd, Some(place));
         }
