@@ -71,15 +71,17 @@ pub fn push<T>(by_runtime: &mut ByRuntime<T>, runtime: &str, value: T) {
     }
 }
 
-/// The times of the rows of `turns`.
-pub fn times(rows: LazyFrame) -> PolarsResult<ByRuntime<Time>> {
+/// The times of the rows of `turns` of some runtimes.
+pub fn times(rows: LazyFrame, runtimes: &[&str]) -> PolarsResult<ByRuntime<Time>> {
     let mut by_runtime = ByRuntime::new();
     let columns = [col("runtime"), col("occurred_at").to_physical()];
     for_each_batch(rows.filter(col("occurred_at").is_not_null()).select(columns), |rows| {
         let ([runtime], [time]) = (rows.texts(["runtime"])?, rows.wholes(["occurred_at"])?);
         for (runtime, time) in runtime.iter().zip(time.iter()) {
             let (Some(runtime), Some(time)) = (runtime, time) else { continue };
-            push(&mut by_runtime, runtime, Time::from_micros(time));
+            if runtimes.contains(&runtime) {
+                push(&mut by_runtime, runtime, Time::from_micros(time));
+            }
         }
         Ok(())
     })?;

@@ -110,7 +110,7 @@ pub fn windows_of(tables: &Frames, scope: &Scope, now: Time, cost: Cost) -> Resu
     let undated = counted.count_undated()?;
     let has_other_filters = scope.only.iter().any(|filter| !of_runtimes(&filter));
     let all = if has_other_filters { rows("turns", &of_runtime)?.rows } else { counted.rows.clone() };
-    let mut found = Windows::new(limits(states), times(all.clone())?);
+    let mut found = Windows::new(limits(states), times(all.clone(), SUBSCRIPTIONS)?);
     for_each_turn(counted.rows, &numbers, |runtime, turn| {
         found.count(runtime, turn);
         if !has_other_filters {

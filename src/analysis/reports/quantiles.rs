@@ -66,20 +66,25 @@ impl Quantiles {
         for (column, quantiles) in &self.columns {
             let list = name_of_list(column);
             let lists = groups.drop_in_place(&list)?;
+            let own = total.as_deref_mut().and_then(|total| total.drop_in_place(&list).ok());
             let mut of_groups = vec![Vec::with_capacity(lists.len()); quantiles.len()];
+            let mut all = Vec::new();
             for list in lists.list()?.amortized_iter() {
-                let mut values = known_values(list.into_iter())?;
+                let mut values = known_values(list)?;
                 for (of_groups, (_, quantile)) in of_groups.iter_mut().zip(quantiles) {
                     of_groups.push(nearest(&mut values, *quantile));
+                }
+                if own.is_none() {
+                    all.append(&mut values);
                 }
             }
             for (of_groups, (name, _)) in of_groups.into_iter().zip(quantiles) {
                 groups.with_column(values(name, column, of_groups)?)?;
             }
+            if let Some(own) = own {
+                all = known_values(own.list()?.amortized_iter().next().flatten())?;
+            }
             if let Some(total) = total.as_deref_mut() {
-                let own = total.drop_in_place(&list).ok();
-                let lists = own.as_ref().unwrap_or(&lists).list()?;
-                let mut all = known_values(lists.amortized_iter().flatten())?;
                 for (name, quantile) in quantiles {
                     total.with_column(values(name, column, vec![nearest(&mut all, *quantile)])?)?;
                 }
@@ -101,14 +106,15 @@ fn is_money(column: &str) -> bool {
     column.ends_with("_usd")
 }
 
-/// The known values of lists.
-fn known_values(lists: impl Iterator<Item = impl AsRef<Series>>) -> PolarsResult<Vec<f64>> {
-    let mut values = Vec::new();
-    for list in lists {
-        let list = list.as_ref().cast(&DataType::Float64)?;
-        values.extend(list.f64()?.iter().flatten());
+/// The known values of a list.
+fn known_values(list: Option<impl AsRef<Series>>) -> PolarsResult<Vec<f64>> {
+    let Some(list) = list else { return Ok(Vec::new()) };
+    let list = list.as_ref().cast(&DataType::Float64)?;
+    let mut known = Vec::with_capacity(list.len() - list.null_count());
+    for values in list.f64()?.downcast_iter() {
+        known.extend(values.non_null_values_iter());
     }
-    Ok(values)
+    Ok(known)
 }
 
 /// A quantile of values; `None` if there are none. Changes their order.
