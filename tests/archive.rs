@@ -217,14 +217,14 @@ fn a_large_source_is_settled_in_pieces() {
             ..SessionResult::default()
         }
     };
-    let mut health = Health { lines: 51_000, ..Health::default() };
+    let mut health = Health { lines: 120_000, ..Health::default() };
     health.reject(Reason::CutShort, 7, b"{");
     let large = Source {
         path: "large.jsonl".to_owned(),
         status: SourceStatus::Parsed,
         content_hash: Some("0".to_owned()),
         health,
-        sessions: (0..51).map(session).collect(),
+        sessions: (0..120).map(session).collect(),
         ..Source::default()
     };
     let small = |number| Source {
@@ -234,7 +234,7 @@ fn a_large_source_is_settled_in_pieces() {
         ..Source::default()
     };
     // One that shares nothing with it, one that is its copy, and none.
-    for others in [vec![small(77)], vec![small(31)], Vec::new()] {
+    for others in [vec![small(177)], vec![small(31)], Vec::new()] {
         let folder = tempfile::tempdir().unwrap();
         let archive = Archive::at(folder.path().join("archive"));
         let sources: Vec<Source> = others.into_iter().chain([large.clone()]).collect();
@@ -247,6 +247,9 @@ fn a_large_source_is_settled_in_pieces() {
             let mut writer = archive.write().unwrap();
             writer.settle_all();
             sums = writer.commit().unwrap().sums;
+            let facts = fs::read_dir(folder.path().join("archive/current/facts")).unwrap();
+            let bytes: u64 = facts.map(|file| file.unwrap().metadata().unwrap().len()).sum();
+            assert!(bytes > 3 << 20, "{bytes} bytes are less than a part, so that there is one piece only");
         }
         assert_eq!(sums.turns, expected[1].1.height());
         for ((name, found), (_, expected)) in archive.tables().unwrap().into_iter().zip(&expected) {

@@ -33,7 +33,8 @@ struct Computed {
     is_active: fn(&Block, Time) -> bool,
 }
 
-/// The current windows while turns are added. It keeps the times of the turns, and those turns that can be in a current window.
+/// The current windows while turns are added. It keeps the times of the turns of subscriptions, and those turns that can be in a current
+/// window.
 pub struct ActiveWindows {
     now: Time,
     limits: Vec<LimitWindows>,
@@ -59,7 +60,7 @@ impl ActiveWindows {
         Ok(Self { now, limits, numbers, first, times: ByRuntime::new(), recent: ByRuntime::new() })
     }
 
-    /// Adds a turn of a session; the number of the session is looked up.
+    /// Adds a turn of a session, whose number replaces that of `turn`.
     pub fn add(&mut self, runtime: &str, session_id: Option<&str>, turn: TurnFacts) {
         if SUBSCRIPTIONS.contains(&runtime) {
             push(&mut self.times, runtime, turn.time);

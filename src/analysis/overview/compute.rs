@@ -4,7 +4,8 @@ use jiff::Zoned;
 use polars::prelude::*;
 
 use super::periods::Calendar;
-use super::turns::{Day, Period, Sums, Top, Turns, turns};
+use super::sums::{Day, Period, Sums, Top, Turns};
+use super::turns::turns;
 use crate::analysis::limits::{ActiveWindows, Window};
 use crate::analysis::reports::grouping::Grouping;
 use crate::analysis::reports::spec::Rows;

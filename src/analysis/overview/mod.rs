@@ -16,5 +16,5 @@ mod turns;
 
 pub use compute::{Lost, Overview, Tool};
 pub use periods::DAYS;
+pub use sums::{Day, Period, Sums, Top};
 pub use text::{Look, change};
-pub use turns::{Day, Period, Sums, Top};

@@ -1,10 +1,10 @@
 //! Adds up rows of the ledger, by all that the overview distinguishes.
 
 use foldhash::{HashMap, HashMapExt as _};
+use jiff::civil::Date;
 use polars::prelude::*;
 
 use super::periods::{Calendar, DAYS};
-use super::turns::{Day, Period, Sums, Top, Turns};
 use crate::analysis::behaviour::hash_of;
 use crate::analysis::limits::TurnFacts;
 use crate::analysis::reports::Frames;
@@ -12,15 +12,86 @@ use crate::analysis::reports::tables::for_each_batch;
 use crate::base::time::Time;
 use crate::model::session::add;
 
+/// Sums over rows of the ledger.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Sums {
+    /// Number of rows. Without rows nothing was spent; with rows, a sum that is `None` is unknown.
+    pub rows: u64,
+    /// US dollars.
+    pub cost_usd: Option<f64>,
+    /// Tokens.
+    pub total_tokens: Option<i64>,
+}
+
+/// The last days, and the period of the same length before them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Period {
+    /// Its length in days.
+    pub days: i64,
+    /// The sums of the last days.
+    pub now: Sums,
+    /// The sessions with a row in them.
+    pub sessions: u64,
+    /// The sums of the period before.
+    pub before: Sums,
+    /// The sessions with a row in that.
+    pub sessions_before: u64,
+}
+
+/// A local day.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Day {
+    /// Its date.
+    pub date: Date,
+    /// Its sums.
+    pub sums: Sums,
+}
+
+/// A model or a project.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Top {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its sums.
+    pub sums: Sums,
+}
+
+/// The sums over the rows of the ledger.
+#[derive(Debug, Default)]
+pub struct Turns {
+    pub periods: Vec<Period>,
+    pub days: Vec<Day>,
+    /// The models of the last 7 days, and of the last 30.
+    pub models: [Vec<Top>; 2],
+    /// The same of projects.
+    pub projects: [Vec<Top>; 2],
+    /// Tokens of the last 30 days without a cost.
+    pub unpriced_tokens: i64,
+    /// Rows without a time, in sessions without a start.
+    pub undated: Sums,
+}
+
+impl Sums {
+    /// The cost; 0 if there is nothing that costs.
+    pub fn cost(&self) -> Option<f64> {
+        if self.rows == 0 { Some(0.0) } else { self.cost_usd }
+    }
+
+    /// The tokens; 0 if there are no rows.
+    pub fn tokens(&self) -> Option<i64> {
+        if self.rows == 0 { Some(0) } else { self.total_tokens }
+    }
+}
+
 /// Sums while rows are added. Dollars are in millionths of a millionth, as whole numbers, so that the order of the rows does not matter.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct ExactSum {
     rows: u64,
     picodollars: Option<i128>,
     tokens: Option<i64>,
 }
 
-impl Sum {
+impl ExactSum {
     fn add(&mut self, row: &Row<'_>) {
         #[expect(clippy::cast_possible_truncation, reason = "a cost that does not fit is the largest")]
         let picodollars = row.cost_usd.map(|cost| (cost * 1e12).round() as i128);
@@ -36,7 +107,7 @@ impl Sum {
         self.tokens = add(self.tokens, other.tokens);
     }
 
-    fn sums(&self) -> Sums {
+    fn rounded(&self) -> Sums {
         let cost_usd = self.picodollars.map(|picodollars| picodollars as f64 / 1e12);
         Sums { rows: self.rows, cost_usd, total_tokens: self.tokens }
     }
@@ -63,7 +134,7 @@ impl Row<'_> {
 }
 
 /// The sums over the last 7 days, and over the last 30.
-type Recent = [Sum; 2];
+type Recent = [ExactSum; 2];
 
 /// The rows of a session.
 #[derive(Debug, Default)]
@@ -77,13 +148,13 @@ struct OfSession {
 pub(super) struct Summing<'c> {
     calendar: &'c Calendar,
     /// The sums of each period, and of the period before.
-    periods: [[Sum; 2]; DAYS.len()],
-    days: Vec<Sum>,
+    periods: [[ExactSum; 2]; DAYS.len()],
+    days: Vec<ExactSum>,
     models: HashMap<Option<String>, Recent>,
     /// By the hash of the runtime and the id.
     sessions: HashMap<u64, OfSession>,
     unpriced_tokens: i64,
-    undated: Sum,
+    undated: ExactSum,
 }
 
 impl<'c> Summing<'c> {
@@ -91,11 +162,11 @@ impl<'c> Summing<'c> {
         Self {
             calendar,
             periods: Default::default(),
-            days: vec![Sum::default(); calendar.days.len()],
+            days: vec![ExactSum::default(); calendar.days.len()],
             models: HashMap::new(),
             sessions: HashMap::new(),
             unpriced_tokens: 0,
-            undated: Sum::default(),
+            undated: ExactSum::default(),
         }
     }
 
@@ -138,7 +209,7 @@ impl<'c> Summing<'c> {
                 sessions += u64::from(*is_in);
                 sessions_before += u64::from(*is_before);
             }
-            Period { days: *days, now: now.sums(), sessions, before: before.sums(), sessions_before }
+            Period { days: *days, now: now.rounded(), sessions, before: before.rounded(), sessions_before }
         });
         let periods = periods.collect();
         let mut projects: HashMap<Option<String>, Recent> = HashMap::new();
@@ -159,11 +230,11 @@ impl<'c> Summing<'c> {
         let days = self.calendar.days.iter().zip(&self.days);
         Ok(Turns {
             periods,
-            days: days.map(|((date, _), sum)| Day { date: *date, sums: sum.sums() }).collect(),
+            days: days.map(|((date, _), sum)| Day { date: *date, sums: sum.rounded() }).collect(),
             models: [0, 1].map(|index| top(&self.models, index)),
             projects: [0, 1].map(|index| top(&projects, index)),
             unpriced_tokens: self.unpriced_tokens,
-            undated: self.undated.sums(),
+            undated: self.undated.rounded(),
         })
     }
 }
@@ -177,8 +248,10 @@ fn merge(to: &mut Recent, from: &Recent) {
 /// The names with rows, by cost, then by tokens.
 fn top(names: &HashMap<Option<String>, Recent>, index: usize) -> Vec<Top> {
     let sums = names.iter().filter_map(|(name, sums)| Some((name, sums.get(index)?)));
-    let mut top: Vec<Top> =
-        sums.filter(|(_, sum)| sum.rows > 0).map(|(name, sum)| Top { name: name.clone(), sums: sum.sums() }).collect();
+    let mut top: Vec<Top> = sums
+        .filter(|(_, sum)| sum.rows > 0)
+        .map(|(name, sum)| Top { name: name.clone(), sums: sum.rounded() })
+        .collect();
     top.sort_by(|a, b| {
         let cost = |top: &Top| top.sums.cost_usd.unwrap_or(-1.0);
         let by_cost = cost(b).total_cmp(&cost(a)).then_with(|| b.sums.total_tokens.cmp(&a.sums.total_tokens));

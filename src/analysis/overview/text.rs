@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::compute::{Lost, Overview, Tool};
-use super::turns::{Period, Sums, Top};
+use super::sums::{Period, Sums, Top};
 use crate::analysis::limits::Window;
 use crate::analysis::present::{Currency, counted, grouped, short, short_time, visible};
 use crate::base::time::Time;

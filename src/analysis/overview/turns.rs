@@ -1,87 +1,15 @@
 //! Reads the rows of the ledger once: for the sums of periods, days, models and projects, and for the windows of limits.
 
-use jiff::civil::Date;
 use polars::prelude::*;
 
 use super::periods::Calendar;
-use super::sums::{Row, Summing};
+use super::sums::{Row, Summing, Turns};
 use crate::analysis::limits::ActiveWindows;
 use crate::analysis::reports::grouping::Grouping;
 use crate::analysis::reports::spec::Rows;
 use crate::analysis::reports::tables::{for_each_batch, physical};
 use crate::analysis::reports::{Cost, Error, Frames, Scope};
 use crate::base::time::Time;
-
-/// Sums over rows of the ledger.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Sums {
-    /// Number of rows. Without rows nothing was spent; with rows, a sum that is `None` is unknown.
-    pub rows: u64,
-    /// US dollars.
-    pub cost_usd: Option<f64>,
-    /// Tokens.
-    pub total_tokens: Option<i64>,
-}
-
-/// The last days, and the period of the same length before them.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Period {
-    /// Its length in days.
-    pub days: i64,
-    /// The sums of the last days.
-    pub now: Sums,
-    /// The sessions with a row in them.
-    pub sessions: u64,
-    /// The sums of the period before.
-    pub before: Sums,
-    /// The sessions with a row in that.
-    pub sessions_before: u64,
-}
-
-/// A local day.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Day {
-    /// Its date.
-    pub date: Date,
-    /// Its sums.
-    pub sums: Sums,
-}
-
-/// A model or a project.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Top {
-    /// Its name.
-    pub name: Option<String>,
-    /// Its sums.
-    pub sums: Sums,
-}
-
-/// The sums over the rows of the ledger.
-#[derive(Debug, Default)]
-pub struct Turns {
-    pub periods: Vec<Period>,
-    pub days: Vec<Day>,
-    /// The models of the last 7 days, and of the last 30.
-    pub models: [Vec<Top>; 2],
-    /// The same of projects.
-    pub projects: [Vec<Top>; 2],
-    /// Tokens of the last 30 days without a cost.
-    pub unpriced_tokens: i64,
-    /// Rows without a time, in sessions without a start.
-    pub undated: Sums,
-}
-
-impl Sums {
-    /// The cost; 0 if there is nothing that costs.
-    pub fn cost(&self) -> Option<f64> {
-        if self.rows == 0 { Some(0.0) } else { self.cost_usd }
-    }
-
-    /// The tokens; 0 if there are no rows.
-    pub fn tokens(&self) -> Option<i64> {
-        if self.rows == 0 { Some(0) } else { self.total_tokens }
-    }
-}
 
 /// Sums the rows of `turns`, and adds them to the windows of limits. Rows without a time have the time of the start of their session.
 pub fn turns(tables: &Frames, calendar: &Calendar, windows: &mut ActiveWindows) -> Result<Turns, Error> {

@@ -1,7 +1,7 @@
 //! Quantiles of groups and of the total: the nearest of the known values, see docs/reports.md#percentiles.
 //!
 //! polars computes `Expr::quantile` of groups only with all columns in memory. Here, the groups have a list of the values of each
-//! column that has quantiles. The total uses the same lists, so that they are in memory once.
+//! column that has quantiles. The total uses the same lists; only the values of one column at a time are copied for it.
 
 use polars::prelude::*;
 
@@ -67,6 +67,7 @@ impl Quantiles {
             let list = name_of_list(column);
             let lists = groups.drop_in_place(&list)?;
             let own = total.as_deref_mut().and_then(|total| total.drop_in_place(&list).ok());
+            let uses_groups = total.is_some() && own.is_none();
             let mut of_groups = vec![Vec::with_capacity(lists.len()); quantiles.len()];
             let mut all = Vec::new();
             for list in lists.list()?.amortized_iter() {
@@ -74,7 +75,7 @@ impl Quantiles {
                 for (of_groups, (_, quantile)) in of_groups.iter_mut().zip(quantiles) {
                     of_groups.push(nearest(&mut values, *quantile));
                 }
-                if own.is_none() {
+                if uses_groups {
                     all.append(&mut values);
                 }
             }

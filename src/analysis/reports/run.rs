@@ -204,6 +204,7 @@ fn run_groups(
     };
     let (mut groups, mut total) = collect(&quantiles)?;
     if quantiles.lack_values(&groups)? {
+        drop((groups, total));
         quantiles = quantiles.with_all_bits();
         (groups, total) = collect(&quantiles)?;
     }

@@ -26,11 +26,13 @@ pub(in crate::analysis) const GROUP_COST: &str = "group_cost_usd";
 const TOTAL_COST: &str = "total_cost_usd";
 
 /// Whether a row is the first one with waste of its session and group, so that these rows can be counted instead of distinct sessions.
+/// All dimensions other than cause and tool have one value for each session.
 pub(in crate::analysis) const IS_FIRST: &str = "is_first";
 /// Whether it is the first one with waste of its session.
 const IS_FIRST_OF_ALL: &str = "is_first_of_all";
 
-/// Columns of findings with numbers in place of texts. Whole numbers of findings have 32 bits: there are millions of findings.
+/// Columns of findings with numbers in place of sessions and texts. Numbers other than tokens and dollars have 32 bits: there are
+/// millions of findings.
 const NUMBER_OF_SESSION: &str = "session_number";
 const NUMBER_OF_CAUSE: &str = "cause_number";
 const NUMBER_OF_TOOL: &str = "tool_number";
@@ -62,6 +64,8 @@ pub(in crate::analysis) fn rows_of_waste(
         texts(NUMBER_OF_CAUSE, CAUSES.map(Cause::basis)).alias("basis"),
         texts(NUMBER_OF_TOOL, names.tools.texts()).alias(TOOL),
         texts(NUMBER_OF_PATH, names.paths.texts()).alias("worst_path"),
+        col("cases").cast(DataType::Int64),
+        col("worst_line").cast(DataType::Int64),
     ]);
     let all = rows.clone().with_columns([col(TOTAL_COST).alias(GROUP_COST), col(IS_FIRST_OF_ALL).alias(IS_FIRST)]);
     Ok([rows, all])
