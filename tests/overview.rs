@@ -83,6 +83,29 @@ fn the_periods_are_those_of_reports() {
     }
 }
 
+/// The rows of all names are those of the period.
+fn check_sums(names: &[Top], period: Sums) {
+    let all = || names.iter().map(|name| name.sums);
+    assert_eq!(all().map(|sums| sums.rows).sum::<u64>(), period.rows);
+    assert_eq!(all().filter_map(|sums| sums.total_tokens).sum::<i64>(), period.total_tokens.unwrap_or(0));
+    let cost: f64 = all().filter_map(|sums| sums.cost_usd).sum();
+    assert!((cost - period.cost_usd.unwrap_or(0.0)).abs() < 1e-9);
+}
+
+/// A lake of another program may have turns of sessions that its table of sessions lacks.
+#[test]
+fn turns_of_unknown_sessions_have_no_project() {
+    let now = now("2026-10-05T23:59:59[UTC]");
+    let tables = tables().map(|name, frame| match name {
+        "sessions" => frame.filter(lit(false)),
+        _ => frame,
+    });
+    let overview = Overview::of(&tables, &now).unwrap();
+    let [top] = overview.projects.as_slice() else { panic!("{:?}", overview.projects) };
+    assert_eq!((&top.name, top.sums), (&None, overview.periods[1].now));
+    assert!(top.sums.rows > 0);
+}
+
 #[cfg(unix)]
 mod program {
     use std::fs;
@@ -199,27 +222,4 @@ mod program {
         fs::write(archive.join("agentlogs.json"), "{\"version\":1000}").unwrap();
         failed("use a newer agentlogs");
     }
-}
-
-/// The rows of all names are those of the period.
-fn check_sums(names: &[Top], period: Sums) {
-    let all = || names.iter().map(|name| name.sums);
-    assert_eq!(all().map(|sums| sums.rows).sum::<u64>(), period.rows);
-    assert_eq!(all().filter_map(|sums| sums.total_tokens).sum::<i64>(), period.total_tokens.unwrap_or(0));
-    let cost: f64 = all().filter_map(|sums| sums.cost_usd).sum();
-    assert!((cost - period.cost_usd.unwrap_or(0.0)).abs() < 1e-9);
-}
-
-/// A lake of another program may have turns of sessions that its table of sessions lacks.
-#[test]
-fn turns_of_unknown_sessions_have_no_project() {
-    let now = now("2026-10-05T23:59:59[UTC]");
-    let tables = tables().map(|name, frame| match name {
-        "sessions" => frame.filter(lit(false)),
-        _ => frame,
-    });
-    let overview = Overview::of(&tables, &now).unwrap();
-    let [top] = overview.projects.as_slice() else { panic!("{:?}", overview.projects) };
-    assert_eq!((&top.name, top.sums), (&None, overview.periods[1].now));
-    assert!(top.sums.rows > 0);
 }

@@ -10,5 +10,5 @@ mod rows;
 mod session;
 mod time;
 
-pub(super) use read::{Find, SessionRows, Sorted, for_sessions, hash_of};
+pub(super) use read::{Find, SessionRows, Sorted, for_sessions};
 pub(super) use rows::Purpose;

@@ -1,14 +1,12 @@
 //! Reads the columns that the measures need, and sorts the rows by session.
 
 use std::collections::BTreeSet;
-use std::hash::{BuildHasher as _, Hash};
 
 use foldhash::HashMap;
-use foldhash::quality::FixedState;
 use polars::prelude::*;
 
 use super::rows::{Call, Change, Purpose, Status, Turn};
-use crate::analysis::reports::tables::{Frames, KEY, for_each_batch, physical};
+use crate::analysis::reports::tables::{Frames, KEY, for_each_batch, hash_of, physical};
 
 /// The rows of some sessions in tables.
 pub(in crate::analysis) trait SessionRows: Default {
@@ -185,9 +183,4 @@ pub(super) fn changes(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<C
         Ok(())
     })?;
     Ok(Sorted::new(found, |change| change.time))
-}
-
-/// A hash that is the same in every run.
-pub(in crate::analysis) fn hash_of(value: impl Hash) -> u64 {
-    FixedState::default().hash_one(value)
 }

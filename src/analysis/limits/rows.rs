@@ -60,6 +60,11 @@ pub fn states(rows: LazyFrame) -> PolarsResult<(Vec<State>, SessionNumbers)> {
     Ok((states, numbers))
 }
 
+/// The number of a session, if it logged a limit.
+pub fn number_of(numbers: &SessionNumbers, runtime: &str, session_id: Option<&str>) -> Option<u32> {
+    numbers.get(runtime)?.get(session_id?).copied()
+}
+
 /// Values of turns by their runtime.
 pub type ByRuntime<T> = BTreeMap<String, Vec<T>>;
 
@@ -113,13 +118,9 @@ pub fn for_each_turn(
         let values = runtime.iter().zip(time.iter()).zip(tokens.iter()).zip(cost.iter()).zip(is_response.iter());
         for (row, ((((runtime, time), tokens), cost_usd), is_response)) in values.enumerate() {
             let (Some(runtime), Some(time)) = (runtime, time) else { continue };
-            let number = || {
-                let [session] = session?;
-                numbers.get(runtime)?.get(session.get(row)?).copied()
-            };
             let facts = TurnFacts {
                 time: Time::from_micros(time),
-                session: number(),
+                session: session.and_then(|[session]| number_of(numbers, runtime, session.get(row))),
                 tokens,
                 cost_usd,
                 is_response: is_response == Some(true),

@@ -2,7 +2,7 @@
 
 use super::blocks::{Block, WEEK, five_hours, weeks};
 use super::logged::{LimitWindows, Logged, State, limits};
-use super::rows::{ByRuntime, SessionNumbers, TurnFacts, for_each_turn, push, states, times};
+use super::rows::{ByRuntime, SessionNumbers, TurnFacts, for_each_turn, number_of, push, states, times};
 use super::window::{Spent, Window};
 use crate::analysis::reports::grouping::Grouping;
 use crate::analysis::reports::spec::Rows;
@@ -33,8 +33,8 @@ struct Computed {
     is_active: fn(&Block, Time) -> bool,
 }
 
-/// The current windows while turns are added. It keeps the times of the turns of subscriptions, and those turns that can be in a current
-/// window.
+/// The current windows while turns are added. It keeps the times of the turns of subscriptions, and those turns that can be in a
+/// current window.
 pub struct ActiveWindows {
     now: Time,
     limits: Vec<LimitWindows>,
@@ -66,7 +66,7 @@ impl ActiveWindows {
             push(&mut self.times, runtime, turn.time);
         }
         if turn.time >= self.first {
-            let session = self.numbers.get(runtime).and_then(|numbers| numbers.get(session_id?).copied());
+            let session = number_of(&self.numbers, runtime, session_id);
             push(&mut self.recent, runtime, TurnFacts { session, ..turn });
         }
     }

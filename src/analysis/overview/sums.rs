@@ -5,10 +5,9 @@ use jiff::civil::Date;
 use polars::prelude::*;
 
 use super::periods::{Calendar, DAYS};
-use crate::analysis::behaviour::hash_of;
 use crate::analysis::limits::TurnFacts;
 use crate::analysis::reports::Frames;
-use crate::analysis::reports::tables::for_each_batch;
+use crate::analysis::reports::tables::{for_each_batch, hash_of};
 use crate::base::time::Time;
 use crate::model::session::add;
 
@@ -83,7 +82,8 @@ impl Sums {
     }
 }
 
-/// Sums while rows are added. Dollars are in millionths of a millionth, as whole numbers, so that the order of the rows does not matter.
+/// Sums while rows are added. Dollars are whole numbers of picodollars (10⁻¹² dollars), so that the order of the rows does not
+/// matter.
 #[derive(Debug, Clone, Copy, Default)]
 struct ExactSum {
     rows: u64,

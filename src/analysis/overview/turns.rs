@@ -11,7 +11,8 @@ use crate::analysis::reports::tables::{for_each_batch, physical};
 use crate::analysis::reports::{Cost, Error, Frames, Scope};
 use crate::base::time::Time;
 
-/// Sums the rows of `turns`, and adds them to the windows of limits. Rows without a time have the time of the start of their session.
+/// Sums the rows of `turns`, and adds them to the windows of limits. Rows without a time have the time of the start of their
+/// session.
 pub fn turns(tables: &Frames, calendar: &Calendar, windows: &mut ActiveWindows) -> Result<Turns, Error> {
     const TEXTS: [&str; 3] = ["runtime", "session_id", "canonical_model"];
     const WHOLES: [&str; 2] = ["occurred_at", "total_tokens"];

@@ -11,8 +11,8 @@ use super::spec::{Measure, Of};
 pub(super) struct Quantiles {
     /// Each column with the names of its measures and their quantiles, between 0 and 1.
     columns: Vec<(&'static str, Vec<(&'static str, f64)>)>,
-    /// Whether the lists of whole numbers have 32 bits per value, which nearly always suffices. Values that do not fit are NULL in
-    /// them.
+    /// Whether the lists of whole numbers have 32 bits per value, which nearly always suffices. A value that does not fit is NULL
+    /// there.
     are_narrow: bool,
 }
 

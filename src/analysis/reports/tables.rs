@@ -1,8 +1,10 @@
 //! The tables that reports read.
 
+use std::hash::{BuildHasher as _, Hash};
 use std::sync::mpsc::sync_channel;
 use std::{panic, thread};
 
+use foldhash::quality::FixedState;
 use polars::prelude::*;
 
 pub use crate::store::frames::Frames;
@@ -52,6 +54,11 @@ fn columns<C, const N: usize>(found: impl Iterator<Item = PolarsResult<C>>) -> P
 /// Columns of rows, with times as numbers of microseconds.
 pub(in crate::analysis) fn physical(rows: LazyFrame, names: &[&str]) -> LazyFrame {
     rows.select(names.iter().map(|name| col(*name).to_physical()).collect::<Vec<_>>())
+}
+
+/// A hash that is the same in every run.
+pub(in crate::analysis) fn hash_of(value: impl Hash) -> u64 {
+    FixedState::default().hash_one(value)
 }
 
 /// Reads rows in batches, in their order, so that only some of them are in memory at a time.

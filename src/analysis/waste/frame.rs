@@ -25,8 +25,8 @@ pub(in crate::analysis) const GROUP_COST: &str = "group_cost_usd";
 /// The cost of all sessions.
 const TOTAL_COST: &str = "total_cost_usd";
 
-/// Whether a row is the first one with waste of its session and group, so that these rows can be counted instead of distinct sessions.
-/// All dimensions other than cause and tool have one value for each session.
+/// Whether a row is the first one with waste of its session and group, so that these rows can be counted instead of distinct
+/// sessions. All dimensions other than cause and tool have one value for each session.
 pub(in crate::analysis) const IS_FIRST: &str = "is_first";
 /// Whether it is the first one with waste of its session.
 const IS_FIRST_OF_ALL: &str = "is_first_of_all";

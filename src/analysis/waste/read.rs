@@ -6,9 +6,9 @@ use foldhash::HashMap;
 use polars::prelude::*;
 
 use super::rows::{Call, Count, Event, Place, Turn, TurnRates};
-use crate::analysis::behaviour::{Find, Purpose, SessionRows, Sorted, hash_of};
+use crate::analysis::behaviour::{Find, Purpose, SessionRows, Sorted};
 use crate::analysis::reports::Cost;
-use crate::analysis::reports::tables::{Frames, for_each_batch, physical};
+use crate::analysis::reports::tables::{Frames, for_each_batch, hash_of, physical};
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::model::session::Tokens;
