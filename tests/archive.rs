@@ -864,6 +864,46 @@ fn a_snapshot_is_read_beside_any_number_of_writers() {
     assert!(!archive.folder().join("generation-1").exists());
 }
 
+/// A check reads one state, which stays until it is done, so that writers next to it cause no reports of damage.
+#[test]
+fn a_check_beside_a_writer_reports_no_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"));
+    ingest(&archive, &[root().join("sample-logs/drover-events")]);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for _ in 0..60 {
+                let mut writer = archive.write().unwrap();
+                writer.settle_all();
+                writer.commit().unwrap();
+            }
+        });
+        let mut checks = 0;
+        while !writer.is_finished() || checks < 3 {
+            assert_eq!(archive.check().unwrap().problems, []);
+            checks += 1;
+        }
+    });
+}
+
+/// A part whose name leads out of the archive is damage: a writer would link and copy its files.
+#[test]
+fn parts_outside_of_an_archive_are_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::at(folder.path().join("archive"));
+    ingest(&archive, &[root().join("sample-logs/drover-events")]);
+    let path = archive.folder().join("generation-1/manifest.json");
+    let text = fs::read_to_string(&path).unwrap();
+    for (from, to) in [("\"name\": \"1-0\"", "\"name\": \"../../1-0\""), ("\"turns\": {", "\"../turns\": {")] {
+        assert!(text.contains(from));
+        fs::write(&path, text.replace(from, to)).unwrap();
+        let error = archive.sums().unwrap_err().to_string();
+        assert!(error.contains("which is not in the archive"), "{error}");
+        let error = archive.write().map(drop).unwrap_err().to_string();
+        assert!(error.contains("which is not in the archive"), "{error}");
+    }
+}
+
 /// A command that finds nothing to keep makes no archive.
 #[test]
 fn nothing_found_writes_nothing() {

@@ -238,6 +238,53 @@ fn an_export_that_fails_changes_nothing() {
     assert_eq!(fs::read(folder.path().join("mine/turns/a.parquet")).unwrap(), b"mine");
 }
 
+/// A manifest that lists a file outside of its lake, or a link in place of a directory, deletes and overwrites nothing.
+#[test]
+fn an_export_touches_only_files_of_its_lake() {
+    let folder = sample_lake();
+    let path = |name: &str| folder.path().join(name);
+    let (lake, manifest) = (path("lake"), path("lake/_manifest.json"));
+    copy(&lake, &path("intact"));
+    let intact = fs::read_to_string(&manifest).unwrap();
+    let entry = r#"{"bytes":1,"xxh3_128":"0","rows":1}"#;
+    let listing = |file: &str| intact.replacen("\"files\": {", &format!("\"files\": {{ {file:?}: {entry},"), 1);
+    let absolute = path("precious").to_string_lossy().into_owned();
+    let export = || run(folder.path(), &["export", "lake", "--as", "lake", "--archive", "archive"]);
+    for file in ["../precious", &absolute, "turns/../../precious", "precious", "turns//x", "turns/..\\x"] {
+        for staged in [false, true] {
+            fs::write(path("precious"), "mine").unwrap();
+            let target = if staged { path("lake/_staging/_manifest.json") } else { manifest.clone() };
+            fs::create_dir_all(target.parent().unwrap()).unwrap();
+            fs::write(&target, listing(file)).unwrap();
+            fs::write(path("lake/precious"), "theirs").unwrap();
+            let (status, _, stderr) = export();
+            assert!(status == Some(1) && stderr.contains("which is not in the lake"), "{file}: {stderr}");
+            assert_eq!(fs::read(path("precious")).unwrap(), b"mine", "{file}");
+            fs::remove_dir_all(&lake).unwrap();
+            copy(&path("intact"), &lake);
+        }
+    }
+    // A listed file behind a link.
+    #[cfg(unix)]
+    {
+        fs::create_dir(path("other")).unwrap();
+        fs::write(path("other/part-0.parquet"), "mine").unwrap();
+        fs::remove_dir_all(path("lake/limits")).unwrap();
+        std::os::unix::fs::symlink(path("other"), path("lake/limits")).unwrap();
+        fs::write(&manifest, listing("limits/part-0.parquet")).unwrap();
+        let (status, _, stderr) = export();
+        assert!(status == Some(1) && stderr.contains("lake/limits: this is a link"), "{stderr}");
+        assert_eq!(fs::read(path("other/part-0.parquet")).unwrap(), b"mine");
+        // A pipe in the place of the manifest is not waited for.
+        fs::remove_file(&manifest).unwrap();
+        assert!(Command::new("mkfifo").arg(&manifest).status().unwrap().success());
+        for args in [&["report", "cost", "--archive", "lake"][..], &["export", "lake", "--as", "lake", "--archive", "archive"]] {
+            let (status, _, stderr) = run(folder.path(), args);
+            assert!(status == Some(1), "{args:?} {stderr}");
+        }
+    }
+}
+
 /// What is wrong with a lake is an error that names the file.
 #[test]
 fn a_wrong_lake_is_an_error_that_names_the_file() {

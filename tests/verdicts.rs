@@ -163,7 +163,14 @@ fn imported_verdicts_find_their_sessions_sooner_or_later() {
     assert_eq!(here.json(&["query", count, "--archive", "third"]), json!([{"verdicts": 7, "sessions": 4}]));
 
     // They are forgotten with their session; those without one stay.
+    // In one step: what is interrupted between two would leave verdicts that no later command finds.
+    let generation = || {
+        let pointer: Value = serde_json::from_slice(&fs::read(here.path("archive/agentlogs.json")).unwrap()).unwrap();
+        pointer["generation"].as_u64().unwrap()
+    };
+    let before = generation();
     here.done(&["archive", "forget", "*/verbose-array.json"]);
+    assert_eq!(generation(), before + 1);
     let expected = json!([
         ["never-run", null],
         ["sort-a-table", null],

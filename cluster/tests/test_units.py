@@ -125,6 +125,17 @@ def test_a_commit_replaces_files_and_can_be_repeated(tmp_path: Path) -> None:
     assert place.read("turns/day=1/part-0.parquet") == b"3"
 
 
+@pytest.mark.parametrize("path", ["../precious", "/precious", "turns/../../precious", "turns", "turns//x", "turns\\x", "other/x"])
+def test_a_manifest_lists_only_files_of_its_lake(tmp_path: Path, path: str) -> None:
+    (tmp_path / "precious").write_text("kept")
+    place = Place(str(tmp_path / "lake"))
+    place.write(lake.MANIFEST, json.dumps(manifest(path)).encode())
+    place.write(f"{lake.STAGING}/{lake.MANIFEST}", json.dumps(manifest()).encode())
+    with pytest.raises(lake.LakeError, match="not in the lake"):
+        lake.recover(place)
+    assert (tmp_path / "precious").read_text() == "kept"
+
+
 def test_leftovers_are_removed(tmp_path: Path) -> None:
     place = Place(str(tmp_path))
     lake.commit(place, manifest())

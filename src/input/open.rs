@@ -75,6 +75,19 @@ pub fn open_file(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("no regular file")) }
 }
 
+/// Reads a regular file of at most so many bytes. It does not wait for the writer of a pipe that took the place of a file.
+///
+/// # Errors
+/// When it is not a regular file, cannot be read, or is larger.
+pub fn read_file(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    open_file(path)?.take(max_bytes.saturating_add(1)).read_to_end(&mut content)?;
+    if content.len() as u64 > max_bytes {
+        return Err(io::Error::other(format!("the file has more than {max_bytes} bytes")));
+    }
+    Ok(content)
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -138,6 +151,13 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_file_is_read_up_to_a_size() {
+        let file = stored(b"1234");
+        assert_eq!(read_file(file.path(), 4).unwrap(), b"1234");
+        assert_eq!(read_file(file.path(), 3).unwrap_err().to_string(), "the file has more than 3 bytes");
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
@@ -145,6 +165,7 @@ mod tests {
         let pipe = folder.path().join("meta.json");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         assert_eq!(open(&pipe, Limit::Usual).unwrap_err().to_string(), "no regular file");
+        assert_eq!(read_file(&pipe, 1000).unwrap_err().to_string(), "no regular file");
         let endless = open_stream(Path::new("/dev/zero"), Limit::Bytes(1 << 20)).unwrap_err().to_string();
         assert_eq!(endless, "gives more than 1 MiB; --max-decompressed SIZE allows more");
     }

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import unicodedata
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from agentlogs_spark.places import Place
+from agentlogs_spark.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +34,28 @@ class LakeError(RuntimeError):
 
 
 def read_manifest(place: Place, path: str = MANIFEST) -> dict[str, Any] | None:
-    """The manifest; None if there is none."""
+    """The manifest; None if there is none.
+
+    Raises LakeError if it lists a file that cannot be one of the lake: the callers read, move and delete the files that it lists.
+    """
     content = place.read(path)
-    return None if content is None else json.loads(content)
+    if content is None:
+        return None
+    manifest: dict[str, Any] = json.loads(content)
+    for file in manifest.get("files", {}):
+        if not is_path_of_lake(file):
+            raise LakeError(f"{place.url_of(path)}: it lists {file!r}, which is not in the lake")
+    return manifest
+
+
+def is_path_of_lake(path: str) -> bool:
+    """Whether a path can be that of a file of a lake, as ``is_path_of_lake`` in ``src/store/lake/layout.rs``."""
+    directory, *rest = path.split("/")
+    is_plain = all(
+        name not in ("", ".", "..") and not any(char in "\\:" or unicodedata.category(char) == "Cc" for char in name)
+        for name in rest
+    )
+    return bool(rest) and is_plain and directory in (*TABLES, FACTS, INDEX)
 
 
 @contextmanager

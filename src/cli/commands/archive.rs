@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::base::time;
 use agentlogs::ingest::{self, Options, Progress};
-use agentlogs::ledger::SessionKeys;
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
 use agentlogs::store::archive::{Archive, Lost, Repair, StoredFacts, Written};
 use agentlogs::store::lake::Lake;
@@ -52,10 +51,13 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
         }
         ArchiveCommand::Forget { sources, before, archive } => {
             let archive = settings.archive(archive.archive, false)?;
-            let before_it = archive.snapshot()?.session_keys()?;
-            let writer = archive.write()?;
+            // An archive that does not exist is an error, and not created.
+            archive.snapshot()?;
+            let mut writer = archive.write()?;
+            writer.remove_verdicts_with_sessions()?;
             let patterns: Vec<Vec<&str>> = sources.iter().map(|pattern| pattern.split('*').collect()).collect();
             let mut forgotten = 0;
+            let what = if before.is_some() { "session" } else { "file" };
             if let Some(day) = before {
                 for mut source in archive.facts()?.into_values() {
                     let count = source.sessions.len();
@@ -65,7 +67,6 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
                         writer.replace(source);
                     }
                 }
-                say(&format!("deleted {}", counted(forgotten, "session")));
             } else {
                 for path in writer.paths().filter(|path| patterns.iter().any(|pattern| matches(path, pattern))) {
                     writer.remove(path);
@@ -81,41 +82,15 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
                 if forgotten == 0 {
                     bail!("no source of the archive matches {}", sources.join(", "));
                 }
-                say(&format!("deleted {}", counted(forgotten, "file")));
             }
             let written = writer.commit()?;
-            let written = forget_verdicts(&archive, &before_it)?.unwrap_or(written);
+            say(&format!("deleted {}", counted(forgotten, what)));
+            if written.removed_verdicts > 0 {
+                say(&format!("deleted {}", counted(written.removed_verdicts, "verdict")));
+            }
             Ok(report_written(&archive, &written))
         }
     }
-}
-
-/// Deletes imported verdicts about sessions that were deleted. `before` are the sessions before that.
-fn forget_verdicts(archive: &Archive, before: &SessionKeys) -> anyhow::Result<Option<Written>> {
-    let sources = archive.imported_verdicts()?;
-    if sources.is_empty() {
-        return Ok(None);
-    }
-    let after = archive.snapshot()?.session_keys()?;
-    let writer = archive.write()?;
-    let mut forgotten = 0;
-    for mut source in sources {
-        let count = source.verdicts.len();
-        source.verdicts.retain(|verdict| before.find(verdict).map_or(true, |(session, _)| after.contains(session)));
-        if source.verdicts.len() < count {
-            forgotten += count - source.verdicts.len();
-            if source.verdicts.is_empty() {
-                writer.remove(&source.path);
-            } else {
-                writer.replace(source);
-            }
-        }
-    }
-    if forgotten == 0 {
-        return Ok(None);
-    }
-    say(&format!("deleted {}", counted(forgotten, "verdict")));
-    Ok(Some(writer.commit()?))
 }
 
 /// What is merged into an archive.

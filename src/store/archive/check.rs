@@ -74,8 +74,11 @@ impl Archive {
         // The files are verified once for all questions.
         let tables = snapshot.tables()?;
         let verified = Mutex::new((0..snapshot.manifest.parts.len()).collect());
-        checked.check_facts(&State { snapshot: Some(snapshot), sources, verified });
+        // Its lock keeps the files until the rows are read: a writer removes those of earlier states.
+        let state = State { snapshot: Some(snapshot), sources, verified };
+        checked.check_facts(&state);
         checked.check_rows(self, &tables);
+        drop(state);
         Ok(checked)
     }
 }

@@ -11,6 +11,7 @@ use super::layout::{CURRENT, MANIFEST, POINTER, Pointer, name_of, number_of};
 use super::manifest::{Manifest, Sums};
 use super::open::Archive;
 use crate::base::time::Day;
+use crate::input::open::open_file;
 
 /// The generation that readers use.
 pub(super) struct Current {
@@ -114,7 +115,7 @@ impl Archive {
             return Err(Error::Missing(self.folder().to_owned()));
         };
         let path = current.folder.join(MANIFEST);
-        let file = File::open(&path).map_err(Error::file(&path))?;
+        let file = open_file(&path).map_err(Error::file(&path))?;
         match file.try_lock_shared() {
             // Some network file systems have no locks: there a slow reader may find its files removed.
             Ok(()) | Err(TryLockError::Error(_)) => {}
@@ -198,7 +199,7 @@ impl Archive {
 
 /// Removes a generation, unless a [`Snapshot`] of it exists. What cannot be removed is left for the next writer.
 pub(super) fn remove_unless_read(folder: &Path) {
-    let lock = File::open(folder.join(MANIFEST)).map(|file| file.try_lock().map(|()| file));
+    let lock = open_file(&folder.join(MANIFEST)).map(|file| file.try_lock().map(|()| file));
     if !matches!(lock, Ok(Err(TryLockError::WouldBlock))) {
         let _ = disk::remove_folder(folder);
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_128;
 
 use super::disk;
+use crate::input::open::open_file;
 
 /// Bytes of a buffer between a writer and its file: larger than the 8 kB of the standard library, as the page cache copies 64 kB in
 /// the time of 30 kB that arrive 8 kB at a time.
@@ -125,7 +126,7 @@ pub fn hash(bytes: &[u8]) -> String {
 /// When the file cannot be read.
 pub fn checksum(path: &Path) -> io::Result<(u64, String)> {
     let mut hash = XxHash3_128::new();
-    let mut file = File::open(path)?;
+    let mut file = open_file(path)?;
     let mut buffer = vec![0; BUFFER];
     let mut bytes = 0;
     loop {

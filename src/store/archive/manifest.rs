@@ -1,7 +1,6 @@
 //! The manifest of a generation: its parts, with the checksums of their files and the sums of their rows.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -9,9 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 use super::hashed_file::{self, Checksum, hash};
-use super::layout::{LAST_VERSION_WITHOUT_MENTION, OLDEST_VERSION, VERSION, file_of};
+use super::layout::{FACTS, LAST_VERSION_WITHOUT_MENTION, OLDEST_VERSION, VERSION, file_of};
 use crate::base::time::Day;
+use crate::input::open::read_file;
 use crate::model::tables::Tables;
+use crate::store::frames::TABLES;
 
 /// What a generation contains.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -32,6 +33,9 @@ pub struct Manifest {
     /// Hash of the text of this manifest with [`NO_HASH`] in place of the hash.
     pub hash: String,
 }
+
+/// The size of the largest manifest. It has some kilobytes per part.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// Placeholder, as long as a hash.
 const NO_HASH: &str = "00000000000000000000000000000000";
@@ -72,14 +76,19 @@ impl Manifest {
     /// # Errors
     /// When the file cannot be read or decoded, or is intact and of another version.
     pub fn read_damaged(path: &Path) -> Result<(Self, bool), Error> {
-        let text = fs::read_to_string(path).map_err(Error::file(path))?;
-        let manifest: Self = serde_json::from_str(&text)
-            .map_err(|error| Error::Damaged { path: path.to_owned(), error: error.to_string() })?;
+        let text = read_file(path, MAX_BYTES).map_err(Error::file(path))?;
+        let damaged = |error: String| Error::Damaged { path: path.to_owned(), error };
+        let text = String::from_utf8(text).map_err(|error| damaged(error.to_string()))?;
+        let manifest: Self = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         let found = &manifest.hash;
         let expected = |(before, after): (&str, &str)| hash(format!("{before}{NO_HASH}{after}").as_bytes());
         let is_intact = !found.is_empty() && text.rsplit_once(found.as_str()).map(expected).as_ref() == Some(found);
         if is_intact && !(OLDEST_VERSION..=VERSION).contains(&manifest.version) {
             return Err(Error::Version { path: path.to_owned(), found: manifest.version });
+        }
+        // A writer links and copies the files of parts.
+        if let Some(part) = manifest.parts.iter().find(|part| !part.has_plain_names()) {
+            return Err(damaged(format!("it lists the part {}, which is not in the archive", part.name)));
         }
         Ok((manifest, is_intact))
     }
@@ -100,6 +109,13 @@ pub struct Part {
 }
 
 impl Part {
+    /// Whether its files are below the directory of a generation.
+    fn has_plain_names(&self) -> bool {
+        let is_plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_');
+        let is_known = |kind: &String| kind == FACTS || TABLES.contains(&kind.as_str());
+        !self.name.is_empty() && self.name.chars().all(is_plain) && self.files.keys().all(is_known)
+    }
+
     /// The rows of a table without a time, if it is known how many there are.
     pub fn undated_rows(&self, table: &str) -> Option<usize> {
         let undated = self.undated.as_ref()?;

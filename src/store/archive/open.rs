@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 use super::disk;
 use super::error::Error;
 use super::layout::{FIRST_WITH_POINTER, LOCK, NEXT, OLDEST_VERSION, POINTER, Pointer, VERSION, Version, is_next};
+use crate::input::open::read_file;
 use crate::prices::Entry;
+
+/// The size of the largest pointer that is read, in bytes: it is a version, a number and a hash.
+const MAX_POINTER: u64 = 1 << 16;
 
 /// A directory that contains an archive, or will contain one.
 #[derive(Debug, Clone)]
@@ -63,7 +67,7 @@ impl Archive {
             // A directory with generations is an archive whose pointer was lost.
             if self.has_generations() { Error::missing(path) } else { Error::Missing(self.folder.clone()) }
         };
-        let bytes = match fs::read(&path) {
+        let bytes = match read_file(&path, MAX_POINTER) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing(path)),
             Err(error) => return Err(Error::File { path, error }),

@@ -1,14 +1,17 @@
 //! The user's own prices in an archive: lines of JSON, and a last line with their hash.
 
 use std::borrow::Cow;
-use std::fs;
 use std::io;
 
 use super::error::Error;
 use super::hashed_file::hash;
 use super::layout::PRICES;
 use super::open::Archive;
+use crate::input::open::read_file;
 use crate::prices::{Catalog, Entry, Table};
+
+/// The size of the largest file of prices that is read, in bytes.
+const MAX_PRICES: u64 = 1 << 28;
 
 /// How the last line of the file begins, which contains the hash of the lines before it.
 const HASH_LINE: &str = "{\"hash\":\"";
@@ -23,7 +26,7 @@ impl Archive {
     /// When they cannot be read, or are damaged.
     pub fn own_prices(&self) -> Result<Vec<Entry>, Error> {
         let path = self.folder().join(PRICES);
-        let bytes = match fs::read(&path) {
+        let bytes = match read_file(&path, MAX_PRICES) {
             Ok(bytes) if bytes.is_empty() => return Ok(Vec::new()),
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -1,7 +1,7 @@
 //! Recovers a damaged archive: keeps what is intact, and lists the sources that have to be read again.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -20,6 +20,7 @@ use super::state::State;
 use super::tables;
 use super::writer::Writer;
 use crate::ingest::Fingerprint;
+use crate::input::open::open_file;
 use crate::model::source::Source;
 
 /// Where damaged prices are moved.
@@ -181,7 +182,7 @@ fn manifest_of_facts(folder: &Path) -> Option<Manifest> {
     for entry in fs::read_dir(folder.join(FACTS)).ok()? {
         let entry = entry.ok()?;
         let path = entry.path();
-        let rows = facts::scan(&mut File::open(&path).ok()?).ok()?.len();
+        let rows = facts::scan(&mut open_file(&path).ok()?).ok()?.len();
         let (bytes, hash) = hashed_file::checksum(&path).ok()?;
         let files = [(FACTS.to_owned(), Checksum { bytes, hash, rows })].into();
         parts.push(Part { name: entry.file_name().into_string().ok()?, files, sums: Sums::default(), undated: None });
@@ -224,7 +225,7 @@ impl Found {
         let mut found = Self::default();
         for (index, part) in snapshot.manifest.parts.iter().enumerate() {
             let path = snapshot.folder.join(file_of(&part.name, FACTS));
-            let sources = File::open(&path).and_then(|mut file| facts::scan(&mut file));
+            let sources = open_file(&path).and_then(|mut file| facts::scan(&mut file));
             match sources {
                 Ok(sources) if intact.contains(&index) => found.read.extend(sources),
                 _ => match paths_of(&snapshot.folder, part) {
@@ -245,7 +246,7 @@ impl Found {
 fn read_from_damaged_file(snapshot: &Snapshot, path: &str, entry: &IndexEntry) -> Option<Source> {
     let place = entry.facts;
     let part = snapshot.manifest.parts.get(place.part)?;
-    let mut file = File::open(snapshot.folder.join(file_of(&part.name, FACTS))).ok()?;
+    let mut file = open_file(&snapshot.folder.join(file_of(&part.name, FACTS))).ok()?;
     let bytes = facts::read_at(&mut file, place.offset, place.length).ok()?;
     if place.checksum != facts::checksum(&bytes) {
         return None;

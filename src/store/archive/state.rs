@@ -1,7 +1,7 @@
 //! The current generation with its index: what is known of each source.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -13,6 +13,7 @@ use super::index::{self, FactsPlace, IndexEntry, Sources};
 use super::layout::{FACTS, INDEX, file_of};
 use super::manifest::Part;
 use super::open::Archive;
+use crate::input::open::{open_file, read_file};
 use crate::model::source::Source;
 
 /// The current generation with its index.
@@ -46,7 +47,7 @@ impl State {
             part.verified_file(&snapshot.folder, FACTS)?;
             verified().insert(place.part);
         }
-        let mut file = File::open(&path).map_err(Error::listed(&path))?;
+        let mut file = open_file(&path).map_err(Error::listed(&path))?;
         let chunks = Chunks::read(&mut file, place.offset, place.length).map_err(Error::file(&path))?;
         Ok((path, file, chunks))
     }
@@ -96,7 +97,7 @@ impl Snapshot {
     /// The index, once it is known to be intact.
     pub(super) fn sources(&self) -> Result<Sources, Error> {
         let path = self.folder.join(INDEX);
-        let bytes = fs::read(&path).map_err(Error::listed(&path))?;
+        let bytes = read_file(&path, u64::MAX).map_err(Error::listed(&path))?;
         if hash(&bytes) != self.manifest.index {
             return Err(Error::changed(path));
         }

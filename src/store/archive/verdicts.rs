@@ -8,10 +8,8 @@ use super::error::Error;
 use super::generations::Snapshot;
 use super::layout::file_of;
 use super::manifest::Part;
-use super::open::Archive;
 use super::tables::options;
 use crate::ledger::{SessionKey, SessionKeys};
-use crate::model::source::Source;
 
 /// How the paths of sources begin that contain imported verdicts: another source may be the same file, as a log.
 pub const VERDICTS: &str = "verdicts:";
@@ -56,17 +54,5 @@ impl Snapshot {
     /// When the table of sessions cannot be read.
     pub fn session_keys(&self) -> Result<SessionKeys, Error> {
         session_keys(&self.folder, &self.manifest.parts)
-    }
-}
-
-impl Archive {
-    /// The sources with imported verdicts.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn imported_verdicts(&self) -> Result<Vec<Source>, Error> {
-        let state = self.state()?;
-        let entries = state.sources.values().filter(|entry| entry.has_verdicts);
-        entries.map(|entry| state.load(entry)).collect()
     }
 }

@@ -240,7 +240,7 @@ pub fn tool_calls<'a>() -> Vec<Field<Call<'a>>> {
         day_and_week!(|it| it.row.call.occurred_at),
         [
             field!(Int "duration_ms" "As logged, else the time of the result minus that of the call", |it| it.row.duration_ms()),
-            word!("status" "ok, error, denied or incomplete", |it| it.row.call.status.as_str()),
+            word!("status" "ok, error, denied, incomplete or cancelled", |it| it.row.call.status.as_str()),
             field!(Int "exit_code" "Exit status of a command", |it| it.row.call.exit_code.get()),
             field!(Int "args_bytes" "Bytes of the arguments in the log, white space included", |it| it.row.call.args_bytes.get()),
             field!(Int "result_bytes" "Bytes of the result in the log, white space included", |it| it.row.call.result_bytes.get()),

@@ -1,10 +1,9 @@
 //! The facts of sources in a lake, which `archive merge` reads.
 
-use std::fs::File;
-
 use super::error::Error;
 use super::layout::FACTS;
 use super::reader::Lake;
+use crate::input::open::open_file;
 use crate::model::source::Source;
 use crate::store::archive::{self, scan_sources};
 
@@ -37,7 +36,7 @@ impl Lake {
         Ok(files.into_iter().map(|(path, entry)| {
             let path = self.path_of(path);
             entry.verify(&path)?;
-            File::open(&path).and_then(|mut file| scan_sources(&mut file)).map_err(Error::file(&path))
+            open_file(&path).and_then(|mut file| scan_sources(&mut file)).map_err(Error::file(&path))
         }))
     }
 }

@@ -54,6 +54,15 @@ pub fn partition_of(component: &str) -> Option<(&str, &str)> {
     component.split_once('=').filter(|(column, _)| !column.is_empty())
 }
 
+/// Whether a path can be that of a file of a lake: below the directory of a table, of the facts or of the index, made of plain names.
+pub fn is_path_of_lake(path: &str) -> bool {
+    let is_plain = |name: &str| {
+        !matches!(name, "" | "." | "..") && !name.contains(|char: char| matches!(char, '\\' | ':') || char.is_control())
+    };
+    let Some((directory, rest)) = path.split_once('/') else { return false };
+    (TABLES.contains(&directory) || [FACTS, INDEX].contains(&directory)) && rest.split('/').all(is_plain)
+}
+
 /// Whether engines ignore a file or directory of this name.
 pub fn is_hidden(name: &str) -> bool {
     name.starts_with(['_', '.'])
@@ -64,4 +73,36 @@ pub fn is_lake(directory: &Path) -> bool {
     directory.join(MANIFEST).is_file()
         || directory.join(STAGED_MANIFEST).is_file()
         || TABLES.iter().any(|table| directory.join(table).is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_a_lake_stay_in_it() {
+        for path in ["turns/part-0.parquet", "turns/day=2026-10-06/part-0.csv", "_facts/00", "_index/a-b_c.1"] {
+            assert!(is_path_of_lake(path), "{path}");
+        }
+        for path in [
+            "",
+            "turns",
+            "turns/",
+            "../x",
+            "/x",
+            "turns/../x",
+            "turns/./x",
+            "turns//x",
+            "/turns/x",
+            "other/x",
+            "_manifest.json",
+            "_staging/x",
+            "C:/x",
+            "turns/C:x",
+            "turns/..\\..\\x",
+            "turns/a\0b",
+        ] {
+            assert!(!is_path_of_lake(path), "{path}");
+        }
+    }
 }

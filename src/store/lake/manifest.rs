@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::Error;
-use super::layout::PartitionBy;
+use super::layout::{PartitionBy, is_path_of_lake};
 use super::place::Place;
 use crate::base::time::Day;
 
@@ -63,10 +63,11 @@ impl Manifest {
         files.keys().find(|path| !self.files.contains_key(*path))
     }
 
-    /// Parses the text of the manifest at `path`.
+    /// Parses the text of the manifest at `path`. All its users read, write and remove the files that it lists, so that the paths are
+    /// checked here.
     ///
     /// # Errors
-    /// When it is no such manifest, or has a later version.
+    /// When it is no such manifest, has a later version, or lists a file that cannot be one of the lake.
     fn parse(text: &[u8], path: &Path) -> Result<Self, Error> {
         #[derive(Deserialize)]
         struct Version {
@@ -83,7 +84,11 @@ impl Manifest {
             );
             return Err(Error::wrong(path, what));
         }
-        serde_json::from_slice(text).map_err(not_a_manifest)
+        let manifest: Self = serde_json::from_slice(text).map_err(not_a_manifest)?;
+        if let Some(file) = manifest.files.keys().find(|file| !is_path_of_lake(file)) {
+            return Err(Error::wrong(path, format!("it lists {file}, which is not in the lake")));
+        }
+        Ok(manifest)
     }
 
     /// As JSON, a line per value.

@@ -8,8 +8,12 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "cloud")]
 use super::bucket::Bucket;
 use super::error::Error;
-use super::layout::{FACTS, INDEX, is_hidden};
+use super::layout::{FACTS, INDEX, STAGING, is_hidden};
+use crate::input::open::read_file;
 use crate::store::frames::TABLES;
+
+/// The size of the largest manifest, in bytes. It has some 200 bytes per file.
+const MAX_MANIFEST: u64 = 1 << 29;
 
 /// Where the files of a lake are. Paths of files use `/` and begin below this place.
 #[derive(Debug)]
@@ -52,12 +56,12 @@ impl Place {
     /// The content of a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When it cannot be read, is not a regular file, or is larger than any manifest.
     pub fn read(&self, file: &str) -> Result<Option<Vec<u8>>, Error> {
         match self {
             Self::Directory(directory) => {
                 let path = directory.join(file);
-                match fs::read(&path) {
+                match read_file(&path, MAX_MANIFEST) {
                     Ok(content) => Ok(Some(content)),
                     Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
                     Err(error) => Err(Error::file(&path)(error)),
@@ -66,6 +70,33 @@ impl Place {
             #[cfg(feature = "cloud")]
             Self::Bucket(bucket) => bucket.read(file),
         }
+    }
+
+    /// Checks that no directory and no file of the lake, or of its staged state, is a link. A writer would replace and remove files at
+    /// the other end of it.
+    ///
+    /// # Errors
+    /// When there is a link, or a directory cannot be read.
+    pub fn check_links(&self) -> Result<(), Error> {
+        #[cfg_attr(not(feature = "cloud"), expect(irrefutable_let_patterns, reason = "only `cloud` has other places"))]
+        let Self::Directory(directory) = self else { return Ok(()) };
+        let names = || TABLES.iter().copied().chain([FACTS, INDEX]);
+        let staging = directory.join(STAGING);
+        let staged = std::iter::once(staging.clone()).chain(names().map(|name| staging.join(name)));
+        for path in names().map(|name| directory.join(name)).chain(staged) {
+            for entry in walkdir::WalkDir::new(&path).follow_root_links(false) {
+                match entry {
+                    Ok(entry) if entry.path_is_symlink() => {
+                        let what = "this is a link; a lake is written to directories of its own: export to another directory";
+                        return Err(Error::wrong(entry.path(), what));
+                    }
+                    Ok(_) => {}
+                    Err(error) if error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound) => {}
+                    Err(error) => return Err(Error::file(&path)(error.into())),
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The files of tables, facts and index in this place or in a directory of it, with their sizes in bytes, except those that engines

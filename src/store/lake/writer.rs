@@ -46,7 +46,7 @@ impl LakeWriter {
     /// Waits until no other process writes the lake in this directory, and completes what an interrupted process left.
     ///
     /// # Errors
-    /// When the directory cannot be written, or contains files of tables that are not in its manifest.
+    /// When the directory cannot be written, or contains links, or files of tables that are not in its manifest.
     pub fn open(directory: &Path, is_private: bool) -> Result<Self, Error> {
         fs::create_dir_all(directory).map_err(Error::file(directory))?;
         let path = directory.join(LOCK);
@@ -56,9 +56,10 @@ impl LakeWriter {
         });
         let lock = lock.map_err(Error::file(&path))?;
         let staging = directory.join(STAGING);
+        let place = Place::Directory(directory.to_owned());
+        place.check_links()?;
         move_files(directory)?;
         remove_folder(&staging).map_err(Error::file(&staging))?;
-        let place = Place::Directory(directory.to_owned());
         let before = Manifest::read(&place, MANIFEST)?;
         let files = place.list("")?;
         // Engines would read them too.
@@ -185,7 +186,7 @@ fn move_files(directory: &Path) -> Result<(), Error> {
         let result = if is_staged { create_parent(&to).and_then(|()| fs::rename(&from, &to)) } else { Ok(()) };
         result.map_err(Error::file(&to))?;
     }
-    // A manifest that cannot be read lists nothing that can be removed.
+    // A manifest that cannot be read, or that lists other files than those of a lake, lists nothing that can be removed.
     if let Ok(Some(before)) = Manifest::read(&place, MANIFEST) {
         for path in before.files.keys().filter(|path| !manifest.files.contains_key(*path)) {
             let path = directory.join(path);

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::spool::Spool;
 use super::stage::Staged;
 use crate::ingest::Fingerprint;
-use crate::ledger::Unmatched;
+use crate::ledger::{SessionKeys, Unmatched};
 use crate::model::source::{STDIN, Source, SourceStatus};
 use crate::prices::{Catalog, Table};
 use crate::store::archive::disk;
@@ -33,6 +33,8 @@ pub struct Writer {
     pub(super) tables: TablesPool,
     /// Whether all parts are reconciled again, unchanged ones too.
     pub(super) settles_all: bool,
+    /// The sessions before the run, if imported verdicts about those that it removes are removed too.
+    pub(super) sessions_before: Option<SessionKeys>,
     /// The number of the newest generation in the directory.
     pub(super) newest: u64,
     /// Damaged generations, which are renamed once the next one is current, so that no later writer removes them.
@@ -53,6 +55,8 @@ pub struct Written {
     pub is_damaged: bool,
     /// Imported verdicts without a session. Empty if nothing changed.
     pub unmatched: Vec<Unmatched>,
+    /// How many imported verdicts were removed with their sessions: see [`Writer::remove_verdicts_with_sessions`].
+    pub removed_verdicts: usize,
     pub(super) sources: Sources,
 }
 
@@ -105,6 +109,7 @@ impl Writer {
             spool,
             tables: TablesPool::default(),
             settles_all: false,
+            sessions_before: None,
             newest,
             damaged: Vec::new(),
             created,
@@ -188,6 +193,18 @@ impl Writer {
     /// Removes a source.
     pub fn remove(&self, path: &str) {
         self.staged().removed.insert(path.to_owned());
+    }
+
+    /// Removes imported verdicts about sessions that the archive contains now and does not contain after the commit.
+    ///
+    /// # Errors
+    /// When the table of sessions cannot be read.
+    pub fn remove_verdicts_with_sessions(&mut self) -> Result<(), Error> {
+        let has_verdicts = self.state.sources.values().any(|entry| entry.has_verdicts);
+        if let Some(snapshot) = self.state.snapshot.as_ref().filter(|_| has_verdicts) {
+            self.sessions_before = Some(snapshot.session_keys()?);
+        }
+        Ok(())
     }
 
     /// Replaces the facts of a source.

@@ -10,14 +10,14 @@ use super::api::{Writer, Written};
 use super::batches::{Queue, bytes_in_memory, divide};
 use super::plan::{Item, Plan};
 use super::stage::FactsLocation;
-use crate::ledger::{SessionKeys, Unmatched};
+use crate::ledger::{self, SessionKeys, Unmatched};
 use crate::model::source::{Source, SourceStatus};
 use crate::prices::Catalog;
 use crate::store::archive::disk;
 use crate::store::archive::error::Error;
 use crate::store::archive::facts::{Chunk, Chunks, FactsFile, SettleBatch, codec, read_at};
 use crate::store::archive::generations::Snapshot;
-use crate::store::archive::index::{FactsPlace, Sources};
+use crate::store::archive::index::{FactsPlace, IndexEntry, Sources};
 use crate::store::archive::layout::{FACTS, VERSION, file_of};
 use crate::store::archive::manifest::{Manifest, Part};
 use crate::store::archive::part::{self, With, WrittenPart};
@@ -25,7 +25,7 @@ use crate::store::archive::verdicts::session_keys;
 use crate::store::frames::{TABLES, schema_hash};
 
 /// Raised when the same facts are reconciled to other tables, so that the next run computes them again.
-const LEDGER: u32 = 8;
+const LEDGER: u32 = 9;
 
 /// How many threads write parts at once: each has the rows of a part in memory, some 20 MB.
 const MAX_THREADS: usize = 4;
@@ -66,24 +66,27 @@ impl Writer {
                 self.archive.link_current(manifest.generation);
                 let sums = manifest.sums();
                 let sources = std::mem::take(&mut self.state.sources);
-                return Ok(Written { sums, problems, is_damaged, unmatched: Vec::new(), sources });
+                let (unmatched, removed_verdicts) = (Vec::new(), 0);
+                return Ok(Written { sums, problems, is_damaged, unmatched, removed_verdicts, sources });
             }
         }
         let (items, mut dirty) = self.plan(staged, &removed, is_current);
         let (problems, is_damaged) = self.verify(&mut dirty)?;
-        let (mut manifest, sources, unmatched) = self.write_parts(Plan::of(items, dirty), settled_with, &catalog)?;
+        let plan = Plan::of(items, dirty);
+        let (mut manifest, sources, (unmatched, removed_verdicts)) = self.write_parts(plan, settled_with, &catalog)?;
         self.finish(&mut manifest, &sources)?;
         self.created.clear();
-        Ok(Written { sums: manifest.sums(), problems, is_damaged, unmatched, sources })
+        Ok(Written { sums: manifest.sums(), problems, is_damaged, unmatched, removed_verdicts, sources })
     }
 
-    /// Links the parts that stay into the next generation, and writes the others.
+    /// Links the parts that stay into the next generation, and writes the others. Returns also the imported verdicts without a session,
+    /// and how many were removed with their sessions.
     fn write_parts(
         &self,
         plan: Plan,
         settled_with: String,
         catalog: &Catalog,
-    ) -> Result<(Manifest, Sources, Vec<Unmatched>), Error> {
+    ) -> Result<(Manifest, Sources, (Vec<Unmatched>, usize)), Error> {
         let generation = self.next_number();
         for folder in TABLES.iter().chain([&FACTS]) {
             let path = self.next.join(folder);
@@ -118,14 +121,58 @@ impl Writer {
             let Done { part, items, .. } = written?;
             add((part, items), &mut manifest);
         }
-        let mut unmatched = Vec::new();
+        let (mut unmatched, mut removed) = (Vec::new(), 0);
         if !plan.verdicts.is_empty() {
             let keys = session_keys(&self.next, &manifest.parts)?;
-            let written = self.write_part(format!("{generation}-{last}"), plan.verdicts, catalog, Some(&keys))?;
-            unmatched = written.unmatched;
-            add((written.part, written.items), &mut manifest);
+            let mut verdicts = plan.verdicts;
+            if let Some(before) = &self.sessions_before {
+                (verdicts, removed) = self.without_removed_sessions(verdicts, before, &keys)?;
+            }
+            if !verdicts.is_empty() {
+                let written = self.write_part(format!("{generation}-{last}"), verdicts, catalog, Some(&keys))?;
+                unmatched = written.unmatched;
+                add((written.part, written.items), &mut manifest);
+            }
         }
-        Ok((manifest, sources, unmatched))
+        Ok((manifest, sources, (unmatched, removed)))
+    }
+
+    /// Sources of imported verdicts without the verdicts about sessions that were there before and are not there now, and how many
+    /// these are.
+    fn without_removed_sessions(
+        &self,
+        items: Vec<Item>,
+        before: &SessionKeys,
+        now: &SessionKeys,
+    ) -> Result<(Vec<Item>, usize), Error> {
+        let mut kept = Vec::with_capacity(items.len());
+        let mut removed = 0;
+        for item in items {
+            let mut source = self.source_of(&item)?;
+            let count = source.verdicts.len();
+            source.verdicts.retain(|verdict| before.find(verdict).map_or(true, |(session, _)| now.contains(session)));
+            removed += count - source.verdicts.len();
+            if source.verdicts.len() == count {
+                kept.push(item);
+            } else if !source.verdicts.is_empty() {
+                let entry = Box::new(IndexEntry::of(&source, false, ledger::links(&source)));
+                let facts = FactsLocation::Memory { source: Arc::new(source), footprint: 0 };
+                kept.push(Item { entry, facts, ..item });
+            }
+        }
+        Ok((kept, removed))
+    }
+
+    /// The facts of a source of the next generation.
+    fn source_of(&self, item: &Item) -> Result<Source, Error> {
+        match &item.facts {
+            FactsLocation::Memory { source, .. } => Ok((**source).clone()),
+            FactsLocation::Spool(chunks) => {
+                let (path, mut spool) = self.spool.open()?;
+                chunks.load(&mut spool).map_err(Error::file(path))
+            }
+            FactsLocation::Part => self.state.load(&item.entry),
+        }
     }
 
     /// The number of the next generation.
