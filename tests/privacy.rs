@@ -6,7 +6,7 @@ use std::path::Path;
 
 use agentlogs::adapters::common::builder::Retention;
 use agentlogs::adapters::{self, Hints};
-use agentlogs::ingest::{self, Options, Progress};
+use agentlogs::ingest::{self, Options, Progress, privacy};
 use agentlogs::input::database;
 use agentlogs::json::lines::Lines;
 use agentlogs::model::source::Source;
@@ -59,40 +59,84 @@ const SAID: &[&str] = &[
     "instructions",
 ];
 
-/// Writes the mark into all that was said. What names a program, a path or an error is kept by design, so the mark stands
-/// behind the first word of a command, and not where a runtime reports an error.
-fn marked(value: &mut Value, is_said: bool) {
+/// Columns with names and paths, which are kept as logged, whatever they contain. docs/security.md lists them.
+const NAMES: &[&str] = &[
+    "agent",
+    "call_id",
+    "cwd",
+    "entrypoint",
+    "git_branch",
+    "labels",
+    "model",
+    "path",
+    "runtime_version",
+    "session_id",
+    "stop_reason",
+    "target",
+];
+
+/// How the mark is written into a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// After the first sentence of all that was said.
+    After,
+    /// Quoted in different ways, in every text of more than one word, whoever said it: also in messages of providers.
+    Quoted,
+    /// In commands: before the first program, in the place of a program, as the only word.
+    Command,
+}
+
+/// The mark as messages quote text.
+fn quoted_marks() -> String {
+    format!(
+        " \"{MARK} a\" '{MARK} isn't' `{MARK}` “{MARK}” /{MARK}/b C:\\{MARK}\\x https://{MARK}.example/{MARK} {MARK}@example.com \"{{\\\"a\\\":\\\"{MARK}"
+    )
+}
+
+/// Marks a value of a record. `name` is the field that contains it.
+fn marked(value: &mut Value, name: &str, style: Style) {
+    let is_said = SAID.contains(&name);
+    let is_command = ["command", "cmd"].contains(&name);
     match value {
-        Value::String(text) if is_said => {
+        Value::String(text) => {
             // JSON in a string, and a patch that names files, are what they are.
             if let Ok(mut inner @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
-                marked(&mut inner, false);
+                marked(&mut inner, "", style);
                 *text = inner.to_string();
-            } else if text.contains(char::is_whitespace) && !text.starts_with("***") {
-                text.push_str(". ");
-                text.push_str(MARK);
+                return;
+            }
+            if !text.contains(char::is_whitespace) || text.starts_with("***") {
+                return;
+            }
+            match style {
+                Style::After if is_said => *text = format!("{text}. {MARK}"),
+                Style::Quoted => text.push_str(&quoted_marks()),
+                Style::Command if is_command => {
+                    *text = format!("\"{MARK} words\" && $(cat {MARK}) \"{MARK}\"; {text} <<E\n{MARK}\nE");
+                }
+                _ => {}
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|it| marked(it, is_said)),
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                marked(value, SAID.contains(&name.as_str()));
-            }
+        Value::Array(items) if style == Style::Command && is_command && !items.is_empty() => {
+            *items = vec![format!("git commit -m '{MARK} words'").into()];
         }
+        Value::Array(items) => items.iter_mut().for_each(|it| marked(it, name, style)),
+        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| marked(value, name, style)),
         _ => {}
     }
 }
 
 /// A log whose every record is marked.
-fn marked_text(bytes: &[u8]) -> Vec<u8> {
+fn marked_text(bytes: &[u8], style: Style) -> Vec<u8> {
     let lines = Lines::new(bytes).map(|it| {
         let Ok(mut record) = serde_json::from_slice::<Value>(it.bytes) else {
             // A line that cannot be read: noise, or cut.
             return [b"noise ", MARK.as_bytes(), b" ", it.bytes].concat();
         };
         let is_error = ["error", "api_error", "warning"].contains(&record["type"].as_str().unwrap_or_default());
-        if !is_error {
-            marked(&mut record, false);
+        // The words of an error are kept, but not what they quote.
+        if !is_error || style != Style::After {
+            marked(&mut record, "", style);
         }
         record.to_string().into_bytes()
     });
@@ -104,27 +148,30 @@ fn count_of_marks(text: &[u8]) -> usize {
 }
 
 /// What is kept of databases whose rows are marked, as an adapter reads them, and how many marks there were.
-fn marked_databases(content: Retention) -> (usize, Vec<Source>) {
+fn marked_databases(content: Retention, style: Style) -> (usize, Vec<Source>) {
     let databases = samples().into_iter().filter(|it| database::is_database(&fs::read(it).unwrap()));
-    let texts: Vec<Vec<u8>> = databases.map(|it| marked_text(&lines_of(&it))).collect();
+    let texts: Vec<Vec<u8>> = databases.map(|it| marked_text(&lines_of(&it), style)).collect();
     let count = texts.iter().map(|it| count_of_marks(it)).sum();
     let source = |text: &Vec<u8>| {
-        let parsed = adapters::parse(text, Hints::default(), content);
+        let mut parsed = adapters::parse(text, Hints::default(), content);
         assert!(parsed.format.is_some() && !parsed.sessions.is_empty());
+        if content == Retention::None {
+            parsed.sessions.iter_mut().for_each(privacy::reduce_messages);
+        }
         Source { sessions: parsed.sessions, health: parsed.health, ..Source::default() }
     };
     (count, texts.iter().map(source).collect())
 }
 
 /// The sample logs with marks, in a folder of their own. For databases see [`marked_databases`].
-fn marked_samples(folder: &Path) -> usize {
+fn marked_samples(folder: &Path, style: Style) -> usize {
     let mut count = 0;
     for (index, path) in samples().into_iter().enumerate() {
         let bytes = fs::read(&path).unwrap();
         if database::is_database(&bytes) {
             continue;
         }
-        let text = marked_text(&bytes);
+        let text = marked_text(&bytes, style);
         count += count_of_marks(&text);
         // A line that is cut inside of what was said.
         let cut = format!("\n{{\"type\":\"user\",\"message\":{{\"content\":\"{MARK}");
@@ -172,20 +219,78 @@ fn is_of_error(mark: &str) -> bool {
     [".error_message ", ".message error:", ".message retry:"].iter().any(|it| mark.contains(it))
 }
 
+/// The last field of the place of a mark.
+fn column_of(mark: &str) -> &str {
+    let place = mark.split_once(": ").map_or(mark, |(place, _)| place);
+    place.rsplit('.').next().unwrap_or_default().split(' ').next().unwrap_or_default()
+}
+
 #[test]
 fn nothing_that_was_said_is_kept_by_default() {
+    for (style, least) in [(Style::After, 600), (Style::Quoted, 5000), (Style::Command, 100)] {
+        let folder = tempfile::tempdir().unwrap();
+        let count = marked_samples(folder.path(), style);
+        assert!(count > least, "{style:?}: {count} marks");
+        let (count_in_databases, databases) = marked_databases(Retention::None, style);
+        assert!(count_in_databases > 2, "{style:?}: {count_in_databases} marks");
+        let mut kept = marks(&read(folder.path(), Retention::None, false));
+        kept.extend(marks(&databases));
+        kept.retain(|it| match style {
+            Style::After => !is_of_error(it),
+            // Names of several words, and paths.
+            Style::Quoted => !NAMES.contains(&column_of(it)),
+            Style::Command => true,
+        });
+        assert!(kept.is_empty(), "{style:?}\n{}\n{} of {count} marks", kept.join("\n"), kept.len());
+        // Otherwise this test could not fail.
+        assert!(!marks(&read(folder.path(), Retention::Full, false)).is_empty());
+        assert!(!marks(&marked_databases(Retention::Full, style).1).is_empty());
+    }
+}
+
+/// A refusal is kept as its known text, a message without what it quotes; with `--content text` both are whole.
+#[test]
+fn refusals_and_messages_are_reduced() {
+    let log = [
+        r#"{"type":"user","uuid":"u1","sessionId":"s1","timestamp":"2026-10-05T10:00:00Z","cwd":"/w","version":"2.1.0","message":{"role":"user","content":"go"}}"#,
+        r#"{"type":"assistant","uuid":"u2","sessionId":"s1","timestamp":"2026-10-05T10:00:01Z","cwd":"/w","version":"2.1.0","requestId":"r1","message":{"id":"m1","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"psql postgres://a:SECRET@db -c \"select 1\""}},{"type":"tool_use","id":"t2","name":"Bash","input":{"command":"ls"}}],"usage":{"input_tokens":5,"output_tokens":5}}}"#,
+        r#"{"type":"user","uuid":"u3","sessionId":"s1","timestamp":"2026-10-05T10:00:02Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"Permission to use Bash with command psql postgres://a:SECRET@db -c \"select 1\" has been denied."}]}}"#,
+        r#"{"type":"user","uuid":"u4","sessionId":"s1","timestamp":"2026-10-05T10:00:03Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","is_error":true,"content":"The user doesn't want to take this action right now. STOP. SECRET"}]}}"#,
+        r#"{"type":"assistant","uuid":"u5","sessionId":"s1","timestamp":"2026-10-05T10:00:04Z","isApiErrorMessage":true,"message":{"id":"m2","role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"API Error: 400 {\"type\":\"error\",\"error\":{\"message\":\"bad SECRET\"}}"}],"usage":{"input_tokens":0,"output_tokens":0}}}"#,
+    ];
     let folder = tempfile::tempdir().unwrap();
-    let count = marked_samples(folder.path());
-    assert!(count > 600, "{count} marks");
-    let mut kept = marks(&read(folder.path(), Retention::None, false));
-    kept.retain(|it| !is_of_error(it));
-    assert!(kept.is_empty(), "{}\n{} of {count} marks", kept.join("\n"), kept.len());
-    let (count, sources) = marked_databases(Retention::None);
-    assert!(count > 20, "{count} marks");
-    let mut kept = marks(&sources);
-    kept.retain(|it| !is_of_error(it));
-    assert!(kept.is_empty(), "{}\n{} of {count} marks", kept.join("\n"), kept.len());
-    assert!(!marks(&marked_databases(Retention::Full).1).is_empty());
+    fs::write(folder.path().join("a.jsonl"), log.join("\n")).unwrap();
+    let messages = |content| {
+        let sources = read(folder.path(), content, false);
+        let session = &sources[0].sessions[0];
+        let statuses: Vec<_> = session.tool_calls.iter().map(|call| call.status.as_str()).collect();
+        assert_eq!(statuses, ["denied", "denied"]);
+        let messages = session.events.iter().filter_map(|event| event.message.as_ref().map(ToString::to_string));
+        messages.chain(session.error_message.as_ref().map(ToString::to_string)).collect::<Vec<_>>()
+    };
+    let error = r#"API Error: 400 {"type":"error","error":{"message":…}}"#;
+    let expected = [
+        "Permission to use … has been denied",
+        "The user doesn't want to take this action right now",
+        error,
+        error,
+    ];
+    assert_eq!(messages(Retention::None), expected);
+    assert_eq!(messages(Retention::Text).iter().filter(|message| message.contains("SECRET")).count(), 4);
+}
+
+/// docs/security.md lists the columns with text of logs, and the known texts of refusals.
+#[test]
+fn the_page_lists_the_text_that_is_kept() {
+    let page = fs::read_to_string(root().join("docs/security.md")).unwrap();
+    let section = |heading: &str| page.split_once(heading).unwrap().1.split("\n## ").next().unwrap().to_owned();
+    let denials = section("\n### Known texts of refusals\n");
+    let listed: Vec<&str> = denials.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    assert_eq!(listed, adapters::common::denials::DENIALS);
+    let kept = section("\n## Text that is stored\n");
+    for column in NAMES {
+        assert!(kept.contains(&format!("`{column}`")), "{column} is not listed");
+    }
 }
 
 /// Nor does it leave: tables as text, and trajectories.
@@ -194,9 +299,9 @@ fn nothing_that_was_said_is_kept_by_default() {
 fn nothing_that_was_said_is_exported_by_default() {
     let exported = |content: Retention| {
         let folder = tempfile::tempdir().unwrap();
-        marked_samples(folder.path());
+        marked_samples(folder.path(), Style::After);
         let mut sources = read(folder.path(), content, false);
-        sources.extend(marked_databases(content).1);
+        sources.extend(marked_databases(content, Style::After).1);
         // The words of errors are kept.
         for session in sources.iter_mut().flat_map(|it| &mut it.sessions) {
             session.error_message = None;
@@ -225,7 +330,7 @@ fn nothing_that_was_said_is_exported_by_default() {
 #[test]
 fn what_was_said_is_kept_as_far_as_asked_for() {
     let folder = tempfile::tempdir().unwrap();
-    marked_samples(folder.path());
+    marked_samples(folder.path(), Style::After);
     let of = |content| read(folder.path(), content, false);
     let (text, full) = (of(Retention::Text), of(Retention::Full));
     let sessions = |it: &[Source]| it.iter().flat_map(|it| it.sessions.clone()).collect::<Vec<_>>();

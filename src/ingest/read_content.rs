@@ -147,6 +147,9 @@ impl FileJob<'_> {
     /// Fills in what the records of a session do not contain.
     fn fill(&self, session: &mut SessionResult, sidecar: &Sidecar) {
         sidecar.fill(session);
+        if self.run.options.content == retention::Retention::None {
+            privacy::reduce_messages(session);
+        }
         if session.repository.is_none()
             && self.directory_of_runtime().is_some()
             && let Some(cwd) = &session.cwd

@@ -3,6 +3,7 @@
 pub mod builder;
 pub(super) mod changes;
 pub(super) mod chat_completions;
+pub mod denials;
 mod events;
 mod file_changes;
 pub mod ids;

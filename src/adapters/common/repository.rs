@@ -1,9 +1,12 @@
 //! The name of a session's repository, from the remote or the root directory in a log (docs/accounting.md#repository).
 
-/// The repository of a git remote, as `host/owner/name`: without scheme, user, password, port and `.git`. For a local path, its
-/// last component. `None` if nothing is left.
+/// The repository of a git remote, as `host/owner/name`: without scheme, user, password, port, query, fragment and `.git`. For a local
+/// path, its last component. `None` if nothing is left.
 pub fn of_remote(remote: &str) -> Option<String> {
-    let remote = remote.trim().trim_end_matches('/');
+    let is_url = remote.contains("://") || remote.contains('@');
+    // Only a local path may contain these characters.
+    let end = if is_url { remote.find(['?', '#']) } else { None };
+    let remote = remote.get(..end.unwrap_or(remote.len())).unwrap_or(remote).trim().trim_end_matches('/');
     let remote = remote.strip_suffix(".git").unwrap_or(remote);
     let (address, path) = match remote.split_once("://") {
         Some(("file", path)) => return of_root(path),
@@ -43,6 +46,10 @@ mod tests {
             "github.com:acme/shop",
             "ssh://git@github.com:22/acme/shop.git",
             "git://github.com/acme/shop",
+            "https://github.com/acme/shop.git?private_token=secret",
+            "https://github.com/acme/shop#secret",
+            "https://oauth2:secret@github.com/acme/shop.git/?token=secret@x",
+            "git@github.com:acme/shop.git?token=secret",
         ] {
             assert_eq!(of_remote(remote).as_deref(), Some("github.com/acme/shop"), "{remote}");
         }

@@ -29,8 +29,11 @@ pub fn shell_command(command: &str) -> ShellCommand {
     scan_text(command, DEPTH).into()
 }
 
-/// Parses a command that is already split into words.
+/// Parses a command that is already split into words. Some models put a whole command into the only word.
 pub fn shell_command_of_words(words: Vec<Text<'_>>) -> ShellCommand {
+    if let [command] = &words[..] {
+        return shell_command(command.as_str());
+    }
     let mut found = Found::default();
     found.scan(words.into_iter().filter_map(Text::into_inner).map(Token::Word), false, DEPTH);
     found.into()
@@ -44,7 +47,10 @@ pub fn shell_command_in(command: Raw<'_>) -> ShellCommand {
 /// What the simple commands of a command contain.
 #[derive(Debug, Default)]
 pub(super) struct Found {
+    /// The name of the first program, if it is one: see [`is_program_name`].
     program: Option<SharedStr>,
+    /// Whether there was a program.
+    has_program: bool,
     /// The most important purpose.
     pub(super) purpose: Option<Purpose>,
     /// Whether there was a word.
@@ -78,10 +84,18 @@ fn scan_by_grammar(command: &str, by_words: Found, depth: u32) -> Found {
         found.scan(words, simple.is_piped, depth.saturating_sub(1));
     });
     if !is_understood {
-        found.program = found.program.or(by_words.program);
+        if !found.has_program {
+            (found.program, found.has_program) = (by_words.program, by_words.has_program);
+        }
         found.purpose = found.purpose.or(by_words.purpose);
     }
     found
+}
+
+/// Whether a word can be the name of a program. Other words in its place may be text: a quoted sentence, a substitution.
+fn is_program_name(word: &str) -> bool {
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'+' | b'-');
+    (1..=64).contains(&word.len()) && word.bytes().all(is_safe)
 }
 
 /// A word without its quotes.
@@ -181,9 +195,12 @@ impl Found {
         }
         let name = words.first().map_or("", |program| base_name(program)).trim_start_matches('(');
         let inner = script(name, &words).filter(|_| depth > 0).map(|script| scan_text(script, depth - 1));
-        if self.program.is_none() {
-            let inner = inner.as_ref().and_then(|inner| inner.program.clone());
-            self.program = Some(inner.unwrap_or_else(|| name.into()));
+        if !self.has_program {
+            self.has_program = true;
+            self.program = match &inner {
+                Some(inner) if inner.has_program => inner.program.clone(),
+                _ => is_program_name(name).then(|| name.into()),
+            };
         }
         let purpose = match inner {
             Some(inner) => inner.purpose,
@@ -331,7 +348,6 @@ mod tests {
             ("x=$(cat a", "a"),
             ("x=`cat a", "a"),
             ("x=`cat a; echo \\`b\\``; make", "make"),
-            ("\"`pwd`/run (1).sh\" && make", "run (1).sh"),
             ("f=\"$(mktemp -d)/a b\".md; cat $f", "cat"),
             ("x=$(echo ')') make", "make"),
             ("for f in $(ls *.rs); do rustfmt $f; done", "rustfmt"),
@@ -347,6 +363,22 @@ mod tests {
         assert_eq!(program("cd /work"), None);
         assert_eq!(program("x=$(cat a b)"), None);
         assert_eq!(program("command -v cargo"), None);
+        // Only a short word of safe characters is a name. What follows is not the first program.
+        for command in [
+            "\"`pwd`/run (1).sh\" && make",
+            "\"some private words\" && make",
+            "'some private words'",
+            "$(cat secret) && make",
+            "`cat secret` x",
+            "$SECRET x",
+            "bash -lc '\"some private words\"'",
+            "env A=b \"some private words\"",
+            "some\\ private\\ words",
+            "\"é\"",
+        ] {
+            assert_eq!(program(command), None, "{command}");
+        }
+        assert_eq!(program(&"x".repeat(65)), None);
         assert_eq!(program("cd /work || { exit 1"), None);
     }
 

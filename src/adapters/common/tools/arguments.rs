@@ -155,7 +155,7 @@ impl Arguments<'_> {
     }
 }
 
-/// The host of a URL, without user, port and a leading scheme.
+/// The host of a URL, without user, port and a leading scheme; `None` for a text that is no URL.
 fn host(url: &str) -> Option<SharedStr> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -164,7 +164,9 @@ fn host(url: &str) -> Option<SharedStr> {
         .strip_prefix('[')
         .and_then(|it| it.split(']').next())
         .unwrap_or_else(|| host.split(':').next().unwrap_or(host));
-    (!host.is_empty()).then(|| host.to_ascii_lowercase().into())
+    let is_of_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':');
+    let is_host = (1..=253).contains(&host.len()) && host.bytes().all(is_of_host);
+    is_host.then(|| host.to_ascii_lowercase().into())
 }
 #[cfg(test)]
 mod tests {
@@ -185,6 +187,7 @@ mod tests {
             Some("docs.example.com")
         );
         assert_eq!(target("web", r#"{"query":"x"}"#), None);
+        assert_eq!(target("web", r#"{"url":"what is a host"}"#), None);
         assert_eq!(target("other", r#"{"file_path":7}"#), None);
         // The first that is not empty, in the order of `Argument`, not of the log.
         assert_eq!(target("read", r#"{"absolute_path":"/c","path":"/b","file_path":""}"#).as_deref(), Some("/b"));

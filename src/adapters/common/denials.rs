@@ -1,0 +1,89 @@
+//! The texts with which runtimes refuse a call.
+//!
+//! The text of a refusal can contain the refused command, or what the user wrote instead. Without `--content`, an archive contains the
+//! known text only, as it is written here. docs/security.md prints this list.
+
+/// The placeholder for words of the log.
+const ANY: char = '…';
+
+/// Known texts of refusals. The first that fits is used, so that longer texts precede shorter ones.
+pub const DENIALS: &[&str] = &[
+    // Claude Code
+    "Claude requested permissions to write to …, but you haven't granted it yet",
+    "Claude requested permissions to use …, but you haven't granted it yet",
+    "Claude requested permissions",
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to proceed",
+    "The user doesn't want to take this action right now",
+    "This command requires approval",
+    "Permission to use … has been denied",
+    "Permission to use",
+    "Permission for this action was denied by the Claude Code auto mode classifier",
+    "Permission for this action … denied",
+    // Codex
+    "rejected by user",
+    "denied by user",
+    "blocked by policy",
+    // Gemini CLI, Qwen Code
+    "User did not allow tool call",
+    "User denied execution",
+    "denied by policy",
+    "requires user confirmation",
+    // OpenCode
+    "user rejected permission",
+    "prevents you from using this specific tool call",
+    // Crush
+    "Permission denied",
+    "user denied permission",
+    // Cline, Kimi
+    "The user denied this operation",
+    "The tool call is rejected by the user",
+];
+
+/// The known text that a message contains.
+pub fn known_text(message: &str) -> Option<&'static str> {
+    DENIALS.iter().copied().find(|known| contains(message, known))
+}
+
+/// Whether a message contains the parts of a known text, in order.
+fn contains(message: &str, known: &str) -> bool {
+    let mut rest = Some(message);
+    for part in known.split(ANY) {
+        rest = rest.and_then(|rest| rest.split_once(part.trim())).map(|(_, after)| after);
+    }
+    rest.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_reduced_to_its_known_text() {
+        for (message, expected) in [
+            (
+                "Permission to use Bash with command psql postgres://a:b@c -c \"select\" has been denied.",
+                Some("Permission to use … has been denied"),
+            ),
+            ("Permission to use Bash with command rm", Some("Permission to use")),
+            (
+                "Claude requested permissions to write to /home/ann/x, but you haven't granted it yet.",
+                Some("Claude requested permissions to write to …, but you haven't granted it yet"),
+            ),
+            ("exec command rejected by user", Some("rejected by user")),
+            ("no, use the other file", None),
+            ("", None),
+        ] {
+            assert_eq!(known_text(message), expected, "{message}");
+        }
+    }
+
+    /// A longer text would never be found after a shorter one that it contains.
+    #[test]
+    fn longer_texts_precede_shorter_ones() {
+        for (index, text) in DENIALS.iter().enumerate() {
+            let whole = text.replace(ANY, "x");
+            assert_eq!(DENIALS.iter().position(|known| contains(&whole, known)), Some(index), "{text}");
+        }
+    }
+}

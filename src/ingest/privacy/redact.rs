@@ -1,0 +1,105 @@
+//! Removes recognised secrets from all stored text.
+
+use std::borrow::Cow;
+use std::ops::Deref;
+
+use crate::model::health::Health;
+use crate::model::session::{Event, FileChange, SessionResult, ToolCall};
+use crate::model::source::Source;
+use super::secrets::redacted;
+
+/// Removes secrets and mail addresses from all text of a file. Paths of logs, ids and names of models are kept: rows refer to each
+/// other by them.
+pub fn redact(source: &mut Source) {
+    source.message.iter_mut().for_each(redact_text);
+    redact_health(&mut source.health);
+    source.sessions.iter_mut().for_each(redact_session);
+    source.verdicts.iter_mut().filter_map(|it| it.verdict.message.as_mut()).for_each(redact_text);
+}
+
+fn redact_health(health: &mut Health) {
+    health.rejects.iter_mut().for_each(|reject| redact_text(&mut reject.example));
+}
+
+fn redact_text<T: Deref<Target = str> + From<String>>(text: &mut T) {
+    if let Cow::Owned(redacted) = redacted(text) {
+        *text = redacted.into();
+    }
+}
+
+/// As [`redact`], for one session.
+pub fn redact_session(session: &mut SessionResult) {
+    // All fields are listed, so that a new one needs a decision.
+    let SessionResult {
+        session_id: _,
+        runtime: _,
+        format: _,
+        line: _,
+        recording: _,
+        runtime_version: _,
+        parent_session_id: _,
+        continues: _,
+        provider_session_id: _,
+        agent,
+        entrypoint: _,
+        cwd,
+        git_branch,
+        repository,
+        host: _,
+        user_name: _,
+        model: _,
+        status: _,
+        error_kind: _,
+        error_message,
+        stop_reason: _,
+        exit_code: _,
+        started_at: _,
+        ended_at: _,
+        duration_ms: _,
+        stated_turns: _,
+        user_turns: _,
+        prompts: _,
+        asked: _,
+        said: _,
+        stated_tool_calls: _,
+        stated_tool_errors: _,
+        stated_lines: _,
+        subagents: _,
+        capabilities: _,
+        under_reports: _,
+        labels,
+        prompt,
+        text,
+        turns: _,
+        tool_calls,
+        file_changes,
+        events,
+        totals: _,
+        limits: _,
+        is_estimated: _,
+        verdicts,
+        trial: _,
+        is_trial_result: _,
+    } = session;
+    for verdict in verdicts {
+        verdict.message.iter_mut().for_each(redact_text);
+    }
+    *labels = std::mem::take(labels).into_iter().map(|label| redacted(&label).into_owned()).collect();
+    agent.iter_mut().for_each(redact_text);
+    error_message.iter_mut().for_each(redact_text);
+    [cwd, git_branch, repository, prompt, text].into_iter().flatten().for_each(redact_text);
+    for call in tool_calls {
+        let ToolCall { tool, mcp_server, agent, target, args, result, .. } = &mut **call;
+        [target, args, result].into_iter().flatten().for_each(redact_text);
+        [Some(tool), mcp_server.as_mut(), agent.as_mut()].into_iter().flatten().for_each(redact_text);
+    }
+    for change in file_changes {
+        let FileChange { path, .. } = change;
+        redact_text(path);
+    }
+    for event in events {
+        let Event { code, message, .. } = event;
+        code.iter_mut().for_each(redact_text);
+        message.iter_mut().for_each(redact_text);
+    }
+}
