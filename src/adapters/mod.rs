@@ -87,7 +87,7 @@ pub use described::UserFormat;
 pub use detect::{Claims, detect, is_auxiliary};
 pub use driver::{Driver, Step, parse};
 pub use probe::Probe;
-pub use registry::{ADAPTERS, TABLES};
+pub use registry::{ADAPTERS, TABLES, maker_with_known_prices};
 pub use trial_results::{agent_of_run, trial_of, trials_of};
 
 // What adapters use of each other's foundations, as `super::NAME`.

@@ -73,6 +73,16 @@ pub static ADAPTERS: &[Adapter] = &[
     zed_db::ADAPTER,
 ];
 
+/// Runtimes that report costs which hold only for the models of one maker, and the maker as the catalog names it. Claude Code
+/// prices a model that it does not know as Claude Opus: docs/accounting.md#cost.
+static PRICES_OF_ONE_MAKER: &[(&str, &str)] = &[("claude", "anthropic")];
+
+/// The only maker whose models a runtime has the right prices of; `None` if the runtime reports no costs of its own, or those of the
+/// provider.
+pub fn maker_with_known_prices(runtime: &str) -> Option<&'static str> {
+    PRICES_OF_ONE_MAKER.iter().find(|(name, _)| *name == runtime).map(|(_, maker)| *maker)
+}
+
 /// The tables that contain sessions, where the runtime writes a database.
 pub static TABLES: &[Table] = &[
     continue_dev_data::TOKENS,

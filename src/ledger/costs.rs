@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::adapters;
 use crate::base::time::Time;
 use crate::model::session::{CostParts, Tokens, Turn, add};
 use crate::model::tables::{CostSource, Grain, Money, SessionRow, Tables, TurnRow};
@@ -31,7 +32,16 @@ pub fn price(tables: &mut Tables, catalog: &Catalog) {
             row.canonical_model = row.turn.model.as_ref().map(|model| pricer.canonical(model));
         }
         session.canonical_model = session.model.as_ref().map(|model| pricer.canonical(model));
-        SessionCosts { rows, covered, start: session.session.started_at }.compute(&mut pricer);
+        // Rows whose reported costs are known to be wrong.
+        let maker = adapters::maker_with_known_prices(&session.session.runtime);
+        let mut is_of_other_maker = |row: &TurnRow| {
+            maker.is_some_and(|maker| {
+                let known = row.turn.model.as_deref().and_then(|model| pricer.maker(model));
+                known.is_some_and(|known| known != maker)
+            })
+        };
+        let mispriced = rows.iter().map(&mut is_of_other_maker).collect();
+        SessionCosts { rows, covered, mispriced, start: session.session.started_at }.compute(&mut pricer);
         add_up(session, rows);
         first += count;
     }
@@ -58,6 +68,8 @@ struct SessionCosts<'a> {
     rows: &'a mut [TurnRow],
     /// The rows of totals, each with the rows that the total covers.
     covered: BTreeMap<usize, Vec<usize>>,
+    /// For each row, whether its runtime does not know the price of its model: see [`adapters::maker_with_known_prices`].
+    mispriced: Vec<bool>,
     /// When the session began.
     start: Option<Time>,
 }
@@ -74,8 +86,12 @@ impl SessionCosts<'_> {
                 *parts = remainder;
             }
         }
-        for (row, parts) in self.rows.iter_mut().zip(&computed) {
-            row.money = cost_of_row(&row.turn, *parts);
+        for ((row, parts), mispriced) in self.rows.iter_mut().zip(&computed).zip(&self.mispriced) {
+            row.money = if *mispriced {
+                computed_cost(row.turn.cost.as_deref().map(|cost| cost.total), *parts)
+            } else {
+                cost_of_row(&row.turn, *parts)
+            };
         }
         for total in totals {
             self.share(total, &computed);
@@ -124,10 +140,13 @@ impl SessionCosts<'_> {
         let Some(cost) = self.rows.get(total).and_then(|row| row.turn.cost.as_deref()).map(|cost| cost.total) else {
             return;
         };
+        if self.mispriced.get(total).copied().unwrap_or_default() {
+            return;
+        }
         let whole = self.whole_tokens(total);
         if cost <= 0.0 {
-            // A 0 with tokens is not a price, even if this row has no tokens of its own.
-            if let (Some(row), true) = (self.rows.get_mut(total), whole.total().unwrap_or(0) > 0) {
+            // A 0 with tokens, or with unknown ones, is not a price, even if this row has no tokens of its own.
+            if let (Some(row), true) = (self.rows.get_mut(total), whole.total() != Some(0)) {
                 row.money = computed_cost(row.money.reported, computed.get(total).copied().flatten());
             }
             return;
@@ -151,10 +170,10 @@ impl SessionCosts<'_> {
     }
 }
 
-/// The cost of a row without its share of a total: as reported, unless that is a 0 with tokens (a subscription, a
-/// proxy); else as computed.
+/// The cost of a row without its share of a total: as reported, unless that is a 0 with tokens, or with unknown ones (a
+/// subscription, a proxy); else as computed.
 fn cost_of_row(turn: &Turn, parts: Option<CostParts>) -> Money {
-    let has_no_tokens = turn.tokens.get().total().unwrap_or(0) == 0;
+    let has_no_tokens = turn.tokens.get().total() == Some(0);
     match turn.cost.as_deref() {
         Some(cost) if cost.total > 0.0 || has_no_tokens => Money {
             cost: Some(cost.total),
@@ -220,6 +239,39 @@ mod tests {
         tables.turns.iter().map(|row| row.money.cost.map(|cost| (cost * 1e4).round() / 100.0)).collect()
     }
 
+    /// A runtime that prices the models of other makers as its own: their costs are computed, also as parts of a total.
+    #[test]
+    fn a_runtime_knows_the_prices_of_its_own_maker_only() {
+        let costs = |runtime: &'static str, model: &str| {
+            let of_model = |input, cost, covered_by, grain| {
+                let mut row = row(input, cost, covered_by, grain);
+                row.turn.model = Some(model.into());
+                row
+            };
+            let turns = vec![
+                of_model(10_000, Some(0.05), None, Grain::Turn),
+                of_model(10_000, None, Some(2), Grain::Turn),
+                of_model(10_000, Some(0.24), None, Grain::Session),
+            ];
+            let mut session = SessionRow::default();
+            session.session.runtime = runtime.into();
+            let mut tables = Tables { sessions: vec![session], turns, ..Tables::default() };
+            price(&mut tables, Catalog::built_in());
+            tables.turns.iter().map(|row| (row.money.cost, row.money.source, row.money.reported)).collect::<Vec<_>>()
+        };
+        let reported = Some(CostSource::Reported);
+        for (runtime, model) in [("claude", "claude-sonnet-4-5"), ("claude", "a-model-of-nobody"), ("pi", "gpt-5.1")] {
+            let costs = costs(runtime, model);
+            assert_eq!((costs[0].0, costs[0].1), (Some(0.05), reported), "{runtime} {model}");
+        }
+        // 1.25 dollars per million.
+        let computed = Some(CostSource::Computed);
+        let close = |cost: Option<f64>| cost.is_some_and(|cost| (cost - 0.0125).abs() < 1e-9);
+        let costs = costs("claude", "gpt-5.1");
+        assert!(costs.iter().all(|(cost, source, _)| close(*cost) && *source == computed), "{costs:?}");
+        assert_eq!((costs[0].2, costs[2].2), (Some(0.05), Some(0.24)));
+    }
+
     /// A million input tokens of the model cost 3 dollars.
     #[test]
     fn a_cost_is_reported_computed_or_a_share_of_a_total() {
@@ -234,6 +286,13 @@ mod tests {
         assert_eq!(costs(rows(None)), [Some(3.0), Some(6.0), Some(3.0)]);
         assert_eq!(costs(rows(Some(0.24))), [Some(6.0), Some(12.0), Some(6.0)]);
         assert_eq!(costs(rows(Some(0.0))), [Some(3.0), Some(6.0), Some(3.0)]);
+        // A 0 says nothing of unknown tokens.
+        let unknown = || {
+            let mut row = row(0, Some(0.0), None, Grain::Turn);
+            row.turn.tokens = Tokens::UNKNOWN.into();
+            row
+        };
+        assert_eq!(costs(vec![unknown()]), [None]);
         // A row with its own cost keeps it; the total's row contains the remaining cost of the total.
         let rows = vec![covered(10_000, Some(0.05)), covered(20_000, None), total(10_000, Some(0.18))];
         assert_eq!(costs(rows), [Some(5.0), Some(12.0), Some(6.0)]);

@@ -230,6 +230,15 @@ impl<'c> Pricer<'c> {
         self.known.get(key)?.get(model)?.as_ref()
     }
 
+    /// The maker of a logged model; `None` if the catalog does not contain the model, or only at hosts and in the user's own prices.
+    pub fn maker(&mut self, model: &str) -> Option<&'c str> {
+        let found = self.find(None, model)?;
+        found.entries.iter().map(|entry| entry.provider.as_str()).find(|provider| {
+            let is_known = super::spelling::provider(provider).is_some();
+            is_known && !super::spelling::is_host(provider)
+        })
+    }
+
     /// The canonical name of a logged model: see [`Catalog::canonical`].
     pub fn canonical(&mut self, model: &Symbol) -> Symbol {
         if let Some(known) = self.canonical.get(model) {
