@@ -2,7 +2,7 @@
 SELECT
     canonical_model,
     effort,
-    COUNT(*) AS turns,
+    SUM(CASE WHEN grain = 'turn' THEN 1 ELSE 0 END) AS turns,
     SUM(output_tokens) AS output_tokens,
     SUM(reasoning_tokens) AS reasoning_tokens,
     CAST(SUM(reasoning_tokens) AS DOUBLE) / NULLIF(SUM(output_tokens), 0) AS reasoning_share,

@@ -1,8 +1,8 @@
 -- Share of subagents in the cost, by runtime
 SELECT
     runtime,
-    COUNT(*) AS turns,
-    SUM(CASE WHEN is_subagent THEN 1 ELSE 0 END) AS subagent_turns,
+    SUM(CASE WHEN grain = 'turn' THEN 1 ELSE 0 END) AS turns,
+    SUM(CASE WHEN is_subagent AND grain = 'turn' THEN 1 ELSE 0 END) AS subagent_turns,
     SUM(total_tokens) AS total_tokens,
     SUM(CASE WHEN is_subagent THEN total_tokens ELSE 0 END) AS subagent_tokens,
     SUM(cost_usd) AS cost_usd,

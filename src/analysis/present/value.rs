@@ -28,8 +28,9 @@ impl Value {
             AnyValue::Boolean(it) => Self::Bool(*it),
             AnyValue::String(it) => Self::Text((*it).to_owned()),
             AnyValue::StringOwned(it) => Self::Text(it.to_string()),
-            AnyValue::Float32(it) => Self::Float(f64::from(*it)),
-            AnyValue::Float64(it) => Self::Float(*it),
+            // -0.0, which is the rounded difference of equal sums in some orders of their rows, becomes 0.0.
+            AnyValue::Float32(it) => Self::Float(f64::from(*it) + 0.0),
+            AnyValue::Float64(it) => Self::Float(*it + 0.0),
             AnyValue::Date(days) => Self::Text(date(*days)),
             AnyValue::Datetime(it, unit, _) => Self::Text(instant(*it, *unit)),
             AnyValue::DatetimeOwned(it, unit, _) => Self::Text(instant(*it, *unit)),
@@ -64,7 +65,8 @@ impl Value {
             Self::Int(it) => it.to_string(),
             Self::Float(it) if it.abs() < 1e15 => {
                 let text = format!("{it:.6}");
-                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+                let text = text.trim_end_matches('0').trim_end_matches('.');
+                if text == "-0" { "0".to_owned() } else { text.to_owned() }
             }
             Self::Float(it) => it.to_string(),
             Self::Text(it) => visible(it).into_owned(),

@@ -112,12 +112,13 @@ fn per_trial(column: &str) -> Expr {
     known_sum(column).cast(DataType::Float64) / not_zero(col(column).count())
 }
 
-/// The sum over judged trials for each that passed: failures are part of what a success costs.
+/// The sum over judged trials with a known value for each of them that passed: failures are part of what a success costs.
 fn per_passed(column: &str) -> Expr {
     let sum = sum_where(column, col("passed").is_not_null());
-    let is_known = col(column).is_not_null().and(col("passed").is_not_null()).any(true);
-    let per = sum.cast(DataType::Float64) / not_zero(count_of_flag("passed", true));
-    when(is_known).then(per).otherwise(lit(NULL))
+    let is_known = || col(column).is_not_null();
+    let passed = is_known().and(col("passed").eq(lit(true))).sum().cast(DataType::Int64);
+    let per = sum.cast(DataType::Float64) / not_zero(passed);
+    when(is_known().and(col("passed").is_not_null()).any(true)).then(per).otherwise(lit(NULL))
 }
 
 fn whole(value: Expr) -> Expr {
@@ -127,7 +128,8 @@ fn whole(value: Expr) -> Expr {
 /// `cost_per_passed_usd` over rows of sessions or of their responses, with the columns of
 /// [`add_outcomes`](crate::analysis::outcomes::frame::add_outcomes).
 pub(super) fn cost_per_passed() -> Expr {
-    let passed = col("trial").filter(col("trial_passed")).n_unique().cast(DataType::Int64);
+    let passed = col("trial").filter(col("trial_passed").and(col("cost_usd").is_not_null()));
+    let passed = passed.n_unique().cast(DataType::Int64);
     let is_judged = || col("trial_passed").is_not_null();
     let is_known = is_judged().and(col("cost_usd").is_not_null()).any(true);
     let per = sum_where("cost_usd", is_judged()).cast(DataType::Float64) / not_zero(passed);
