@@ -149,12 +149,18 @@ struct Hunk<'a> {
 }
 
 /// How the result of a refused call begins.
-const DENIALS: [&str; 4] = [
+const DENIALS: [&str; 6] = [
     "Claude requested permissions",
     "The user doesn't want to proceed",
+    "The user doesn't want to take this action right now",
     "This command requires approval",
     "Permission to use",
+    "Permission for this action",
 ];
+
+/// How the result of a call begins that never ran: a parallel call failed, or the user interrupted the response.
+const CANCELLATIONS: [&str; 3] =
+    ["Sibling tool call errored", "Cancelled: parallel tool call", "[Request interrupted by user"];
 
 /// How a call ended is in the first bytes of its result.
 const HEAD: usize = 256;
@@ -185,7 +191,17 @@ impl CallResult<'_, '_> {
         let is_error =
             (self.is_error && rich.return_code_interpretation.some().is_none()) || rich.interrupted.is_true();
         let was_denied = builder.session.tool_calls[call].status == CallStatus::Denied;
-        let status = if was_denied { CallStatus::Denied } else { CallStatus::from_error(is_error) };
+        let begins_with = |texts: &[&str]| {
+            let head = head.strip_prefix("<tool_use_error>").unwrap_or(&head);
+            texts.iter().any(|start| head.starts_with(start))
+        };
+        let status = if was_denied {
+            CallStatus::Denied
+        } else if is_error && begins_with(&CANCELLATIONS) {
+            CallStatus::Cancelled
+        } else {
+            CallStatus::from_error(is_error)
+        };
         builder.result(call, self.content, self.time, status);
         let row = &mut builder.session.tool_calls[call];
         let from_seconds = || Number(rich.duration_seconds.0.map(|seconds| seconds * 1000.0)).rounded();
@@ -195,7 +211,7 @@ impl CallResult<'_, '_> {
             row.exit_code =
                 head.strip_prefix("Exit code ").and_then(|it| it.split_whitespace().next()?.parse().ok()).into();
         }
-        if DENIALS.iter().any(|start| head.starts_with(start)) {
+        if begins_with(&DENIALS) {
             builder.deny(call, self.line, self.time, Some(text.as_str()));
         } else if row.status == CallStatus::Ok && matches!(row.category.as_ref(), "edit" | "write") {
             self.file_change(builder, call, rich, &text);

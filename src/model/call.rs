@@ -19,6 +19,8 @@ pub enum CallStatus {
     Denied,
     /// It succeeded.
     Ok,
+    /// It never ran, because another call failed or the user interrupted the response. It is no error.
+    Cancelled,
 }
 
 impl CallStatus {
@@ -29,6 +31,7 @@ impl CallStatus {
             Self::Error => "error",
             Self::Denied => "denied",
             Self::Ok => "ok",
+            Self::Cancelled => "cancelled",
         }
     }
 

@@ -232,6 +232,7 @@ impl Trajectory {
                 let status = match extra.status.as_str() {
                     "ok" => CallStatus::Ok,
                     "denied" => CallStatus::Denied,
+                    "cancelled" => CallStatus::Cancelled,
                     _ => CallStatus::from_error(is_error),
                 };
                 self.builder.result(call, content, None, status);

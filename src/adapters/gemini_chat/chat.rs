@@ -115,7 +115,8 @@ impl Chat {
         let status = match logged.status.as_str() {
             "success" => CallStatus::Ok,
             "error" => CallStatus::Error,
-            // Cancelled, or still running.
+            "cancelled" => CallStatus::Cancelled,
+            // Still running.
             _ => CallStatus::Incomplete,
         };
         self.builder.result(call, logged.result, None, status);

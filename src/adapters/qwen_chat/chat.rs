@@ -176,7 +176,7 @@ impl Chat {
         let status = match outcome.status.as_str() {
             "success" => CallStatus::Ok,
             "error" => CallStatus::Error,
-            "cancelled" => CallStatus::Incomplete,
+            "cancelled" => CallStatus::Cancelled,
             // A subagent's results have no status.
             _ => CallStatus::from_error(!error.is_empty()),
         };

@@ -120,6 +120,7 @@ pub(super) fn calls(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Cal
                     Some("ok") => Status::Ok,
                     Some("error") => Status::Error,
                     Some("denied") => Status::Denied,
+                    Some("cancelled") => Status::Cancelled,
                     _ => Status::Incomplete,
                 },
                 purpose: Purpose::of(category.get(row), kind.get(row)),

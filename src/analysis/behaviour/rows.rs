@@ -40,6 +40,7 @@ pub(super) enum Status {
     Error,
     Denied,
     Incomplete,
+    Cancelled,
 }
 
 /// What a call is for.

@@ -141,7 +141,12 @@ fn repeated_calls(calls: &[Call]) -> Option<i64> {
 fn longest_error_run(calls: &[Call]) -> Option<i64> {
     let (mut run, mut longest) = (0, 0);
     for call in calls {
-        run = if call.status == Status::Error { run + 1 } else { 0 };
+        run = match call.status {
+            Status::Error => run + 1,
+            // It never ran, usually because of the error before it.
+            Status::Cancelled => run,
+            _ => 0,
+        };
         longest = longest.max(run);
     }
     (calls.is_empty() || calls.iter().any(|call| call.status != Status::Incomplete)).then_some(longest)
@@ -275,6 +280,8 @@ mod tests {
         let open = Call { status: Status::Incomplete, ..OTHER };
         let bad = failed(OTHER);
         assert_eq!(longest_error_run(&[bad, OTHER, bad, bad, denied, bad]), Some(2));
+        let cancelled = Call { status: Status::Cancelled, ..OTHER };
+        assert_eq!(longest_error_run(&[cancelled, bad, cancelled, cancelled, bad, cancelled]), Some(2));
         assert_eq!(longest_error_run(&[OTHER]), Some(0));
         assert_eq!(longest_error_run(&[open, open]), None);
         assert_eq!(longest_error_run(&[]), Some(0));
