@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What leaves an archive, as other programs read it:
 
-- every query of queries/ gives the same rows in DuckDB, over the parquet files of `agentlogs export`, as in `agentlogs
+- every query of queries/ and docs/sql.md gives the same rows in DuckDB, over the parquet files of `agentlogs export`, as in `agentlogs
   query`: the same columns, the same order, numbers within 1e-9; and so do they over a lake
 - the trajectories of `agentlogs export --as atif` are valid by the models of the package atif
 - the Python of docs/archive.md and docs/teams.md runs, and the SQL of docs/teams.md for DuckDB and chDB
@@ -62,19 +62,29 @@ def queries(run, folder):
     run("export", "tables")
     run("export", "lake", "--as", "lake")
     tables = {path.stem: f"'{path}'" for path in (folder / "tables").glob("*.parquet")}
-    yield from answers(run, "the tables", tables)
+    yield from answers(run, folder, "the tables", tables)
     # Of a table without rows a lake has no files.
     in_lake = lambda table: f"read_parquet('{folder}/lake/{table}/**/*.parquet', hive_partitioning = true)"
     lake = {table: in_lake(table) if (folder / "lake" / table).is_dir() else file for table, file in tables.items()}
-    yield from answers(run, "the lake", lake)
+    yield from answers(run, folder, "the lake", lake)
 
 
-def answers(run, name, tables):
+def examples(folder):
+    """The examples of docs/sql.md as files."""
+    files = []
+    for number, block in enumerate(re.findall(r"```sql\n(.*?)```", (ROOT / "docs/sql.md").read_text(), re.S), 1):
+        files.append(folder / f"example-{number}-of-docs-sql.sql")
+        files[-1].write_text(block)
+    return files
+
+
+def answers(run, folder, name, tables):
     """Compares the answers of all queries over tables, by their names in SQL."""
     connection = duckdb.connect()
     for table, source in sorted(tables.items()):
         connection.execute(f"CREATE VIEW {table} AS SELECT * FROM {source}")
-    files = sorted((ROOT / "queries").glob("*.sql"))
+    connection.execute("SET TimeZone = 'UTC'")
+    files = sorted((ROOT / "queries").glob("*.sql")) + examples(folder)
     rows = 0
     for query in files:
         ours = json.loads(run("query", "-f", str(query), "--format", "json"))

@@ -904,6 +904,20 @@ fn parts_outside_of_an_archive_are_damage() {
     }
 }
 
+/// Each example of docs/sql.md has an answer. `scripts/elsewhere.py` compares the answers with those of DuckDB.
+#[test]
+fn every_example_of_sql_has_rows() {
+    let page = fs::read_to_string(root().join("docs/sql.md")).unwrap();
+    let examples: Vec<&str> =
+        page.split("```sql\n").skip(1).map(|block| block.split("```").next().unwrap_or_default()).collect();
+    assert!(examples.len() >= 6);
+    for sql in examples {
+        let tables = sample_frames().into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
+        let frame = query::query(tables, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert!(frame.height() > 0, "{sql}");
+    }
+}
+
 /// A command that finds nothing to keep makes no archive.
 #[test]
 fn nothing_found_writes_nothing() {

@@ -278,7 +278,9 @@ fn an_export_touches_only_files_of_its_lake() {
         // A pipe in the place of the manifest is not waited for.
         fs::remove_file(&manifest).unwrap();
         assert!(Command::new("mkfifo").arg(&manifest).status().unwrap().success());
-        for args in [&["report", "cost", "--archive", "lake"][..], &["export", "lake", "--as", "lake", "--archive", "archive"]] {
+        for args in
+            [&["report", "cost", "--archive", "lake"][..], &["export", "lake", "--as", "lake", "--archive", "archive"]]
+        {
             let (status, _, stderr) = run(folder.path(), args);
             assert!(status == Some(1), "{args:?} {stderr}");
         }

@@ -269,12 +269,8 @@ fn refusals_and_messages_are_reduced() {
         messages.chain(session.error_message.as_ref().map(ToString::to_string)).collect::<Vec<_>>()
     };
     let error = r#"API Error: 400 {"type":"error","error":{"message":…}}"#;
-    let expected = [
-        "Permission to use … has been denied",
-        "The user doesn't want to take this action right now",
-        error,
-        error,
-    ];
+    let expected =
+        ["Permission to use … has been denied", "The user doesn't want to take this action right now", error, error];
     assert_eq!(messages(Retention::None), expected);
     assert_eq!(messages(Retention::Text).iter().filter(|message| message.contains("SECRET")).count(), 4);
 }

@@ -85,8 +85,12 @@ pub static REPORTS: &[Report] = &[
                 derived("error_rate", "errors / calls", || ratio("errors", "calls")),
                 with_status("denied", "Calls that were not permitted", "denied"),
                 with_status("incomplete", "Calls without a result in the log", "incomplete").wide(),
-                with_status("cancelled", "Calls that never ran: another call failed, or the user interrupted", "cancelled")
-                    .wide(),
+                with_status(
+                    "cancelled",
+                    "Calls that never ran: another call failed, or the user interrupted",
+                    "cancelled",
+                )
+                .wide(),
                 median("p50_duration_ms", "Median duration", "duration_ms"),
                 percentile_90("p90_duration_ms", "90th percentile", "duration_ms"),
                 sum("duration_ms", "Sum of the durations").wide(),

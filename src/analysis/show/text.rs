@@ -234,9 +234,8 @@ impl Shown<'_> {
         let padding = text_width.saturating_sub(text.chars().count());
         let colour = match (entry.kind, entry.status.as_deref()) {
             (Kind::Error | Kind::Abort | Kind::Validation, _) | (Kind::Call, Some("error")) => Some(Paint::Red),
-            (Kind::Denial | Kind::Retry | Kind::Compaction, _) | (Kind::Call, Some("denied" | "incomplete" | "cancelled")) => {
-                Some(Paint::Yellow)
-            }
+            (Kind::Denial | Kind::Retry | Kind::Compaction, _)
+            | (Kind::Call, Some("denied" | "incomplete" | "cancelled")) => Some(Paint::Yellow),
             (Kind::Edit, _) => Some(Paint::Green),
             _ => None,
         };

@@ -9,9 +9,10 @@ use super::shared::{DataSource, Printed};
 /// Query the archive with SQL
 ///
 /// The tables are sessions, turns (every billed token in exactly one row), `tool_calls`, `file_changes`, events, limits,
-/// sources and rejects; `agentlogs schema` lists their columns. The SQL dialect is that of polars. Queries read only these
-/// tables, and cannot change them. The columns day and week are in UTC, and NULL in rows without a time; reports use the start
-/// of the session for such rows.
+/// verdicts, sources and rejects; `DESCRIBE turns` lists the columns of one. Queries read only these tables, and cannot change
+/// them. NULL comes last in every order. Dates are DATE '2026-10-05', times TIMESTAMP '2026-10-05 08:00:00' in UTC; `NOW()`,
+/// INTERVAL '7 days', DATE_TRUNC, EXTRACT, STRFTIME and PERCENTILE_CONT work as in `DuckDB`. docs/sql.md describes the dialect. The
+/// columns day and week are in UTC, and NULL in rows without a time; reports use the start of the session for such rows.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -22,7 +23,7 @@ Examples:
   echo 'SELECT COUNT(*) AS n FROM sessions' | agentlogs query - --logs ~/.codex/sessions")]
 pub struct Query {
     /// SQL, the name of a built-in query, or - for SQL on standard input
-    #[arg(required_unless_present_any = ["file", "list"], value_name = "SQL|NAME")]
+    #[arg(required_unless_present_any = ["file", "list"], value_name = "SQL|NAME", allow_hyphen_values = true)]
     pub sql: Option<String>,
     /// Read the SQL from a file
     #[arg(short, long, value_name = "FILE", conflicts_with = "sql")]

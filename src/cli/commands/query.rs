@@ -37,6 +37,11 @@ pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
             return Err(WrongCommandLine(message.to_owned()).into());
         }
         (Some("-"), None) => std::io::read_to_string(std::io::stdin().take(1 << 24)).context("stdin")?,
+        // A comment begins with two dashes; everything else that begins with one is an option that does not exist.
+        (Some(sql), None) if sql.starts_with('-') && !sql.starts_with("-- ") && !sql.starts_with("--\n") => {
+            let option = sql.split(['=', ' ']).next().unwrap_or_default();
+            return Err(WrongCommandLine(format!("unexpected argument '{option}' found; see --help")).into());
+        }
         (Some(sql), None) => match QUERIES.iter().find(|query| query.name == sql) {
             Some(query) => query.sql.to_owned(),
             None if is_name(sql) => anyhow::bail!(unknown(sql)),

@@ -97,7 +97,8 @@ fn mask(message: &mut SharedStr) {
 
 /// Whether a code is a name or a number of the runtime, without spaces and quotes.
 fn is_code(code: &str) -> bool {
-    code.len() <= 64 && code.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '.' | ':' | '/'))
+    code.len() <= 64
+        && code.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '.' | ':' | '/'))
 }
 
 /// A message with [`QUOTED`] in place of quotations, URLs, paths, ids and long numbers.
@@ -137,16 +138,25 @@ mod tests {
                 r#"API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_011CX79AuB6n6Tr3rNXPt4Y7"}"#,
                 r#"API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":…},"request_id":…}"#,
             ),
-            ("Invalid 'user_id': string does not match pattern '^[a-z]+$'.", "Invalid …: string does not match pattern …."),
+            (
+                "Invalid 'user_id': string does not match pattern '^[a-z]+$'.",
+                "Invalid …: string does not match pattern ….",
+            ),
             ("Model 'it isn't there' was not found", "Model … was not found"),
             ("invalid literal: b'secret words', u'x'", "invalid literal: …, …"),
-            ("You've hit your limit · resets 8:20pm (Asia/Seoul)", "You've hit your limit · resets 8:20pm (Asia/Seoul)"),
+            (
+                "You've hit your limit · resets 8:20pm (Asia/Seoul)",
+                "You've hit your limit · resets 8:20pm (Asia/Seoul)",
+            ),
             ("the users' data isn't there", "the users' data isn't there"),
             ("cannot read `rm -rf x` and “a b” or «c d» or ‘it’s’.", "cannot read … and … or … or …."),
             ("Failed to parse \"{\\\"command\\\": \\\"secret", "Failed to parse …"),
             ("it ends in 'an open quote", "it ends in …"),
             ("read the docs: https://example.com/a?b=c.", "read the docs: …"),
-            ("ENOENT: no such file or directory, open /Users/Jane Doe/notes.md", "ENOENT: no such file or directory, open …"),
+            (
+                "ENOENT: no such file or directory, open /Users/Jane Doe/notes.md",
+                "ENOENT: no such file or directory, open …",
+            ),
             ("cannot open C:\\Users\\Jane Doe\\notes.md", "cannot open …"),
             ("cannot open src/main.rs and ~/x", "cannot open … and …"),
             ("read and/or write", "read and/or write"),
@@ -154,10 +164,16 @@ mod tests {
             ("Incorrect API key provided: gsk_0aEm*****ldue.", "Incorrect API key provided: …."),
             ("include the request ID 86f3c344-69da-48d0-9052-d8f8c48282b5 in it", "include the request ID … in it"),
             ("Claude AI usage limit reached|1760000000", "Claude AI usage limit reached|…"),
-            ("prompt is too long: 213462 tokens > 200000 maximum", "prompt is too long: 213462 tokens > 200000 maximum"),
+            (
+                "prompt is too long: 213462 tokens > 200000 maximum",
+                "prompt is too long: 213462 tokens > 200000 maximum",
+            ),
             ("timed out after 300000ms", "timed out after 300000ms"),
             ("claude-sonnet-4-5 and gpt-5.1-codex-mini", "claude-sonnet-4-5 and gpt-5.1-codex-mini"),
-            ("litellm.Timeout: DeepseekException - UNEXPECTED_EOF_WHILE_READING (_ssl.c:1000)", "litellm.Timeout: DeepseekException - UNEXPECTED_EOF_WHILE_READING (_ssl.c:1000)"),
+            (
+                "litellm.Timeout: DeepseekException - UNEXPECTED_EOF_WHILE_READING (_ssl.c:1000)",
+                "litellm.Timeout: DeepseekException - UNEXPECTED_EOF_WHILE_READING (_ssl.c:1000)",
+            ),
         ] {
             assert_eq!(masked(message), expected);
         }

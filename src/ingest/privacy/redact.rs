@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 
+use super::secrets::redacted;
 use crate::model::health::Health;
 use crate::model::session::{Event, FileChange, SessionResult, ToolCall};
 use crate::model::source::Source;
-use super::secrets::redacted;
 
 /// Removes secrets and mail addresses from all text of a file. Paths of logs, ids and names of models are kept: rows refer to each
 /// other by them.

@@ -223,7 +223,10 @@ mod tests {
         check("{\"auth\": \"aHVudGVyMjI=\"}", "{\"auth\": \"[redacted]\"}");
         check("Server=h;Uid=u;Pwd=hunter22;", "Server=h;Uid=u;Pwd=[redacted];");
         check("AccountName=a;AccountKey=abcdefghijklmnop0123==;x", "AccountName=a;AccountKey=[redacted];x");
-        check("https://a.blob.core.windows.net/c?se=1&sig=abcdefghijklmnop%3D&x=1", "https://a.blob.core.windows.net/c?se=1&sig=[redacted]&x=1");
+        check(
+            "https://a.blob.core.windows.net/c?se=1&sig=abcdefghijklmnop%3D&x=1",
+            "https://a.blob.core.windows.net/c?se=1&sig=[redacted]&x=1",
+        );
         check("curl -H 'X-Api-Key: 0123456789'", "curl -H 'X-Api-Key: [redacted]'");
         check("export DB_PASSWORD=hunter22", "export DB_PASSWORD=[redacted]");
         check(r#"{"password": "hunter22", "n": 1}"#, r#"{"password": "[redacted]", "n": 1}"#);

@@ -50,7 +50,8 @@ pub fn shape(line: &str) -> String {
 }
 
 fn is_identifier(text: &str) -> bool {
-    text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'$'))
+    text.len() <= 64
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'$'))
 }
 
 /// The offset of the quote that ends a JSON string, if `text` begins after the opening quote.

@@ -87,7 +87,8 @@ impl Place {
             for entry in walkdir::WalkDir::new(&path).follow_root_links(false) {
                 match entry {
                     Ok(entry) if entry.path_is_symlink() => {
-                        let what = "this is a link; a lake is written to directories of its own: export to another directory";
+                        let what =
+                            "this is a link; a lake is written to directories of its own: export to another directory";
                         return Err(Error::wrong(entry.path(), what));
                     }
                     Ok(_) => {}

@@ -1,0 +1,91 @@
+//! The error messages of polars for people.
+
+use polars::prelude::*;
+use polars::sql::keywords::all_functions;
+
+use crate::store::frames::{TABLES, schema};
+
+/// The error message of polars without the query plan, with the most similar name if a name does not exist.
+pub(super) fn explained(error: &PolarsError) -> String {
+    let text = error.to_string();
+    let mut text = text.split("\\n\\nResolved plan").next().unwrap_or_default();
+    text = text.split("\n\nResolved plan").next().unwrap_or_default();
+    let quoted = |text: &str, before: &str, quote: char| -> Option<String> {
+        let (_, rest) = text.split_once(before)?;
+        Some(rest.split_once(quote)?.0.to_owned())
+    };
+    if let Some(name) =
+        quoted(text, "unable to find column \"", '"').or_else(|| quoted(text, "no column named '", '\''))
+    {
+        // Of the columns that polars lists, or of all if it lists none.
+        let listed: Vec<&str> = text
+            .split_once("valid columns: [")
+            .map_or_else(Vec::new, |(_, rest)| rest.split(['"', ',', ']', ' ']).filter(|it| !it.is_empty()).collect());
+        let all = || schema().iter().map(|it| it.column).collect();
+        let near = nearest(&name, if listed.is_empty() { all() } else { listed });
+        return format!("no column {name:?}{near}");
+    }
+    if let Some(name) = quoted(text, "relation '", '\'') {
+        return format!("no table {name:?}{}", nearest(&name, TABLES.to_vec()));
+    }
+    if text.contains("cannot compare 'date/datetime/time'") {
+        return "a time is compared with a text of another form: write DATE '2026-10-05' or TIMESTAMP '2026-10-05 08:00:00'".to_owned();
+    }
+    if let Some(name) = quoted(text, "unsupported function '", '\'') {
+        let near = near(&name, all_functions().into_iter());
+        let near = near.map_or_else(String::new, |near| format!("; did you mean {}?", near.to_uppercase()));
+        return format!("no function {}{near}", name.to_uppercase());
+    }
+    if let Some(name) = quoted(text, "duplicate output name '", '\'') {
+        return format!("two columns of the result have the name {name:?}: name one of them with AS");
+    }
+    without_debug(text)
+}
+
+/// A message without syntax trees: what follows the beginning of one is left out.
+fn without_debug(text: &str) -> String {
+    const TREES: [&str; 9] =
+        ["Identifier(", "Ident {", "Span(", "Subquery(", "Function(", "BinaryOp", "Value(", "Select(", "Query {"];
+    let Some(tree) = TREES.iter().filter_map(|tree| text.find(tree)).min() else { return text.to_owned() };
+    let words = text.get(..tree).unwrap_or_default().trim_end();
+    let words = words.trim_end_matches(['(', ':', ',', '{']).trim_end().trim_end_matches("found").trim_end();
+    let words = words.trim_end_matches([',', ':']);
+    format!("this part of the query is not supported: {words}")
+}
+
+/// `; did you mean …?`, or a list of all names.
+fn nearest(name: &str, mut names: Vec<&str>) -> String {
+    names.sort_unstable();
+    names.dedup();
+    match near(name, names.iter().copied()) {
+        Some(near) => format!("; did you mean {near:?}?"),
+        None => format!("; there are: {}", names.join(", ")),
+    }
+}
+
+/// The most similar of these names, if one is similar.
+pub fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    names
+        .map(|it| (strsim::jaro_winkler(&name.to_lowercase(), it), it))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|it| it.0 > 0.75)
+        .map(|it| it.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_contain_no_syntax_trees() {
+        for (text, expected) in [
+            (
+                "Expected array expression, found Identifier(Ident { value: \"labels\", quote_style: None })",
+                "this part of the query is not supported: Expected array expression",
+            ),
+            ("lengths don't match", "lengths don't match"),
+        ] {
+            assert_eq!(without_debug(text), expected);
+        }
+    }
+}
