@@ -39,12 +39,17 @@ fn main() -> ExitCode {
         Ok(Outcome::NotAllDone) => ExitCode::from(1),
         Ok(Outcome::Lost) => ExitCode::from(3),
         Ok(Outcome::Exceeded) => ExitCode::from(4),
+        Ok(Outcome::NothingMatched) => ExitCode::from(5),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // What polars reports about the content of a parquet file begins so.
             let is_damaged_table = error.chain().any(|error| error.to_string().starts_with("parquet:"));
             let remedy = if is_damaged_table { DAMAGED_TABLE } else { "" };
-            commands::complain(format_args!("{error:#}{remedy}"));
+            if error.chain().any(|error| error.is::<toml::de::Error>()) {
+                commands::complain_in_lines(&format!("{error:#}"));
+            } else {
+                commands::complain(format_args!("{error:#}{remedy}"));
+            }
             ExitCode::from(if error.is::<WrongCommandLine>() { 2 } else { 1 })
         }
     };

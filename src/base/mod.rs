@@ -5,3 +5,4 @@ pub(crate) mod hash;
 pub mod rows;
 pub mod text;
 pub mod time;
+pub mod zone;

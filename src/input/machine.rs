@@ -66,9 +66,16 @@ impl Machine {
         machine
     }
 
-    /// A machine with these environment variables.
+    /// A machine with these environment variables. `~` at the beginning of a value is the home directory: files of settings and
+    /// services pass values on without a shell.
     pub fn new(system: System, variables: impl IntoIterator<Item = (String, OsString)>) -> Self {
-        Self { system, variables: variables.into_iter().collect(), windows_homes: Vec::new() }
+        let mut machine = Self { system, variables: variables.into_iter().collect(), windows_homes: Vec::new() };
+        if let Some(home) = machine.home() {
+            for value in machine.variables.values_mut().filter(|value| value.to_string_lossy().starts_with('~')) {
+                *value = without_tilde(Path::new(value), Some(&home)).into_os_string();
+            }
+        }
+        machine
     }
 
     /// The paths that a place may be on this machine, whether they exist or not. Without duplicates.
@@ -206,6 +213,14 @@ impl Machine {
     /// The value of an environment variable. An empty one counts as unset.
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(name).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+}
+
+/// A path in which `~` at its beginning is the home directory. `~user` stays as it is.
+pub fn without_tilde(path: &Path, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
     }
 }
 

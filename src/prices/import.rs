@@ -63,7 +63,7 @@ pub enum ImportError {
         error: serde_json::Error,
     },
     /// It is broken TOML, or TOML with other keys.
-    #[error("it is not a TOML of prices (docs/prices.md has its keys): {0}")]
+    #[error("it is not a TOML of prices (docs/prices.md has its keys)")]
     Toml(#[from] toml::de::Error),
     /// It is JSON of another kind.
     #[error("it is neither LiteLLM's table of models (an object) nor genai-prices' (an array of providers)")]

@@ -77,7 +77,12 @@ pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), rep
 pub fn write(table: &str, frame: &mut DataFrame, kind: FileKind, access: Access, path: &Path) -> io::Result<()> {
     write_file(path, access, |file| match kind {
         FileKind::Parquet => parquet::write(file, frame, metadata(table)),
-        FileKind::Csv | FileKind::Jsonl | FileKind::Arrow => write_rows(table, frame, kind, file),
+        FileKind::Csv => {
+            // Spreadsheets take a file without it for one in the code page of the system.
+            file.write_all(present::BYTE_ORDER_MARK)?;
+            write_rows(table, frame, kind, file)
+        }
+        FileKind::Jsonl | FileKind::Arrow => write_rows(table, frame, kind, file),
     })
 }
 

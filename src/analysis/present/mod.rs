@@ -17,7 +17,7 @@ mod style;
 mod table;
 mod value;
 
-pub use csv::csv;
+pub use csv::{BYTE_ORDER_MARK, csv};
 pub use currency::Currency;
 pub use escape::{harmless_json, visible};
 pub use json::jsonl;

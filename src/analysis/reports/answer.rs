@@ -13,6 +13,8 @@ pub struct Answer {
     pub dimensions: usize,
     /// The measures over all rows, if [`Options::total`](super::Options::total) is set.
     pub total: Option<DataFrame>,
+    /// The number of rows beyond [`Options::limit`](super::Options::limit).
+    pub more: usize,
     /// Undated rows that the filters exclude.
     pub left_out: LeftOut,
 }

@@ -71,10 +71,30 @@ impl Grouping {
             if name == "model" {
                 is_match = is_match.or(matches(grouping.dimension("model_as_logged")?, pattern)?);
             }
+            if name == "project" || name == "repository" {
+                is_match = grouping.is_in_project(name, pattern)?;
+            }
             grouping.rows = grouping.rows.filter(is_match);
         }
         grouping.filter_by_time(scope, &now)?;
         Ok(grouping)
+    }
+
+    /// Whether a row is in a project or a repository: by the whole value or by the last part of it. The overview names a project by
+    /// its repository where it has one, so that a project is found by that, too.
+    fn is_in_project(&mut self, name: &str, pattern: &str) -> Result<Expr, Error> {
+        let dimensions: &[&str] = if name == "project" { &["project", "repository"] } else { &["repository"] };
+        let mut is_match = lit(false);
+        for dimension in dimensions {
+            let value = self.dimension(dimension)?;
+            is_match = is_match.or(matches(value.clone(), pattern)?.fill_null(lit(false)));
+            if !pattern.contains(['*', '/', '\\']) {
+                for end in [format!("*/{pattern}"), format!("*\\{pattern}")] {
+                    is_match = is_match.or(matches(value.clone(), &end)?);
+                }
+            }
+        }
+        Ok(is_match)
     }
 
     /// Excludes the rows outside of the bounds of time, and undated rows unless the scope includes them.

@@ -78,8 +78,8 @@ pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     let columns = [rank, col("reason"), col("count"), col("runtime"), col("format"), col("source_path")];
     let descending = vec![false, false, true, false, false, false];
     let sorted = SortMultipleOptions::default().with_order_descending_multi(descending).with_nulls_last(true);
-    let rows = listed(rows.sort_by_exprs(columns, sorted), WIDE, options)?;
-    Ok(Answer { rows, dimensions: 0, total: None, left_out: LeftOut::default() })
+    let (rows, more) = listed(rows.sort_by_exprs(columns, sorted), WIDE, options)?;
+    Ok(Answer { rows, dimensions: 0, total: None, more, left_out: LeftOut::default() })
 }
 
 /// The columns of [`FINDINGS`], each table read once. Of `turns` only rows without a cost or a time are needed, which polars finds by

@@ -67,8 +67,8 @@ pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
         is_in_time && (window.active || !options.active)
     });
     let wide = if options.active { WIDE_OF_ACTIVE } else { WIDE };
-    let rows = listed(round(frame(&windows, now)?.lazy()), wide, options)?;
-    Ok(Answer { rows, dimensions: 0, total: None, left_out })
+    let (rows, more) = listed(round(frame(&windows, now)?.lazy()), wide, options)?;
+    Ok(Answer { rows, dimensions: 0, total: None, more, left_out })
 }
 
 fn frame(windows: &[Window], now: Time) -> PolarsResult<DataFrame> {

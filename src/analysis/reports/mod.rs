@@ -27,6 +27,7 @@ mod run;
 mod scope;
 pub(crate) mod spec;
 pub(crate) mod tables;
+mod unmatched;
 mod waste;
 
 pub use answer::{Answer, LeftOut};
@@ -40,3 +41,4 @@ pub use run::{find, sessions};
 pub use scope::{Bound, Scope, Undated, WeekStart};
 pub use spec::{Measure, Report};
 pub use tables::Frames;
+pub use unmatched::unmatched;

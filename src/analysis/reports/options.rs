@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use polars::prelude::DataFrame;
+
 use super::cost::Cost;
 use super::price_as::PriceAs;
 use super::scope::Scope;
@@ -16,9 +18,9 @@ pub struct Options {
     pub scope: Scope,
     /// Which cost is used.
     pub cost: Cost,
-    /// The column to sort by, descending.
+    /// The column to sort by: descending, or ascending if it begins with `+`. See [`Self::order`].
     pub sort: Option<String>,
-    /// The maximum number of rows.
+    /// The maximum number of rows; all if it is `None` or 0.
     pub limit: Option<u32>,
     /// Whether to compute the measures over all rows as well.
     pub total: bool,
@@ -34,4 +36,27 @@ pub struct Options {
     pub catalog: Option<Arc<Catalog>>,
     /// Whether to include the columns that tables omit by default.
     pub wide: bool,
+}
+
+impl Options {
+    /// The column to sort by, and whether its values descend: `cost_usd` and `-cost_usd` do, `+cost_usd` does not.
+    pub fn order(&self) -> Option<(&str, bool)> {
+        let text = self.sort.as_deref()?;
+        Some(match text.strip_prefix('+') {
+            Some(column) => (column, false),
+            None => (text.strip_prefix('-').unwrap_or(text), true),
+        })
+    }
+
+    /// The first rows of a result up to the limit, and the number of the others.
+    pub(super) fn limited(&self, rows: DataFrame) -> (DataFrame, usize) {
+        match self.limit {
+            Some(limit @ 1..) => {
+                let kept = rows.head(Some(limit as usize));
+                let more = rows.height() - kept.height();
+                (kept, more)
+            }
+            _ => (rows, 0),
+        }
+    }
 }

@@ -139,7 +139,7 @@ fn run_groups(
         (options.cost == Cost::Auto || !measure.is_part) && (options.price_as.is_some() || measure.is_always_computed())
     };
     let measures: Vec<&Measure> = measures.iter().filter(applies).collect();
-    let sort = options.sort.as_deref();
+    let sort = options.order().map(|(column, _)| column);
     // With the costs of another model, the table has no space for all columns.
     let is_wide = |measure: &Measure| match options.price_as {
         Some(_) => measure.is_wide || !(measure.needs_model || ["cost_usd", "total_tokens"].contains(&measure.name)),
@@ -230,7 +230,7 @@ fn run_groups(
     }
     let groups = groups.select(select(&by));
     let groups = match options.top {
-        Some(count) if options.sort.is_none() => limited(waste::top(groups, &by, count)?, options),
+        Some(count) if options.sort.is_none() => waste::top(groups, &by, count)?,
         _ => sorted(groups, &by, shown.first().map(|measure| measure.name), options),
     };
     let total = total.map(|total| {
@@ -240,7 +240,8 @@ fn run_groups(
         }
         total.select(select(&[])).collect()
     });
-    Ok(Answer { rows: groups.collect()?, dimensions: by.len(), total: total.transpose()?, left_out })
+    let (rows, more) = options.limited(groups.collect()?);
+    Ok(Answer { rows, dimensions: by.len(), total: total.transpose()?, more, left_out })
 }
 
 /// Collects groups and their total so that their rows are read once.
@@ -322,23 +323,17 @@ pub(super) fn round(frame: LazyFrame) -> LazyFrame {
 
 /// Sorts by time if time is a dimension, else by the first measure, descending.
 fn sorted(groups: LazyFrame, by: &[&str], first: Option<&str>, options: &Options) -> LazyFrame {
-    let descending = options.sort.as_deref().or_else(|| first.filter(|_| !by.iter().any(|name| is_time(name))));
+    let by_first = || first.filter(|_| !by.iter().any(|name| is_time(name))).map(|name| (name, true));
+    let sort = options.order().or_else(by_first);
     let mut columns: Vec<&str> = by.to_vec();
-    if let Some(descending) = descending {
-        columns.retain(|column| *column != descending);
-        columns.insert(0, descending);
+    if let Some((column, _)) = sort {
+        columns.retain(|name| *name != column);
+        columns.insert(0, column);
     }
     let mut order = vec![false; columns.len()];
-    if let Some(first) = order.first_mut() {
-        *first = descending.is_some();
+    if let (Some(first), Some((_, is_descending))) = (order.first_mut(), sort) {
+        *first = is_descending;
     }
     let order = SortMultipleOptions::default().with_order_descending_multi(order).with_nulls_last(true);
-    limited(groups.sort(columns, order), options)
-}
-
-fn limited(groups: LazyFrame, options: &Options) -> LazyFrame {
-    match options.limit {
-        Some(limit) => groups.limit(limit),
-        None => groups,
-    }
+    groups.sort(columns, order)
 }

@@ -8,6 +8,8 @@ use jiff::fmt::temporal::Pieces;
 use jiff::{Span, Timestamp, Zoned};
 use serde::Deserialize;
 
+use crate::base::zone::in_zone;
+
 /// The filters of a report. A row is included if it passes all of them.
 #[derive(Debug, Clone)]
 pub struct Scope {
@@ -124,7 +126,7 @@ impl Scope {
     /// # Errors
     /// When the time zone does not exist.
     pub(super) fn now(&self) -> Result<Zoned, UnknownTimezone> {
-        self.now.in_tz(&self.timezone).map_err(|_| UnknownTimezone(self.timezone.clone()))
+        in_zone(self.now, &self.timezone).ok_or_else(|| UnknownTimezone(self.timezone.clone()))
     }
 }
 

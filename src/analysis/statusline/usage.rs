@@ -50,7 +50,7 @@ pub struct Question<'a> {
 /// What an archive contains.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Usage {
-    /// The cost of the local day, of all runtimes. `None` if it is unknown, as without turns.
+    /// The cost of the local day, of all runtimes: 0 without turns. `None` if it is unknown.
     pub today_usd: Option<f64>,
     /// The cost of the session that was asked for.
     pub session_usd: Option<f64>,
@@ -124,8 +124,11 @@ fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cache
     let begun = sessions.clone().filter(is_today("started_at"));
     let undated = turns.filter(col("occurred_at").is_null()).select(["runtime", "session_id", "cost_usd"].map(col));
     let undated = undated.join(begun, keys(), keys(), JoinType::Semi.into()).select([col("cost_usd")]);
-    let today = concat([dated, undated], UnionArgs::default())?.select([known_sum("cost_usd").alias("cost_usd")]);
-    let today_usd = first_number(&today.collect()?)?;
+    let today = concat([dated, undated], UnionArgs::default())?
+        .select([known_sum("cost_usd").alias("cost_usd"), len().alias("rows")]);
+    let today = today.collect()?;
+    // Nothing was spent on a day without rows; the cost of rows without a known cost is unknown.
+    let today_usd = if today.column("rows")?.get(0)?.extract() == Some(0) { Some(0.0) } else { first_number(&today)? };
     let limits = limits.filter(col("resets_at").gt_eq(literal(earliest))).collect()?.lazy();
     let frames = [("turns", recent.lazy()), ("limits", limits), ("sessions", sessions)];
     let frames: Frames = frames.into_iter().collect();

@@ -7,7 +7,8 @@ use super::shared::{DataSource, Printed};
 
 /// Compare measures of reports with bounds, for cron and CI
 ///
-/// Prints each value with its bound. The exit status is 4 if a bound is exceeded. Without --max and --min, the budgets of
+/// Prints each value with its bound. The exit status is 4 if a bound is exceeded, and 5 if a filter other than those of time
+/// matches no session at all, as after a typing error. Without --max and --min, the budgets of
 /// agentlogs.toml are compared. A value is unknown if no row is in scope: it exceeds every --min and no --max.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -30,6 +31,9 @@ pub struct Check {
     /// The largest permitted cost in US dollars, as `--max cost_usd=USD`
     #[arg(long, value_name = "USD")]
     pub max_cost: Option<f64>,
+    /// Exit with 0 if a filter matches no session
+    #[arg(long)]
+    pub allow_empty: bool,
     #[command(flatten)]
     pub filters: Filters,
     /// Which cost to use

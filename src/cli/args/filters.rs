@@ -28,9 +28,12 @@ pub struct Filters {
     /// Only this model, by any of its names
     #[arg(long, value_name = "M")]
     pub model: Option<String>,
-    /// Only this project
+    /// Only this project: its directory, the last part of it, or its name in the overview
     #[arg(long, value_name = "P")]
     pub project: Option<String>,
+    /// Only this repository: host/owner/name, or the last part of it
+    #[arg(long, value_name = "R")]
+    pub repository: Option<String>,
     /// Only this session
     #[arg(long, value_name = "S")]
     pub session: Option<String>,

@@ -25,10 +25,10 @@ pub struct Report {
     /// Which cost to use
     #[arg(long, value_enum, default_value_t)]
     pub cost: Cost,
-    /// The column to sort by, descending
-    #[arg(long, value_name = "COLUMN")]
+    /// The column to sort by: COLUMN or -COLUMN descending, +COLUMN ascending
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub sort: Option<String>,
-    /// The maximum number of rows
+    /// The maximum number of rows; the total is that of all rows
     #[arg(long, value_name = "N")]
     pub limit: Option<u32>,
     /// Of report limits, only the current windows

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use agentlogs::base::zone::zone;
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Default, Args)]
@@ -31,6 +32,9 @@ pub struct Printed {
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+    /// With --format csv, begin with a byte order mark, by which spreadsheets recognise UTF-8
+    #[arg(long)]
+    pub bom: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -46,9 +50,11 @@ pub enum Format {
 
 /// Validates the name of a time zone.
 pub fn timezone(name: &str) -> Result<String, String> {
-    match jiff::tz::TimeZone::get(name) {
-        Ok(_) => Ok(name.to_owned()),
-        Err(_) => Err(format!("no time zone {name:?}; names are those of IANA, such as Europe/Berlin")),
+    match zone(name) {
+        Some(_) => Ok(name.to_owned()),
+        None => Err(format!(
+            "no time zone {name:?}; a zone is a name of IANA, such as Europe/Berlin, or an offset, such as +05:30"
+        )),
     }
 }
 

@@ -6,7 +6,7 @@ use agentlogs::analysis::budget::{MeasureBound, Side, compare};
 use polars::prelude::*;
 
 use super::output::{print, say};
-use super::resolve::{cost, report_error, scope, state_left_out};
+use super::resolve::{cost, report_error, scope, state_left_out, state_unmatched};
 use super::source::some_tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{Check, Filters};
@@ -46,12 +46,16 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
         return Err(WrongCommandLine(message.to_owned()).into());
     }
     let mut names: Vec<_> = groups.iter().flat_map(|group| &group.bounds).flat_map(MeasureBound::tables).collect();
+    names.push("sessions");
     names.sort_unstable();
     names.dedup();
     let opened = some_tables(args.source, settings, &names)?;
     let mut lines = Vec::new();
+    let mut matches_nothing = false;
     for group in groups {
         let scope = scope(group.filters, settings);
+        let prefix = group.name.as_ref().map_or_else(String::new, |name| format!("{name}: "));
+        matches_nothing |= state_unmatched(&prefix, &opened.frames, &scope);
         let (compared, left_out) =
             compare(&opened.frames, &group.bounds, &scope, cost(args.cost)).map_err(report_error)?;
         let name = group.name;
@@ -68,7 +72,12 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
     print(&frame(&lines)?, args.printed, None)?;
     let exceeded = lines.iter().filter(|line| line.is_exceeded).count();
     say(&format!("{exceeded} of {} bounds exceeded", lines.len()));
-    Ok(if exceeded > 0 { Outcome::Exceeded } else { Outcome::Done })
+    // A bound with a mistyped filter would never be exceeded.
+    Ok(match (exceeded, matches_nothing && !args.allow_empty) {
+        (1.., _) => Outcome::Exceeded,
+        (0, true) => Outcome::NothingMatched,
+        (0, false) => Outcome::Done,
+    })
 }
 
 /// The bounds of a budget. Filters of the command line replace its own.
@@ -85,6 +94,7 @@ fn of_budget(budget: &Budget, filters: &Filters) -> anyhow::Result<Bounds> {
         runtime: named.runtime.or(own.runtime),
         model: named.model.or(own.model),
         project: named.project.or(own.project),
+        repository: named.repository.or(own.repository),
         status: named.status.or(own.status),
         labels: if named.labels.is_empty() { own.labels } else { named.labels },
         ..named

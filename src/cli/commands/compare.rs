@@ -8,7 +8,7 @@ use agentlogs::store::query::near;
 use polars::prelude::*;
 
 use super::output::{complain, print, say, state_currency};
-use super::resolve::{report_error, scope, state_left_out, undated};
+use super::resolve::{report_error, scope, state_left_out, state_unmatched, undated};
 use super::source::some_tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{Compare, Filters, Format};
@@ -22,8 +22,11 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     };
     let (a, b) = (of(&args.a, "--a")?, of(&args.b, "--b")?);
     let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
-    let found = compare(&some_tables(args.source, settings, &["sessions", "verdicts"])?.frames, &a, &b)
-        .map_err(report_error)?;
+    let opened = some_tables(args.source, settings, &["sessions", "verdicts"])?;
+    for (scope, prefix) in [(&a, "a: "), (&b, "b: ")] {
+        state_unmatched(prefix, &opened.frames, scope);
+    }
+    let found = compare(&opened.frames, &a, &b).map_err(report_error)?;
     let lines = &found.lines;
     let currency = if is_for_people { settings.shown_currency() } else { present::Currency::default() };
     let numbers = |of: &dyn Fn(&Compared) -> Option<f64>, name: &'static str| {

@@ -11,7 +11,7 @@ use anyhow::Context;
 
 use super::Outcome;
 use super::output::say;
-use super::resolve::{cost, report_error, scope, state_left_out};
+use super::resolve::{cost, report_error, scope, state_left_out, state_unmatched};
 use super::source::{catalog, some_tables};
 use crate::cli::args::{Dashboard, Filters};
 use crate::cli::settings::Settings;
@@ -31,10 +31,14 @@ pub fn run(args: Dashboard, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     let (sessions, named, timelines) = (grouped(page.sessions), grouped(page.named), grouped(page.timelines));
     let listed = if page.named < page.sessions { format!(", {named} of them listed") } else { String::new() };
+    let is_empty = page.sessions == 0;
     let size = page.html.len() as f64 / 1e6;
     let name = args.out.display();
     say(&format!("{name}: {size:.1} MB, {sessions} sessions{listed}, {timelines} with a timeline"));
     state_left_out("", &page.left_out, "row", "time");
+    if is_empty {
+        state_unmatched("", &opened.frames, &scope);
+    }
     Ok(Outcome::Done)
 }
 
@@ -44,6 +48,7 @@ fn filters(filters: &Filters) -> Vec<String> {
         ("runtime", &filters.runtime),
         ("model", &filters.model),
         ("project", &filters.project),
+        ("repository", &filters.repository),
         ("session", &filters.session),
         ("status", &filters.status),
     ];

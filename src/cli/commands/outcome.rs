@@ -11,6 +11,8 @@ pub enum Outcome {
     Lost,
     /// With `check`: a bound is exceeded.
     Exceeded,
+    /// With `check`: a filter matches no session.
+    NothingMatched,
 }
 
 /// An error in the command line.

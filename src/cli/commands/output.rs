@@ -33,6 +33,11 @@ pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{}", present::visible(line));
 }
 
+/// Prints a message of several lines, such as that of a parser that points to a place in a file.
+pub fn complain_in_lines(message: &str) {
+    format!("agentlogs: {message}").trim_end().split('\n').for_each(say);
+}
+
 /// Prints the currency of the amounts in a table, if they are not US dollars.
 pub fn state_currency(settings: &Settings) {
     let currency = settings.shown_currency();
@@ -80,6 +85,12 @@ pub fn print(frame: &DataFrame, printed: args::Printed, report: Option<ReportSty
         report,
     };
     let mut out = io::BufWriter::new(stdout.lock());
+    if printed.bom {
+        if format != present::Format::Csv {
+            return Err(WrongCommandLine("--bom is for --format csv".to_owned()).into());
+        }
+        out.write_all(present::BYTE_ORDER_MARK)?;
+    }
     let hidden = present::render(frame, format, style, &mut out)?;
     out.flush()?;
     Ok(hidden)

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use agentlogs::analysis::overview::{Look, Overview};
+use agentlogs::base::zone::in_zone;
 use agentlogs::input::discover;
 use agentlogs::store::archive::{self, Archive};
 use anyhow::Context;
@@ -15,7 +16,7 @@ use super::resolve::report_error;
 use super::summary::{option_of, report_damage};
 use super::{Outcome, places};
 use crate::cli::args::Reading;
-use crate::cli::settings::Settings;
+use crate::cli::settings::{Chosen, Settings};
 
 pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcome> {
     let paths = places::existing(settings, None)?;
@@ -68,7 +69,9 @@ pub fn overview(archive: &Archive, now: Option<Timestamp>, settings: &Settings) 
 /// # Errors
 /// When the time zone does not exist.
 pub fn zoned(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Zoned> {
-    Ok(now.unwrap_or_else(Timestamp::now).in_tz(&settings.timezone.value)?)
+    let Chosen { value, origin } = &settings.timezone;
+    let now = now.unwrap_or_else(Timestamp::now);
+    in_zone(now, value).with_context(|| format!("{origin}: no time zone {value:?}, such as Europe/Berlin or +05:30"))
 }
 
 /// How the overview of an archive is printed.

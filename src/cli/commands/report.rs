@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::chart::Chart;
-use agentlogs::analysis::present::{ReportStyle, grouped, in_local_time};
+use agentlogs::analysis::present::{ReportStyle, counted, grouped, in_local_time};
 use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs};
 use anyhow::Context;
 use polars::prelude::*;
 
 use super::output::{complain, print, say, state_currency, terminal_width};
-use super::resolve::{cost, report_error, scope, state_left_out};
+use super::resolve::{cost, report_error, scope, state_left_out, state_unmatched};
 use super::source::{catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args;
@@ -45,7 +45,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let prices = (is_for_people && has_cost).then(|| opened.priced_with());
     let answer = report.run(&opened.frames, &options).map_err(report_error)?;
     if args.chart || args.svg.is_some() {
-        let chart = chart(report, &answer, options.sort.as_deref())?;
+        let chart = chart(report, &answer, options.order().map(|(column, _)| column))?;
         if let Some(path) = &args.svg {
             let svg = chart.svg().map_err(anyhow::Error::msg)?;
             let written = write_file(path, Access::Umask, |out| out.write_all(svg.as_bytes()));
@@ -67,7 +67,8 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
             return Ok(Outcome::Done);
         }
     }
-    let total = answer.total.filter(|_| answer.rows.height() > 1);
+    let more = answer.more;
+    let total = answer.total.filter(|_| answer.rows.height() + more > 1);
     let shown = ReportStyle {
         dimensions: answer.dimensions,
         has_total: total.is_some(),
@@ -76,6 +77,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         is_whole: args.wide,
     };
     let left_out = answer.left_out;
+    let is_empty = answer.rows.height() == 0;
     let rows = if is_for_people {
         let rows = for_people(&answer.rows, answer.dimensions, total.as_ref())?;
         in_local_time(&rows, &options.scope.zone().map_err(|error| report_error(error.into()))?)?
@@ -86,7 +88,13 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     if !hidden.is_empty() {
         complain(format_args!("the terminal is too narrow for {}; --format csv has all columns", hidden.join(", ")));
     }
+    if more > 0 {
+        say(&format!("{} more; --limit 0 shows all", counted(more, "row")));
+    }
     state(report, &left_out);
+    if is_empty {
+        state_unmatched("", &opened.frames, &options.scope);
+    }
     if let Some(prices) = prices {
         say(&prices);
         state_currency(settings);

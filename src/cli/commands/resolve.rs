@@ -1,6 +1,6 @@
 //! Resolves arguments that several commands share to the types of the library.
 
-use agentlogs::analysis::reports::{Cost, Error, LeftOut, Scope, Undated};
+use agentlogs::analysis::reports::{Cost, Error, Frames, LeftOut, Scope, Undated, unmatched};
 
 use super::WrongCommandLine;
 use super::output::complain;
@@ -38,6 +38,7 @@ pub fn scope(filters: Filters, settings: &Settings) -> Scope {
         ("runtime", filters.runtime),
         ("model", filters.model),
         ("project", filters.project),
+        ("repository", filters.repository),
         ("session", filters.session),
         ("status", filters.status),
     ];
@@ -52,6 +53,15 @@ pub fn scope(filters: Filters, settings: &Settings) -> Scope {
         only: named.chain(labels.map(|(key, value)| (format!("label:{key}"), value.to_owned()))).collect(),
         now: filters.now.unwrap_or_else(jiff::Timestamp::now),
     }
+}
+
+/// Prints which filter matches no session, and the most similar value. Returns whether there is such a filter.
+pub fn state_unmatched(prefix: &str, frames: &Frames, scope: &Scope) -> bool {
+    let reason = unmatched(frames, scope).ok().flatten();
+    if let Some(reason) = &reason {
+        complain(format_args!("{prefix}{reason}"));
+    }
+    reason.is_some()
 }
 
 /// The error of a report. All errors except those of polars are errors in the command line.

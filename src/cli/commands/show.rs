@@ -4,10 +4,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use agentlogs::analysis::show::{self, SessionKey, TextStyle, Timeline};
-use jiff::tz::TimeZone;
+use agentlogs::base::zone::zone;
 
 use super::Outcome;
 use super::output::{has_color, print, say, state_currency, terminal_width};
+use super::overview::zoned;
 use super::resolve::cost;
 use super::source::{Opened, some_tables};
 use crate::cli::args::{DataSource, Format, Show};
@@ -23,7 +24,10 @@ pub fn run(args: Show, settings: &Settings) -> anyhow::Result<Outcome> {
         width: terminal_width().unwrap_or(PAGE).clamp(40, 240).into(),
         color: has_color(),
         currency: settings.shown_currency(),
-        zone: TimeZone::get(args.timezone.as_deref().unwrap_or(&settings.timezone.value))?,
+        zone: match args.timezone.as_deref().and_then(zone) {
+            Some(zone) => zone,
+            None => zoned(None, settings)?.time_zone().clone(),
+        },
     };
     let text = match args.printed.format {
         Format::Table => timeline.text(&style),

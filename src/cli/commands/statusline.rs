@@ -7,6 +7,7 @@ use agentlogs::analysis::statusline::{
     Context, Input, Limit, Line, Question, Session, Usage, WindowLeft, session, usage,
 };
 use agentlogs::base::time::Time;
+use agentlogs::base::zone::zone;
 
 use super::output::complain;
 use super::reading::start_threads;
@@ -33,7 +34,7 @@ pub fn run(args: &Statusline, settings: &Settings) -> anyhow::Result<Outcome> {
     });
     let now = args.now.unwrap_or_else(jiff::Timestamp::now);
     let timezone = args.timezone.as_deref().unwrap_or(&settings.timezone.value);
-    let zone = jiff::tz::TimeZone::get(timezone).unwrap_or(jiff::tz::TimeZone::UTC);
+    let zone = zone(timezone).unwrap_or(jiff::tz::TimeZone::UTC);
     let logged =
         input.transcript.as_deref().map_or_else(Session::default, |path| of_transcript(path, &input, settings, note));
     // The log of the session has the current state, unlike the archive, and Claude Code estimates a cost.

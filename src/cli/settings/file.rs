@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use agentlogs::adapters::UserFormat;
 use agentlogs::analysis::present;
 use agentlogs::analysis::reports::{Bound, WeekStart};
+use agentlogs::input::machine::without_tilde;
+use agentlogs::input::open::read_file;
 use agentlogs::prices::{Entry, Table};
 use agentlogs::store::lake::is_url;
 use serde::de::Error as _;
@@ -23,6 +25,9 @@ use crate::cli::args::{Content, label, timezone};
 /// The name of a configuration file.
 pub const NAME: &str = "agentlogs.toml";
 
+/// The size of the largest configuration, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
 /// The reason why a configuration file cannot be used.
 #[derive(Debug, Error)]
 pub enum Error {
@@ -30,8 +35,11 @@ pub enum Error {
     #[error("{}: {error}", .path.display())]
     Unreadable { path: PathBuf, error: io::Error },
     /// It is not TOML, has an unknown key, or a value is invalid. The message of the parser contains the line and the key.
-    #[error("{}: {error}", .path.display())]
-    Invalid { path: PathBuf, error: toml::de::Error },
+    #[error("{}: the configuration is not valid", present::visible(&.path.to_string_lossy()))]
+    Invalid { path: PathBuf, source: toml::de::Error },
+    /// As [`Self::Invalid`], for a link in a directory that may belong to somebody else: the message would show what it leads to.
+    #[error("{}: the configuration is not valid; this is a link, so its content is not shown", .path.display())]
+    InvalidLink { path: PathBuf },
     /// A value is invalid for another reason.
     #[error("{}: line {line}: {key}: {problem}", .path.display())]
     Value { path: PathBuf, line: usize, key: String, problem: String },
@@ -102,6 +110,7 @@ pub struct Budget {
     pub runtime: Option<String>,
     pub model: Option<String>,
     pub project: Option<String>,
+    pub repository: Option<String>,
     pub status: Option<String>,
     /// Only sessions with these labels.
     #[serde(deserialize_with = "labels")]
@@ -114,8 +123,13 @@ impl Display for Budget {
         let min = self.min.iter().map(|(measure, value)| format!("{measure} >= {value}"));
         let times = [("since", self.since), ("until", self.until)];
         let times = times.into_iter().filter_map(|(name, bound)| Some(format!("{name} {}", bound?)));
-        let filters =
-            [("runtime", &self.runtime), ("model", &self.model), ("project", &self.project), ("status", &self.status)];
+        let filters = [
+            ("runtime", &self.runtime),
+            ("model", &self.model),
+            ("project", &self.project),
+            ("repository", &self.repository),
+            ("status", &self.status),
+        ];
         let filters = filters.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
         let labels = self.labels.iter().map(|label| format!("label {label}"));
         let text: Vec<String> = max.chain(min).chain(times).chain(filters).chain(labels).collect();
@@ -132,12 +146,13 @@ impl File {
     /// # Errors
     /// When it cannot be read, or a key or value is invalid.
     pub fn read(path: &Path, home: Option<&Path>) -> Result<Option<Self>, Error> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
+        let text = match read_file(path, MAX_BYTES) {
+            Ok(text) => String::from_utf8_lossy(&text).into_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::Unreadable { path: path.to_owned(), error }),
         };
-        let mut file: Self = toml::from_str(&text).map_err(|error| Error::Invalid { path: path.to_owned(), error })?;
+        let mut file: Self =
+            toml::from_str(&text).map_err(|source| Error::Invalid { path: path.to_owned(), source })?;
         for model in &mut file.models {
             let line = line_of(&text, model.span().start);
             let checked = Table::of_user(vec![model.get_ref().clone()]).map_err(|error| Error::Value {
@@ -172,6 +187,41 @@ impl File {
         Ok(Some(file))
     }
 
+    /// As [`Self::read`], for a file that was found in the current directory or above it, which may belong to somebody else: a cloned
+    /// repository, an unpacked archive. Settings that it may not have are removed and returned: see docs/configuration.md.
+    ///
+    /// # Errors
+    /// Those of [`Self::read`].
+    pub fn read_found(path: &Path, home: Option<&Path>) -> Result<Option<(Self, Vec<&'static str>)>, Error> {
+        let read = Self::read(path, home).map_err(|error| match error {
+            Error::Invalid { .. } | Error::Value { .. } if path.is_symlink() => {
+                Error::InvalidLink { path: path.to_owned() }
+            }
+            other => other,
+        });
+        let Some(mut file) = read? else { return Ok(None) };
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let mut ignored = Vec::new();
+        if file.archive.as_ref().is_some_and(|archive| !is_inside(archive, directory)) {
+            file.archive = None;
+            ignored.push("archive");
+        }
+        let count = file.logs.len();
+        file.logs.retain(|logs| is_inside(logs, directory));
+        if file.logs.len() < count {
+            ignored.push("logs");
+        }
+        if file.content.is_some_and(|content| content != Content::None) {
+            file.content = None;
+            ignored.push("content");
+        }
+        if file.redact == Some(false) {
+            file.redact = None;
+            ignored.push("redact");
+        }
+        Ok(Some((file, ignored)))
+    }
+
     /// The error of an alias in the file at `path`.
     pub fn alias_error(path: &Path, name: &str, target: &Spanned<String>) -> Error {
         let text = fs::read_to_string(path).unwrap_or_default();
@@ -182,6 +232,20 @@ impl File {
             problem: format!("no model in the catalog is named {:?}", target.get_ref()),
         }
     }
+}
+
+/// Whether a path is below a directory, also after links are followed.
+fn is_inside(path: &Path, directory: &Path) -> bool {
+    let is_below = !is_url(path)
+        && path
+            .strip_prefix(directory)
+            .is_ok_and(|rest| rest.components().all(|name| matches!(name, Component::Normal(_))));
+    let real = |path: &Path| path.ancestors().find_map(|path| fs::canonicalize(path).ok());
+    is_below
+        && match (real(path), fs::canonicalize(directory)) {
+            (Some(path), Ok(directory)) => path.starts_with(directory),
+            _ => false,
+        }
 }
 
 /// The line of a position in a text, from 1.
@@ -199,14 +263,6 @@ fn line_of_key(text: &str, start: usize, key: &str) -> usize {
     let lines = text.lines().enumerate().skip(first);
     let mut own = lines.take_while(|(_, line)| !line.trim_start().starts_with("[["));
     own.find(|(_, line)| is_key(line)).map_or(first, |(index, _)| index + 1)
-}
-
-/// A path in which `~` at its beginning is the home directory.
-fn without_tilde(path: &Path, home: Option<&Path>) -> PathBuf {
-    match (path.strip_prefix("~"), home) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => path.to_owned(),
-    }
 }
 
 fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(deserializer: D) -> Result<Option<T>, D::Error> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use agentlogs::adapters::UserFormat;
 use agentlogs::analysis::present;
 use agentlogs::analysis::reports::WeekStart;
+use agentlogs::base::zone::of_system;
 use agentlogs::input::machine::Machine;
 use agentlogs::prices::{Catalog, Entry};
 use agentlogs::store::archive::Archive;
@@ -23,6 +24,8 @@ use crate::cli::commands::say;
 pub const ARCHIVE_VARIABLE: &str = "AGENTLOGS_ARCHIVE";
 /// The variable that names the configuration file, in place of those that are searched for.
 pub const CONFIGURATION_VARIABLE: &str = "AGENTLOGS_CONFIG";
+/// The variable that names the time zone of the system.
+const ZONE_VARIABLE: &str = "TZ";
 /// The name of an archive in the current directory.
 pub const LOCAL_ARCHIVE: &str = "agentlogs-archive";
 /// The name of the user's archive in the directory for the data of agentlogs.
@@ -78,6 +81,7 @@ impl Settings {
     /// When a configuration file is invalid.
     pub fn load() -> anyhow::Result<Self> {
         let machine = Machine::current();
+        let mut found = None;
         let paths = if let Some(named) = machine.variable(CONFIGURATION_VARIABLE) {
             let path = PathBuf::from(named);
             // A file that is searched for may be missing, one that is named may not.
@@ -86,14 +90,26 @@ impl Settings {
         } else {
             let current = std::env::current_dir().unwrap_or_default();
             let near = current.ancestors().map(|directory| directory.join(file::NAME)).find(|path| path.is_file());
-            near.into_iter().chain(machine.own_configuration().map(|own| own.join(file::NAME))).collect()
+            let own = machine.own_configuration().map(|own| own.join(file::NAME));
+            found = near.clone().filter(|near| own.as_ref() != Some(near));
+            near.into_iter().chain(own).collect()
         };
         let mut settings = Self::without_files(machine);
         let home = settings.machine.home();
         let mut formats: Vec<UserFormat> = Vec::new();
         for path in paths {
-            let is_known = settings.files.contains(&path);
-            if !is_known && let Some(file) = File::read(&path, home.as_deref())? {
+            if settings.files.contains(&path) {
+                continue;
+            }
+            let file = if found.as_ref() == Some(&path) {
+                File::read_found(&path, home.as_deref())?.map(|(file, ignored)| {
+                    settings.warn_of(&path, &ignored);
+                    file
+                })
+            } else {
+                File::read(&path, home.as_deref())?
+            };
+            if let Some(file) = file {
                 formats.extend(settings.add(file, path));
             }
         }
@@ -102,17 +118,33 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Names the settings of a file that was found and that only the user's own may have.
+    fn warn_of(&self, path: &Path, ignored: &[&str]) {
+        if ignored.is_empty() {
+            return;
+        }
+        let own = self.machine.own_configuration().map(|own| own.join(file::NAME).display().to_string());
+        say(&format!(
+            "{}: ignored {}, which a file in this place may not set (docs/configuration.md); use your own {}, or ${CONFIGURATION_VARIABLE}",
+            path.display(),
+            ignored.join(", "),
+            own.unwrap_or_else(|| file::NAME.to_owned()),
+        ));
+    }
+
     /// The settings of the environment, and the defaults.
     fn without_files(machine: Machine) -> Self {
         let archive = machine.variable(ARCHIVE_VARIABLE).map(PathBuf::from);
-        let system = jiff::tz::TimeZone::system().iana_name().unwrap_or("UTC").to_owned();
+        let variable = machine.variable(ZONE_VARIABLE).map(|value| value.to_string_lossy().into_owned());
+        let zone_origin = if variable.is_some() { Origin::Environment(ZONE_VARIABLE) } else { Origin::Default };
+        let zone = of_system(variable.as_deref());
         Self {
             files: Vec::new(),
             archive: archive.map(|value| Chosen { value, origin: Origin::Environment(ARCHIVE_VARIABLE) }),
             logs: Vec::new(),
             content: Chosen { value: Content::None, origin: Origin::Default },
             redact: Chosen { value: false, origin: Origin::Default },
-            timezone: Chosen { value: system, origin: Origin::Default },
+            timezone: Chosen { value: zone, origin: zone_origin },
             week_start: Chosen { value: WeekStart::default(), origin: Origin::Default },
             currency: None,
             labels: BTreeMap::new(),
@@ -155,7 +187,10 @@ impl Settings {
         self.archive = self.archive.take().or_else(|| archive.map(|value| chosen(value, &path)));
         set_if_default(&mut self.content, content, &path);
         set_if_default(&mut self.redact, redact, &path);
-        set_if_default(&mut self.timezone, timezone, &path);
+        // A configured zone takes precedence over that of the system.
+        if let (Some(timezone), false) = (timezone, matches!(self.timezone.origin, Origin::File(_))) {
+            self.timezone = chosen(timezone, &path);
+        }
         set_if_default(&mut self.week_start, week_start, &path);
         self.currency = self.currency.take().or_else(|| currency.map(|value| chosen(value, &path)));
         for label in labels {

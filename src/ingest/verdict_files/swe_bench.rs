@@ -1,5 +1,6 @@
 //! Reports of SWE-bench: of a run (`RUN.json`, `results.json`), and of single instances (`report.json`).
 
+use foldhash::HashSet;
 use serde_json::Value;
 
 use crate::model::verdict::{ImportedVerdict, Verdict};
@@ -21,15 +22,13 @@ pub fn parse(document: &Value) -> Option<Vec<ImportedVerdict>> {
     let document = document.as_object()?;
     let list = |name: &str| document.get(name).and_then(Value::as_array);
     if list("resolved_ids").is_some() || list("resolved").is_some() {
-        let mut verdicts: Vec<ImportedVerdict> = Vec::new();
-        for (name, passed) in LISTS {
-            for task in list(name).into_iter().flatten().filter_map(Value::as_str) {
-                if verdicts.iter().all(|known| known.verdict.task.as_deref() != Some(task)) {
-                    verdicts.push(verdict(task, passed));
-                }
-            }
-        }
-        return Some(verdicts);
+        let mut known = HashSet::default();
+        let tasks = LISTS.iter().flat_map(|(name, passed)| {
+            let tasks = list(name).into_iter().flatten().filter_map(Value::as_str);
+            tasks.map(|task| (task, *passed))
+        });
+        let first = tasks.filter(|(task, _)| known.insert(*task));
+        return Some(first.map(|(task, passed)| verdict(task, passed)).collect());
     }
     let instance = |(task, report): (&String, &Value)| Some(verdict(task, report.get("resolved")?.as_bool()?));
     let verdicts: Vec<ImportedVerdict> = document.iter().filter_map(instance).collect();

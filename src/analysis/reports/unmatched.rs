@@ -1,0 +1,57 @@
+//! Filters that match no session: which of them, and the most similar value that exists.
+
+use polars::prelude::*;
+
+use super::error::Error;
+use super::options::Options;
+use super::run::{find, sessions};
+use super::scope::Scope;
+use super::tables::Frames;
+use crate::store::query::near;
+
+/// Why the filters of a scope match no session at all, whatever its bounds of time. `None` if they match one, or if there are none.
+///
+/// # Errors
+/// When the table of sessions cannot be read.
+pub fn unmatched(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error> {
+    let matches = |only: &[(String, String)]| -> Result<bool, Error> {
+        let whole = Scope { since: None, until: None, undated: None, only: only.to_vec(), ..scope.clone() };
+        let count = sessions(tables, &whole)?.0.select([col("session_id").len().alias("sessions")]).collect()?;
+        Ok(count.column("sessions")?.get(0)?.extract::<u64>() > Some(0))
+    };
+    if scope.only.is_empty() || !matches(&[])? || matches(&scope.only)? {
+        return Ok(None);
+    }
+    for filter in &scope.only {
+        if !matches(std::slice::from_ref(filter))? {
+            let (name, pattern) = filter;
+            let near = nearest(tables, scope, name, pattern).unwrap_or_default();
+            return Ok(Some(format!("no session has the {name} {pattern:?}{near}")));
+        }
+    }
+    let filters: Vec<String> = scope.only.iter().map(|(name, pattern)| format!("{name} {pattern:?}")).collect();
+    Ok(Some(format!("no session has all of {}; each of them matches some", filters.join(", "))))
+}
+
+/// `; did you mean …?`, or some of the values that exist.
+fn nearest(tables: &Frames, scope: &Scope, name: &str, pattern: &str) -> Option<String> {
+    const LISTED: usize = 5;
+    let scope = Scope { since: None, until: None, undated: None, only: Vec::new(), ..scope.clone() };
+    let options = Options { by: vec![name.to_owned()], scope, ..Options::default() };
+    let rows = find("sessions").ok()?.run(tables, &options).ok()?.rows;
+    let values = rows.column(name).ok()?.cast(&DataType::String).ok()?;
+    let values: Vec<&str> = values.str().ok()?.iter().flatten().collect();
+    if values.is_empty() {
+        return None;
+    }
+    let text = pattern.trim_matches('*').to_lowercase();
+    let contains = values.iter().copied().find(|value| !text.is_empty() && value.to_lowercase().contains(&text));
+    match contains.or_else(|| near(pattern, values.iter().copied())) {
+        Some(near) => Some(format!("; did you mean {near:?}?")),
+        None => {
+            let listed: Vec<&str> = values.iter().copied().take(LISTED).collect();
+            let more = if values.len() > LISTED { ", …" } else { "" };
+            Some(format!("; there are: {}{more}", listed.join(", ")))
+        }
+    }
+}
