@@ -155,7 +155,9 @@ impl FileJob<'_> {
             && let Some(cwd) = &session.cwd
         {
             let root = self.run.repositories.of(Path::new(cwd));
-            session.repository = root.and_then(|root| Some(root.file_name()?.to_string_lossy().into_owned()));
+            let name = root.and_then(|root| Some(root.file_name()?.to_string_lossy().into_owned()));
+            // A bare repository.
+            session.repository = name.map(|name| name.strip_suffix(".git").unwrap_or(&name).to_owned());
         }
     }
 

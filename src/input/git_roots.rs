@@ -32,7 +32,8 @@ fn find(directory: &Path) -> Option<PathBuf> {
     })
 }
 
-/// The main worktree of another one, whose file `.git` contains `gitdir: MAIN/.git/worktrees/NAME`.
+/// The main worktree of another one, whose file `.git` contains `gitdir: MAIN/.git/worktrees/NAME`. A bare repository has none: its
+/// own directory is returned (`shop.git`), or that around it if its name is hidden (`shop/.bare`).
 fn main_worktree(git: &Path) -> Option<PathBuf> {
     /// More than a path can have.
     const LONGEST: u64 = 64 << 10;
@@ -40,11 +41,15 @@ fn main_worktree(git: &Path) -> Option<PathBuf> {
         return None;
     }
     let content = fs::read_to_string(git).ok()?;
-    let link = Path::new(content.strip_prefix("gitdir:")?.trim());
+    // Worktrees of newer versions of git have relative links.
+    let link = git.parent()?.join(content.strip_prefix("gitdir:")?.trim());
     let mut parents = link.ancestors().skip(1);
     let is_worktree = parents.next()?.file_name()? == "worktrees";
     let git_directory = parents.next().filter(|_| is_worktree)?;
-    (git_directory.file_name()? == ".git").then(|| git_directory.parent().map(Path::to_owned))?
+    let is_hidden = git_directory.file_name()?.to_string_lossy().starts_with('.');
+    let root = if is_hidden { git_directory.parent()? } else { git_directory };
+    // Without the parts of the relative link that lead up.
+    Some(fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()))
 }
 
 #[cfg(test)]
@@ -54,19 +59,29 @@ mod tests {
     #[test]
     fn a_directory_belongs_to_the_main_worktree_around_it() {
         let directory = tempfile::tempdir().unwrap();
-        let root = directory.path();
+        let root = &fs::canonicalize(directory.path()).unwrap();
         for path in ["shop/.git/worktrees/fix", "shop/src", "fix/src", "module", "plain"] {
             fs::create_dir_all(root.join(path)).unwrap();
         }
         let link = format!("gitdir: {}\n", root.join("shop/.git/worktrees/fix").display());
         fs::write(root.join("fix/.git"), link).unwrap();
         fs::write(root.join("module/.git"), "gitdir: ../shop/.git/modules/module\n").unwrap();
+        for path in ["cafe/.bare/worktrees/one", "cafe/one", "tool.git/worktrees/two", "tool-two", "cafe/near"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        let link = |path: &str| format!("gitdir: {}\n", root.join(path).display());
+        fs::write(root.join("cafe/one/.git"), link("cafe/.bare/worktrees/one")).unwrap();
+        fs::write(root.join("cafe/near/.git"), "gitdir: ../.bare/worktrees/one\n").unwrap();
+        fs::write(root.join("tool-two/.git"), link("tool.git/worktrees/two")).unwrap();
         let roots = GitRoots::default();
         let cases = [
             ("shop", Some("shop")),
             ("shop/src", Some("shop")),
             ("fix/src", Some("shop")),
             ("module", Some("module")),
+            ("cafe/one", Some("cafe")),
+            ("cafe/near", Some("cafe")),
+            ("tool-two", Some("tool.git")),
             ("gone", None),
         ];
         for (path, expected) in cases {

@@ -9,7 +9,7 @@ use super::turns::turns;
 use crate::analysis::limits::{ActiveWindows, Window};
 use crate::analysis::reports::grouping::Grouping;
 use crate::analysis::reports::spec::Rows;
-use crate::analysis::reports::{Cost, Error, Frames, Scope};
+use crate::analysis::reports::{Cost, Error, Frames, LowerBound, Scope};
 use crate::base::time::Time;
 use crate::store::frames::time_value;
 
@@ -32,6 +32,8 @@ pub struct Overview {
     pub tools: Vec<Tool>,
     /// The current windows of limits.
     pub limits: Vec<Window>,
+    /// The sessions of each period whose logs omit tokens.
+    pub lower_bounds: [LowerBound; 3],
     /// What these numbers do not contain.
     pub lost: Lost,
 }
@@ -80,8 +82,14 @@ impl Overview {
                 let mut windows = ActiveWindows::new(&recent, time)?;
                 Ok::<_, Error>((turns(&recent, &calendar, &mut windows)?, windows.finished()))
             },
-            || rayon::join(|| tools(&recent, &calendar), || unread(tables)),
+            || {
+                rayon::join(
+                    || tools(&recent, &calendar),
+                    || Ok::<_, Error>((unread(tables)?, lower_bounds(tables, &calendar)?)),
+                )
+            },
         );
+        let (unread, lower_bounds) = unread?;
         let (Turns { periods, days, models, projects, unpriced_tokens, undated }, mut limits) = turns?;
         let is_in_week = periods.get(1).is_some_and(|week| week.now.rows > 0);
         let (top_days, index) = if is_in_week { (7, 0) } else { (30, 1) };
@@ -96,7 +104,8 @@ impl Overview {
             projects: of_period(projects),
             tools: tools?.into_iter().nth(index).unwrap_or_default(),
             limits,
-            lost: Lost { unpriced_tokens, undated, ..unread? },
+            lower_bounds,
+            lost: Lost { unpriced_tokens, undated, ..unread },
         })
     }
 }
@@ -145,6 +154,17 @@ fn with_errors(counts: &DataFrame, calls: &str, errors: &str) -> PolarsResult<Ve
     let mut tools: Vec<Tool> = tools.filter(|tool| tool.errors > 0).collect();
     tools.sort_by(|a, b| b.errors.cmp(&a.errors).then_with(|| a.name.cmp(&b.name)));
     Ok(tools)
+}
+
+/// The sessions with a record in each period whose logs omit tokens.
+fn lower_bounds(tables: &Frames, calendar: &Calendar) -> Result<[LowerBound; 3], Error> {
+    let mut found = [LowerBound::default(); 3];
+    for (bound, period) in found.iter_mut().zip(calendar.periods) {
+        let is_in_time =
+            col("ended_at").gt_eq(time_value(period.start)).and(col("started_at").lt(time_value(calendar.end)));
+        *bound = LowerBound::among(tables.table("sessions").filter(is_in_time))?;
+    }
+    Ok(found)
 }
 
 /// What could not be read, over all files.

@@ -6,6 +6,7 @@ use super::compute::{Lost, Overview, Tool};
 use super::sums::{Period, Sums, Top};
 use crate::analysis::limits::Window;
 use crate::analysis::present::{Currency, counted, grouped, short, short_time, visible};
+use crate::analysis::reports::LowerBound;
 use crate::base::time::Time;
 
 /// The number of models, projects and tools that are shown.
@@ -70,7 +71,7 @@ impl Overview {
             self.top_as_text("projects", &self.projects, look),
             self.tools_as_text(look),
             self.limits_as_text(look),
-            lost_as_text(&self.lost, look),
+            lost_as_text(&self.lost, self.lower_bounds.last(), look),
         ];
         for block in blocks.iter().filter(|block| !block.is_empty()) {
             out.push('\n');
@@ -83,7 +84,8 @@ impl Overview {
     fn periods_as_text(&self, look: &Look) -> String {
         let head = format!("{:14}{:>14}{:9}{:>9}{:9}{:>9}{:9}", "", "cost", "", "tokens", "", "sessions", "");
         let mut out = look.styled(Style::Bold, head.trim_end()) + "\n";
-        for period in &self.periods {
+        for (period, bound) in self.periods.iter().zip(&self.lower_bounds) {
+            let least = |text: String| if bound.applies() && text != UNKNOWN { format!("≥ {text}") } else { text };
             let Period { now, before, sessions, sessions_before, .. } = *period;
             let change = |now: Option<f64>, before_value: Option<f64>| {
                 let text = if before.rows > 0 {
@@ -100,7 +102,7 @@ impl Overview {
                 out,
                 "{:14}{:>14}{}{tokens:>9}{}{:>9}{}",
                 name_of(period.days),
-                look.cost(now),
+                least(look.cost(now)),
                 change(now.cost(), before.cost()),
                 change(now.tokens().map(float), before.tokens().map(float)),
                 grouped(sessions),
@@ -280,8 +282,11 @@ fn more(names: usize, look: &Look) -> String {
     look.styled(Style::Dim, &format!("and {} more", grouped(names - TOP))) + "\n"
 }
 
-fn lost_as_text(lost: &Lost, look: &Look) -> String {
+fn lost_as_text(lost: &Lost, bound: Option<&LowerBound>, look: &Look) -> String {
     let mut lines: Vec<(String, &str)> = Vec::new();
+    if let Some(bound) = bound.filter(|bound| bound.applies()) {
+        lines.push((format!("≥ lower bounds: {}", bound.stated()), "report health"));
+    }
     let unread: Vec<String> = [
         (lost.rejected_lines, "rejected line"),
         (lost.unknown_records, "unknown record"),

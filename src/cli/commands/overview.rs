@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use agentlogs::analysis::overview::{Look, Overview};
 use agentlogs::base::zone::in_zone;
 use agentlogs::input::discover;
+use agentlogs::model::source::SourceStatus;
 use agentlogs::store::archive::{self, Archive};
 use anyhow::Context;
 use jiff::{Timestamp, Zoned};
@@ -13,7 +14,7 @@ use super::ingest::read_into;
 use super::output::{has_color, say};
 use super::reading::{options, start_threads};
 use super::resolve::report_error;
-use super::summary::{option_of, report_damage};
+use super::summary::{complain_of_unreadable, option_of, report_damage};
 use super::{Outcome, places};
 use crate::cli::args::Reading;
 use crate::cli::settings::{Chosen, Settings};
@@ -41,6 +42,12 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
         outcome = report_damage(&run.written);
         if !run.errors.iter().all(discover::Error::is_left_out) {
             outcome = Outcome::NotAllDone;
+        }
+        let mut unreadable = run.written.sources().filter(|(_, source)| source.status == SourceStatus::Unreadable);
+        if let (0, Some((first, _))) = (run.written.sums.sessions, unreadable.next()) {
+            complain_of_unreadable(unreadable.count() + 1, first, None);
+            say("`agentlogs report health` lists the reasons");
+            return Ok(Outcome::NotAllDone);
         }
         if run.written.sums.sessions == 0 {
             places::say_searched(settings);

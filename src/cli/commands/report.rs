@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{ReportStyle, counted, grouped, in_local_time};
-use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs};
+use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs, lower_bound};
 use anyhow::Context;
 use polars::prelude::*;
 
@@ -94,6 +94,15 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     state(report, &left_out);
     if is_empty {
         state_unmatched("", &opened.frames, &options.scope);
+    }
+    if is_for_people && has_cost {
+        let bound = lower_bound(&opened.frames, &options.scope).map_err(report_error)?;
+        if bound.applies() {
+            say(&format!(
+                "costs and tokens are lower bounds: {}; `agentlogs report health` lists them",
+                bound.stated()
+            ));
+        }
     }
     if let Some(prices) = prices {
         say(&prices);

@@ -19,6 +19,7 @@ use polars::prelude::IntoLazy;
 
 use super::output::complain_of_path;
 use super::reading::{options, start_threads};
+use super::summary::state_losses;
 use crate::cli::args;
 use crate::cli::settings::Settings;
 
@@ -146,6 +147,7 @@ pub fn read(logs: Vec<PathBuf>, settings: &Settings) -> anyhow::Result<Vec<Sourc
         }
         complain_of_path(&error);
     }
+    state_losses(&read.sources);
     Ok(read.sources)
 }
 

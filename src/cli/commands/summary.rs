@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::sync::atomic::Ordering;
 
 use agentlogs::analysis::present::{counted, grouped};
-use agentlogs::model::source::SourceStatus;
+use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::store::archive::{Archive, Sums, Written};
 
 use super::Outcome;
@@ -54,11 +54,51 @@ pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {
         say(&format!("`agentlogs report health{}` lists the files and reasons", option_of(archive, settings)));
     }
     let logs = [SourceStatus::Parsed, SourceStatus::Duplicate, SourceStatus::Truncated];
-    if count > 0 && !logs.into_iter().any(has) {
+    let unreadable = || {
+        written.sources().filter(|(path, source)| {
+            source.status == SourceStatus::Unreadable && (files.is_read(path) || files.is_unchanged(path))
+        })
+    };
+    if let Some((first, _)) = unreadable().next() {
+        complain_of_unreadable(unreadable().count(), first, None);
+    } else if count > 0 && !logs.into_iter().any(has) {
         say(&format!("none of these files is a supported log; {HINT}"));
     }
     contents(archive, &written.sums);
     is_incomplete
+}
+
+/// Prints which files could not be read: how many, and the first of them with the reason.
+pub fn complain_of_unreadable(count: usize, first: &str, reason: Option<&str>) {
+    let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+    let more = if count > 1 { format!(" and {} more", grouped(count - 1)) } else { String::new() };
+    complain(format_args!("{first}{more} could not be read{reason}"));
+}
+
+/// Prints what was lost of logs that are read only for a command, as an ingest does.
+pub fn state_losses(sources: &[Source]) {
+    let unreadable: Vec<&Source> = sources.iter().filter(|it| it.status == SourceStatus::Unreadable).collect();
+    if let Some(first) = unreadable.first() {
+        complain_of_unreadable(unreadable.len(), &first.path, first.message.as_deref());
+    }
+    let mut reasons: BTreeMap<&str, i64> = BTreeMap::new();
+    for reject in sources.iter().flat_map(|source| &source.health.rejects) {
+        *reasons.entry(reject.reason.as_str()).or_default() += reject.lines;
+    }
+    if !reasons.is_empty() {
+        let rejected: i64 = reasons.values().sum();
+        complain(format_args!(
+            "{} rejected ({}); `agentlogs report health --logs …` lists the files",
+            counted(rejected, "line"),
+            counts(&reasons)
+        ));
+    }
+    let is_log = |source: &Source| {
+        matches!(source.status, SourceStatus::Parsed | SourceStatus::Duplicate | SourceStatus::Truncated)
+    };
+    if !sources.is_empty() && unreadable.is_empty() && !sources.iter().any(is_log) {
+        complain(format_args!("none of {} is a supported log; {HINT}", counted(sources.len(), "file")));
+    }
 }
 
 /// The option that names an archive, with a space before it; empty for the archive that is used without it.

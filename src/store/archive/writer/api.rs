@@ -1,13 +1,14 @@
 //! What callers do with a writer before it commits.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::spool::Spool;
 use super::stage::Staged;
 use crate::ingest::Fingerprint;
 use crate::ledger::{SessionKeys, Unmatched};
+use crate::model::session::SessionResult;
 use crate::model::source::{STDIN, Source, SourceStatus};
 use crate::prices::{Catalog, Table};
 use crate::store::archive::disk;
@@ -159,6 +160,13 @@ impl Writer {
                 if source.status == SourceStatus::Unreadable {
                     return Ok(());
                 }
+                // The directory of a session may be gone since, and with it the name of its repository.
+                let is_gone = |session: &SessionResult| {
+                    session.repository.is_none() && session.cwd.as_ref().is_some_and(|cwd| !Path::new(cwd).exists())
+                };
+                if source.sessions.iter().any(is_gone) {
+                    source.keep_known_places(&self.state.load(known)?);
+                }
                 // A file that grew contains all that it contained before.
                 if source.grew {
                     return self.stage(source);
@@ -172,7 +180,7 @@ impl Writer {
     }
 
     /// Adds a source of another archive. The newer state of a file wins.
-    pub fn merge(&self, source: Source) {
+    pub fn merge(&self, mut source: Source) {
         self.record_error(|| {
             let Some(known) = self.state.sources.get(&source.path) else { return self.stage(source) };
             let age = |stamp: &Fingerprint| (stamp.modified_at, stamp.bytes, stamp.content_hash);
@@ -180,13 +188,22 @@ impl Writer {
             if age(&stamp) == age(&known.stamp) {
                 return Ok(());
             }
-            let known_source = self.state.load(known)?;
+            let mut known_source = self.state.load(known)?;
             let is_newer = age(&stamp) > age(&known.stamp);
+            let knows_more = if is_newer {
+                source.keep_known_places(&known_source)
+            } else {
+                known_source.keep_known_places(&source)
+            };
             let (older, newer) = if is_newer { (&known_source, &source) } else { (&source, &known_source) };
             if let Some(earlier) = older.left_by(newer) {
                 self.stage(earlier)?;
             }
-            if is_newer { self.stage(source) } else { Ok(()) }
+            match (is_newer, knows_more) {
+                (true, _) => self.stage(source),
+                (false, true) => self.stage(known_source),
+                (false, false) => Ok(()),
+            }
         });
     }
 

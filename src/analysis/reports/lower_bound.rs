@@ -1,0 +1,90 @@
+//! How much of a cost is a lower bound: of sessions whose logs are known to omit tokens.
+
+use polars::prelude::*;
+
+use super::error::Error;
+use super::run::sessions;
+use super::scope::Scope;
+use super::tables::Frames;
+use crate::analysis::present::{counted, grouped};
+
+/// Sessions whose `usage` is `lower_bound`, among all of them. See docs/accounting.md.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LowerBound {
+    /// Their number.
+    pub sessions: u64,
+    /// The number of all sessions.
+    pub of_sessions: u64,
+    /// Their known cost in US dollars.
+    pub cost_usd: f64,
+    /// The known cost of all sessions.
+    pub of_cost_usd: f64,
+}
+
+impl LowerBound {
+    /// The lower bounds among sessions, with the columns `usage` and `cost_usd`.
+    ///
+    /// # Errors
+    /// When the sessions cannot be read.
+    pub fn among(sessions: LazyFrame) -> PolarsResult<Self> {
+        let is_lower = || col("usage").eq(lit("lower_bound"));
+        let cost = || col("cost_usd").cast(DataType::Float64);
+        let sums = sessions.select([
+            is_lower().cast(DataType::Int64).sum().alias("sessions"),
+            col("usage").len().cast(DataType::Int64).alias("of_sessions"),
+            cost().filter(is_lower()).sum().alias("cost_usd"),
+            cost().sum().alias("of_cost_usd"),
+        ]);
+        let sums = sums.collect()?;
+        let count = |name: &str| -> PolarsResult<u64> { Ok(sums.column(name)?.get(0)?.extract().unwrap_or_default()) };
+        let dollars =
+            |name: &str| -> PolarsResult<f64> { Ok(sums.column(name)?.get(0)?.extract().unwrap_or_default()) };
+        Ok(Self {
+            sessions: count("sessions")?,
+            of_sessions: count("of_sessions")?,
+            cost_usd: dollars("cost_usd")?,
+            of_cost_usd: dollars("of_cost_usd")?,
+        })
+    }
+
+    /// Whether a cost is a lower bound because of these sessions.
+    pub fn applies(&self) -> bool {
+        self.sessions > 0
+    }
+
+    /// `the logs of 288 of 300 sessions, with $1,373.00 of $1,377.00, omit tokens or have no end`.
+    pub fn stated(&self) -> String {
+        let sessions = counted(self.of_sessions, "session");
+        format!(
+            "the logs of {} of {sessions}, with ${:.2} of ${:.2}, omit tokens or have no end",
+            grouped(self.sessions),
+            self.cost_usd,
+            self.of_cost_usd
+        )
+    }
+}
+
+/// The lower bounds among the sessions in scope.
+///
+/// # Errors
+/// When a filter names something that does not exist, or the tables cannot be read.
+pub fn lower_bound(tables: &Frames, scope: &Scope) -> Result<LowerBound, Error> {
+    Ok(LowerBound::among(sessions(tables, scope)?.0)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lower_bounds_are_counted_with_their_cost() {
+        let sessions = df!(
+            "usage" => ["lower_bound", "exact", "lower_bound"],
+            "cost_usd" => [Some(1.5), Some(2.0), None],
+        );
+        let found = LowerBound::among(sessions.unwrap().lazy()).unwrap();
+        assert_eq!(found, LowerBound { sessions: 2, of_sessions: 3, cost_usd: 1.5, of_cost_usd: 3.5 });
+        assert_eq!(found.stated(), "the logs of 2 of 3 sessions, with $1.50 of $3.50, omit tokens or have no end");
+        assert!(!LowerBound::default().applies());
+    }
+}
