@@ -31,7 +31,10 @@ const DAMAGED_TABLE: &str = "; `agentlogs archive check --archive LAKE` names th
 fn main() -> ExitCode {
     #[cfg(unix)]
     memory::set_up();
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return commands::wrong_arguments(&error),
+    };
     // polars may panic on a damaged table. The panic has printed its message to stderr.
     let result = panic::catch_unwind(AssertUnwindSafe(|| run(cli)));
     let status = match result.unwrap_or_else(|_| Err(anyhow::anyhow!(PANICKED))) {

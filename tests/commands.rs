@@ -104,3 +104,41 @@ fn files_with_text_are_for_their_owner() {
     let refused = run(&["dashboard", "link.html", "--archive", "numbers"]);
     assert!(!refused.status.success() && !folder.path().join("victim").exists());
 }
+
+/// Each example of docs/sql.md has an answer, and nothing is printed beside it.
+#[test]
+fn the_examples_of_sql_have_answers() {
+    use std::process::Command;
+    let document = std::fs::read_to_string(root().join("docs/sql.md")).unwrap();
+    let examples: Vec<&str> = document.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(examples.len() >= 4);
+    for sql in examples {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        command.args(["query", sql, "--format", "csv", "--logs"]).arg(root().join("sample-logs/claude-transcript"));
+        let output = command.output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{sql}\n{output:?}");
+        assert!(output.stdout.iter().filter(|byte| **byte == b'\n').count() > 1, "{sql}\n{output:?}");
+    }
+}
+
+/// A comment of SQL is no option; an argument cannot act on a terminal or in the log of a build.
+#[test]
+fn arguments_are_shown_without_effect() {
+    use std::process::Command;
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        let output = command.args(args).output().unwrap();
+        let (stdout, stderr) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        (output.status.code(), stdout, stderr)
+    };
+    let logs = root().join("sample-logs/drover-events");
+    let commented =
+        run(&["query", "-- a comment\nSELECT 1 AS one", "--format", "csv", "--logs", logs.to_str().unwrap()]);
+    assert_eq!((commented.0, commented.1.as_str()), (Some(0), "one\n1\n"), "{commented:?}");
+    assert_eq!(run(&["query", "--lost"]).0, Some(2));
+    for args in [["report", "--a\u{9b}31m##[error]x"], ["\u{202e}##[error]x", "y"], ["show", "--\n::error::x"]] {
+        let (code, _, stderr) = run(&args);
+        assert!(code == Some(2) && !stderr.contains("##["), "{stderr}");
+        assert!(!stderr.contains(['\u{9b}', '\u{202e}']) && !stderr.contains("\n::"), "{stderr}");
+    }
+}

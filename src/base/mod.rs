@@ -5,4 +5,6 @@ pub(crate) mod hash;
 pub mod rows;
 pub mod text;
 pub mod time;
+#[cfg(feature = "archive")]
+pub mod width;
 pub mod zone;

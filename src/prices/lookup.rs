@@ -27,6 +27,14 @@ pub struct Found<'c> {
     pub(super) today: Day,
 }
 
+impl Found<'_> {
+    /// The same model at its standard prices, without those of the region in the name.
+    #[must_use]
+    pub fn without_region(self) -> Self {
+        Self { region: None, ..self }
+    }
+}
+
 impl Catalog {
     /// The model that `model` means, logged with `provider`. `None` if no rule leads to a model, or the maker is
     /// ambiguous.

@@ -8,6 +8,7 @@ use crate::analysis::limits::Window;
 use crate::analysis::present::{Currency, counted, grouped, short, short_time, visible};
 use crate::analysis::reports::LowerBound;
 use crate::base::time::Time;
+use crate::base::width::{cut, cut_start, padded};
 
 /// The number of models, projects and tools that are shown.
 const TOP: usize = 5;
@@ -260,18 +261,9 @@ fn name(name: Option<&str>) -> String {
 
 /// A text in a column of this width, with a space after it. The end of a path is kept, else the beginning.
 fn fitted(text: &str, width: usize) -> String {
-    let (count, most) = (text.chars().count(), width.saturating_sub(1));
-    if count <= most {
-        return format!("{text:width$}");
-    }
-    let kept = most.saturating_sub(1);
-    let is_path = text.contains(['/', '\\']);
-    let text: String = if is_path {
-        std::iter::once('…').chain(text.chars().skip(count.saturating_sub(kept))).collect()
-    } else {
-        text.chars().take(kept).chain(['…']).collect()
-    };
-    format!("{text:width$}")
+    let most = width.saturating_sub(1);
+    let text = if text.contains(['/', '\\']) { cut_start(text, most) } else { cut(text, most) };
+    padded(&text, width)
 }
 
 /// A line about the names that are not shown.
@@ -361,6 +353,7 @@ mod tests {
     #[test]
     fn long_names_are_shortened() {
         assert_eq!(fitted("/home/ann/projects/shop", 12), "…jects/shop ");
+        assert_eq!(fitted("日本語の名前", 8), "日本語… ");
         assert_eq!(fitted("claude-sonnet-4-5", 12), "claude-son… ");
         assert_eq!(fitted("short", 7), "short  ");
     }

@@ -13,12 +13,13 @@ use self::periods::{Panel, Period};
 use super::escape::visible;
 use super::number::grouped;
 use super::value::measured;
+use crate::base::width::cut_start;
 
 /// The maximum number of bars.
 const MAX_BARS: usize = 40;
 /// The maximum number of panels: those with the largest sums are drawn.
 const MAX_PANELS: usize = 6;
-/// The maximum length of a label, in characters.
+/// The maximum width of a label, in columns.
 const LONGEST_LABEL: usize = 40;
 
 /// A chart of a report.
@@ -59,12 +60,8 @@ fn label(text: Option<&str>) -> String {
         Some("") => return "(empty)".to_owned(),
         Some(text) => visible(text),
     };
-    let length = text.chars().count();
-    if length <= LONGEST_LABEL {
-        return text.into_owned();
-    }
     // The end of a path is more specific than its beginning.
-    std::iter::once('…').chain(text.chars().skip(length + 1 - LONGEST_LABEL)).collect()
+    cut_start(&text, LONGEST_LABEL)
 }
 
 /// The unit of a measure, by its name; `None` for a number of things, which the name contains.

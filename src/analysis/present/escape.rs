@@ -7,15 +7,31 @@ fn is_harmful(char: char) -> bool {
     char.is_control() || matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Where a text contains a command of a build system: `##[error]` of GitHub, `##vso[…]` of Azure, anywhere in a line.
+fn commands(text: &str) -> impl Iterator<Item = usize> {
+    let is_command = |rest: &str| {
+        let word = rest.trim_start_matches('#').trim_start_matches(|char: char| char.is_ascii_alphanumeric());
+        word.starts_with('[')
+    };
+    text.match_indices("##").filter(move |(at, _)| is_command(text.get(*at..).unwrap_or_default())).map(|(at, _)| at)
+}
+
+/// Where a text begins like a command of GitHub: `::error::`.
+fn command_at_start(text: &str) -> Option<usize> {
+    let start = text.trim_start();
+    start.starts_with("::").then(|| text.len() - start.len())
+}
+
 /// The same JSON with all harmful characters escaped. JSON itself requires this only of ASCII's control characters.
 pub fn harmless_json(json: &str) -> Cow<'_, str> {
     let is_unescaped = |char: char| is_harmful(char) && !char.is_ascii_whitespace();
-    if !json.contains(is_unescaped) {
+    let commands: Vec<usize> = commands(json).collect();
+    if commands.is_empty() && !json.contains(is_unescaped) {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + 8);
-    for char in json.chars() {
-        if is_unescaped(char) {
+    for (at, char) in json.char_indices() {
+        if is_unescaped(char) || commands.binary_search(&at).is_ok() {
             let _ = std::fmt::Write::write_fmt(&mut out, format_args!("\\u{:04x}", u32::from(char)));
         } else {
             out.push(char);
@@ -24,15 +40,19 @@ pub fn harmless_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Text with harmful characters shown as escapes, such as `\u{1b}`.
+/// Text that has no effect on a terminal and in the log of a build: harmful characters, and the beginnings of commands of build
+/// systems, are shown as escapes, such as `\u{1b}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_harmful) {
+    let commands: Vec<usize> = command_at_start(text).into_iter().chain(commands(text)).collect();
+    if commands.is_empty() && !text.contains(is_harmful) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
-    for char in text.chars() {
+    for (at, char) in text.char_indices() {
         if is_harmful(char) {
             out.extend(char.escape_default());
+        } else if commands.contains(&at) {
+            out.extend(char.escape_unicode());
         } else {
             out.push(char);
         }
@@ -50,31 +70,51 @@ pub(super) fn formula_safe(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Text as a cell of a Markdown table: it does not end the cell, and is no markup of Markdown or HTML. Letters, digits, spaces and some
-/// punctuation stay as they are; other characters of ASCII are escaped. Words that renderers make links of are interrupted.
+/// Text as text of Markdown, also in a cell of a table: letters, digits and punctuation without a meaning stay, everything else is
+/// escaped. So it has no markup, and renderers make no links of it.
 pub(super) fn escaped_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
-    let mut before = ' ';
-    for char in text.chars() {
+    let mut chars = text.chars().peekable();
+    let mut before = None;
+    while let Some(char) = chars.next() {
+        let after = chars.peek().copied();
+        let is_inside = |of: fn(char) -> bool| before.is_some_and(of) && after.is_some_and(of);
+        let is_plain = match char {
+            // Markup of Markdown and HTML is ASCII.
+            _ if !char.is_ascii() || char.is_ascii_alphanumeric() => true,
+            ' ' | ',' | ';' | '/' | '(' | ')' | '"' | '\'' | '%' | '+' | '-' | '=' | '?' => true,
+            // Within a word it is no emphasis.
+            '_' => is_inside(|char| char.is_alphanumeric() || char == '_'),
+            // Not part of an address such as `www.example.com`.
+            '.' => !after.is_some_and(char::is_alphabetic) && !is_inside(char::is_alphanumeric) || is_inside(is_digit),
+            // Not part of `https://` or `:name:`.
+            ':' => after.is_none_or(|after| after == ' ' || after.is_ascii_digit()),
+            _ => false,
+        };
         match char {
+            _ if is_plain => out.push(char),
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // `http://…` and `ann@example.com` become links, even without markup. A character reference ends the word.
-            '@' => out.push_str("&#64;"),
-            ':' if before.is_alphanumeric() => out.push_str("&#58;"),
-            '.' if out.ends_with("www") => out.push_str("&#46;"),
-            // An underscore inside of a word is no emphasis.
-            '_' if before.is_alphanumeric() => out.push(char),
-            ' ' | ',' | '.' | ';' | ':' | '-' | '/' | '%' | '?' | '=' | '"' | '\'' | '(' | ')' | '+' | '$' => {
-                out.push(char)
+            // Code is in no address, and mentions nobody.
+            '@' => {
+                out.push_str("`@");
+                while chars.next_if_eq(&'@').is_some() {
+                    out.push('@');
+                }
+                out.push('`');
             }
-            _ if char.is_ascii_punctuation() => out.extend(['\\', char]),
-            _ => out.push(char),
+            char if char.is_ascii_punctuation() => out.extend(['\\', char]),
+            // A line break ends a row.
+            _ => out.push(' '),
         }
-        before = char;
+        before = Some(char);
     }
     out
+}
+
+fn is_digit(char: char) -> bool {
+    char.is_ascii_digit()
 }
 
 #[cfg(test)]
@@ -83,17 +123,39 @@ mod tests {
 
     #[test]
     fn names_are_no_markup_of_markdown() {
-        for (text, expected) in [
-            ("claude-sonnet-4-5 (1.5 %), a/b_c.rs", "claude-sonnet-4-5 (1.5 %), a/b_c.rs"),
-            ("![x](http://h/x.png)", "\\!\\[x\\](http&#58;//h/x.png)"),
-            ("[x](y)", "\\[x\\](y)"),
-            ("**b** _i_ `c` ~s~ #h", "\\*\\*b\\*\\* \\_i_ \\`c\\` \\~s\\~ \\#h"),
-            ("<b> & |", "&lt;b&gt; &amp; \\|"),
-            ("www.example.com ann@example.com", "www&#46;example.com ann&#64;example.com"),
-            ("\\", "\\\\"),
-            ("08:00", "08&#58;00"),
+        for (name, expected) in [
+            ("claude-sonnet-4.5", "claude-sonnet-4.5"),
+            ("mcp__github__create_issue", "mcp__github__create_issue"),
+            ("(unknown), 2026-10-05 08:00:01, 12.5 %", "(unknown), 2026-10-05 08:00:01, 12.5 %"),
+            ("プロジェクト é", "プロジェクト é"),
+            ("![x](http://h/x.png)", "\\!\\[x\\](http\\://h/x\\.png)"),
+            ("www.example.com", "www\\.example\\.com"),
+            ("www.1a.com", "www\\.1a\\.com"),
+            ("ann@example.com", "ann`@`example\\.com"),
+            ("@@team", "`@@`team"),
+            ("*a* _b_ ~~c~~ `d`", "\\*a\\* \\_b\\_ \\~\\~c\\~\\~ \\`d\\`"),
+            ("<a|b>&\\", "&lt;a\\|b&gt;&amp;\\\\"),
+            ("#1 $x$ {y}", "\\#1 \\$x\\$ \\{y\\}"),
+            ("a\nb", "a b"),
         ] {
-            assert_eq!(escaped_markdown(text), expected, "{text}");
+            assert_eq!(escaped_markdown(name), expected);
         }
+    }
+
+    #[test]
+    fn names_are_no_commands_of_a_build() {
+        for (name, expected) in [
+            ("##[error]x", "\\u{23}#[error]x"),
+            ("a ##vso[task.x]", "a \\u{23}#vso[task.x]"),
+            ("::error::x", "\\u{3a}:error::x"),
+            ("  ::add-mask::x", "  \\u{3a}:add-mask::x"),
+            ("\u{9b}31m", "\\u{9b}31m"),
+            ("std::vector ## head", "std::vector ## head"),
+        ] {
+            assert_eq!(visible(name), expected);
+        }
+        let json = harmless_json(r###"["##[error]", "a#b"]"###).into_owned();
+        assert!(!json.contains("##[") && json.contains("a#b"), "{json}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), ["##[error]", "a#b"]);
     }
 }

@@ -9,14 +9,15 @@ use super::escape::visible;
 use super::number::bar;
 use super::style::{ReportStyle, TableStyle};
 use super::value::{Value, is_number, names, names_in, rows};
+use crate::base::width::{cut, cut_start, width};
 
 /// The width in columns that reports fit if stdout is not a terminal.
 const PAGE: u16 = 100;
 
-/// The maximum length of a cell, in characters.
+/// The maximum width of a cell, in columns.
 const LONGEST_CELL: usize = 200;
 
-/// The minimum length in characters to which a text is shortened to make the table fit.
+/// The minimum width in columns to which a text is shortened to make the table fit.
 const SHORTEST_TEXT: usize = 20;
 
 /// Preset of comfy-table: a line below the header, and no other lines.
@@ -106,7 +107,7 @@ impl<'a> Layout<'a> {
     /// The length of the longest text of a column, including its name.
     fn widest(&self, index: usize) -> usize {
         let texts = self.cells.iter().filter_map(|row| row.get(index)).chain(self.headers.get(index));
-        texts.map(|text| comfy_table::Cell::new(text).content().chars().count()).max().unwrap_or_default()
+        texts.map(|text| width(comfy_table::Cell::new(text).content().as_str())).max().unwrap_or_default()
     }
 
     /// The width of all shown columns.
@@ -116,8 +117,8 @@ impl<'a> Layout<'a> {
     }
 
     /// Shortens texts, from the last column on, until the table fits. Dimensions keep their length.
-    fn shorten_texts(&mut self, report: ReportStyle, width: usize) {
-        let mut excess = self.width().saturating_sub(width + 1);
+    fn shorten_texts(&mut self, report: ReportStyle, available: usize) {
+        let mut excess = self.width().saturating_sub(available + 1);
         for (index, column) in self.frame.columns().iter().enumerate().skip(report.dimensions).rev() {
             let (Some(widest), Some(name)) = (self.widths.get_mut(index), self.names.get(index)) else { continue };
             let length = widest.saturating_sub(excess).max(SHORTEST_TEXT).max(name.len());
@@ -185,16 +186,13 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// A text of at most `length` characters: paths keep their end, other texts their beginning.
+/// A text of at most `length` columns: paths keep their end, other texts their beginning.
 fn shortened(text: String, column: &str, length: usize) -> String {
-    let count = text.chars().count();
-    if count <= length {
-        return text;
-    }
-    let kept = length.saturating_sub(1);
-    if column == "path" || column.ends_with("_path") {
-        std::iter::once('…').chain(text.chars().skip(count - kept)).collect()
+    if width(&text) <= length {
+        text
+    } else if column == "path" || column.ends_with("_path") {
+        cut_start(&text, length)
     } else {
-        text.chars().take(kept).chain(['…']).collect()
+        cut(&text, length)
     }
 }

@@ -61,8 +61,8 @@ impl PriceAs {
                 let [grain, numbers @ ..] = columns else { polars_bail!(ComputeError: "columns are missing") };
                 let grain = grain.str()?;
                 let numbers = numbers.iter().map(|column| column.i64()).collect::<PolarsResult<Vec<_>>>()?;
-                // `new` has found it.
-                let found = catalog.find(None, &model);
+                // `new` has found it. Prices are the standard ones, also if the name contains a region.
+                let found = catalog.find(None, &model).map(Found::without_region);
                 let number = |index: usize, row: usize| numbers.get(index).and_then(|column| column.get(row));
                 let cost = |row: usize| {
                     let tokens = Tokens {

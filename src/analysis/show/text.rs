@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use super::facts::Value;
 use super::timeline::{Entry, Kind, Phase, Timeline};
 use crate::analysis::present::{Currency, counted, markdown_text, short, short_time, visible};
+use crate::base::width::{end, start, width as width_of};
 
 /// How a timeline is printed.
 #[derive(Debug, Clone)]
@@ -231,7 +232,7 @@ impl Shown<'_> {
         // A message may use the space of empty columns.
         let width = if has_values { text_width.saturating_sub(1) } else { style.width.saturating_sub(BEFORE) };
         let text = fitted(text, width, is_path);
-        let padding = text_width.saturating_sub(text.chars().count());
+        let padding = text_width.saturating_sub(width_of(&text));
         let colour = match (entry.kind, entry.status.as_deref()) {
             (Kind::Error | Kind::Abort | Kind::Validation, _) | (Kind::Call, Some("error")) => Some(Paint::Red),
             (Kind::Denial | Kind::Retry | Kind::Compaction, _)
@@ -243,7 +244,7 @@ impl Shown<'_> {
         let mut line = format!("{time} {turn:>5}  {text}{:padding$}", "");
         for (column, value) in columns.iter().zip(values) {
             let value = fitted(&value, column.width.saturating_sub(1), false);
-            let _ = write!(line, "{value:>0$}", column.width);
+            let _ = write!(line, "{:1$}{value}", "", column.width.saturating_sub(width_of(&value)));
         }
         format!("{}\n", line.trim_end())
     }
@@ -303,18 +304,17 @@ fn value_as_text(value: &Value, style: &TextStyle) -> String {
     }
 }
 
-/// Text of one line with at most `width` characters. `keeps_end` cuts out the middle, so that paths keep their file.
+/// Text of one line with at most `width` columns. `keeps_end` cuts out the middle, so that paths keep their file.
 fn fitted(text: &str, width: usize, keeps_end: bool) -> String {
     let indent = text.len() - text.trim_start().len();
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = format!("{:indent$}{}", "", visible(&words));
-    let count = text.chars().count();
-    if count <= width {
+    if width_of(&text) <= width {
         return text;
     }
     let kept = width.saturating_sub(1);
-    let start = if keeps_end { kept / 3 } else { kept };
-    text.chars().take(start).chain(['…']).chain(text.chars().skip(count - (kept - start))).collect()
+    let at_start = if keeps_end { kept / 3 } else { kept };
+    format!("{}…{}", start(&text, at_start), end(&text, kept - at_start))
 }
 
 fn paint(style: &TextStyle, paint: Paint, text: &str) -> String {

@@ -2,6 +2,7 @@
 
 use crate::analysis::present::{Currency, visible};
 use crate::base::time::Time;
+use crate::base::width::start;
 
 /// The longest name of a model, in characters.
 const LONGEST_NAME: usize = 40;
@@ -57,8 +58,7 @@ impl Context {
 impl Line {
     /// The text at a time, such as `Opus 4.5 · $1.23 session · $8.40 today · 5h window 42 % (2h 10m left) · context 31 %`.
     pub fn text(&self, currency: Currency, now: Time) -> String {
-        let name: Option<String> =
-            self.model.as_deref().map(|name| visible(name).chars().take(LONGEST_NAME).collect::<String>());
+        let name: Option<String> = self.model.as_deref().map(|name| start(&visible(name), LONGEST_NAME).to_owned());
         let money = |dollars: Option<f64>, of: &str| Some(format!("{} {of}", currency.amount(dollars?)));
         let window = self.five_hour.map(|window| {
             let left = window.ends_at.and_then(|end| left(now, end)).map(|left| format!("({left} left)"));

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
 
 use agentlogs::analysis::present::{self, ReportStyle, TableStyle};
 use agentlogs::input::discover;
@@ -36,6 +37,18 @@ pub fn say(line: &str) {
 /// Prints a message of several lines, such as that of a parser that points to a place in a file.
 pub fn complain_in_lines(message: &str) {
     format!("agentlogs: {message}").trim_end().split('\n').for_each(say);
+}
+
+/// Prints what clap reports: help, or an error that may repeat an argument. Returns the exit status.
+pub fn wrong_arguments(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    if !error.use_stderr() || text.lines().all(|line| present::visible(line) == line) {
+        // With colours, if the terminal has them.
+        let _ = error.print();
+    } else {
+        text.lines().for_each(say);
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 /// Prints the currency of the amounts in a table, if they are not US dollars.

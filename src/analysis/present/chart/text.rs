@@ -8,6 +8,7 @@ use ratatui_widgets::barchart::{Bar, BarChart, BarGroup};
 
 use super::periods::{Panel, Period};
 use super::{Chart, Shape};
+use crate::base::width::{padded, width as width_of};
 
 /// The height of the columns of a chart over time, in lines.
 const HEIGHT: u16 = 8;
@@ -38,10 +39,10 @@ impl Chart {
         let height = u16::try_from(bars.len()).unwrap_or(u16::MAX);
         let most = self.maximum();
         let values: Vec<String> = bars.iter().map(|(_, value)| self.value(*value)).collect();
-        let names = bars.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+        let names = bars.iter().map(|(name, _)| width_of(name)).max().unwrap_or_default();
         let digits = values.iter().map(String::len).max().unwrap_or_default();
         let bar = |((name, value), text): (&(String, f64), &String)| {
-            let label = Line::from(format!("{name:names$}  {text:>digits$}"));
+            let label = Line::from(format!("{}  {text:>digits$}", padded(name, names)));
             // Without text in the bar, which would hide short bars.
             Bar::default().label(label).value(scaled(*value, most)).text_value("")
         };
@@ -126,8 +127,18 @@ fn drawn(widget: impl Widget, width: u16, height: u16) -> String {
     widget.render(area, &mut buffer);
     let mut out = String::new();
     for line in buffer.content.chunks(usize::from(width.max(1))) {
-        let line: String = line.iter().map(Cell::symbol).collect();
-        out.extend([line.trim_end(), "\n"]);
+        let mut text = String::new();
+        let mut covered = 0;
+        for symbol in line.iter().map(Cell::symbol) {
+            // A wide character covers the cell after it, too.
+            if covered == 0 {
+                text.push_str(symbol);
+                covered = width_of(symbol).saturating_sub(1);
+            } else {
+                covered -= 1;
+            }
+        }
+        out.extend([text.trim_end(), "\n"]);
     }
     out
 }

@@ -1,0 +1,67 @@
+//! The width of texts on a terminal, in columns: characters of Chinese, Japanese and Korean and emoji take two, marks that are combined
+//! with the character before them none.
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// The width of a text.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// A text and spaces, at least `columns` wide.
+pub fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{:1$}", "", columns.saturating_sub(width(text)))
+}
+
+/// The beginning of a text, at most `columns` wide. What is shown as one character is not divided.
+pub fn start(text: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let end = text.grapheme_indices(true).find_map(|(at, grapheme)| {
+        used += width(grapheme);
+        (used > columns).then_some(at)
+    });
+    text.get(..end.unwrap_or(text.len())).unwrap_or_default()
+}
+
+/// The end of a text, at most `columns` wide. What is shown as one character is not divided.
+pub fn end(text: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let start = text.grapheme_indices(true).rev().find_map(|(at, grapheme)| {
+        used += width(grapheme);
+        (used > columns).then_some(at + grapheme.len())
+    });
+    text.get(start.unwrap_or(0)..).unwrap_or_default()
+}
+
+/// A text of at most `columns`: a longer one ends with `…`.
+pub fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    format!("{}…", start(text, columns.saturating_sub(1)))
+}
+
+/// A text of at most `columns`: a longer one begins with `…`. The end of a path is more specific than its beginning.
+pub fn cut_start(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    format!("…{}", end(text, columns.saturating_sub(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_by_their_width() {
+        assert_eq!(["shop", "日本語", "e\u{301}", "👩\u{200d}💻"].map(width), [4, 6, 1, 2]);
+        assert_eq!(padded("日本", 6), "日本  ");
+        assert_eq!((cut("日本語の名", 6), cut_start("日本語の名", 6)), ("日本…".to_owned(), "…の名".to_owned()));
+        assert_eq!(cut("日本語", 6), "日本語");
+        // A character of several code points is whole or absent.
+        assert_eq!((start("ab👩\u{200d}💻", 3), end("e\u{301}x", 1), end("e\u{301}x", 2)), ("ab", "x", "e\u{301}x"));
+        assert_eq!((cut("abc", 0), start("", 3), end("", 3)), ("…".to_owned(), "", ""));
+    }
+}
