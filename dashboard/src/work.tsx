@@ -10,7 +10,7 @@ import { Panel, type PanelProps } from "./panels";
 import { CsvButton, DataTable, type Column } from "./table";
 
 /** The causes whose amounts follow from billed tokens and prices; docs/waste.md lists them. */
-const EXACT = ["retry", "cache_model_switch", "cache_expired", "cache_prefix_changed", "premium_context"];
+const EXACT = ["retry", "cache_model_switch", "cache_expired", "cache_missed", "premium_context"];
 
 interface Wasted {
   place: number;

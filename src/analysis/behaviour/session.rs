@@ -32,9 +32,9 @@ pub(super) const COLUMNS: &[(&str, Value)] = &[
     ("end_context_tokens", |it| it.context.end),
     ("context_growth", |it| it.context.growth.map(|(sum, _)| sum)),
     ("context_steps", |it| it.context.growth.map(|(_, steps)| steps)),
-    ("model_time_ms", |it| it.times.map(|times| times.model_ms)),
-    ("tool_time_ms", |it| it.times.map(|times| times.tools_ms)),
-    ("waiting_time_ms", |it| it.times.map(|times| times.waiting_ms)),
+    ("model_time_ms", |it| it.times.map(|times| times.model / 1000)),
+    ("tool_time_ms", |it| it.times.map(|times| times.tools / 1000)),
+    ("waiting_time_ms", |it| it.times.map(|times| times.waiting / 1000)),
 ];
 
 /// The measures of a session.

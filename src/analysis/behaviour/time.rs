@@ -2,15 +2,15 @@
 
 use super::rows::{Call, Session, Status, Turn};
 
-/// Milliseconds of the main agent's steps whose parts are known.
+/// Microseconds of the main agent's steps whose parts are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Times {
     /// Until the model answered.
-    pub model_ms: i64,
+    pub model: i64,
     /// Until the last call of a response ended.
-    pub tools_ms: i64,
+    pub tools: i64,
     /// Until the next prompt.
-    pub waiting_ms: i64,
+    pub waiting: i64,
 }
 
 impl Times {
@@ -24,13 +24,6 @@ impl Times {
         calls.sort_by_key(|call| call.turn);
         let turns: Vec<&Turn> = session.turns.iter().filter(|turn| !turn.is_subagent).collect();
         let (mut times, mut is_known) = (Self::default(), false);
-        if let Some(first) = turns.first()
-            && let (Some(start), Some(time), Some(duration)) = (session.started_at, first.time, first.duration_ms)
-            && time >= start
-        {
-            times.add_response(time.saturating_sub(start) / 1000, Some(duration));
-            is_known = true;
-        }
         let mut rest = calls.as_slice();
         let of_turns: Vec<&[&Call]> = turns
             .iter()
@@ -42,6 +35,14 @@ impl Times {
             })
             .collect();
         let steps: Vec<(&Turn, &[&Call])> = turns.iter().copied().zip(of_turns).collect();
+        if let Some((first, calls)) = steps.first()
+            && let (Some(start), Some(time), Some(_)) =
+                (session.started_at, answered_at(first, calls), first.duration_ms)
+            && time >= start
+        {
+            times.add_response(time.saturating_sub(start), model_time(first));
+            is_known = true;
+        }
         for (index, (turn, calls)) in steps.iter().enumerate() {
             let next = steps.get(index + 1);
             let next_time = next.and_then(|(turn, calls)| answered_at(turn, calls));
@@ -64,27 +65,32 @@ impl Times {
             end = end.max(call.time?.checked_add(call.duration_ms?.checked_mul(1000)?)?);
         }
         let Some(next) = next else {
-            self.tools_ms = self.tools_ms.saturating_add(end.saturating_sub(start) / 1000);
+            self.tools = self.tools.saturating_add(end.saturating_sub(start));
             return Some(());
         };
         let next_time = next_time.filter(|time| *time >= start)?;
         let end = end.min(next_time);
-        self.tools_ms = self.tools_ms.saturating_add(end.saturating_sub(start) / 1000);
-        let rest = next_time.saturating_sub(end) / 1000;
+        self.tools = self.tools.saturating_add(end.saturating_sub(start));
+        let rest = next_time.saturating_sub(end);
         if calls.is_empty() {
-            self.add_response(rest, next.duration_ms);
+            self.add_response(rest, model_time(next));
         } else {
-            self.model_ms = self.model_ms.saturating_add(rest);
+            self.model = self.model.saturating_add(rest);
         }
         Some(())
     }
 
     /// Adds the time until the response to a prompt, of which only the logged duration is known to be the model's.
-    fn add_response(&mut self, time_ms: i64, duration_ms: Option<i64>) {
-        let model = duration_ms.unwrap_or(0).clamp(0, time_ms);
-        self.model_ms = self.model_ms.saturating_add(model);
-        self.waiting_ms = self.waiting_ms.saturating_add(time_ms.saturating_sub(model));
+    fn add_response(&mut self, time: i64, duration: Option<i64>) {
+        let model = duration.unwrap_or(0).clamp(0, time.max(0));
+        self.model = self.model.saturating_add(model);
+        self.waiting = self.waiting.saturating_add(time.saturating_sub(model));
     }
+}
+
+/// The logged duration of a response, in microseconds.
+fn model_time(turn: &Turn) -> Option<i64> {
+    turn.duration_ms?.checked_mul(1000)
 }
 
 /// The time of a response, or that of its first call if it is earlier: some runtimes log a response when its calls have
@@ -108,7 +114,7 @@ mod tests {
 
     fn times(turns: &[Turn], calls: &[Call]) -> Option<[i64; 3]> {
         let session = Session { started_at: Some(0), shows_calls: true, calls, turns, ..Session::default() };
-        Times::of(&session).map(|it| [it.model_ms, it.tools_ms, it.waiting_ms])
+        Times::of(&session).map(|it| [it.model / 1000, it.tools / 1000, it.waiting / 1000])
     }
 
     #[test]
@@ -132,6 +138,21 @@ mod tests {
             times(&[turn(1, 15, None), turn(2, 24, None), turn(3, 30, None)], &calls),
             Some([5000 + 6000, 9000, 0])
         );
+    }
+
+    /// The time of a first response that is logged after its call ends when the call begins.
+    #[test]
+    fn the_first_response_is_counted_once() {
+        // The call begins at 8 s and ends at 10 s, when the response is logged.
+        let calls = [call(1, 8, Some(2000))];
+        assert_eq!(times(&[turn(1, 10, Some(6000)), turn(2, 12, None)], &calls), Some([6000 + 2000, 2000, 2000]));
+    }
+
+    /// Parts of milliseconds add up.
+    #[test]
+    fn times_are_rounded_once() {
+        let turns: Vec<Turn> = (0..9).map(|it| Turn { number: it, time: Some(it * 1500), ..Turn::default() }).collect();
+        assert_eq!(times(&turns, &[]), Some([0, 0, 12]));
     }
 
     #[test]

@@ -417,8 +417,8 @@ pub(super) fn not_zero(value: Expr) -> Expr {
 
 /// The column's value in the row with the largest absolute `difference_usd`; rows without a difference come last.
 fn of_worst_session(column: &str) -> Expr {
-    let order = SortMultipleOptions::default().with_order_descending_multi([true, false]).with_nulls_last(true);
-    col(column).sort_by([col("difference_usd").abs(), col("session_id")], order).first()
+    let order = SortMultipleOptions::default().with_order_descending_multi([true, false, false]).with_nulls_last(true);
+    col(column).sort_by([col("difference_usd").abs(), col("session_id"), col("difference_usd")], order).first()
 }
 
 /// The sum of a column over rows with both costs, if the reported one is not 0.

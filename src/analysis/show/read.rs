@@ -123,10 +123,13 @@ pub(super) fn calls(rows: &Rows) -> Vec<Entry> {
 
 /// The changes of files. Whether a subagent made one follows from its call.
 pub(super) fn changes(rows: &Rows, calls: &[Entry]) -> Vec<Entry> {
-    let by_id: HashMap<&str, &Entry> = calls.iter().filter_map(|call| Some((call.call_id.as_deref()?, call))).collect();
+    // Call ids repeat where an export masks them: those of one response are the same call.
+    let by_id: HashMap<(Option<i64>, &str), &Entry> =
+        calls.iter().filter_map(|call| Some(((call.turn, call.call_id.as_deref()?), call))).collect();
     let entry = |row| {
         let call_id = rows.text("call_id", row);
-        let call = call_id.as_deref().and_then(|id| by_id.get(id));
+        let change = rows.entry(Kind::Edit, row);
+        let call = call_id.as_deref().and_then(|id| by_id.get(&(change.turn, id)));
         Entry {
             name: rows.text("path", row),
             status: rows.text("operation", row),
@@ -136,7 +139,7 @@ pub(super) fn changes(rows: &Rows, calls: &[Entry]) -> Vec<Entry> {
             agent: call.and_then(|call| call.agent.clone()),
             is_subagent: call.is_some_and(|call| call.is_subagent),
             call_id,
-            ..rows.entry(Kind::Edit, row)
+            ..change
         }
     };
     (0..rows.count()).map(entry).collect()

@@ -252,10 +252,8 @@ impl Shown<'_> {
 
 /// Whether a change was made by a call, in the same file.
 fn is_change_of(change: &Entry, call: &Entry) -> bool {
-    change.kind == Kind::Edit && change.call_id.is_some() && change.call_id == call.call_id && {
-        let (path, target) = (change.name.as_deref().unwrap_or_default(), call.detail.as_deref().unwrap_or_default());
-        path == target || (!target.is_empty() && path.ends_with(&format!("/{target}")))
-    }
+    let key = change.call_key();
+    change.kind == Kind::Edit && key.is_some() && key == call.call_key() && call.names_file_of(change)
 }
 
 /// The lines that a change added and removed: `+3 -1`.

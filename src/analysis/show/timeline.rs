@@ -1,6 +1,6 @@
 //! The entries of a session in their order, with the phases of its work.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::facts::{Fact, facts};
 use super::find::{Error, SessionKey};
@@ -165,6 +165,20 @@ impl Timeline {
     }
 }
 
+impl Entry {
+    /// What a call and its changes have in common: the response and the id of the call.
+    pub(super) fn call_key(&self) -> Option<(Option<i64>, &str)> {
+        Some((self.turn, self.call_id.as_deref()?))
+    }
+
+    /// Whether a call names the file that was changed as its target.
+    pub(super) fn names_file_of(&self, change: &Self) -> bool {
+        let path = change.name.as_deref().unwrap_or_default();
+        let target = self.detail.as_deref().unwrap_or_default();
+        path == target || (!target.is_empty() && path.ends_with(&format!("/{target}")))
+    }
+}
+
 /// The entries in their order: a response is followed by its calls, a call by its changes. Responses are in the order of their
 /// numbers, what belongs to no response in the order of time, else in that of the log.
 fn ordered(entries: Vec<Entry>) -> Vec<Entry> {
@@ -214,24 +228,32 @@ const fn rank(kind: Kind) -> u8 {
 
 /// Moves changes after the calls that made them.
 fn after_their_calls(entries: Vec<Entry>) -> Vec<Entry> {
-    let is_call = |entry: &Entry| entry.kind == Kind::Call && entry.call_id.is_some();
-    let calls: HashSet<String> =
-        entries.iter().filter(|entry| is_call(entry)).filter_map(|entry| entry.call_id.clone()).collect();
-    let has_call =
-        |entry: &Entry| entry.kind == Kind::Edit && entry.call_id.as_ref().is_some_and(|id| calls.contains(id));
-    let mut of_calls: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    let mut calls: HashMap<(Option<i64>, String), Vec<usize>> = HashMap::new();
+    for (position, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.kind == Kind::Call) {
+        if let Some((turn, id)) = entry.call_key() {
+            calls.entry((turn, id.to_owned())).or_default().push(position);
+        }
+    }
+    let call_of = |change: &Entry| -> Option<usize> {
+        let (turn, id) = change.call_key().filter(|_| change.kind == Kind::Edit)?;
+        let calls = calls.get(&(turn, id.to_owned()))?;
+        // Of several calls with one id, the one that names the file.
+        let named = |call: &&usize| entries.get(**call).is_some_and(|call| call.names_file_of(change));
+        calls.iter().find(named).or(calls.first()).copied()
+    };
+    let of_entries: Vec<Option<usize>> = entries.iter().map(call_of).collect();
+    let mut of_calls: BTreeMap<usize, Vec<Entry>> = BTreeMap::new();
     let mut others = Vec::with_capacity(entries.len());
-    for entry in entries {
-        match entry.call_id.clone().filter(|_| has_call(&entry)) {
-            Some(id) => of_calls.entry(id).or_default().push(entry),
-            None => others.push(entry),
+    for (position, (entry, call)) in entries.into_iter().zip(of_entries).enumerate() {
+        match call {
+            Some(call) => of_calls.entry(call).or_default().push(entry),
+            None => others.push((position, entry)),
         }
     }
     let mut ordered = Vec::with_capacity(others.len());
-    for entry in others {
-        let changes = entry.call_id.as_ref().filter(|_| is_call(&entry)).and_then(|id| of_calls.remove(id));
+    for (position, entry) in others {
         ordered.push(entry);
-        ordered.extend(changes.unwrap_or_default());
+        ordered.extend(of_calls.remove(&position).unwrap_or_default());
     }
     ordered
 }
@@ -307,6 +329,28 @@ mod tests {
             ("total", None, Some("answer")),
         ];
         assert_eq!(shown(entries), expected);
+    }
+
+    /// Call ids repeat where an export masks them: a change belongs to a call of its own response.
+    #[test]
+    fn changes_follow_the_call_of_their_response() {
+        let masked = |kind, turn, time, path: &str| Entry {
+            call_id: Some("REDACTED".to_owned()),
+            name: (kind == Kind::Edit).then(|| path.to_owned()),
+            detail: (kind == Kind::Call).then(|| path.to_owned()),
+            ..entry(kind, Some(turn), Some(time), Some(Purpose::Edit))
+        };
+        let entries = vec![
+            masked(Kind::Call, 1, 10, "/a"),
+            masked(Kind::Edit, 1, 11, "/a"),
+            masked(Kind::Call, 2, 20, "/b"),
+            masked(Kind::Call, 2, 21, "/c"),
+            masked(Kind::Edit, 2, 22, "/c"),
+            masked(Kind::Edit, 2, 23, "/b"),
+        ];
+        let entries = with_phases(ordered(entries));
+        let shown: Vec<_> = entries.iter().map(|it| (it.turn.unwrap(), it.name.as_deref().unwrap_or("call"))).collect();
+        assert_eq!(shown, [(1, "call"), (1, "/a"), (2, "call"), (2, "/b"), (2, "call"), (2, "/c")]);
     }
 
     /// Without times and numbers of responses the order is that of the log. Subagents begin no phase.

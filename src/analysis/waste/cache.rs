@@ -9,6 +9,9 @@ use super::session::Causes;
 const SHORT: i64 = 5 * 60_000_000;
 const LONG: i64 = 60 * 60_000_000;
 
+/// The fewest tokens that OpenAI caches. Source: OpenAI's documentation of prompt caching.
+const LEAST_OF_OPENAI: i64 = 1024;
+
 /// Tokens that the request before had cached, and which were billed again as input or as a cache write.
 pub(super) fn lost(causes: &mut Causes<'_>) {
     let session = causes.session;
@@ -23,7 +26,7 @@ pub(super) fn lost(causes: &mut Causes<'_>) {
             causes.know(Cause::CacheModelSwitch);
             if turn.time.is_some() {
                 causes.know(Cause::CacheExpired);
-                causes.know(Cause::CachePrefixChanged);
+                causes.know(Cause::CacheMissed);
             }
             let before = index.checked_sub(1).and_then(|index| session.turns.get(*thread.get(index)?));
             if let Some(before) = before {
@@ -48,7 +51,9 @@ fn lost_between(causes: &mut Causes<'_>, before: &Turn, position: usize, ttl: i6
     }
     let billed = turn.tokens[INPUT].or_zero() + turn.tokens[WRITE].or_zero();
     let lost = (cached - read).clamp(0, billed);
-    let Some(cause) = cause(before, turn, ttl).filter(|_| lost > 0) else { return };
+    // Below its minimum, OpenAI's cache keeps nothing.
+    let least = if turn.is_of_openai { LEAST_OF_OPENAI } else { 1 };
+    let Some(cause) = cause(before, turn, ttl).filter(|_| lost >= least) else { return };
     let Some(Some(budget)) = causes.budgets.get_mut(position) else { return };
     let Some(read_unit) = budget.unit(READ) else { return };
     // Caching requests write what they did not read, so the lost tokens are among these first.
@@ -63,27 +68,32 @@ fn lost_between(causes: &mut Causes<'_>, before: &Turn, position: usize, ttl: i6
     causes.add(cause, None, waste, Some(lost), turn.place);
 }
 
-/// Why a cache was lost; `None` without times.
+/// Why a cache was lost: one that had expired would have been lost without a switch of models, too. `None` without times.
 fn cause(before: &Turn, turn: &Turn, ttl: i64) -> Option<Cause> {
-    if before.model != turn.model {
-        return Some(Cause::CacheModelSwitch);
+    let pause = turn.time.zip(before.time).map(|(time, before)| {
+        let start = time.saturating_sub(turn.duration.or_zero().saturating_mul(1000));
+        start.saturating_sub(before)
+    });
+    match pause {
+        Some(pause) if pause > ttl => Some(Cause::CacheExpired),
+        _ if before.model != turn.model => Some(Cause::CacheModelSwitch),
+        pause => pause.map(|_| Cause::CacheMissed),
     }
-    let start = turn.time?.saturating_sub(turn.duration.or_zero().saturating_mul(1000));
-    let pause = start.saturating_sub(before.time?);
-    Some(if pause > ttl { Cause::CacheExpired } else { Cause::CachePrefixChanged })
 }
 
-/// The surcharge for cache writes that no later request of the agent read.
+/// The surcharge for cache writes that no later request of the agent read. The last request of an agent is no case: every session
+/// has one, and nobody knew that it was the last.
 pub(super) fn unused_writes(causes: &mut Causes<'_>) {
     let session = causes.session;
     for thread in causes.threads.clone() {
         // The largest prefix that a later request read.
-        let mut read_later = 0;
+        let mut read_later = None;
         for position in thread.iter().rev() {
             let Some(turn) = session.turns.get(*position) else { continue };
             let read = turn.tokens[READ].or_zero();
             if let (Some(written), Some(Some(budget))) = (turn.tokens[WRITE].get(), causes.budgets.get_mut(*position)) {
-                let unused = (read + written - read_later.max(read)).clamp(0, written);
+                let read_later = read_later.unwrap_or(i64::MAX);
+                let unused = (read + written).saturating_sub(read_later.max(read)).clamp(0, written);
                 let surcharge = budget.unit(WRITE).zip(budget.unit(INPUT)).map(|(write, input)| write - input);
                 let waste = surcharge.map(|surcharge| budget.take(WRITE, surcharge * unused as f64));
                 if let Some(waste) = waste {
@@ -91,7 +101,7 @@ pub(super) fn unused_writes(causes: &mut Causes<'_>) {
                     causes.add(Cause::CacheWriteUnused, None, waste, Some(unused), turn.place);
                 }
             }
-            read_later = read_later.max(read);
+            read_later = Some(read.max(read_later.unwrap_or(0)));
         }
     }
 }

@@ -10,7 +10,7 @@ pub enum Cause {
     /// Cached tokens that were billed again after the cache had expired.
     CacheExpired,
     /// Cached tokens that were billed again although the cache had not expired.
-    CachePrefixChanged,
+    CacheMissed,
     /// The surcharge for prompts above a step of the price.
     PremiumContext,
     /// Output for calls that repeat an earlier one.
@@ -30,7 +30,7 @@ pub const CAUSES: [Cause; 10] = [
     Cause::Retry,
     Cause::CacheModelSwitch,
     Cause::CacheExpired,
-    Cause::CachePrefixChanged,
+    Cause::CacheMissed,
     Cause::PremiumContext,
     Cause::RepeatedCall,
     Cause::FailedCall,
@@ -46,7 +46,7 @@ impl Cause {
             Self::Retry => "retry",
             Self::CacheModelSwitch => "cache_model_switch",
             Self::CacheExpired => "cache_expired",
-            Self::CachePrefixChanged => "cache_prefix_changed",
+            Self::CacheMissed => "cache_missed",
             Self::PremiumContext => "premium_context",
             Self::RepeatedCall => "repeated_call",
             Self::FailedCall => "failed_call",
@@ -59,11 +59,9 @@ impl Cause {
     /// `exact` if the amount follows from billed tokens and prices, `estimate` if it depends on an assumption.
     pub const fn basis(self) -> &'static str {
         match self {
-            Self::Retry
-            | Self::CacheModelSwitch
-            | Self::CacheExpired
-            | Self::CachePrefixChanged
-            | Self::PremiumContext => "exact",
+            Self::Retry | Self::CacheModelSwitch | Self::CacheExpired | Self::CacheMissed | Self::PremiumContext => {
+                "exact"
+            }
             Self::RepeatedCall
             | Self::FailedCall
             | Self::CacheWriteUnused

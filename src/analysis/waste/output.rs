@@ -34,14 +34,22 @@ pub(super) fn carried(causes: &mut Causes<'_>) {
     }
     for thread in causes.threads.clone() {
         let mut context: BTreeMap<u32, Carried<'_>> = BTreeMap::new();
+        // The context of the first request since the last compaction.
+        let mut start: Option<i64> = None;
         for (index, position) in thread.iter().enumerate() {
             let Some(turn) = session.turns.get(*position) else { continue };
             let at = |index: Option<usize>| index.and_then(|index| session.turns.get(*thread.get(index)?));
-            let Some(before) = at(index.checked_sub(1)) else { continue };
+            let Some(before) = at(index.checked_sub(1)) else {
+                start = turn.context();
+                continue;
+            };
             if causes.is_compacted(before, turn) {
                 context.clear();
+                start = turn.context();
                 continue;
             }
+            start = start.or(before.context()).or(turn.context());
+            shrink(&mut context, before.context(), turn.context(), start);
             let tokens: i64 = context.values().map(|carried| carried.tokens).sum();
             let read = tokens.min(turn.tokens[READ].or_zero());
             if let Some(Some(budget)) = causes.budgets.get_mut(*position)
@@ -71,15 +79,32 @@ pub(super) fn carried(causes: &mut Causes<'_>) {
     }
 }
 
+/// Results that a smaller context no longer contains: they become fewer as the context does, and are never more than it grew since
+/// its start.
+fn shrink(carried: &mut BTreeMap<u32, Carried<'_>>, before: Option<i64>, now: Option<i64>, start: Option<i64>) {
+    let (Some(now), Some(start)) = (now, start) else { return };
+    let sum = carried.values().fold(0, |sum: i64, it| sum.saturating_add(it.tokens));
+    let most = before.filter(|before| now < *before).map_or(sum, |before| scaled(sum, now, before));
+    let most = most.min((now - start).max(0));
+    if most < sum {
+        for carried in carried.values_mut() {
+            carried.tokens = scaled(carried.tokens, most, sum);
+        }
+    }
+}
+
+/// `tokens * part / whole`, rounded down.
+fn scaled(tokens: i64, part: i64, whole: i64) -> i64 {
+    i64::try_from(i128::from(tokens) * i128::from(part) / i128::from(whole.max(1))).unwrap_or(part)
+}
+
 /// The estimated tokens of the results of calls: together at most the tokens by which the context grew. Images are much smaller
 /// than their bytes.
 fn results<'a>(calls: &[&'a Call], grown: Option<i64>) -> Vec<(i64, &'a Call)> {
     let estimated = |call: &Call| call.result_bytes.or_zero() / BYTES_PER_TOKEN;
     let sum: i64 = calls.iter().map(|call| estimated(call)).sum();
     let limited = |tokens: i64| match grown {
-        Some(grown) if sum > grown => {
-            i64::try_from(i128::from(tokens) * i128::from(grown) / i128::from(sum.max(1))).unwrap_or(grown)
-        }
+        Some(grown) if sum > grown => scaled(tokens, grown, sum),
         _ => tokens,
     };
     calls.iter().map(|call| (limited(estimated(call)), *call)).collect()

@@ -199,6 +199,7 @@ fn turns(
                 thread,
                 model: canonical.get(row).or(model.get(row)).map(|model| models.number(model)),
                 is_subagent,
+                is_of_openai: canonical.get(row).or(model.get(row)).is_some_and(is_of_openai),
                 is_failed: stop.get(row) == Some("error"),
                 calls: Count::new(calls.get(row)),
                 tokens: tokens.map(Count::new),
@@ -213,6 +214,11 @@ fn turns(
         Ok(())
     })?;
     Ok((Sorted::new(found, |turn| Some(turn.number)), prices.rates))
+}
+
+/// Whether OpenAI made a model.
+fn is_of_openai(model: &str) -> bool {
+    ["gpt-", "chatgpt-", "codex-", "o1", "o3", "o4"].iter().any(|start| model.starts_with(start))
 }
 
 fn place(paths: &mut Names, path: Option<&str>, line: Option<i64>) -> Place {

@@ -61,6 +61,8 @@ pub(super) struct Turn {
     /// The number of the model.
     pub model: Option<u32>,
     pub is_subagent: bool,
+    /// Whether its model is one of OpenAI's.
+    pub is_of_openai: bool,
     /// Whether it ended in an error.
     pub is_failed: bool,
     /// The calls that it made.

@@ -7,6 +7,9 @@ use super::cause::{CAUSES, Cause};
 use super::rows::{OUTPUT, Place, Session, Turn};
 use super::{cache, calls, output};
 
+/// Percent of the context that remain at least if nothing was compacted. Most compactions keep far less.
+const KEPT_WITHOUT_COMPACTION: i64 = 60;
+
 /// The waste of one cause and tool in a session.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Finding {
@@ -65,8 +68,15 @@ impl<'a> Causes<'a> {
         Self { session, budgets, threads, compactions, sums: BTreeMap::new(), known: Vec::new() }
     }
 
-    /// Whether the context was compacted between two responses of an agent.
+    /// Whether the context was compacted between two responses of an agent: by an event, or as it became much smaller, since some
+    /// logs do not contain all compactions.
     pub(super) fn is_compacted(&self, before: &Turn, turn: &Turn) -> bool {
+        let has_dropped = before.context().zip(turn.context()).is_some_and(|(before, now)| {
+            i128::from(now) * 100 < i128::from(before) * i128::from(KEPT_WITHOUT_COMPACTION)
+        });
+        if has_dropped {
+            return true;
+        }
         let [of_main, of_subagents] = &self.compactions;
         let numbers = if turn.is_subagent { of_subagents } else { of_main };
         let first = numbers.partition_point(|number| *number < before.number);
