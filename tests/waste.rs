@@ -235,26 +235,40 @@ fn results_are_carried() {
     assert_eq!(wasted(&shrunk[..3]), expected(&[("cache_write_unused", 375), ("output_carried", 30)]));
 }
 
-/// Of a failed session, everything after the last edit. Whether it failed is known from its verdict, or from its status.
+/// Of a failed session, everything after the last edit. Whether it failed is known from its verdict.
 #[test]
 fn a_failed_session_wastes_what_follows_its_last_edit() {
     let edit = Call { tool: "Edit", argument: "/work/a".into(), is_error: false, bytes: 40 };
     let responses = [
         Response { calls: vec![edit], ..response(10, [1_000, 100, 0, 0]) },
         response(20, [2_000, 100, 0, 0]),
-        response(30, [3_000, 100, 0, 0]),
+        Response { calls: vec![bash("cargo test", true, 40)], ..response(30, [3_000, 100, 0, 0]) },
     ];
     let tables = tables_of(&responses);
-    let with_status = |status: &'static str| {
+    let with_verdict = |passed: Option<bool>| {
+        let sessions = tables.table("sessions");
+        let row = |column: &str| match column {
+            "session_id" | "runtime" => col(column),
+            "name" => lit("verdict").alias("name"),
+            "passed" => lit(passed.unwrap_or_default()).alias("passed"),
+            "matched_by" => lit("session_id").alias("matched_by"),
+            _ => lit(NULL).cast(DataType::String).alias(column),
+        };
+        let mut verdicts = tables.table("verdicts");
+        let names: Vec<String> = verdicts.collect_schema().unwrap().iter_names().map(ToString::to_string).collect();
+        let verdicts = sessions.select(names.iter().map(|name| row(name)).collect::<Vec<_>>());
         tables.clone().map(|name, rows| match name {
-            "sessions" => rows.with_column(lit(status).alias("status")),
+            "sessions" => rows.with_column(lit("error").alias("status")),
+            "verdicts" if passed.is_some() => verdicts.clone(),
             _ => rows,
         })
     };
-    let of = |status| by_cause(&with_status(status))["after_last_edit"];
-    assert_eq!(of("error"), Some(5_000 * 3 + 200 * 15));
-    assert_eq!(of("success"), Some(0));
-    assert_eq!(of("incomplete"), None);
+    let of = |passed| by_cause(&with_verdict(passed))["after_last_edit"];
+    // The test checks the edit.
+    assert_eq!(of(Some(false)), Some(2_000 * 3 + 100 * 15));
+    assert_eq!(of(Some(true)), Some(0));
+    // An error at the end is no verdict.
+    assert_eq!(of(None), None);
 }
 
 /// A format that does not show what a cause needs has no value for it.
@@ -306,8 +320,13 @@ fn check(tables: &Frames) {
         let total = answer.total.unwrap();
         for dimensions in [&["cause"][..], &["tool"], &["cause", "tool", "day"]] {
             let answer = report(tables, dimensions, cost);
-            let sum: f64 = float(&answer.rows, "waste_usd").iter().flatten().sum();
+            let causes = answer.rows.column("cause").ok().map(|causes| causes.str().unwrap().clone());
+            let is_carried = |row| causes.as_ref().is_some_and(|causes| causes.get(row) == Some("output_carried"));
+            let rows = float(&answer.rows, "waste_usd");
+            let sum: f64 = (0..rows.len()).filter(|row| !is_carried(*row)).filter_map(|row| rows.get(row)).sum();
             let of_total = float(&total, "waste_usd").get(0).unwrap_or(0.0);
+            let [exact, estimate] = ["exact_usd", "estimate_usd"].map(|it| float(&total, it).get(0).unwrap_or(0.0));
+            assert!((exact + estimate - of_total).abs() < 1e-8, "{exact} {estimate} {of_total}");
             assert!((sum - of_total).abs() < 1e-8, "{dimensions:?}: {sum} {of_total}");
             assert!(float(&answer.rows, "waste_usd").iter().flatten().all(|waste| waste >= 0.0));
         }
@@ -336,14 +355,19 @@ fn sessions_with_waste_are_counted_once_in_each_group() {
     let with_waste: Vec<usize> = (0..all.height()).filter(with_waste).collect();
     let session = |row: &usize| (text(&all, "runtime", *row), text(&all, "session", *row));
     for dimensions in [&["cause"][..], &["tool"], &["cause", "tool"], &["runtime"], &["runtime", "tool"]] {
+        // Results that are carried are in no sum of several causes.
+        let has_cause = dimensions.contains(&"cause");
+        let is_counted = |row: &&usize| has_cause || text(&all, "cause", **row).as_deref() != Some("output_carried");
         let answer = report(&tables, dimensions, Cost::Auto);
         let group = |frame: &DataFrame, row| dimensions.iter().map(|name| text(frame, name, row)).collect::<Vec<_>>();
         for row in 0..answer.rows.height() {
-            let of_group = with_waste.iter().filter(|of| group(&all, **of) == group(&answer.rows, row));
+            let of_group =
+                with_waste.iter().filter(is_counted).filter(|of| group(&all, **of) == group(&answer.rows, row));
             let sessions: BTreeSet<_> = of_group.map(session).collect();
             assert_eq!(count(&answer.rows, row), sessions.len(), "{:?}", group(&answer.rows, row));
         }
-        let sessions: BTreeSet<_> = with_waste.iter().map(session).collect();
+        let is_in_total = |row: &&usize| text(&all, "cause", **row).as_deref() != Some("output_carried");
+        let sessions: BTreeSet<_> = with_waste.iter().filter(is_in_total).map(session).collect();
         assert_eq!(count(&answer.total.unwrap(), 0), sessions.len());
     }
 }

@@ -20,9 +20,10 @@ struct Rows {
 
 impl Rows {
     fn read(tables: &Frames, find: Find<'_>) -> PolarsResult<Self> {
+        let of_turns = turns(tables.table("turns"), find)?;
         Ok(Self {
-            calls: calls(tables.table("tool_calls"), find)?,
-            turns: turns(tables.table("turns"), find)?,
+            calls: calls(tables.table("tool_calls"), &of_turns, find)?,
+            turns: of_turns,
             changes: changes(tables.table("file_changes"), find)?,
         })
     }

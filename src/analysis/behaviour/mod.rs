@@ -5,10 +5,12 @@
 
 mod changes;
 pub(crate) mod frame;
+mod meaning;
 mod read;
 mod rows;
 mod session;
 mod time;
 
-pub(super) use read::{Find, SessionRows, Sorted, for_sessions};
+pub(super) use meaning::is_answer;
+pub(super) use read::{Find, SessionRows, Sorted, agent_of_call, for_sessions};
 pub(super) use rows::Purpose;

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use foldhash::HashMap;
 use polars::prelude::*;
 
+use super::meaning::{is_answer, needs_no_check};
 use super::rows::{Call, Change, Purpose, Status, Turn};
+use crate::adapters::common::tools::{asks_human, polls};
 use crate::analysis::reports::tables::{Frames, KEY, for_each_batch, hash_of, physical};
 
 /// The rows of some sessions in tables.
@@ -98,19 +100,24 @@ impl<R> Sorted<R> {
 pub(in crate::analysis) type Find<'f> = &'f dyn Fn(Option<&str>, Option<&str>) -> Option<usize>;
 
 /// The calls.
-pub(super) fn calls(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
-    const TEXTS: [&str; 8] =
-        ["runtime", "session_id", "category", "command_kind", "status", "agent", "tool", "args_hash"];
-    const WHOLES: [&str; 3] = ["occurred_at", "duration_ms", "turn"];
+pub(super) fn calls(table: LazyFrame, turns: &Sorted<Turn>, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
+    const TEXTS: [&str; 9] =
+        ["runtime", "session_id", "category", "command_kind", "status", "agent", "tool", "args_hash", "target"];
+    const WHOLES: [&str; 4] = ["occurred_at", "duration_ms", "turn", "exit_code"];
     let rows = physical(table, &[&TEXTS[..], &WHOLES, &["is_subagent"]].concat());
     let mut found = Vec::new();
     for_each_batch(rows, |batch| {
-        let [runtime, session, category, kind, status, agent, tool, hash] = batch.texts(TEXTS)?;
-        let [time, duration, turn] = batch.wholes(WHOLES)?;
+        let [runtime, session, category, kind, status, agent, tool, hash, target] = batch.texts(TEXTS)?;
+        let [time, duration, turn, exit_code] = batch.wholes(WHOLES)?;
         let is_subagent = batch.flag("is_subagent")?;
         for row in 0..batch.height() {
             let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
             let is_subagent = is_subagent.get(row).unwrap_or(false);
+            let (name, category) = (tool.get(row).unwrap_or_default(), category.get(row));
+            let agent = agent_of_call(turns.of(index), turn.get(row), |turn| (turn.number, turn.agent))
+                .unwrap_or_else(|| hash_of((is_subagent, agent.get(row))));
+            // Each poll is a call of its own.
+            let poll = polls(name).then_some(found.len());
             let call = Call {
                 time: time.get(row),
                 duration_ms: duration.get(row),
@@ -123,8 +130,11 @@ pub(super) fn calls(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Cal
                     Some("cancelled") => Status::Cancelled,
                     _ => Status::Incomplete,
                 },
-                purpose: Purpose::of(category.get(row), kind.get(row)),
-                identity: hash.get(row).map(|hash| hash_of((is_subagent, agent.get(row), tool.get(row), hash))),
+                purpose: Purpose::of(category, kind.get(row)),
+                asks_human: asks_human(name),
+                is_answer: is_answer(exit_code.get(row), kind.get(row), target.get(row)),
+                needs_no_check: needs_no_check(category == Some("shell"), target.get(row)),
+                identity: hash.get(row).map(|hash| hash_of((agent, name, hash, poll))),
             };
             found.push((index, call));
         }
@@ -133,22 +143,35 @@ pub(super) fn calls(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Cal
     Ok(Sorted::new(found, |call| call.time))
 }
 
+/// The agent of the response that made a call, among the responses of its session.
+pub(in crate::analysis) fn agent_of_call<T>(
+    turns: &[T],
+    number: Option<i64>,
+    number_and_agent: impl Fn(&T) -> (i64, u64),
+) -> Option<u64> {
+    let position = turns.binary_search_by_key(&number?, |turn| number_and_agent(turn).0).ok()?;
+    turns.get(position).map(|turn| number_and_agent(turn).1)
+}
+
 /// The responses.
 pub(super) fn turns(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Turn>> {
     const WHOLES: [&str; 5] = ["turn", "occurred_at", "duration_ms", "context_tokens", "total_tokens"];
+    const TEXTS: [&str; 4] = ["runtime", "session_id", "agent", "agent_id"];
     let rows = table.filter(col("grain").eq(lit("turn")));
-    let rows = physical(rows, &[&KEY[..], &["is_subagent"], &WHOLES].concat());
+    let rows = physical(rows, &[&TEXTS[..], &["is_subagent"], &WHOLES].concat());
     let mut found = Vec::new();
     for_each_batch(rows, |batch| {
-        let [runtime, session] = batch.texts(KEY)?;
+        let [runtime, session, agent, agent_id] = batch.texts(TEXTS)?;
         let [number, time, duration, context, total] = batch.wholes(WHOLES)?;
         let is_subagent = batch.flag("is_subagent")?;
         for row in 0..batch.height() {
             let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
             let Some(number) = number.get(row) else { continue };
+            let is_subagent = is_subagent.get(row).unwrap_or(false);
             let turn = Turn {
                 number,
-                is_subagent: is_subagent.get(row).unwrap_or(false),
+                is_subagent,
+                agent: hash_of((is_subagent, is_subagent.then(|| agent_id.get(row).or(agent.get(row))))),
                 time: time.get(row),
                 duration_ms: duration.get(row),
                 context_tokens: context.get(row),

@@ -28,6 +28,12 @@ pub(super) struct Call {
     pub is_subagent: bool,
     pub status: Status,
     pub purpose: Purpose,
+    /// Whether it waits for an answer of the human.
+    pub asks_human: bool,
+    /// Whether its error is an answer: `grep` found nothing.
+    pub is_answer: bool,
+    /// Whether it changed only what no test checks: documents.
+    pub needs_no_check: bool,
     /// A hash of its agent, tool and arguments; `None` if the log does not show the arguments.
     pub identity: Option<u64>,
 }
@@ -86,6 +92,11 @@ impl Call {
         self.purpose == Purpose::Edit && self.status == Status::Ok
     }
 
+    /// Whether it changed files that tests can check.
+    pub(super) fn needs_check(&self) -> bool {
+        self.is_edit() && !self.needs_no_check
+    }
+
     /// Whether it ran to its end.
     pub(super) fn has_ended(&self) -> bool {
         matches!(self.status, Status::Ok | Status::Error)
@@ -97,6 +108,8 @@ impl Call {
 pub(super) struct Turn {
     pub number: i64,
     pub is_subagent: bool,
+    /// A hash of its agent.
+    pub agent: u64,
     /// Its time, in microseconds since 1970.
     pub time: Option<i64>,
     pub duration_ms: Option<i64>,

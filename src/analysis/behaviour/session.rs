@@ -142,7 +142,7 @@ fn longest_error_run(calls: &[Call]) -> Option<i64> {
     let (mut run, mut longest) = (0, 0);
     for call in calls {
         run = match call.status {
-            Status::Error => run + 1,
+            Status::Error if !call.is_answer => run + 1,
             // It never ran, usually because of the error before it.
             Status::Cancelled => run,
             _ => 0,
@@ -167,9 +167,9 @@ fn is_edited(calls: &[Call]) -> Option<bool> {
     (is_edited || calls.iter().all(|call| call.purpose != Purpose::Unknown)).then_some(is_edited)
 }
 
-/// `None` without an edit, or if only a call of unknown purpose can be the check.
+/// `None` without an edit that tests can check, or if only a call of unknown purpose can be the check.
 fn is_verified(calls: &[Call]) -> Option<bool> {
-    let last = calls.iter().rposition(Call::is_edit)?;
+    let last = calls.iter().rposition(Call::needs_check)?;
     let after = calls.get(last + 1..).unwrap_or_default();
     let is_verified = after.iter().any(|call| call.purpose.is_verifying() && call.has_ended());
     (is_verified || after.iter().all(|call| call.purpose != Purpose::Unknown)).then_some(is_verified)
@@ -230,6 +230,9 @@ mod tests {
             duration_ms: None,
             turn: None,
             is_subagent: false,
+            asks_human: false,
+            is_answer: false,
+            needs_no_check: false,
             identity: None,
         }
     }
@@ -240,6 +243,17 @@ mod tests {
 
     fn with(call: Call, identity: u64) -> Call {
         Call { identity: Some(identity), ..call }
+    }
+
+    /// What tests cannot check needs no check, and an answer is no error.
+    #[test]
+    fn documents_and_answers_do_not_count() {
+        let document = Call { needs_no_check: true, ..EDIT };
+        assert_eq!(is_verified(&[EDIT, TEST, document]), Some(true));
+        assert_eq!(is_verified(&[TEST, document]), None);
+        assert_eq!(is_edited(&[document]), Some(true));
+        let answer = Call { is_answer: true, ..failed(EXPLORE) };
+        assert_eq!(longest_error_run(&[failed(EXPLORE), answer, failed(OTHER)]), Some(1));
     }
 
     #[test]

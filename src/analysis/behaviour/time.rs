@@ -57,21 +57,27 @@ impl Times {
         if calls.is_empty() && next.is_none() {
             return None;
         }
-        let mut end = start;
+        // When the last call ended, and when the human answered the last question.
+        let (mut end, mut answered) = (start, start);
         for call in calls {
             if call.status == Status::Incomplete {
                 return None;
             }
-            end = end.max(call.time?.checked_add(call.duration_ms?.checked_mul(1000)?)?);
+            let ended = call.time?.checked_add(call.duration_ms?.checked_mul(1000)?)?;
+            let last = if call.asks_human { &mut answered } else { &mut end };
+            *last = ended.max(*last);
         }
         let Some(next) = next else {
             self.tools = self.tools.saturating_add(end.saturating_sub(start));
+            self.waiting = self.waiting.saturating_add(answered.saturating_sub(end).max(0));
             return Some(());
         };
         let next_time = next_time.filter(|time| *time >= start)?;
         let end = end.min(next_time);
         self.tools = self.tools.saturating_add(end.saturating_sub(start));
-        let rest = next_time.saturating_sub(end);
+        let answered = answered.clamp(end, next_time);
+        self.waiting = self.waiting.saturating_add(answered.saturating_sub(end));
+        let rest = next_time.saturating_sub(answered);
         if calls.is_empty() {
             self.add_response(rest, model_time(next));
         } else {
@@ -153,6 +159,16 @@ mod tests {
     fn times_are_rounded_once() {
         let turns: Vec<Turn> = (0..9).map(|it| Turn { number: it, time: Some(it * 1500), ..Turn::default() }).collect();
         assert_eq!(times(&turns, &[]), Some([0, 0, 12]));
+    }
+
+    /// The human answers a question: no tool works then, as far as no other call runs.
+    #[test]
+    fn questions_are_waiting() {
+        let question = Call { asks_human: true, ..call(1, 10, Some(60_000)) };
+        let turns = [turn(1, 10, None), turn(2, 75, None)];
+        assert_eq!(times(&turns, &[question]), Some([5000, 0, 60_000]));
+        assert_eq!(times(&turns, &[question, call(1, 10, Some(4000))]), Some([5000, 4000, 56_000]));
+        assert_eq!(times(&turns[..1], &[question]), Some([0, 0, 60_000]));
     }
 
     #[test]

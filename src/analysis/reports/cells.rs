@@ -168,7 +168,7 @@ fn of_sessions(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) ->
     let day = grouping.dimension("day")?.alias("local_day");
     let sessions = grouping.rows.with_column(day);
     let key = || [col("runtime"), col("session_id"), col("local_day").alias("day")];
-    let [waste, _] = rows_of_waste(sessions.clone(), tables, &[], &[], cost, catalog)?;
+    let [waste, _] = rows_of_waste(sessions.clone(), tables, &[CAUSE], &[], cost, catalog)?;
     let nano = (col("waste_usd").sum() * lit(1e9)).round(0, RoundMode::HalfAwayFromZero).cast(DataType::Int64);
     let waste = waste.filter(col("waste_usd").gt(lit(0.0)));
     let waste = waste.group_by([&key()[..], &[col(CAUSE)]].concat()).agg([nano.alias("waste"), col("cases").sum()]);

@@ -6,7 +6,7 @@ use polars::prelude::*;
 
 use super::list::{derived, measure, ratio, sum};
 use super::spec::Measure;
-use crate::analysis::waste::frame::{CAUSE, GROUP_COST, IS_FIRST};
+use crate::analysis::waste::frame::{CARRIED, CAUSE, ESTIMATE, EXACT, GROUP_COST, IS_FIRST};
 
 /// The dimensions of the rows of `--top`.
 pub(super) const BY_OF_TOP: &[&str] = &[CAUSE, "session", "tool"];
@@ -22,12 +22,16 @@ pub(super) const MEASURES: &[Measure] = &[
     measure("session_cost_usd", "Cost of the same sessions, whatever the cause and tool", || col(GROUP_COST).first())
         .wide(),
     derived("waste_share", "waste_usd / session_cost_usd", || ratio(WASTE, "session_cost_usd")),
+    sum(EXACT, "The part of waste_usd that follows from billed tokens and prices"),
+    sum(ESTIMATE, "The part of waste_usd that needs an assumption"),
+    sum(CARRIED, "The waste of output_carried, which is in no sum of several causes").wide(),
     measure("basis", "exact, estimate, or mixed: how the amount is known", || {
         let basis = || col("basis");
         when(basis().min().eq(basis().max())).then(basis().first()).otherwise(lit("mixed"))
-    }),
+    })
+    .wide(),
     sum("cases", "Responses or calls"),
-    measure("sessions", "Distinct sessions with waste", || col(IS_FIRST).sum().cast(DataType::Int64)),
+    measure("sessions", "Distinct sessions with waste", || col(IS_FIRST).sum().cast(DataType::Int64)).wide(),
     sum("wasted_tokens", "Tokens, of causes that are about tokens").wide(),
     measure("worst_usd", "The most waste of a session, cause and tool", || col(WASTE).max()).wide(),
     measure("worst_session", "The session with it", || worst("session_id")).wide(),

@@ -22,6 +22,10 @@ pub(in crate::analysis) const TOOL: &str = "tool";
 
 /// The cost of the sessions with the same dimensions, apart from cause and tool.
 pub(in crate::analysis) const GROUP_COST: &str = "group_cost_usd";
+/// The waste by its basis, and that of results in the context.
+pub(in crate::analysis) const EXACT: &str = "exact_usd";
+pub(in crate::analysis) const ESTIMATE: &str = "estimate_usd";
+pub(in crate::analysis) const CARRIED: &str = "carried_usd";
 /// The cost of all sessions.
 const TOTAL_COST: &str = "total_cost_usd";
 
@@ -67,8 +71,28 @@ pub(in crate::analysis) fn rows_of_waste(
         col("cases").cast(DataType::Int64),
         col("worst_line").cast(DataType::Int64),
     ]);
-    let all = rows.clone().with_columns([col(TOTAL_COST).alias(GROUP_COST), col(IS_FIRST_OF_ALL).alias(IS_FIRST)]);
+    let amount =
+        |is_counted: Expr, name: &str| when(is_counted).then(col("waste_usd")).otherwise(lit(NULL)).alias(name);
+    let is_of = |basis: &str| col("basis").eq(lit(basis));
+    let rows = rows.with_columns([
+        amount(is_of("exact"), EXACT),
+        amount(is_of("estimate"), ESTIMATE),
+        amount(is_carried(), CARRIED),
+    ]);
+    let all = [col(TOTAL_COST).alias(GROUP_COST), col(IS_FIRST_OF_ALL).alias(IS_FIRST)];
+    let all = rows.clone().with_columns(all).with_columns(without_carried());
+    let rows = if dimensions.cause { rows } else { rows.with_columns(without_carried()) };
     Ok([rows, all])
+}
+
+fn is_carried() -> Expr {
+    col(CAUSE).eq(lit(Cause::OutputCarried.as_str()))
+}
+
+/// The sums of several causes do not contain the price of results in the context, of which some is useful.
+fn without_carried() -> Vec<Expr> {
+    let names = ["waste_usd", ESTIMATE, "cases", "wasted_tokens", "basis"];
+    names.map(|name| when(is_carried()).then(lit(NULL)).otherwise(col(name)).alias(name)).to_vec()
 }
 
 /// The texts of the numbers in a column.
@@ -93,7 +117,8 @@ impl Dimensions {
     fn are_first(self, findings: &[Finding]) -> Vec<bool> {
         let mut groups = HashSet::new();
         let group = |finding: &Finding| (self.cause.then_some(finding.cause), self.tool.then_some(finding.tool));
-        let has_waste = |finding: &Finding| finding.waste_usd.is_some_and(|waste| waste > 0.0);
+        let is_counted = |finding: &Finding| self.cause || finding.cause != Cause::OutputCarried;
+        let has_waste = |finding: &Finding| is_counted(finding) && finding.waste_usd.is_some_and(|waste| waste > 0.0);
         findings.iter().map(|finding| has_waste(finding) && groups.insert(group(finding))).collect()
     }
 }
@@ -123,13 +148,12 @@ fn findings_of(
     cost: Cost,
     catalog: &Catalog,
 ) -> PolarsResult<Findings> {
-    const COLUMNS: [&str; 5] = ["status", "tool_calls", "retries", "user_turns", TRIAL_PASSED];
+    const COLUMNS: [&str; 4] = ["tool_calls", "retries", "user_turns", TRIAL_PASSED];
     let columns = KEY.into_iter().chain(COLUMNS).map(col).chain([col("started_at").to_physical()]);
     let mut frame = add_outcomes(sessions.clone(), tables)?.select(columns.collect::<Vec<_>>()).collect()?;
     // Values are read by their index.
     frame.rechunk_mut();
     let starts: Vec<Option<i64>> = frame.column("started_at")?.i64()?.iter().collect();
-    let statuses = frame.column("status")?.str()?;
     let passed = frame.column(TRIAL_PASSED)?.bool()?;
     let whole = |name: &str| frame.column(name).and_then(|column| column.i64());
     let (calls, retries, prompts) = (whole("tool_calls")?, whole("retries")?, whole("user_turns")?);
@@ -144,7 +168,7 @@ fn findings_of(
                 events: read.events.of(*index),
                 rates: &read.rates,
                 user_turns: prompts.get(*index),
-                failed: failed(passed.get(*index), statuses.get(*index)),
+                failed: passed.get(*index).map(|passed| !passed),
                 // Some logs contain only the number of calls.
                 shows_calls: calls.get(*index).is_some_and(|count| count == 0 || !of_session.is_empty()),
                 shows_retries: retries.get(*index).is_some(),
@@ -185,15 +209,4 @@ fn frame_of(rows: &[Row]) -> PolarsResult<DataFrame> {
         Column::new(IS_FIRST.into(), rows.iter().map(|row| row.is_first).collect::<Vec<_>>()),
         Column::new(IS_FIRST_OF_ALL.into(), rows.iter().map(|row| row.is_first_of_all).collect::<Vec<_>>()),
     ])
-}
-
-/// Whether a session failed: by its verdicts, else an error at its end. How others ended does not show whether they failed, but one
-/// that ended cleanly has no known failure.
-fn failed(passed: Option<bool>, status: Option<&str>) -> Option<bool> {
-    match (passed, status) {
-        (Some(passed), _) => Some(!passed),
-        (None, Some("error")) => Some(true),
-        (None, Some("success")) => Some(false),
-        _ => None,
-    }
 }

@@ -6,7 +6,8 @@ use foldhash::HashMap;
 use polars::prelude::*;
 
 use super::rows::{Call, Count, Event, Place, Turn, TurnRates};
-use crate::analysis::behaviour::{Find, Purpose, SessionRows, Sorted};
+use crate::adapters::common::tools::polls;
+use crate::analysis::behaviour::{Find, Purpose, SessionRows, Sorted, agent_of_call, is_answer};
 use crate::analysis::reports::Cost;
 use crate::analysis::reports::tables::{Frames, for_each_batch, hash_of, physical};
 use crate::base::text::SharedStr;
@@ -73,7 +74,7 @@ pub(super) fn read(
     names: &mut AllNames,
 ) -> PolarsResult<Read> {
     let (turns, rates) = turns(tables, find, starts, cost, catalog, &mut names.paths)?;
-    let calls = calls(tables, find, names)?;
+    let calls = calls(tables, &turns, find, names)?;
     let events = events(tables, find)?;
     Ok(Read { turns, calls, events, rates })
 }
@@ -225,27 +226,42 @@ fn place(paths: &mut Names, path: Option<&str>, line: Option<i64>) -> Place {
     Place { path: paths.number(path.unwrap_or_default()), line: Count::new(line) }
 }
 
-fn calls(tables: &Frames, find: Find<'_>, names: &mut AllNames) -> PolarsResult<Sorted<Call>> {
-    const TEXTS: [&str; 9] =
-        ["runtime", "session_id", "source_path", "category", "command_kind", "status", "agent", "tool", "args_hash"];
-    const WHOLES: [&str; 4] = ["turn", "line", "occurred_at", "result_bytes"];
+fn calls(tables: &Frames, turns: &Sorted<Turn>, find: Find<'_>, names: &mut AllNames) -> PolarsResult<Sorted<Call>> {
+    const TEXTS: [&str; 10] = [
+        "runtime",
+        "session_id",
+        "source_path",
+        "category",
+        "command_kind",
+        "status",
+        "agent",
+        "tool",
+        "args_hash",
+        "target",
+    ];
+    const WHOLES: [&str; 5] = ["turn", "line", "occurred_at", "result_bytes", "exit_code"];
     let rows = physical(tables.table("tool_calls"), &[&TEXTS[..], &["is_subagent"], &WHOLES].concat());
     let mut found: Vec<(usize, Call)> = Vec::new();
     for_each_batch(rows, |batch| {
-        let [runtime, session, path, category, kind, status, agent, tool, hash] = batch.texts(TEXTS)?;
-        let [turn, line, time, result_bytes] = batch.wholes(WHOLES)?;
+        let [runtime, session, path, category, kind, status, agent, tool, hash, target] = batch.texts(TEXTS)?;
+        let [turn, line, time, result_bytes, exit_code] = batch.wholes(WHOLES)?;
         let is_subagent = batch.flag("is_subagent")?;
         for row in 0..batch.height() {
             let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
             let (status, tool) = (status.get(row), tool.get(row).unwrap_or_default());
-            let identity = hash.get(row).map(|hash| hash_of((is_subagent.get(row), agent.get(row), tool, hash)));
+            let agent = agent_of_call(turns.of(index), turn.get(row), |turn| (turn.number, turn.thread))
+                .unwrap_or_else(|| hash_of((is_subagent.get(row), agent.get(row))));
+            // Each poll is a call of its own.
+            let poll = polls(tool).then_some(found.len());
+            let identity = hash.get(row).map(|hash| hash_of((agent, tool, hash, poll)));
+            let is_answer = is_answer(exit_code.get(row), kind.get(row), target.get(row));
             let call = Call {
                 time: time.get(row),
                 turn: turn.get(row),
                 tool: names.tools.number(tool),
                 purpose: Purpose::of(category.get(row), kind.get(row)),
                 is_ok: status == Some("ok"),
-                is_error: status == Some("error"),
+                is_error: status == Some("error") && !is_answer,
                 identity,
                 result_bytes: Count::new(result_bytes.get(row)),
                 place: place(&mut names.paths, path.get(row), line.get(row)),

@@ -211,8 +211,12 @@ fn after_last_edit(causes: &mut Causes<'_>) {
     };
     let Some(last_turn) = last.turn else { return };
     causes.know(Cause::AfterLastEdit);
+    // Checks of the edits are useful, whatever their result.
+    let verifying = session.calls.iter().filter(|call| call.purpose.is_verifying());
+    let verifying: HashSet<i64> = verifying.filter_map(|call| call.turn).collect();
     for (position, turn) in session.turns.iter().enumerate() {
         if turn.number > last_turn
+            && !verifying.contains(&turn.number)
             && let Some(Some(budget)) = causes.budgets.get_mut(position)
         {
             let waste = budget.take_all();

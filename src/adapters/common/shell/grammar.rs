@@ -21,25 +21,34 @@ pub struct Simple<'a> {
     pub words: Vec<&'a str>,
     /// Whether it reads the output of another command.
     pub is_piped: bool,
+    /// Whether it is in a substitution: `x=$(…)`, `echo $(…)`.
+    pub is_substituted: bool,
 }
 
-/// Calls `visit` with each simple command that the shell runs, in the order of the text. Commands within `$(…)`, heredocs
-/// and functions are none of these. Returns whether the whole command was understood.
+/// Calls `visit` with each simple command that the shell runs, in the order of the text, also with those within `$(…)`. Commands
+/// within heredocs and functions are none of these. Returns whether the whole command was understood.
 pub fn simple_commands<'a>(command: &'a str, mut visit: impl FnMut(&Simple<'a>)) -> bool {
     let command = command.get(..command.floor_char_boundary(LONGEST)).unwrap_or_default();
     let Some(tree) = parse(command) else { return false };
     let mut cursor = tree.walk();
+    let mut substitutions = 0;
     loop {
         let node = cursor.node();
+        let is_substitution = matches!(node.kind(), "command_substitution" | "process_substitution");
         if node.kind() == "command" {
-            visit(&simple_command(node, command));
+            let simple = simple_command(node, command);
+            visit(&Simple { is_substituted: substitutions > 0, ..simple });
         }
         if contains_commands(node.kind()) && cursor.goto_first_child() {
+            substitutions += u32::from(is_substitution);
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
                 return !tree.root_node().has_error();
+            }
+            if matches!(cursor.node().kind(), "command_substitution" | "process_substitution") {
+                substitutions -= 1;
             }
         }
     }
@@ -71,23 +80,9 @@ fn parse(command: &str) -> Option<Tree> {
     })
 }
 
-/// Whether nodes of this kind contain commands that the shell runs one after the other.
+/// Whether nodes of this kind contain commands that the shell runs.
 fn contains_commands(kind: &str) -> bool {
-    !matches!(
-        kind,
-        "command"
-            | "command_substitution"
-            | "declaration_command"
-            | "file_redirect"
-            | "function_definition"
-            | "heredoc_body"
-            | "herestring_redirect"
-            | "process_substitution"
-            | "string"
-            | "test_command"
-            | "variable_assignment"
-            | "variable_assignments"
-    )
+    !matches!(kind, "function_definition" | "heredoc_body")
 }
 
 fn simple_command<'a>(node: Node<'_>, command: &'a str) -> Simple<'a> {
@@ -105,7 +100,11 @@ fn simple_command<'a>(node: Node<'_>, command: &'a str) -> Simple<'a> {
     }
     let is_pipeline = |parent: &Node<'_>| parent.kind() == "pipeline";
     let is_first = |parent: Node<'_>| parent.start_byte() == node.start_byte();
-    Simple { words, is_piped: parent.filter(is_pipeline).is_some_and(|parent| !is_first(parent)) }
+    Simple {
+        words,
+        is_piped: parent.filter(is_pipeline).is_some_and(|parent| !is_first(parent)),
+        is_substituted: false,
+    }
 }
 
 #[cfg(test)]
@@ -116,7 +115,7 @@ mod tests {
     fn first(command: &str) -> (Option<String>, bool) {
         let mut first = None;
         let is_understood = simple_commands(command, |simple| {
-            if first.is_none() && simple.words[0] != "cd" {
+            if first.is_none() && simple.words[0] != "cd" && !simple.is_substituted {
                 first = Some(simple.words.join("|"));
             }
         });

@@ -32,6 +32,14 @@ impl Purpose {
         Self { is_filtering: self.is_filtering || is_piped && self.is_filter, ..self }
     }
 
+    /// The same in a substitution, `x=$(…)`: what only looks or prepares is less important than other commands.
+    pub(super) const fn substituted(self) -> Self {
+        let is_minor = self.is_filter
+            || self.is_preparation
+            || matches!(self.kind, CommandKind::Read | CommandKind::Search | CommandKind::Vcs);
+        Self { is_filtering: self.is_filtering || is_minor, ..self }
+    }
+
     /// The same with its output in a file.
     pub(super) const fn writing(self) -> Self {
         match self.kind {
@@ -97,12 +105,15 @@ pub(super) fn purpose(words: &[Cow<'_, str>], depth: u32) -> Purpose {
         return special;
     }
     let Some(known) = known else { return Purpose::of(script(name, program)) };
+    if let Some(kind) = without_tests(name, known.kind, arguments) {
+        return Purpose::of(kind);
+    }
     let by_subcommand = || known.with(operand(arguments, 0).unwrap_or_default()).or_else(|| known.with(first));
     if let Some(kind) = by_subcommand() {
         return Purpose::of(checking(kind, arguments));
     }
     if known.is_task_runner {
-        return Purpose::of(task(name, known.kind, arguments));
+        return Purpose::of(checking(task(name, known.kind, arguments), arguments));
     }
     let kind = known.kind.map_or_else(|| script(name, program), |kind| checking(kind, arguments));
     Purpose { is_preparation: kind == CommandKind::Edit && is_preparation(name), ..Purpose::of(kind) }
@@ -127,8 +138,37 @@ fn name_of(program: &str) -> Cow<'_, str> {
 /// Whether a command only asks a program for its version or its help.
 fn is_question(first: &str, arguments: &[Cow<'_, str>]) -> bool {
     let is_only = arguments.len() == 1;
-    matches!(first, "-V" | "-v" | "version" | "help" | "-h") && is_only
+    let has_options_only = || arguments.iter().skip(1).all(|it| it.starts_with('-'));
+    matches!(first, "-V" | "-VV" | "-v" | "-h" | "-?" | "-version" | "-help" | "-dumpversion") && is_only
+        || first == "help"
+        || first == "version" && has_options_only()
         || arguments.iter().any(|it| matches!(it.as_ref(), "--version" | "--help"))
+}
+
+/// The kind of a call of a program for tests that runs none: it only compiles or lists them.
+fn without_tests(name: &str, kind: Option<CommandKind>, arguments: &[Cow<'_, str>]) -> Option<CommandKind> {
+    let has = |options: &[&str]| arguments.iter().any(|it| options.contains(&it.as_ref()));
+    let is_test = kind == Some(CommandKind::Test)
+        || operand(arguments, 0).is_some_and(|it| matches!(it, "test" | "nextest" | "bench" | "t" | "vitest" | "jest"));
+    if !is_test {
+        return None;
+    }
+    if has(&["--no-run", "--build-only", "build-for-testing"]) || name == "go" && has(&["-c"]) {
+        return Some(CommandKind::Build);
+    }
+    let lists = has(&[
+        "--collect-only",
+        "--co",
+        "--list",
+        "--list-tests",
+        "--listTests",
+        "--show-only",
+        "--fixtures",
+        "--markers",
+    ]) || name == "ctest" && has(&["-N"])
+        || name == "go" && has(&["-list"])
+        || matches!(name, "vitest" | "nextest") && operand(arguments, 0) == Some("list");
+    lists.then_some(CommandKind::Read)
 }
 
 /// The argument of a number, from 0, that is neither an option nor the value of one.
@@ -411,8 +451,17 @@ fn checking(kind: CommandKind, arguments: &[Cow<'_, str>]) -> CommandKind {
                 | "--dry-run"
                 | "-check"
                 | "--verify"
+                | "--verify-no-changes"
+                | "--check-formatted"
+                | "--lint"
+                | "-n"
+                | "--Werror"
         )
     };
+    let writes = |it: &Cow<'_, str>| matches!(it.as_ref(), "-w" | "--write" | "-i");
+    if arguments.iter().any(writes) {
+        return kind;
+    }
     if kind == CommandKind::Format && arguments.iter().any(is_check) { CommandKind::Lint } else { kind }
 }
 
@@ -514,7 +563,7 @@ mod tests {
             (Network, &["curl -s https://a.example", "wget x", "ssh host ls", "Invoke-WebRequest x", "dig x", "npm publish",
                 "curl -s x | jq .", "curl -s x | python3 -c 'import json'", "docker pull x", "aws s3 ls",
                 "$r = Invoke-RestMethod x"]),
-            (Other, &["echo hi", "sleep 5", "true", "kill 1", "cd x", "export A=b", "x=1", "echo hi >/dev/null", ":",
+            (Other, &["conda activate x", "conda deactivate", "deactivate", "nvm use 20", "echo hi", "sleep 5", "true", "kill 1", "cd x", "export A=b", "x=1", "echo hi >/dev/null", ":",
                 "exit 1"]),
         ]);
         assert_eq!(shell_command("").kind, None);
@@ -596,6 +645,42 @@ mod tests {
         ]);
     }
 
+    /// Commands in substitutions decide where the others have no purpose of their own.
+    #[test]
+    #[rustfmt::skip]
+    fn commands_in_substitutions_have_kinds() {
+        check(&[
+            (Network, &["code=$(curl -s x); echo $code", "for u in a b; do code=$(curl -s $u); echo \"$code\"; done",
+                "for i in 1 2; do\n  code=$(curl -s -o /dev/null -w '%{http_code}' \"$u\")\n  echo \"$i $code\"\n  sleep 1\ndone",
+                "echo \"code: $(curl -s x)\"", "x=`curl -s y`; echo $x", "export A=$(curl -s x)", "x=$(curl y); cat z",
+                "if [ \"$(curl -s x)\" = ok ]; then echo yes; fi", "x=$(curl \"$(cat url)\"); echo $x",
+                "while [ \"$(curl -s x | jq -r .a)\" != done ]; do sleep 5; done"]),
+            (Vcs, &["x=$(gh pr view 1 --json a) && echo $x", "for r in a b; do s=$(git -C $r status -s); echo \"$r $s\"; done"]),
+            (Test, &["out=$(cargo test 2>&1); echo \"$out\" | tail", "if ! out=$(pytest -q); then echo no; fi",
+                "A=$(pwd) pytest"]),
+            (Read, &["echo $(date)", "x=$(git rev-parse HEAD); cat a", "pid=$(cat x.pid); kill $pid"]),
+            (Search, &["x=$(pwd); ls", "for f in $(ls); do echo $f; done"]),
+            (Run, &["A=$(date) ./run.sh", "x=$(mktemp -d) && python a.py"]),
+            (Other, &["x=$((1 + 2)); echo $x", "echo \"$x ${y}\"", "echo $(echo a)"]),
+        ]);
+    }
+
+    /// A program that only compiles, lists, checks, or states its version does not do what it is for.
+    #[test]
+    #[rustfmt::skip]
+    fn options_change_the_kind() {
+        check(&[
+            (Build, &["go test -c -o x ./pkg", "cargo test --no-run", "cargo test --workspace --no-run"]),
+            (Read, &["golangci-lint version", "golangci-lint version 2>&1 | head", "golangci-lint version --short",
+                "pytest --collect-only -q", "jest --listTests", "go test -list . ./...", "ctest -N", "java -version",
+                "cargo help test", "npm help test", "docker version", "eslint --version", "go version"]),
+            (Lint, &["mise run fmt:check", "npm run format:check", "make fmt-check", "mise run fmt --check",
+                "npm run format -- --check", "just fmt --check", "dotnet format --verify-no-changes", "mix format --check-formatted",
+                "cargo fmt --all -- --check"]),
+            (Format, &["gofmt -l -w .", "mise run fmt", "npm run format"]),
+        ]);
+    }
+
     /// Whatever a log contains, it has a kind, however long it is.
     #[test]
     fn any_text_is_classified() {
@@ -612,6 +697,10 @@ mod tests {
             "<<a ",
             "| ",
             "> ",
+            "x=$(",
+            "echo $(",
+            "x=`",
+            "x=$(a) ",
         ] {
             assert!(shell_command(&(part.repeat(20_000) + "; ls")).kind.is_some(), "{part}");
         }

@@ -54,7 +54,7 @@ const PROGRAMS: &[(CommandKind, &str)] = &[
         sftp ssh sshpass tailscale telnet test-connection traceroute tracert vercel websocat wget whois wrangler wscat xh"),
     (Other, ": alias bg clear cls declare disown echo eval exec exit false fg getopts hash jobs kill killall let
         local logger pkill popd printf read readonly return sleep shift shopt start-sleep stop-process
-        sync taskkill trap true typeset ulimit umask unalias unset wait write-error write-host write-output yes"),
+        sync taskkill trap true typeset ulimit umask unalias unset wait write-error write-host write-output yes activate deactivate workon"),
 ];
 
 /// Programs whose next word decides: the words and the kind of the rest. A program without its next word in the list has
@@ -115,6 +115,13 @@ const SUBCOMMANDS: &[(CommandKind, &str, &str)] = &[
     (Test, "hatch", "test"),
     (Format, "hatch", "fmt"),
     (Read, "conda", "list info search config env"),
+    (Other, "conda", "activate deactivate"),
+    (Other, "mamba", "activate deactivate"),
+    (Other, "micromamba", "activate deactivate"),
+    (Other, "nvm", "use"),
+    (Other, "fnm", "use env"),
+    (Other, "mise", "activate deactivate"),
+    (Other, "asdf", "shell"),
     (Read, "apt", "list show search policy"),
     (Read, "apt-get", "download changelog"),
     (Search, "apt-cache", "search policy show depends rdepends pkgnames madison"),
@@ -318,7 +325,9 @@ pub(super) fn of_task(task: &str) -> Option<CommandKind> {
     static KINDS: LazyLock<HashMap<&str, CommandKind>> = LazyLock::new(|| words_of(TASK_WORDS).collect());
     let kinds = || task.split(|it: char| !it.is_ascii_alphanumeric()).filter_map(|word| KINDS.get(word).copied());
     // `run-tests` runs tests.
-    kinds().find(|kind| *kind != Run).or_else(|| kinds().next())
+    let kind = kinds().find(|kind| *kind != Run).or_else(|| kinds().next());
+    // `fmt:check` only checks.
+    if kind == Some(Format) && kinds().any(|kind| kind == Lint) { Some(Lint) } else { kind }
 }
 
 fn words_of(lists: &[(CommandKind, &'static str)]) -> impl Iterator<Item = (&'static str, CommandKind)> {

@@ -6,7 +6,7 @@ use std::iter::Peekable;
 use super::grammar;
 use super::kind::{self, Purpose};
 use super::redirections::Redirections;
-use super::words::{Token, Tokens};
+use super::words::{Token, Tokens, substitutions};
 use crate::base::text::SharedStr;
 use crate::json::Raw;
 use crate::json::fields::Text;
@@ -53,6 +53,8 @@ pub(super) struct Found {
     has_program: bool,
     /// The most important purpose.
     pub(super) purpose: Option<Purpose>,
+    /// The program of a substitution whose purpose is the most important one.
+    substituted: Option<SharedStr>,
     /// Whether there was a word.
     has_words: bool,
 }
@@ -60,7 +62,8 @@ pub(super) struct Found {
 impl From<Found> for ShellCommand {
     fn from(found: Found) -> Self {
         let kind = found.purpose.map(|purpose| purpose.kind);
-        Self { program: found.program, kind: kind.or_else(|| found.has_words.then_some(CommandKind::Other)) }
+        let program = found.substituted.or(found.program);
+        Self { program, kind: kind.or_else(|| found.has_words.then_some(CommandKind::Other)) }
     }
 }
 
@@ -81,7 +84,15 @@ fn scan_by_grammar(command: &str, by_words: Found, depth: u32) -> Found {
     let mut found = Found { has_words: by_words.has_words, ..Found::default() };
     let is_understood = grammar::simple_commands(command, |simple| {
         let words = simple.words.iter().filter_map(|word| unquoted(word)).map(Token::Word);
-        found.scan(words, simple.is_piped, depth.saturating_sub(1));
+        let depth = depth.saturating_sub(1);
+        if simple.is_substituted {
+            let mut inner = Found::default();
+            inner.scan(words, simple.is_piped, depth);
+            found.add_substituted(inner);
+        } else {
+            // The grammar finds the substitutions itself.
+            found.scan_words(words, simple.is_piped, depth, false);
+        }
     });
     if !is_understood {
         if !found.has_program {
@@ -109,6 +120,18 @@ fn unquoted(word: &str) -> Option<Cow<'_, str>> {
 impl Found {
     /// Adds the simple commands of a list of words and operators.
     pub(super) fn scan<'a>(&mut self, tokens: impl Iterator<Item = Token<'a>>, is_piped: bool, depth: u32) {
+        self.scan_words(tokens, is_piped, depth, true);
+    }
+
+    /// The same, with the commands in substitutions or without them.
+    fn scan_words<'a>(
+        &mut self,
+        tokens: impl Iterator<Item = Token<'a>>,
+        is_piped: bool,
+        depth: u32,
+        with_substitutions: bool,
+    ) {
+        let depth_of_substitutions = if with_substitutions { depth } else { 0 };
         let mut tokens = tokens.peekable();
         let mut is_piped = is_piped;
         while let Some(token) = tokens.next() {
@@ -138,13 +161,12 @@ impl Found {
                         }
                     }
                 }
-                "export" | "set" | "source" | "." | "exit" | "return" | "break" | "continue" => {
-                    skip_command(&mut tokens);
-                }
+                "export" | "local" | "declare" | "readonly" => self.skip_words(&mut tokens, depth_of_substitutions),
+                "set" | "source" | "." | "exit" | "return" | "break" | "continue" => skip_command(&mut tokens),
                 "[" | "[[" | "test" => {
                     // What depends on the state of files is more important.
                     self.add_purpose(Purpose::of(CommandKind::Read).piped(true));
-                    skip_command(&mut tokens);
+                    self.skip_words(&mut tokens, depth_of_substitutions);
                 }
                 // Searches for a program, but does not run it.
                 "command" if tokens.next_if(is_lookup).is_some() => {
@@ -163,14 +185,14 @@ impl Found {
                     }
                 }
                 // `for NAME in WORDS`: its commands follow `do`.
-                "for" | "select" => skip_command(&mut tokens),
+                "for" | "select" => self.skip_words(&mut tokens, depth_of_substitutions),
                 // Reserved words around commands.
                 "(" | "{" | "}" | "!" | "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do" | "done" => {}
-                _ if is_assignment(&word) => {}
+                _ if is_assignment(&word) => self.add_substitutions(&word, depth_of_substitutions),
                 "" => {}
                 _ => {
                     if !name.trim_start_matches('(').is_empty() {
-                        self.add_command(word, &mut tokens, is_piped, depth);
+                        self.add_command(word, &mut tokens, is_piped, depth, with_substitutions);
                     }
                 }
             }
@@ -184,6 +206,7 @@ impl Found {
         tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>,
         is_piped: bool,
         depth: u32,
+        with_substitutions: bool,
     ) {
         let mut words = Vec::with_capacity(8);
         words.push(program);
@@ -207,12 +230,50 @@ impl Found {
             None => Some(kind::purpose(&words, depth)),
         };
         let purpose = purpose.unwrap_or(Purpose::of(CommandKind::Other)).piped(is_piped);
+        // `echo $(…)` is about the command within it.
+        if with_substitutions && purpose.kind == CommandKind::Other && !redirections.writes_file {
+            for word in words.iter().skip(1) {
+                self.add_substitutions(word, depth);
+            }
+        }
         self.add_purpose(if redirections.writes_file { purpose.writing() } else { purpose });
     }
 
-    fn add_purpose(&mut self, purpose: Purpose) {
-        if self.purpose.is_none_or(|known| purpose.weight() > known.weight()) {
+    /// Goes to the end of a command, of which only the substitutions matter.
+    fn skip_words<'a>(&mut self, tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>, depth: u32) {
+        while let Some(Token::Word(word)) = tokens.next_if(|it| matches!(it, Token::Word(_))) {
+            self.add_substitutions(&word, depth);
+        }
+    }
+
+    /// Adds the commands in the substitutions of a word.
+    fn add_substitutions(&mut self, word: &str, depth: u32) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        if word.contains(['$', '`']) {
+            for command in substitutions(word) {
+                self.add_substituted(scan_text(command, depth));
+            }
+        }
+    }
+
+    /// Adds what a substitution contains.
+    fn add_substituted(&mut self, inner: Self) {
+        let Some(purpose) = inner.purpose.map(Purpose::substituted) else { return };
+        if purpose.kind != CommandKind::Other && self.is_less(purpose) {
             self.purpose = Some(purpose);
+            self.substituted = inner.substituted.or(inner.program);
+        }
+    }
+
+    /// Whether a purpose is more important than the known ones.
+    fn is_less(&self, purpose: Purpose) -> bool {
+        self.purpose.is_none_or(|known| purpose.weight() > known.weight())
+    }
+
+    fn add_purpose(&mut self, purpose: Purpose) {
+        if self.is_less(purpose) {
+            self.purpose = Some(purpose);
+            self.substituted = None;
         }
     }
 }
@@ -343,7 +404,13 @@ mod tests {
             ("command cargo build", "cargo"),
             ("bash -lc 'x=$(pwd) && make \"$x\"'", "make"),
             ("x=$(cat a) bash -lc 'y=$(pwd); npm test'", "npm"),
-            ("echo $(date)", "echo"),
+            ("echo $(date)", "date"),
+            ("code=$(curl -s x); echo $code", "curl"),
+            ("for u in a b; do code=$(curl -s $u); echo $code; done", "curl"),
+            ("x=$(gh pr view 1) && echo $x", "gh"),
+            ("y=$(gh pr view $(cat z)) && echo $y", "gh"),
+            ("x=$(curl a) && ls", "curl"),
+            ("x=$(cat a b)", "cat"),
             ("cat <<E\n$(make)\nE", "cat"),
             ("x=$(cat a", "a"),
             ("x=`cat a", "a"),
@@ -361,7 +428,6 @@ mod tests {
         assert_eq!(shell_command(""), ShellCommand::default());
         assert_eq!(program(""), None);
         assert_eq!(program("cd /work"), None);
-        assert_eq!(program("x=$(cat a b)"), None);
         assert_eq!(program("command -v cargo"), None);
         // Only a short word of safe characters is a name. What follows is not the first program.
         for command in [

@@ -164,6 +164,29 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
+/// The commands in the first level of `$(…)` and backquotes of a word.
+pub(super) fn substitutions(word: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = word;
+    while let Some(at) = rest.find(['`', '$']) {
+        let (_, from) = rest.split_at(at);
+        let is_arithmetic = from.starts_with("$((");
+        let (open, length) = match from.as_bytes() {
+            [b'`', ..] => (0, backquoted(from)),
+            [b'$', b'(', ..] if !is_arithmetic => (1, from.get(1..).and_then(substitution)),
+            _ => {
+                rest = from.get(1..).unwrap_or_default();
+                continue;
+            }
+        };
+        // What follows an open one is uncertain.
+        let Some(end) = length.map(|length| open + length) else { break };
+        found.extend(from.get(open + 1..end - 1));
+        rest = from.get(end..).unwrap_or_default();
+    }
+    found
+}
+
 /// The length of a command in backquotes at the start of a text. It ends at the next backquote without a backslash.
 fn backquoted(text: &str) -> Option<usize> {
     let mut is_escaped = false;

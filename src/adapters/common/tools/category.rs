@@ -249,6 +249,60 @@ pub fn continues_command(tool: &str) -> bool {
     CONTINUING.contains(&normalized(tool).as_str())
 }
 
+/// Tools that ask the human a question, or for an approval: names as in [`CATEGORIES`].
+const ASKING: &[&str] = &[
+    "askfollowupquestion",
+    "askhuman",
+    "askquestion",
+    "askquestions",
+    "askuser",
+    "askuserquestion",
+    "askuserquestions",
+    "clarify",
+    "exitplanmode",
+    "getuserinput",
+    "planmoderespond",
+    "question",
+    "requestapproval",
+    "requestuserinput",
+    "vscodeaskquestions",
+];
+
+/// Tools that wait for something that runs, ask for its state, or end it, apart from [`CONTINUING`].
+const POLLING: &[&str] = &[
+    "agentoutput",
+    "agentoutputtool",
+    "checkcommandstatus",
+    "commandstatus",
+    "getcommandoutput",
+    "getterminaloutput",
+    "kill",
+    "poll",
+    "readagent",
+    "readterminal",
+    "sleep",
+    "taskoutput",
+    "taskstop",
+    "wait",
+    "waitagent",
+    "waitfor",
+];
+
+/// Whether a tool asks the human and waits for the answer, also as a tool of an MCP server.
+pub fn asks_human(tool: &str) -> bool {
+    ASKING.contains(&normalized(without_server(tool)).as_str())
+}
+
+/// Whether a call only looks after something that runs: a call that repeats it is no repetition of work.
+pub fn polls(tool: &str) -> bool {
+    let name = normalized(without_server(tool));
+    POLLING.contains(&name.as_str()) || CONTINUING.contains(&name.as_str())
+}
+
+fn without_server(tool: &str) -> &str {
+    tool.rsplit("__").next().unwrap_or(tool)
+}
+
 fn normalized(tool: &str) -> String {
     let mut name = tool.to_owned();
     name.make_ascii_lowercase();
@@ -265,6 +319,26 @@ pub fn mcp_server(tool: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn questions_and_polls_are_found_in_every_spelling() {
+        for tool in [
+            "AskUserQuestion",
+            "ask_user",
+            "question",
+            "request_user_input",
+            "ExitPlanMode",
+            "exit_plan_mode",
+            "mcp__ui__AskUserQuestion",
+            "ask_followup_question",
+        ] {
+            assert!(asks_human(tool) && !polls(tool), "{tool}");
+        }
+        for tool in ["write_stdin", "wait", "BashOutput", "TaskOutput", "KillShell", "wait_agent", "read_bash"] {
+            assert!(polls(tool) && !asks_human(tool), "{tool}");
+        }
+        assert!(!asks_human("Bash") && !polls("Bash"));
+    }
 
     #[test]
     fn one_word_for_one_job() {

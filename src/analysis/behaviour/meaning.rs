@@ -1,0 +1,60 @@
+//! What a call means, by its program or file: whether a failure is an answer, and whether a change needs a check.
+
+/// Programs that state by the exit status 1 that nothing was found, or that something differs. Source: POSIX.
+const ANSWERING: &[&str] = &[
+    "[", "[[", "ack", "ag", "cmp", "command", "diff", "egrep", "fgrep", "findstr", "grep", "pgrep", "rg", "test",
+    "ugrep", "which", "zgrep",
+];
+
+/// Programs that only remove or create empty files and directories.
+const PREPARING: &[&str] = &["mkdir", "rm", "rmdir", "touch", "unlink"];
+
+/// Extensions of documents, which no test reads.
+const DOCUMENTS: &[&str] = &["adoc", "asciidoc", "log", "markdown", "md", "org", "rst", "txt"];
+
+/// Files with the extension of a document that programs read.
+const READ_BY_PROGRAMS: &[&str] = &["cmakelists.txt", "constraints.txt", "requirements.txt", "robots.txt"];
+
+/// Whether the exit status of a shell command is an answer and no failure: `grep` without a match.
+pub(in crate::analysis) fn is_answer(exit_code: Option<i64>, command_kind: Option<&str>, target: Option<&str>) -> bool {
+    let is_search = command_kind == Some("search") || target.is_some_and(|program| ANSWERING.contains(&program));
+    exit_code == Some(1) && is_search
+}
+
+/// Whether a call that changed files changed nothing that a test can check: documents, or files that were only removed. `is_shell` if
+/// `target` is a program.
+pub(super) fn needs_no_check(is_shell: bool, target: Option<&str>) -> bool {
+    let Some(target) = target else { return false };
+    if is_shell {
+        return PREPARING.contains(&target);
+    }
+    let name = target.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
+    let is_requirements = name.starts_with("requirements");
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    DOCUMENTS.contains(&extension) && !is_requirements && !READ_BY_PROGRAMS.contains(&name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_status_can_be_an_answer() {
+        assert!(is_answer(Some(1), Some("search"), Some("cat")));
+        assert!(is_answer(Some(1), Some("read"), Some("diff")));
+        assert!(!is_answer(Some(2), Some("search"), Some("grep")));
+        assert!(!is_answer(Some(1), Some("run"), Some("node")));
+        assert!(!is_answer(None, Some("search"), Some("grep")));
+    }
+
+    #[test]
+    fn documents_need_no_check() {
+        for path in ["/work/README.md", "docs\\plan.MD", "notes.txt", "a.rst"] {
+            assert!(needs_no_check(false, Some(path)), "{path}");
+        }
+        for path in ["/work/CMakeLists.txt", "requirements-dev.txt", "src/a.rs", "package.json", "Makefile"] {
+            assert!(!needs_no_check(false, Some(path)), "{path}");
+        }
+        assert!(needs_no_check(true, Some("rm")) && !needs_no_check(true, Some("sed")) && !needs_no_check(false, None));
+    }
+}
