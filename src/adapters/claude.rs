@@ -159,8 +159,8 @@ const DENIALS: [&str; 6] = [
 ];
 
 /// How the result of a call begins that never ran: a parallel call failed, or the user interrupted the response.
-const CANCELLATIONS: [&str; 3] =
-    ["Sibling tool call errored", "Cancelled: parallel tool call", "[Request interrupted by user"];
+const CANCELLATIONS: [&str; 4] =
+    ["Sibling tool call errored", "Cancelled: parallel tool call", "[Request interrupted by user", "Interrupted by user"];
 
 /// How a call ended is in the first bytes of its result.
 const HEAD: usize = 256;
@@ -198,7 +198,9 @@ impl CallResult<'_, '_> {
         let status = if was_denied {
             CallStatus::Denied
         } else if is_error && begins_with(&CANCELLATIONS) {
-            CallStatus::Cancelled
+            // A subagent may have worked until the interruption.
+            let is_agent = builder.session.tool_calls[call].category == "subagent";
+            if is_agent { CallStatus::Incomplete } else { CallStatus::Cancelled }
         } else {
             CallStatus::from_error(is_error)
         };

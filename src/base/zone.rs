@@ -10,7 +10,7 @@ use jiff::tz::{Offset, TimeZone};
 /// Where systems keep their own zone.
 const LOCALTIME: &str = "/etc/localtime";
 /// Where systems keep the zones of IANA.
-const ZONEINFO: &str = "zoneinfo/";
+const ZONEINFO: &str = "/usr/share/zoneinfo/";
 /// The size of the largest file of a zone. The largest of IANA has 4 kB.
 const MAX_FILE: u64 = 1 << 20;
 
@@ -25,6 +25,12 @@ pub fn zone(specification: &str) -> Option<TimeZone> {
     // Without its own name a rule would be mistaken for a name: jiff reads files of this name.
     let by_name = || TimeZone::get(path).ok();
     of_offset(path).or_else(by_name).or_else(|| TimeZone::posix(path).ok())
+}
+
+/// As [`zone`], without the rules of POSIX: their offsets have the opposite sign of what people expect, so that they are for `TZ` only.
+pub fn named_zone(specification: &str) -> Option<TimeZone> {
+    let is_rule = !specification.starts_with(['+', '-', '/', ':']) && TimeZone::get(specification).is_err();
+    if is_rule { None } else { zone(specification) }
 }
 
 /// A time in the zone of a specification; `None` if there is no such zone.
@@ -61,6 +67,9 @@ fn of_offset(text: &str) -> Option<TimeZone> {
         (None, 2) => (digits, "00"),
         _ => return None,
     };
+    if ![hours, minutes].iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit())) {
+        return None;
+    }
     let [hours, minutes]: [i32; 2] = [hours.parse().ok()?, minutes.parse().ok()?];
     if !(0..=14).contains(&hours) || !(0..60).contains(&minutes) {
         return None;
@@ -70,7 +79,7 @@ fn of_offset(text: &str) -> Option<TimeZone> {
 
 /// The zone of a file: by the name of IANA in its path, else by its rules.
 fn of_file(path: &str) -> Option<TimeZone> {
-    if let Some((_, name)) = path.split_once(ZONEINFO)
+    if let Some(name) = path.strip_prefix(ZONEINFO)
         && let Ok(zone) = TimeZone::get(name)
     {
         return Some(zone);
@@ -108,7 +117,7 @@ mod tests {
         ] {
             assert_eq!(local(specification).as_deref(), Some(expected), "{specification}");
         }
-        for unknown in ["Mars/Olympus", "/no/such/file", "+25:00", "+5", "+05:3", "", "-"] {
+        for unknown in ["Mars/Olympus", "/no/such/file", "+25:00", "+5", "+05:3", "", "-", "++5:30", "++530"] {
             assert_eq!(local(unknown), None, "{unknown:?}");
         }
     }
@@ -126,6 +135,12 @@ mod tests {
         assert_eq!(local(path.to_str().unwrap()).as_deref(), Some("2026-10-06 05:00"));
         std::fs::write(&path, "no rules").unwrap();
         assert_eq!(local(path.to_str().unwrap()), None);
+    }
+
+    #[test]
+    fn rules_are_for_the_variable_only() {
+        assert!(named_zone("UTC+2").is_none() && named_zone("JST-9").is_none());
+        assert!(named_zone("Asia/Tokyo").is_some() && named_zone("+02:00").is_some());
     }
 
     #[test]

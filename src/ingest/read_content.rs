@@ -157,7 +157,8 @@ impl FileJob<'_> {
             let root = self.run.repositories.of(Path::new(cwd));
             let name = root.and_then(|root| Some(root.file_name()?.to_string_lossy().into_owned()));
             // A bare repository.
-            session.repository = name.map(|name| name.strip_suffix(".git").unwrap_or(&name).to_owned());
+            session.repository =
+                name.map(|name| name.strip_suffix(".git").unwrap_or(&name).trim_start_matches('.').to_owned());
         }
     }
 

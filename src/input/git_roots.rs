@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::open::read_file;
+
 /// Finds the root directory of the repository that a working directory is in, and remembers it.
 #[derive(Debug, Default)]
 pub struct GitRoots(Mutex<HashMap<PathBuf, Option<PathBuf>>>);
@@ -33,21 +35,18 @@ fn find(directory: &Path) -> Option<PathBuf> {
 }
 
 /// The main worktree of another one, whose file `.git` contains `gitdir: MAIN/.git/worktrees/NAME`. A bare repository has none: its
-/// own directory is returned (`shop.git`), or that around it if its name is hidden (`shop/.bare`).
+/// own directory is returned (`shop.git`), or that around it if it is named `.bare`.
 fn main_worktree(git: &Path) -> Option<PathBuf> {
     /// More than a path can have.
     const LONGEST: u64 = 64 << 10;
-    if fs::metadata(git).ok()?.len() > LONGEST {
-        return None;
-    }
-    let content = fs::read_to_string(git).ok()?;
+    let content = String::from_utf8(read_file(git, LONGEST).ok()?).ok()?;
     // Worktrees of newer versions of git have relative links.
     let link = git.parent()?.join(content.strip_prefix("gitdir:")?.trim());
     let mut parents = link.ancestors().skip(1);
     let is_worktree = parents.next()?.file_name()? == "worktrees";
     let git_directory = parents.next().filter(|_| is_worktree)?;
-    let is_hidden = git_directory.file_name()?.to_string_lossy().starts_with('.');
-    let root = if is_hidden { git_directory.parent()? } else { git_directory };
+    let is_inside = [".git", ".bare"].iter().any(|name| git_directory.file_name().is_some_and(|it| it == *name));
+    let root = if is_inside { git_directory.parent()? } else { git_directory };
     // Without the parts of the relative link that lead up.
     Some(fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()))
 }

@@ -138,7 +138,10 @@ impl Machine {
         match base {
             Base::Home => self.homes(),
             Base::Variable { name, default } => match (self.variable(name), default) {
-                (Some(value), _) => self.own(directories(value)),
+                (Some(value), _) => {
+                    let home = self.home();
+                    self.own(directories(value).iter().map(|path| without_tilde(path, home.as_deref())).collect::<Vec<_>>())
+                }
                 (None, Some(default)) => below(self.homes(), default),
                 (None, None) => Vec::new(),
             },

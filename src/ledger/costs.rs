@@ -152,7 +152,9 @@ impl SessionCosts<'_> {
             return;
         }
         let has_no_cost = |row: &TurnRow| row.turn.cost.as_deref().is_none_or(|cost| cost.total <= 0.0);
-        let covered = self.covered_by(total).filter(|(_, row)| has_no_cost(row)).map(|(index, _)| index);
+        let is_priced = |index: usize| !self.mispriced.get(index).copied().unwrap_or_default();
+        let covered = self.covered_by(total).filter(|(index, row)| has_no_cost(row) && is_priced(*index));
+        let covered = covered.map(|(index, _)| index);
         let indexes: Vec<usize> = covered.chain([total]).collect();
         let parts_of = |index: usize| computed.get(index).copied().flatten();
         let sum: f64 = indexes.iter().filter_map(|index| parts_of(*index)).map(CostParts::total).sum();

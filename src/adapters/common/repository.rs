@@ -3,16 +3,15 @@
 /// The repository of a git remote, as `host/owner/name`: without scheme, user, password, port, query, fragment and `.git`. For a local
 /// path, its last component. `None` if nothing is left.
 pub fn of_remote(remote: &str) -> Option<String> {
-    let is_url = remote.contains("://") || remote.contains('@');
-    // Only a local path may contain these characters.
-    let end = if is_url { remote.find(['?', '#']) } else { None };
+    let end = remote.find(['?', '#']).or_else(|| remote.to_ascii_lowercase().find("%3f"));
     let remote = remote.get(..end.unwrap_or(remote.len())).unwrap_or(remote).trim().trim_end_matches('/');
     let remote = remote.strip_suffix(".git").unwrap_or(remote);
     let (address, path) = match remote.split_once("://") {
         Some(("file", path)) => return of_root(path),
-        Some((_, rest)) => rest.split_once('/')?,
+        // A password may contain a slash: what precedes the last @ belongs to the user.
+        Some((_, rest)) => rest.rsplit_once('@').map_or(rest, |(_, rest)| rest).split_once('/')?,
         // The form of scp: `user@host:owner/name`. A letter before the colon is a drive of Windows.
-        None => match remote.split_once(':') {
+        None => match remote.rsplit_once('@').map_or(remote, |(_, rest)| rest).split_once(':') {
             Some((host, path)) if host.len() > 1 && !host.contains(['/', '\\']) => (host, path),
             _ => return of_root(remote),
         },
@@ -50,6 +49,10 @@ mod tests {
             "https://github.com/acme/shop#secret",
             "https://oauth2:secret@github.com/acme/shop.git/?token=secret@x",
             "git@github.com:acme/shop.git?token=secret",
+            "github.com:acme/shop?token=secret",
+            "https://github.com/acme/shop%3Ftoken=secret",
+            "ann:secret@github.com:acme/shop.git",
+            "https://ann:a/secret@github.com/acme/shop",
         ] {
             assert_eq!(of_remote(remote).as_deref(), Some("github.com/acme/shop"), "{remote}");
         }

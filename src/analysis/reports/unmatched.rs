@@ -2,10 +2,13 @@
 
 use polars::prelude::*;
 
+use super::cost::Cost;
 use super::error::Error;
+use super::grouping::Grouping;
 use super::options::Options;
 use super::run::{find, sessions};
 use super::scope::Scope;
+use super::spec::Rows;
 use super::tables::Frames;
 use crate::store::query::near;
 
@@ -16,8 +19,17 @@ use crate::store::query::near;
 pub fn unmatched(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error> {
     let matches = |only: &[(String, String)]| -> Result<bool, Error> {
         let whole = Scope { since: None, until: None, undated: None, only: only.to_vec(), ..scope.clone() };
-        let count = sessions(tables, &whole)?.0.select([col("session_id").len().alias("sessions")]).collect()?;
-        Ok(count.column("sessions")?.get(0)?.extract::<u64>() > Some(0))
+        let count = |rows: LazyFrame| -> Result<u64, Error> {
+            let count = rows.select([col("session_id").len().alias("rows")]).collect()?;
+            Ok(count.column("rows")?.get(0)?.extract().unwrap_or_default())
+        };
+        if count(sessions(tables, &whole)?.0)? > 0 {
+            return Ok(true);
+        }
+        // A model of a subagent is in turns only.
+        let has_turns = tables.clone().into_iter().any(|(name, _)| name == "turns");
+        let of_turns = || Grouping::new("cost", &Rows::Table("turns"), tables, &whole, Cost::Auto);
+        Ok(has_turns && of_turns().is_ok_and(|turns| count(turns.rows).is_ok_and(|count| count > 0)))
     };
     if scope.only.is_empty() || !matches(&[])? || matches(&scope.only)? {
         return Ok(None);

@@ -29,7 +29,7 @@ pub struct Compare {
     #[arg(long, value_name = "FILTERS", required = true)]
     pub b: Vec<String>,
     /// Time zone of days and of times without a zone, such as Europe/Berlin [default: the system's]
-    #[arg(long, value_name = "TZ")]
+    #[arg(long, value_name = "TZ", value_parser = super::shared::timezone, allow_hyphen_values = true)]
     pub timezone: Option<String>,
     /// Whether to include sessions without a start. By default since and until exclude them, and their number is printed
     #[arg(long, value_enum, value_name = "HOW")]

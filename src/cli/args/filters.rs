@@ -20,7 +20,7 @@ pub struct Filters {
     #[arg(long, value_enum, value_name = "HOW")]
     pub undated: Option<Undated>,
     /// Time zone of days, weeks, hours and of times without a zone, such as Europe/Berlin [default: the system's]
-    #[arg(long, value_name = "TZ")]
+    #[arg(long, value_name = "TZ", value_parser = super::shared::timezone, allow_hyphen_values = true)]
     pub timezone: Option<String>,
     /// Only this runtime; in this and the following filters, * matches any text
     #[arg(long, value_name = "R")]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agentlogs::base::zone::zone;
+use agentlogs::base::zone::named_zone;
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Default, Args)]
@@ -50,7 +50,7 @@ pub enum Format {
 
 /// Validates the name of a time zone.
 pub fn timezone(name: &str) -> Result<String, String> {
-    match zone(name) {
+    match named_zone(name) {
         Some(_) => Ok(name.to_owned()),
         None => Err(format!(
             "no time zone {name:?}; a zone is a name of IANA, such as Europe/Berlin, or an offset, such as +05:30"

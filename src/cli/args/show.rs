@@ -25,7 +25,7 @@ pub struct Show {
     #[arg(long, value_name = "R")]
     pub runtime: Option<String>,
     /// Time zone of times, such as Europe/Berlin [default: the system's]
-    #[arg(long, value_name = "TZ", value_parser = super::shared::timezone)]
+    #[arg(long, value_name = "TZ", value_parser = super::shared::timezone, allow_hyphen_values = true)]
     pub timezone: Option<String>,
     /// Which cost to use
     #[arg(long, value_enum, default_value_t)]

@@ -25,7 +25,7 @@ pub struct Statusline {
     #[command(flatten)]
     pub archive: ArchiveDirectory,
     /// Time zone of the day, such as Europe/Berlin [default: the system's]
-    #[arg(long, value_name = "TZ", value_parser = super::shared::timezone)]
+    #[arg(long, value_name = "TZ", value_parser = super::shared::timezone, allow_hyphen_values = true)]
     pub timezone: Option<String>,
     /// Print to stderr why a part of the line is missing
     #[arg(long)]

@@ -46,7 +46,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
         return Err(WrongCommandLine(message.to_owned()).into());
     }
     let mut names: Vec<_> = groups.iter().flat_map(|group| &group.bounds).flat_map(MeasureBound::tables).collect();
-    names.push("sessions");
+    names.extend(["sessions", "turns"]);
     names.sort_unstable();
     names.dedup();
     let opened = some_tables(args.source, settings, &names)?;

@@ -9,7 +9,7 @@ use agentlogs::store::lake::PartitionBy;
 use anyhow::{Context, bail};
 
 use super::output::say;
-use super::resolve::{report_error, scope, state_left_out};
+use super::resolve::{report_error, scope, state_left_out, state_unmatched};
 use super::source::open;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{Export, Kind, Period};
@@ -29,6 +29,7 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
         let (kept, left_out) = in_scope(&tables, &scope).map_err(report_error)?;
         tables = kept;
         state_left_out("", &left_out, "session", "start");
+        state_unmatched("", &opened.frames, &scope);
     }
     let access = Access::of(&tables)?;
     let kind = file_kind(args.kind);

@@ -34,7 +34,10 @@ pub fn run(args: &Statusline, settings: &Settings) -> anyhow::Result<Outcome> {
     });
     let now = args.now.unwrap_or_else(jiff::Timestamp::now);
     let timezone = args.timezone.as_deref().unwrap_or(&settings.timezone.value);
-    let zone = zone(timezone).unwrap_or(jiff::tz::TimeZone::UTC);
+    let zone = zone(timezone).unwrap_or_else(|| {
+        note(&format_args!("no time zone {timezone:?}: UTC is used"));
+        jiff::tz::TimeZone::UTC
+    });
     let logged =
         input.transcript.as_deref().map_or_else(Session::default, |path| of_transcript(path, &input, settings, note));
     // The log of the session has the current state, unlike the archive, and Claude Code estimates a cost.

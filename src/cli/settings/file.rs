@@ -224,7 +224,7 @@ impl File {
 
     /// The error of an alias in the file at `path`.
     pub fn alias_error(path: &Path, name: &str, target: &Spanned<String>) -> Error {
-        let text = fs::read_to_string(path).unwrap_or_default();
+        let text = String::from_utf8(read_file(path, MAX_BYTES).unwrap_or_default()).unwrap_or_default();
         Error::Value {
             path: path.to_owned(),
             line: line_of(&text, target.span().start),

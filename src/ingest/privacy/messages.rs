@@ -75,7 +75,11 @@ pub fn reduce_messages(session: &mut SessionResult) {
             *code = Symbol::new(&masked(code));
         }
         match &mut event.message {
-            Some(message) if event.kind == EventKind::PermissionDenial => {
+            // The error of a tool, too, is the text of the tool.
+            Some(message)
+                if event.kind == EventKind::PermissionDenial
+                    || event.kind == EventKind::Error && event.call_id.is_some() =>
+            {
                 event.message = denials::known_text(message).map(SharedStr::from);
             }
             Some(message) => mask(message),
