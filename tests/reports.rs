@@ -234,6 +234,29 @@ fn default_columns_fit_a_page() {
     assert!(by_model("json").contains("{\"model\": null,"));
 }
 
+/// Times later than a day from now are a finding, and no period that ends now contains them.
+#[test]
+fn times_in_the_future_are_a_finding_and_in_no_period() {
+    let at = |now: &str| Options {
+        scope: Scope { now: now.parse().unwrap(), ..Scope::default() },
+        limit: Some(0),
+        ..Options::default()
+    };
+    let findings = |options: &Options| {
+        let answer = run(reports::find("health").unwrap(), options);
+        let names = answer.rows.column("finding").unwrap().str().unwrap();
+        names.iter().filter(|name| *name == Some("future")).count()
+    };
+    assert!(findings(&at("2025-01-01T00:00:00Z")) > 0);
+    assert_eq!(findings(&at("2100-01-01T00:00:00Z")), 0);
+    assert_eq!(findings(&Options::default()), 0, "the current time is not known");
+    let mut week = at("2001-01-08T00:00:00Z");
+    week.scope.since = Some("7d".parse().unwrap());
+    assert_eq!(run(reports::find("cost").unwrap(), &week).rows.height(), 0);
+    week.scope.until = Some("2100-01-01".parse().unwrap());
+    assert!(run(reports::find("cost").unwrap(), &week).rows.height() > 0, "a named end is used");
+}
+
 /// On a terminal of 80 columns, each row is one line, and what was left out is named.
 #[test]
 fn each_row_is_a_line_on_a_narrow_terminal() {

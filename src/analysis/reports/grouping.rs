@@ -104,7 +104,7 @@ impl Grouping {
             return Ok(());
         }
         let edge = |bound: Option<Bound>, is_end| bound.map(|bound| bound.edge(now, is_end)).transpose();
-        let (since, until) = (edge(scope.since, false)?, edge(scope.until, true)?);
+        let (since, until) = (edge(scope.since, false)?, edge(scope.end(), true)?);
         self.skip_other_days(since, until);
         self.date_rows()?;
         if undated == Undated::Exclude {

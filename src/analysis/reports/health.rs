@@ -1,5 +1,6 @@
 //! `report health`: a list of what was not read, has no price, or is uncertain.
 
+use jiff::{SignedDuration, Timestamp};
 use polars::prelude::*;
 
 use super::answer::{Answer, LeftOut};
@@ -7,8 +8,11 @@ use super::error::Error;
 use super::listing::listed;
 use super::options::Options;
 use super::pattern::matches;
+use super::scope::Scope;
 use super::spec::sum_where;
 use super::tables::Frames;
+use crate::base::time::Time;
+use crate::store::frames::time_value;
 use crate::store::query;
 
 /// Columns that tables omit unless `--wide` is given, or they are sorted by.
@@ -49,7 +53,14 @@ SELECT 'undated' AS finding, 'turns' AS reason, t.runtime AS runtime, t.format A
     'tokens' AS unit, NULL AS source_path, NULL AS first_line, MIN(t.session_id) AS example
 FROM turns t JOIN sessions s ON t.runtime = s.runtime AND t.session_id = s.session_id
 WHERE t.is_undated AND s.started_at IS NULL AND t.tokens > 0 GROUP BY t.runtime, t.format
+UNION ALL
+SELECT 'future' AS finding, 'turns' AS reason, runtime, format, SUM(rows) AS count, 'rows' AS unit,
+    MIN(source_path) AS source_path, NULL AS first_line, MAX(latest) AS example
+FROM turns WHERE is_future GROUP BY runtime, format
 ";
+
+/// Clocks of machines may differ by this much: times until then are not in the future.
+const TOLERANCE: SignedDuration = SignedDuration::from_hours(24);
 
 /// The findings. Only filters by runtime and format apply, as most findings are about files.
 pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
@@ -64,17 +75,18 @@ pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
         return Err(refused(option));
     }
-    let mut rows = query::query(read(tables)?, FINDINGS)?.lazy();
+    let mut rows = query::query(read(tables, scope)?, FINDINGS)?.lazy();
     for (name, pattern) in &scope.only {
         if !matches!(name.as_str(), "runtime" | "format") {
             return Err(refused(name.split(':').next().unwrap_or(name)));
         }
         rows = rows.filter(matches(col(name), pattern)?);
     }
-    let order = [(0, "file"), (1, "rejected"), (2, "unknown"), (3, "usage"), (4, "unpriced"), (5, "undated")];
+    let order =
+        [(0, "file"), (1, "rejected"), (2, "unknown"), (3, "usage"), (4, "unpriced"), (5, "undated"), (6, "future")];
     let rank = order
         .into_iter()
-        .fold(lit(6), |rest, (rank, finding)| when(col("finding").eq(lit(finding))).then(lit(rank)).otherwise(rest));
+        .fold(lit(7), |rest, (rank, finding)| when(col("finding").eq(lit(finding))).then(lit(rank)).otherwise(rest));
     let columns = [rank, col("reason"), col("count"), col("runtime"), col("format"), col("source_path")];
     let descending = vec![false, false, true, false, false, false];
     let sorted = SortMultipleOptions::default().with_order_descending_multi(descending).with_nulls_last(true);
@@ -82,19 +94,31 @@ pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     Ok(Answer { rows, dimensions: 0, total: None, more, left_out: LeftOut::default() })
 }
 
-/// The columns of [`FINDINGS`], each table read once. Of `turns` only rows without a cost or a time are needed, which polars finds by
-/// the statistics of the files: their number and tokens, by session and model.
-fn read(tables: &Frames) -> PolarsResult<Frames> {
+/// The first time that is in the future; `None` if the current time is not known.
+fn future(scope: &Scope) -> Option<Time> {
+    let now = Some(scope.now).filter(|now| *now != Timestamp::UNIX_EPOCH)?;
+    Some(Time::from_micros(now.checked_add(TOLERANCE).ok()?.as_microsecond()))
+}
+
+/// The columns of [`FINDINGS`], each table read once. Of `turns` only rows without a cost or with a time that is missing or in the
+/// future are needed, which polars finds by the statistics of the files: their number and tokens, by session and model.
+fn read(tables: &Frames, scope: &Scope) -> PolarsResult<Frames> {
     let columns = |name: &str, columns: &[&str]| {
         tables.table(name).select(columns.iter().map(|name| col(*name)).collect::<Vec<_>>())
     };
     let (is_unpriced, is_undated) = (col("cost_source").is_null(), col("occurred_at").is_null());
-    let turns = tables.table("turns").filter(is_unpriced.clone().or(is_undated.clone()));
+    let is_future =
+        future(scope).map_or(lit(false), |future| col("occurred_at").gt(time_value(future)).fill_null(lit(false)));
+    let is_needed = is_unpriced.clone().or(is_undated.clone()).or(is_future.clone());
+    let turns = tables.table("turns").filter(is_needed);
     let keys = ["runtime", "session_id", "format", "model"].map(col).into_iter();
-    let keys = keys.chain([is_unpriced.alias("is_unpriced"), is_undated.alias("is_undated")]);
+    let keys =
+        keys.chain([is_unpriced.alias("is_unpriced"), is_undated.alias("is_undated"), is_future.alias("is_future")]);
     let turns = turns.group_by(keys.collect::<Vec<_>>()).agg([
         len().cast(DataType::Int64).alias("rows"),
         sum_where("total_tokens", col("total_tokens").gt(lit(0))).alias("tokens"),
+        col("source_path").cast(DataType::String).min(),
+        col("occurred_at").max().dt().strftime("%Y-%m-%dT%H:%M:%SZ").alias("latest"),
     ]);
     let named = [
         ("turns", turns),

@@ -59,7 +59,7 @@ pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
         let edge = bound.map(|bound| bound.edge(&zoned, is_end)).transpose()?;
         Ok(edge.map(|edge| Time::from_micros(edge.as_microsecond())))
     };
-    let (since, until) = (edge(scope.since, false)?, edge(scope.until, true)?);
+    let (since, until) = (edge(scope.since, false)?, edge(scope.end(), true)?);
     let (mut windows, left_out) = windows_of(tables, scope, now, options.cost)?;
     windows.retain(|window| {
         let is_in_time = since.is_none_or(|since| window.ends_at.is_some_and(|end| end > since))

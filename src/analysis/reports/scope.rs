@@ -108,6 +108,13 @@ impl Scope {
         self.since.is_some() || self.until.is_some()
     }
 
+    /// The latest time. A period that begins a span before now ends with today, as those of the overview do: times in the future
+    /// are in none.
+    pub(super) fn end(&self) -> Option<Bound> {
+        let today = matches!(self.since, Some(Bound::Ago(_))).then(|| Bound::Ago(Span::new()));
+        self.until.or(today)
+    }
+
     /// Whether undated rows are included, with the default applied.
     pub(super) fn undated(&self) -> Undated {
         self.undated.unwrap_or(if self.is_bounded() { Undated::Exclude } else { Undated::Include })
