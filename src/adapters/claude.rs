@@ -159,8 +159,12 @@ const DENIALS: [&str; 6] = [
 ];
 
 /// How the result of a call begins that never ran: a parallel call failed, or the user interrupted the response.
-const CANCELLATIONS: [&str; 4] =
-    ["Sibling tool call errored", "Cancelled: parallel tool call", "[Request interrupted by user", "Interrupted by user"];
+const CANCELLATIONS: [&str; 4] = [
+    "Sibling tool call errored",
+    "Cancelled: parallel tool call",
+    "[Request interrupted by user",
+    "Interrupted by user",
+];
 
 /// How a call ended is in the first bytes of its result.
 const HEAD: usize = 256;

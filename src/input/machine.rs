@@ -140,7 +140,9 @@ impl Machine {
             Base::Variable { name, default } => match (self.variable(name), default) {
                 (Some(value), _) => {
                     let home = self.home();
-                    self.own(directories(value).iter().map(|path| without_tilde(path, home.as_deref())).collect::<Vec<_>>())
+                    self.own(
+                        directories(value).iter().map(|path| without_tilde(path, home.as_deref())).collect::<Vec<_>>(),
+                    )
                 }
                 (None, Some(default)) => below(self.homes(), default),
                 (None, None) => Vec::new(),

@@ -33,6 +33,33 @@ fn a_result_without_models_says_nothing_of_subagents() {
     }
 }
 
+/// Calls that Claude Code cancelled, because a parallel one failed or the user interrupted the response, never ran.
+#[test]
+fn cancelled_calls_are_no_errors() {
+    let results = [
+        ("Bash", "Exit code 1", "error"),
+        ("Read", "<tool_use_error>Sibling tool call errored</tool_use_error>", "cancelled"),
+        ("Read", "<tool_use_error>Cancelled: parallel tool call Bash(x) errored</tool_use_error>", "cancelled"),
+        ("Write", "[Request interrupted by user for tool use]", "cancelled"),
+        ("Glob", "Interrupted by user", "cancelled"),
+        ("Agent", "[Request interrupted by user for tool use]", "incomplete"),
+        ("Edit", "The user doesn't want to take this action right now. STOP", "denied"),
+    ];
+    let calls: Vec<String> = (results.iter().enumerate())
+        .map(|(index, (tool, ..))| format!(r#"{{"type":"tool_use","id":"t{index}","name":"{tool}","input":{{}}}}"#))
+        .collect();
+    let results_as_logged = results.iter().enumerate().map(|(index, (_, text, _))| {
+        let result = format!(r#"{{"type":"tool_result","tool_use_id":"t{index}","is_error":true,"content":"{text}"}}"#);
+        user(u32::try_from(index).unwrap() + 2, &format!("[{result}]"), "")
+    });
+    let lines: Vec<String> =
+        std::iter::once(response(1, "m1", &calls.join(","), "")).chain(results_as_logged).collect();
+    let tables = tables_of(&[&lines]);
+    let statuses: Vec<&str> = tables.tool_calls.iter().map(|row| row.call.status.as_str()).collect();
+    assert_eq!(statuses, results.map(|(.., status)| status));
+    assert_eq!(tables.sessions[0].tool_errors, Some(1));
+}
+
 /// The tables of logs, each given by its lines.
 fn tables_of(logs: &[&[String]]) -> Tables {
     let logs: Vec<String> = logs.iter().map(|lines| lines.join("\n")).collect();
