@@ -48,7 +48,7 @@ fn main() -> ExitCode {
             // What polars reports about the content of a parquet file begins so.
             let is_damaged_table = error.chain().any(|error| error.to_string().starts_with("parquet:"));
             let remedy = if is_damaged_table { DAMAGED_TABLE } else { "" };
-            if error.chain().any(|error| error.is::<toml::de::Error>()) {
+            if error.chain().any(<dyn std::error::Error>::is::<toml::de::Error>) {
                 commands::complain_in_lines(&format!("{error:#}"));
             } else {
                 commands::complain(format_args!("{error:#}{remedy}"));

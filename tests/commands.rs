@@ -105,22 +105,6 @@ fn files_with_text_are_for_their_owner() {
     assert!(!refused.status.success() && !folder.path().join("victim").exists());
 }
 
-/// Each example of docs/sql.md has an answer, and nothing is printed beside it.
-#[test]
-fn the_examples_of_sql_have_answers() {
-    use std::process::Command;
-    let document = std::fs::read_to_string(root().join("docs/sql.md")).unwrap();
-    let examples: Vec<&str> = document.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert!(examples.len() >= 4);
-    for sql in examples {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-        command.args(["query", sql, "--format", "csv", "--logs"]).arg(root().join("sample-logs/claude-transcript"));
-        let output = command.output().unwrap();
-        assert!(output.status.success() && output.stderr.is_empty(), "{sql}\n{output:?}");
-        assert!(output.stdout.iter().filter(|byte| **byte == b'\n').count() > 1, "{sql}\n{output:?}");
-    }
-}
-
 /// A comment of SQL is no option; an argument cannot act on a terminal or in the log of a build.
 #[test]
 fn arguments_are_shown_without_effect() {

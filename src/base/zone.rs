@@ -40,17 +40,15 @@ pub fn in_zone(time: Timestamp, specification: &str) -> Option<jiff::Zoned> {
 
 /// The specification of this machine's zone: `variable` is the value of `TZ`. It may not exist: see [`zone`].
 pub fn of_system(variable: Option<&str>) -> String {
-    match variable {
-        Some(specification) => specification.to_owned(),
-        None => {
-            let system = TimeZone::try_system().ok();
-            match system.as_ref().and_then(TimeZone::iana_name) {
-                Some(name) => name.to_owned(),
-                // A plain file, as in containers, has rules and no name.
-                None if zone(LOCALTIME).is_some() => LOCALTIME.to_owned(),
-                None => "UTC".to_owned(),
-            }
-        }
+    if let Some(specification) = variable {
+        return specification.to_owned();
+    }
+    let system = TimeZone::try_system().ok();
+    match system.as_ref().and_then(TimeZone::iana_name) {
+        Some(name) => name.to_owned(),
+        // A plain file, as in containers, has rules and no name.
+        None if zone(LOCALTIME).is_some() => LOCALTIME.to_owned(),
+        None => "UTC".to_owned(),
     }
 }
 

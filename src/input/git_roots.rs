@@ -48,7 +48,7 @@ fn main_worktree(git: &Path) -> Option<PathBuf> {
     let is_inside = [".git", ".bare"].iter().any(|name| git_directory.file_name().is_some_and(|it| it == *name));
     let root = if is_inside { git_directory.parent()? } else { git_directory };
     // Without the parts of the relative link that lead up.
-    Some(fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()))
+    Some(dunce::canonicalize(root).unwrap_or_else(|_| root.to_owned()))
 }
 
 #[cfg(test)]
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn a_directory_belongs_to_the_main_worktree_around_it() {
         let directory = tempfile::tempdir().unwrap();
-        let root = &fs::canonicalize(directory.path()).unwrap();
+        let root = &dunce::canonicalize(directory.path()).unwrap();
         for path in ["shop/.git/worktrees/fix", "shop/src", "fix/src", "module", "plain"] {
             fs::create_dir_all(root.join(path)).unwrap();
         }

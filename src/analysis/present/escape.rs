@@ -75,6 +75,7 @@ pub(super) fn formula_safe(text: &str) -> Cow<'_, str> {
 pub(super) fn escaped_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut chars = text.chars().peekable();
+    let colons = text.matches(':').count();
     let mut before = None;
     while let Some(char) = chars.next() {
         let after = chars.peek().copied();
@@ -85,10 +86,13 @@ pub(super) fn escaped_markdown(text: &str) -> String {
             ' ' | ',' | ';' | '/' | '(' | ')' | '"' | '\'' | '%' | '+' | '-' | '=' | '?' => true,
             // Within a word it is no emphasis.
             '_' => is_inside(|char| char.is_alphanumeric() || char == '_'),
-            // Not part of an address such as `www.example.com`.
-            '.' => !after.is_some_and(char::is_alphabetic) && !is_inside(char::is_alphanumeric) || is_inside(is_digit),
+            // `www.example.com` becomes a link, other domains do not.
+            '.' => {
+                let end = out.get(out.len().saturating_sub(3)..).unwrap_or_default();
+                !end.eq_ignore_ascii_case("www")
+            }
             // Not part of `https://` or `:name:`.
-            ':' => after.is_none_or(|after| after == ' ' || after.is_ascii_digit()),
+            ':' => after != Some('/') && colons == 1 || is_inside(is_digit),
             _ => false,
         };
         match char {
@@ -128,10 +132,13 @@ mod tests {
             ("mcp__github__create_issue", "mcp__github__create_issue"),
             ("(unknown), 2026-10-05 08:00:01, 12.5 %", "(unknown), 2026-10-05 08:00:01, 12.5 %"),
             ("プロジェクト é", "プロジェクト é"),
-            ("![x](http://h/x.png)", "\\!\\[x\\](http\\://h/x\\.png)"),
-            ("www.example.com", "www\\.example\\.com"),
-            ("www.1a.com", "www\\.1a\\.com"),
-            ("ann@example.com", "ann`@`example\\.com"),
+            ("![x](http://h/x.png)", "\\!\\[x\\](http\\://h/x.png)"),
+            ("www.example.com", "www\\.example.com"),
+            ("WWW.1a.com", "WWW\\.1a.com"),
+            ("c:/work, label:group", "c\\:/work, label\\:group"),
+            ("label:group", "label:group"),
+            ("custom:GLM-4.6, a.rs", "custom:GLM-4.6, a.rs"),
+            ("ann@example.com", "ann`@`example.com"),
             ("@@team", "`@@`team"),
             ("*a* _b_ ~~c~~ `d`", "\\*a\\* \\_b\\_ \\~\\~c\\~\\~ \\`d\\`"),
             ("<a|b>&\\", "&lt;a\\|b&gt;&amp;\\\\"),

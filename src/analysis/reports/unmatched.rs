@@ -58,12 +58,10 @@ fn nearest(tables: &Frames, scope: &Scope, name: &str, pattern: &str) -> Option<
     }
     let text = pattern.trim_matches('*').to_lowercase();
     let contains = values.iter().copied().find(|value| !text.is_empty() && value.to_lowercase().contains(&text));
-    match contains.or_else(|| near(pattern, values.iter().copied())) {
-        Some(near) => Some(format!("; did you mean {near:?}?")),
-        None => {
-            let listed: Vec<&str> = values.iter().copied().take(LISTED).collect();
-            let more = if values.len() > LISTED { ", …" } else { "" };
-            Some(format!("; there are: {}{more}", listed.join(", ")))
-        }
+    if let Some(near) = contains.or_else(|| near(pattern, values.iter().copied())) {
+        return Some(format!("; did you mean {near:?}?"));
     }
+    let listed: Vec<&str> = values.iter().copied().take(LISTED).collect();
+    let more = if values.len() > LISTED { ", …" } else { "" };
+    Some(format!("; there are: {}{more}", listed.join(", ")))
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
-use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
@@ -240,9 +239,9 @@ fn is_inside(path: &Path, directory: &Path) -> bool {
         && path
             .strip_prefix(directory)
             .is_ok_and(|rest| rest.components().all(|name| matches!(name, Component::Normal(_))));
-    let real = |path: &Path| path.ancestors().find_map(|path| fs::canonicalize(path).ok());
+    let real = |path: &Path| path.ancestors().find_map(|path| dunce::canonicalize(path).ok());
     is_below
-        && match (real(path), fs::canonicalize(directory)) {
+        && match (real(path), dunce::canonicalize(directory)) {
             (Some(path), Ok(directory)) => path.starts_with(directory),
             _ => false,
         }
@@ -300,6 +299,8 @@ fn labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn read(text: &str) -> Result<File, String> {
@@ -307,7 +308,9 @@ mod tests {
         let path = directory.path().join(NAME);
         fs::write(&path, text).unwrap();
         let read = File::read(&path, Some(Path::new("/home/ann")));
-        let text = |error: Error| error.to_string().replace(&directory.path().display().to_string(), "DIR");
+        let text = |error: Error| {
+            format!("{:#}", anyhow::Error::from(error)).replace(&directory.path().display().to_string(), "DIR")
+        };
         read.map(Option::unwrap_or_default).map_err(text)
     }
 

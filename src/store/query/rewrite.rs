@@ -61,7 +61,9 @@ impl VisitorMut for Rewriter {
         if let Some(OrderBy { kind: OrderByKind::Expressions(order), .. }) = &mut query.order_by
             && let Some(select) = query.body.as_select()
         {
-            order.iter_mut().for_each(|order| use_alias(order, select));
+            for order in order.iter_mut() {
+                use_alias(order, select);
+            }
         }
         ControlFlow::Continue(())
     }

@@ -7,7 +7,7 @@ use sqlparser::ast::Statement;
 use super::explained::explained;
 use super::refused::harmless;
 use super::rewrite::rewrite;
-use crate::store::frames::{Frames, TABLES, schema};
+use crate::store::frames::{Described, Frames, TABLES, schema};
 
 /// Why a query failed.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +62,7 @@ fn described(table: &str) -> Result<DataFrame, Error> {
         return Err(Error::Wrong(format!("no table {table:?}; there are: {}", TABLES.join(", "))));
     }
     let names: Vec<_> = columns.iter().map(|column| column.column).collect();
-    let types: Vec<_> = columns.iter().map(|column| column.type_name()).collect();
+    let types: Vec<_> = columns.iter().map(Described::type_name).collect();
     let abouts: Vec<_> = columns.iter().map(|column| column.about).collect();
     df!("column" => names, "type" => types, "about" => abouts).map_err(|error| Error::Wrong(error.to_string()))
 }

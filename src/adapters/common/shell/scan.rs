@@ -412,7 +412,7 @@ mod tests {
             ("x=$(curl a) && ls", "curl"),
             ("x=$(cat a b)", "cat"),
             ("cat <<E\n$(make)\nE", "cat"),
-            ("x=$(cat a", "a"),
+            ("x=$(cat a", "cat"),
             ("x=`cat a", "a"),
             ("x=`cat a; echo \\`b\\``; make", "make"),
             ("f=\"$(mktemp -d)/a b\".md; cat $f", "cat"),

@@ -73,7 +73,8 @@ impl Writer {
         let (items, mut dirty) = self.plan(staged, &removed, is_current);
         let (problems, is_damaged) = self.verify(&mut dirty)?;
         let plan = Plan::of(items, dirty);
-        let (mut manifest, sources, (unmatched, removed_verdicts)) = self.write_parts(plan, settled_with, &catalog)?;
+        let (mut manifest, sources, verdicts) = self.write_parts(plan, settled_with, &catalog)?;
+        let WrittenVerdicts { unmatched, removed: removed_verdicts } = verdicts;
         self.finish(&mut manifest, &sources)?;
         self.created.clear();
         Ok(Written { sums: manifest.sums(), problems, is_damaged, unmatched, removed_verdicts, sources })
@@ -86,7 +87,7 @@ impl Writer {
         plan: Plan,
         settled_with: String,
         catalog: &Catalog,
-    ) -> Result<(Manifest, Sources, (Vec<Unmatched>, usize)), Error> {
+    ) -> Result<(Manifest, Sources, WrittenVerdicts), Error> {
         let generation = self.next_number();
         for folder in TABLES.iter().chain([&FACTS]) {
             let path = self.next.join(folder);
@@ -134,7 +135,7 @@ impl Writer {
                 add((written.part, written.items), &mut manifest);
             }
         }
-        Ok((manifest, sources, (unmatched, removed)))
+        Ok((manifest, sources, WrittenVerdicts { unmatched, removed }))
     }
 
     /// Sources of imported verdicts without the verdicts about sessions that were there before and are not there now, and how many
@@ -256,6 +257,14 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+/// What became of imported verdicts.
+struct WrittenVerdicts {
+    /// Those without a session.
+    unmatched: Vec<Unmatched>,
+    /// How many were removed with their sessions.
+    removed: usize,
 }
 
 /// A part that was written.
