@@ -413,7 +413,9 @@ fn a_wrong_table_says_what_is_wrong() {
             "x/a: prices from 2026-02-02 until 2026-02-02 hold on no day",
         ),
     ] {
-        let error = Table::parse(text.as_bytes()).unwrap_err().to_string();
+        let error = Table::parse(text.as_bytes()).unwrap_err();
+        let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        let error = format!("{error}: {source}");
         assert!(error.contains(expected), "{text}: {error}");
     }
 }

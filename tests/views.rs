@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use agentlogs::adapters::common::builder::Retention;
 use agentlogs::adapters::{self, Hints};
+use agentlogs::ingest::privacy;
 use agentlogs::input::database;
 #[cfg(feature = "archive")]
 use agentlogs::json::lines::Lines;
@@ -102,12 +103,9 @@ fn difference(before: &Sessions, after: &Sessions) -> Option<String> {
 }
 
 fn source(path: &str, text: &[u8]) -> Source {
-    Source {
-        path: path.to_owned(),
-        status: SourceStatus::Parsed,
-        sessions: adapters::parse(text, Hints { path, runtime: None }, Retention::None).sessions,
-        ..Source::default()
-    }
+    let mut sessions = adapters::parse(text, Hints { path, runtime: None }, Retention::None).sessions;
+    sessions.iter_mut().for_each(privacy::reduce_messages);
+    Source { path: path.to_owned(), status: SourceStatus::Parsed, sessions, ..Source::default() }
 }
 
 /// The path of a sample below the project's directory: runtimes put ids there.

@@ -252,6 +252,8 @@ fn a_failed_session_wastes_what_follows_its_last_edit() {
             "name" => lit("verdict").alias("name"),
             "passed" => lit(passed.unwrap_or_default()).alias("passed"),
             "matched_by" => lit("session_id").alias("matched_by"),
+            "judged_at" => lit(NULL).cast(DataType::Int64).alias("judged_at"),
+            "score" => lit(NULL).cast(DataType::Float64).alias("score"),
             _ => lit(NULL).cast(DataType::String).alias(column),
         };
         let mut verdicts = tables.table("verdicts");
@@ -289,7 +291,6 @@ fn what_a_format_does_not_show_is_unknown() {
     // Only sums.
     assert_eq!(known("claude-json"), [""; 0]);
     let all = [
-        "after_last_edit",
         "cache_expired",
         "cache_missed",
         "cache_model_switch",

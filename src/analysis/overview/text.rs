@@ -277,7 +277,14 @@ fn more(names: usize, look: &Look) -> String {
 fn lost_as_text(lost: &Lost, bound: Option<&LowerBound>, look: &Look) -> String {
     let mut lines: Vec<(String, &str)> = Vec::new();
     if let Some(bound) = bound.filter(|bound| bound.applies()) {
-        lines.push((format!("≥ lower bounds: {}", bound.stated()), "report health"));
+        lines.push((
+            format!(
+                "≥ the logs of {} of {} omit tokens or have no end",
+                grouped(bound.sessions),
+                counted(bound.of_sessions, "session")
+            ),
+            "report health",
+        ));
     }
     let unread: Vec<String> = [
         (lost.rejected_lines, "rejected line"),

@@ -32,7 +32,7 @@ impl Purpose {
         Self { is_filtering: self.is_filtering || is_piped && self.is_filter, ..self }
     }
 
-    /// The same in a substitution, `x=$(…)`: what only looks or prepares is less important than other commands.
+    /// The same in a substitution, `x=$(…)`: reading and preparing are less important than other commands.
     pub(super) const fn substituted(self) -> Self {
         let is_minor = self.is_filter
             || self.is_preparation
@@ -156,16 +156,9 @@ fn without_tests(name: &str, kind: Option<CommandKind>, arguments: &[Cow<'_, str
     if has(&["--no-run", "--build-only", "build-for-testing"]) || name == "go" && has(&["-c"]) {
         return Some(CommandKind::Build);
     }
-    let lists = has(&[
-        "--collect-only",
-        "--co",
-        "--list",
-        "--list-tests",
-        "--listTests",
-        "--show-only",
-        "--fixtures",
-        "--markers",
-    ]) || name == "ctest" && has(&["-N"])
+    let listing = "--collect-only --co --list --list-tests --listTests --show-only --fixtures --markers";
+    let lists = listing.split(' ').any(|it| has(&[it]))
+        || name == "ctest" && has(&["-N"])
         || name == "go" && has(&["-list"])
         || matches!(name, "vitest" | "nextest") && operand(arguments, 0) == Some("list");
     lists.then_some(CommandKind::Read)
@@ -656,8 +649,7 @@ mod tests {
                 "if [ \"$(curl -s x)\" = ok ]; then echo yes; fi", "x=$(curl \"$(cat url)\"); echo $x",
                 "while [ \"$(curl -s x | jq -r .a)\" != done ]; do sleep 5; done"]),
             (Vcs, &["x=$(gh pr view 1 --json a) && echo $x", "for r in a b; do s=$(git -C $r status -s); echo \"$r $s\"; done"]),
-            (Test, &["out=$(cargo test 2>&1); echo \"$out\" | tail", "if ! out=$(pytest -q); then echo no; fi",
-                "A=$(pwd) pytest"]),
+            (Test, &["out=$(cargo test 2>&1); echo \"$out\" | tail", "if ! out=$(pytest -q); then echo no; fi", "A=$(pwd) pytest"]),
             (Read, &["echo $(date)", "x=$(git rev-parse HEAD); cat a", "pid=$(cat x.pid); kill $pid"]),
             (Search, &["x=$(pwd); ls", "for f in $(ls); do echo $f; done"]),
             (Run, &["A=$(date) ./run.sh", "x=$(mktemp -d) && python a.py"]),

@@ -413,7 +413,7 @@ mod tests {
             ("x=$(cat a b)", "cat"),
             ("cat <<E\n$(make)\nE", "cat"),
             ("x=$(cat a", "cat"),
-            ("x=`cat a", "a"),
+            ("x=`cat a", "cat"),
             ("x=`cat a; echo \\`b\\``; make", "make"),
             ("f=\"$(mktemp -d)/a b\".md; cat $f", "cat"),
             ("x=$(echo ')') make", "make"),
