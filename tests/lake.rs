@@ -264,7 +264,7 @@ fn an_export_touches_only_files_of_its_lake() {
             copy(&path("intact"), &lake);
         }
     }
-    // A listed file behind a link.
+    // A listed file that is reached through a link.
     #[cfg(unix)]
     {
         fs::create_dir(path("other")).unwrap();

@@ -15,7 +15,7 @@ const ZONEINFO: &str = "/usr/share/zoneinfo/";
 const MAX_FILE: u64 = 1 << 20;
 
 /// The zone of a specification: a name of IANA (`Europe/Berlin`), an offset (`+05:30`), a rule of POSIX (`JST-9`, `<+09>-9`,
-/// `CET-1CEST,M3.5.0,M10.5.0/3`), or the path of a file of rules, also after a colon. `None` if it is none of these.
+/// `CET-1CEST,M3.5.0,M10.5.0/3`), or the path of a file of rules, also after a colon. `None` for other values.
 pub fn zone(specification: &str) -> Option<TimeZone> {
     let specification = specification.trim();
     let path = specification.strip_prefix(':').unwrap_or(specification);

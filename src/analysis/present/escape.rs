@@ -100,7 +100,7 @@ pub(super) fn escaped_markdown(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // Code is in no address, and mentions nobody.
+            // Addresses and mentions contain no code.
             '@' => {
                 out.push_str("`@");
                 while chars.next_if_eq(&'@').is_some() {
