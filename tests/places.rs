@@ -212,7 +212,7 @@ pub mod program {
         .unwrap();
         let near = home.join("project/agentlogs.toml");
         crate::copy(&root().join("sample-logs/pi-session"), &home.join("project/logs"));
-        fs::write(&near, format!("archive = \"near\"\nlogs = [\"logs\"]\nlabels = {{ team = \"b\" }}")).unwrap();
+        fs::write(&near, "archive = \"near\"\nlogs = [\"logs\"]\nlabels = { team = \"b\" }").unwrap();
         let settings = text(&run(&home, &project, &["config", "--format", "csv"]).stdout);
         let (near_text, own_text) = (near.display(), own.join("agentlogs.toml").display().to_string());
         for line in [
