@@ -100,6 +100,30 @@ fn the_repository_is_that_of_the_working_directory() {
     }
 }
 
+/// A dot at the beginning is part of a directory's name; the suffix of a bare repository is not part of the repository's.
+#[test]
+fn a_repository_has_the_name_of_its_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = dunce::canonicalize(folder.path()).unwrap();
+    let logs = home.join(".pi/agent/sessions");
+    fs::create_dir_all(&logs).unwrap();
+    fs::create_dir_all(home.join(".dotfiles/.git")).unwrap();
+    fs::create_dir_all(home.join("shop.git/worktrees/fix")).unwrap();
+    fs::create_dir_all(home.join("fix")).unwrap();
+    let link = format!("gitdir: {}\n", home.join("shop.git/worktrees/fix").display());
+    fs::write(home.join("fix/.git"), link).unwrap();
+    let log = fs::read_to_string(first_file(&root().join("sample-logs/pi-session"))).unwrap();
+    let cwd = log.split("\"cwd\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap().to_owned();
+    for (directory, expected) in [(".dotfiles", ".dotfiles"), ("fix", "shop")] {
+        let directory = home.join(directory).to_string_lossy().replace('\\', "\\\\");
+        fs::write(logs.join("s.jsonl"), log.replace(&cwd, &directory)).unwrap();
+        let owned = vec![UserPath { path: logs.clone(), user: None }];
+        let options = Options { roots: vec![logs.clone()], owned, ..Options::default() };
+        let run = ingest::read(&options, &BTreeMap::new(), &Progress::default());
+        assert_eq!(run.sources[0].sessions[0].repository.as_deref(), Some(expected));
+    }
+}
+
 fn first_file(directory: &Path) -> PathBuf {
     let mut files: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();

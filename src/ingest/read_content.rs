@@ -10,6 +10,7 @@ use super::place::Place;
 use super::privacy;
 use super::run::{FileRead, Run, Shapes};
 use super::shape::Shape;
+use crate::adapters::common::repository::of_root;
 use crate::adapters::{self, Claims, Driver, Hints, Parsed, Step};
 use crate::base::hash::Hash;
 use crate::input::database;
@@ -154,11 +155,9 @@ impl FileJob<'_> {
             && self.directory_of_runtime().is_some()
             && let Some(cwd) = &session.cwd
         {
-            let root = self.run.repositories.of(Path::new(cwd));
-            let name = root.and_then(|root| Some(root.file_name()?.to_string_lossy().into_owned()));
-            // A bare repository.
-            session.repository =
-                name.map(|name| name.strip_suffix(".git").unwrap_or(&name).trim_start_matches('.').to_owned());
+            let root = self.run.repositories.of(Path::new(cwd)).map(|root| root.to_string_lossy().into_owned());
+            // The directory of a bare repository is named `shop.git`.
+            session.repository = root.and_then(|root| of_root(root.strip_suffix(".git").unwrap_or(&root)));
         }
     }
 

@@ -8,7 +8,7 @@ mod events;
 mod file_changes;
 pub mod ids;
 mod limits;
-pub(super) mod repository;
+pub mod repository;
 mod row_index;
 pub(super) mod sessions_by_id;
 mod shell;
