@@ -34,22 +34,19 @@ pub fn simple_commands<'a>(command: &'a str, mut visit: impl FnMut(&Simple<'a>))
     let mut substitutions = 0;
     loop {
         let node = cursor.node();
-        let is_substitution = matches!(node.kind(), "command_substitution" | "process_substitution");
         if node.kind() == "command" {
             let simple = simple_command(node, command);
             visit(&Simple { is_substituted: substitutions > 0, ..simple });
         }
         if contains_commands(node.kind()) && cursor.goto_first_child() {
-            substitutions += u32::from(is_substitution);
+            substitutions += u32::from(is_substitution(node));
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
                 return !tree.root_node().has_error();
             }
-            if matches!(cursor.node().kind(), "command_substitution" | "process_substitution") {
-                substitutions -= 1;
-            }
+            substitutions -= u32::from(is_substitution(cursor.node()));
         }
     }
 }
@@ -78,6 +75,11 @@ fn parse(command: &str) -> Option<Tree> {
         }
         tree
     })
+}
+
+/// Whether a node is `$(…)`, backquotes, `<(…)` or `>(…)`.
+fn is_substitution(node: Node<'_>) -> bool {
+    matches!(node.kind(), "command_substitution" | "process_substitution")
 }
 
 /// Whether nodes of this kind contain commands that the shell runs.

@@ -259,19 +259,19 @@ impl Found {
     /// Adds what a substitution contains.
     fn add_substituted(&mut self, inner: Self) {
         let Some(purpose) = inner.purpose.map(Purpose::substituted) else { return };
-        if purpose.kind != CommandKind::Other && self.is_less(purpose) {
+        if purpose.kind != CommandKind::Other && self.is_outweighed_by(purpose) {
             self.purpose = Some(purpose);
             self.substituted = inner.substituted.or(inner.program);
         }
     }
 
     /// Whether a purpose is more important than the known ones.
-    fn is_less(&self, purpose: Purpose) -> bool {
+    fn is_outweighed_by(&self, purpose: Purpose) -> bool {
         self.purpose.is_none_or(|known| purpose.weight() > known.weight())
     }
 
     fn add_purpose(&mut self, purpose: Purpose) {
-        if self.is_less(purpose) {
+        if self.is_outweighed_by(purpose) {
             self.purpose = Some(purpose);
             self.substituted = None;
         }
