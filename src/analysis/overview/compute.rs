@@ -158,11 +158,15 @@ fn with_errors(counts: &DataFrame, calls: &str, errors: &str) -> PolarsResult<Ve
 
 /// The sessions with a record in each period whose logs omit tokens.
 fn lower_bounds(tables: &Frames, calendar: &Calendar) -> Result<[LowerBound; 3], Error> {
+    let is_in_time =
+        |start| col("ended_at").gt_eq(time_value(start)).and(col("started_at").lt(time_value(calendar.end)));
+    // The table is read once, for the longest period, which contains the others.
+    let [.., longest] = calendar.periods;
+    let columns = ["usage", "cost_usd", "started_at", "ended_at"].map(col);
+    let sessions = tables.table("sessions").filter(is_in_time(longest.start)).select(columns).collect()?;
     let mut found = [LowerBound::default(); 3];
     for (bound, period) in found.iter_mut().zip(calendar.periods) {
-        let is_in_time =
-            col("ended_at").gt_eq(time_value(period.start)).and(col("started_at").lt(time_value(calendar.end)));
-        *bound = LowerBound::among(tables.table("sessions").filter(is_in_time))?;
+        *bound = LowerBound::among(sessions.clone().lazy().filter(is_in_time(period.start)))?;
     }
     Ok(found)
 }

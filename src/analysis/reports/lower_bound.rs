@@ -36,14 +36,12 @@ impl LowerBound {
             cost().sum().alias("of_cost_usd"),
         ]);
         let sums = sums.collect()?;
-        let count = |name: &str| -> PolarsResult<u64> { Ok(sums.column(name)?.get(0)?.extract().unwrap_or_default()) };
-        let dollars =
-            |name: &str| -> PolarsResult<f64> { Ok(sums.column(name)?.get(0)?.extract().unwrap_or_default()) };
+        let sum = |name: &str| sums.column(name)?.get(0);
         Ok(Self {
-            sessions: count("sessions")?,
-            of_sessions: count("of_sessions")?,
-            cost_usd: dollars("cost_usd")?,
-            of_cost_usd: dollars("of_cost_usd")?,
+            sessions: sum("sessions")?.extract().unwrap_or_default(),
+            of_sessions: sum("of_sessions")?.extract().unwrap_or_default(),
+            cost_usd: sum("cost_usd")?.extract().unwrap_or_default(),
+            of_cost_usd: sum("of_cost_usd")?.extract().unwrap_or_default(),
         })
     }
 

@@ -48,6 +48,21 @@ pub struct Filters {
     pub now: Option<jiff::Timestamp>,
 }
 
+impl Filters {
+    /// The filters by a dimension other than labels, each with the name of the dimension.
+    pub fn by_dimension(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [
+            ("runtime", &self.runtime),
+            ("model", &self.model),
+            ("project", &self.project),
+            ("repository", &self.repository),
+            ("session", &self.session),
+            ("status", &self.status),
+        ];
+        all.into_iter().filter_map(|(name, pattern)| Some((name, pattern.as_deref()?)))
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Undated {
     /// Include them, whatever --since and --until

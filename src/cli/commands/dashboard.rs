@@ -44,17 +44,9 @@ pub fn run(args: Dashboard, settings: &Settings) -> anyhow::Result<Outcome> {
 
 /// The filters, as on the command line.
 fn filters(filters: &Filters) -> Vec<String> {
-    let named = [
-        ("runtime", &filters.runtime),
-        ("model", &filters.model),
-        ("project", &filters.project),
-        ("repository", &filters.repository),
-        ("session", &filters.session),
-        ("status", &filters.status),
-    ];
     let times = [("since", filters.since), ("until", filters.until)];
     let times = times.into_iter().filter_map(|(name, bound)| Some(format!("{name} {}", bound?)));
     let undated = filters.undated.map(|undated| format!("undated {}", undated.as_str()));
-    let named = named.into_iter().filter_map(|(name, pattern)| Some(format!("{name} {}", pattern.as_ref()?)));
+    let named = filters.by_dimension().map(|(name, pattern)| format!("{name} {pattern}"));
     times.chain(undated).chain(named).chain(filters.labels.iter().map(|label| format!("label {label}"))).collect()
 }

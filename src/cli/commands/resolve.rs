@@ -34,23 +34,16 @@ pub fn cost(cost: args::Cost) -> Cost {
 
 /// Which rows are included.
 pub fn scope(filters: Filters, settings: &Settings) -> Scope {
-    let named = [
-        ("runtime", filters.runtime),
-        ("model", filters.model),
-        ("project", filters.project),
-        ("repository", filters.repository),
-        ("session", filters.session),
-        ("status", filters.status),
-    ];
-    let named = named.into_iter().filter_map(|(name, pattern)| Some((name.to_owned(), pattern?)));
+    let named = filters.by_dimension().map(|(name, pattern)| (name.to_owned(), pattern.to_owned()));
     let labels = filters.labels.iter().filter_map(|label| label.split_once('='));
+    let only = named.chain(labels.map(|(key, value)| (format!("label:{key}"), value.to_owned()))).collect();
     Scope {
         since: filters.since,
         until: filters.until,
         undated: filters.undated.map(undated),
         timezone: filters.timezone.unwrap_or_else(|| settings.timezone.value.clone()),
         week_start: settings.week_start.value,
-        only: named.chain(labels.map(|(key, value)| (format!("label:{key}"), value.to_owned()))).collect(),
+        only,
         now: filters.now.unwrap_or_else(jiff::Timestamp::now),
     }
 }

@@ -16,6 +16,9 @@ use crate::cli::settings::Settings;
 /// What to do if no logs were found.
 pub const HINT: &str = "`agentlogs runtimes --formats` lists the supported formats, `agentlogs inspect FILE` shows why a file is not recognised";
 
+/// The statuses of files that an adapter recognised.
+const LOGS: [SourceStatus; 3] = [SourceStatus::Parsed, SourceStatus::Duplicate, SourceStatus::Truncated];
+
 /// Prints what was read and what was rejected. Returns whether lines were rejected, or files could not be read completely.
 pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {
     let Ingested { files, written, progress, time, .. } = run;
@@ -53,7 +56,6 @@ pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {
     if is_incomplete || unknown > 0 {
         say(&format!("`agentlogs report health{}` lists the files and reasons", option_of(archive, settings)));
     }
-    let logs = [SourceStatus::Parsed, SourceStatus::Duplicate, SourceStatus::Truncated];
     let unreadable = || {
         written.sources().filter(|(path, source)| {
             source.status == SourceStatus::Unreadable && (files.is_read(path) || files.is_unchanged(path))
@@ -61,7 +63,7 @@ pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {
     };
     if let Some((first, _)) = unreadable().next() {
         complain_of_unreadable(unreadable().count(), first, None);
-    } else if count > 0 && !logs.into_iter().any(has) {
+    } else if count > 0 && !LOGS.into_iter().any(has) {
         say(&format!("none of these files is a supported log; {HINT}"));
     }
     contents(archive, &written.sums);
@@ -93,9 +95,7 @@ pub fn state_losses(sources: &[Source]) {
             counts(&reasons)
         ));
     }
-    let is_log = |source: &Source| {
-        matches!(source.status, SourceStatus::Parsed | SourceStatus::Duplicate | SourceStatus::Truncated)
-    };
+    let is_log = |source: &Source| LOGS.contains(&source.status);
     if !sources.is_empty() && unreadable.is_empty() && !sources.iter().any(is_log) {
         complain(format_args!("none of {} is a supported log; {HINT}", counted(sources.len(), "file")));
     }

@@ -138,16 +138,10 @@ impl Rewriter {
             },
             ("percentile_cont", [quantile]) => {
                 let [order] = &function.within_group[..] else { return Ok(None) };
-                let quantile = match order.options.asc {
-                    Some(false) => format!("1 - ({quantile})"),
-                    _ => quantile.to_string(),
-                };
                 // polars takes a number only.
-                let quantile = quantile.parse::<f64>().ok().or_else(|| {
-                    let rest = quantile.strip_prefix("1 - (")?.strip_suffix(')')?.parse::<f64>().ok()?;
-                    Some(1.0 - rest)
-                });
-                let quantile = quantile.ok_or("PERCENTILE_CONT takes a number from 0 to 1")?;
+                let number = quantile.to_string().parse::<f64>();
+                let number = number.map_err(|_| "PERCENTILE_CONT takes a number from 0 to 1")?;
+                let quantile = if order.options.asc == Some(false) { 1.0 - number } else { number };
                 Ok(parsed(&format!("QUANTILE_CONT({}, {quantile})", order.expr)))
             }
             _ => Ok(None),
@@ -209,10 +203,9 @@ fn contains_nested_aggregate(function: &Function) -> bool {
         _ => None,
     };
     let arguments = arguments_of(function);
-    let of_window = window.into_iter().flat_map(|window| {
+    let mut of_window = window.into_iter().flat_map(|window| {
         window.partition_by.iter().chain(window.order_by.iter().map(|order| &order.expr)).map(contains_aggregate)
     });
-    let mut of_window = of_window;
     (is_aggregate || function.over.is_some()) && arguments.iter().any(|argument| contains_aggregate(argument))
         || of_window.any(|contains| contains)
 }
