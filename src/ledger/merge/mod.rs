@@ -3,6 +3,7 @@
 mod copies;
 mod limits;
 mod merged_session;
+mod project;
 mod resolve;
 mod rows;
 mod session_facts;

@@ -6,6 +6,7 @@ use std::mem;
 use foldhash::{HashMap, HashMapExt as _};
 
 use super::merged_session::MergedSession;
+use super::project::project;
 use crate::base::text::Symbol;
 use crate::ledger::totals::StatedTotals;
 use crate::model::session::{CallStatus, Capabilities, EventKind, FileChange, SessionResult, Status, Tokens};
@@ -45,7 +46,7 @@ pub(super) fn session_row(
         source: merged.source,
         model: main_model(turns).or_else(|| session.model.clone()),
         models: models.into_iter().collect(),
-        project: session.cwd.as_deref().map(project),
+        project: session.cwd.as_deref().and_then(project),
         duration_ms: totals.duration_ms.or(session.duration_ms).or_else(time_between),
         api_duration_ms: totals.api_duration_ms,
         user_turns: prompts.max(session.user_turns).or(zero_if_shown(Capabilities::USER_TURNS)),
@@ -81,13 +82,6 @@ fn main_model(turns: &[TurnRow]) -> Option<Symbol> {
         }
     }
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(model, _)| model.clone())
-}
-
-/// The directory of a project: worktrees belong to the project.
-fn project(cwd: &str) -> String {
-    let worktrees = ["/.claude/worktrees/", "/.git/worktrees/"];
-    let project = worktrees.iter().find_map(|directory| cwd.split_once(directory)).map(|(project, _)| project);
-    project.unwrap_or(cwd).to_owned()
 }
 
 /// How complete the counts of a session are: see docs/accounting.md#completeness.
@@ -139,13 +133,6 @@ mod tests {
         ];
         for (turns, expected) in cases {
             assert_eq!(main_model(&turns).as_deref(), expected);
-        }
-    }
-
-    #[test]
-    fn worktrees_belong_to_their_project() {
-        for (cwd, expected) in [("/w/shop", "/w/shop"), ("/w/shop/.claude/worktrees/fix/src", "/w/shop")] {
-            assert_eq!(project(cwd), expected);
         }
     }
 }
