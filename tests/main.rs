@@ -40,6 +40,8 @@ mod places;
 mod prices;
 mod privacy;
 #[cfg(feature = "archive")]
+mod projects;
+#[cfg(feature = "archive")]
 mod reports;
 mod rules;
 mod sessions;

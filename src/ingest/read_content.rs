@@ -205,7 +205,7 @@ impl FileJob<'_> {
             }
         }
         match self.run.spill {
-            Some(sink) => sink.spill(sessions),
+            Some(sink) => sink.spill(&self.source.path, sessions),
             None => Err(sessions),
         }
     }

@@ -14,12 +14,12 @@ pub trait Sink: Sync {
     /// Takes a file that was read.
     fn take(&self, source: Source);
 
-    /// Stores sessions of a large file while the rest of it is read, so that they need no memory. The source that is taken
+    /// Stores sessions of the large file at a path while the rest of it is read, so that they need no memory. The source that is taken
     /// later contains what this returns; if it is never taken, the sessions are not part of any file.
     ///
     /// # Errors
     /// The sessions, if they cannot be stored.
-    fn spill(&self, sessions: Vec<SessionResult>) -> Result<Vec<SpilledSession>, Vec<SessionResult>> {
+    fn spill(&self, _path: &str, sessions: Vec<SessionResult>) -> Result<Vec<SpilledSession>, Vec<SessionResult>> {
         Err(sessions)
     }
 }

@@ -35,7 +35,7 @@ fn find(directory: &Path) -> Option<PathBuf> {
 }
 
 /// The main worktree of another one, whose file `.git` contains `gitdir: MAIN/.git/worktrees/NAME`. A bare repository has none: its
-/// own directory is returned (`shop.git`), or that around it if it is named `.bare`.
+/// own directory is returned (`shop.git`), or that around it if it is hidden (`.bare`, `.repo.git`).
 fn main_worktree(git: &Path) -> Option<PathBuf> {
     /// More than a path can have.
     const LONGEST: u64 = 64 << 10;
@@ -45,7 +45,7 @@ fn main_worktree(git: &Path) -> Option<PathBuf> {
     let mut parents = link.ancestors().skip(1);
     let is_worktree = parents.next()?.file_name()? == "worktrees";
     let git_directory = parents.next().filter(|_| is_worktree)?;
-    let is_inside = [".git", ".bare"].iter().any(|name| git_directory.file_name().is_some_and(|it| it == *name));
+    let is_inside = git_directory.file_name()?.to_string_lossy().starts_with('.');
     let root = if is_inside { git_directory.parent()? } else { git_directory };
     // Without the parts of the relative link that lead up.
     Some(dunce::canonicalize(root).unwrap_or_else(|_| root.to_owned()))
@@ -65,13 +65,22 @@ mod tests {
         let link = format!("gitdir: {}\n", root.join("shop/.git/worktrees/fix").display());
         fs::write(root.join("fix/.git"), link).unwrap();
         fs::write(root.join("module/.git"), "gitdir: ../shop/.git/modules/module\n").unwrap();
-        for path in ["cafe/.bare/worktrees/one", "cafe/one", "tool.git/worktrees/two", "tool-two", "cafe/near"] {
+        for path in [
+            "cafe/.bare/worktrees/one",
+            "cafe/one",
+            "tool.git/worktrees/two",
+            "tool-two",
+            "cafe/near",
+            "rig/.repo.git/worktrees/three",
+            "rig/three",
+        ] {
             fs::create_dir_all(root.join(path)).unwrap();
         }
         let link = |path: &str| format!("gitdir: {}\n", root.join(path).display());
         fs::write(root.join("cafe/one/.git"), link("cafe/.bare/worktrees/one")).unwrap();
         fs::write(root.join("cafe/near/.git"), "gitdir: ../.bare/worktrees/one\n").unwrap();
         fs::write(root.join("tool-two/.git"), link("tool.git/worktrees/two")).unwrap();
+        fs::write(root.join("rig/three/.git"), link("rig/.repo.git/worktrees/three")).unwrap();
         let roots = GitRoots::default();
         let cases = [
             ("shop", Some("shop")),
@@ -81,6 +90,7 @@ mod tests {
             ("cafe/one", Some("cafe")),
             ("cafe/near", Some("cafe")),
             ("tool-two", Some("tool.git")),
+            ("rig/three", Some("rig")),
             ("gone", None),
         ];
         for (path, expected) in cases {

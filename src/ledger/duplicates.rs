@@ -5,6 +5,7 @@ use foldhash::{HashMap, HashMapExt as _};
 
 use super::part::SessionPart;
 use crate::base::rows::Rows;
+use crate::model::known_places::KnownPlaces;
 use crate::model::source::{Source, SourceStatus};
 
 /// Marks files of equal content as duplicates of the first one by path.
@@ -28,12 +29,21 @@ pub(super) fn mark_equal_files(sources: &mut [Source]) {
     }
 }
 
-/// Removes each recording that begins another one: it is a copy of that, or that while it grew.
+/// Removes each recording that begins another one: it is a copy of that, or that while it grew. Where the session ran stays known.
 pub(super) fn drop_copied_recordings(parts: &mut Vec<SessionPart>) {
     let recordings: Vec<Option<&Vec<u64>>> = parts.iter().map(|part| part.session.recording.as_ref()).collect();
     let is_copied = copied_recordings(&recordings);
-    let mut is_copied = is_copied.into_iter();
-    parts.retain(|_| !is_copied.next().unwrap_or(false));
+    let (mut is_copied, mut places) = (is_copied.into_iter(), KnownPlaces::default());
+    parts.retain(|part| {
+        let is_dropped = is_copied.next().unwrap_or(false);
+        if is_dropped {
+            places.add(std::slice::from_ref(&part.session));
+        }
+        !is_dropped
+    });
+    for part in parts {
+        places.fill(std::slice::from_mut(&mut part.session));
+    }
 }
 
 /// Whether each recording begins another one. Of equal recordings the first is the original.
@@ -75,6 +85,7 @@ pub(super) fn mark_files_without_rows(sources: &mut [Source], origins: &Rows<Row
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::session::SessionResult;
 
     #[test]
     fn the_first_of_equal_files_is_the_original() {
@@ -117,6 +128,24 @@ mod tests {
         check(&[Some(&[1]), Some(&[1, 2])], &[true, false]);
         check(&[Some(&[1, 2]), Some(&[1, 2])], &[false, true]);
         check(&[Some(&[]), Some(&[1])], &[true, false]);
+    }
+
+    #[test]
+    fn where_a_copied_recording_ran_stays_known() {
+        let part = |source, recording: &[u64], repository: Option<&str>| SessionPart {
+            source,
+            session: SessionResult {
+                recording: Some(recording.to_vec()),
+                repository: repository.map(str::to_owned),
+                ..SessionResult::default()
+            },
+            transferred_to: None,
+            is_supplement: false,
+        };
+        let mut parts = vec![part(0, &[1, 2], None), part(1, &[1], Some("shop"))];
+        drop_copied_recordings(&mut parts);
+        let kept: Vec<_> = parts.iter().map(|part| (part.source, part.session.repository.as_deref())).collect();
+        assert_eq!(kept, [(0, Some("shop"))]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod event;
 pub mod health;
 pub mod id_hash;
 mod identity;
+pub mod known_places;
 mod limit;
 pub mod places;
 pub mod retention;

@@ -1,6 +1,5 @@
 //! The facts about one file, which the ledger reconciles and the archive stores.
 
-use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -8,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::time::Time;
 use crate::model::health::Health;
+use crate::model::known_places::KnownPlaces;
 use crate::model::session::SessionResult;
 use crate::model::verdict::ImportedVerdict;
 
@@ -108,27 +108,10 @@ impl Source {
         has_deleted.then(|| Self { sessions, ..self.clone() }.set_aside())
     }
 
-    /// Fills in where its sessions ran, as far as an earlier observation of the file knows it and this one does not: the directory of a
-    /// session can be removed, and a log can be copied to another machine. Returns whether something was filled in.
+    /// Fills in where its sessions ran, as far as an earlier observation of the file knows it and this one does not. Returns whether
+    /// something was filled in.
     pub fn keep_known_places(&mut self, earlier: &Self) -> bool {
-        let key = |session: &SessionResult| (session.runtime.clone(), session.session_id.clone());
-        let known: HashMap<_, &SessionResult> = earlier.sessions.iter().map(|it| (key(it), it)).collect();
-        let mut has_changed = false;
-        for session in &mut self.sessions {
-            let Some(known) = known.get(&key(session)) else { continue };
-            let places = [
-                (&mut session.repository, &known.repository),
-                (&mut session.host, &known.host),
-                (&mut session.user_name, &known.user_name),
-            ];
-            for (place, known) in places {
-                if place.is_none() && known.is_some() {
-                    place.clone_from(known);
-                    has_changed = true;
-                }
-            }
-        }
-        has_changed
+        KnownPlaces::of(&earlier.sessions).fill(&mut self.sessions)
     }
 
     /// The sources that are kept once the file was read again, by the rules of [`Self::left_by`]. A file that cannot be read replaces
@@ -296,26 +279,5 @@ mod tests {
         assert_eq!(whole.left_by(&cut).map(|aside| aside.path), Some("/a.gz#aaaaaaaa".to_owned()));
         assert_eq!(cut.left_by(&whole), None);
         assert_eq!(cut.left_by(&cut), None);
-    }
-
-    #[test]
-    fn where_a_session_ran_stays_known() {
-        let session = |id: &str, repository: Option<&str>, host: Option<&str>| SessionResult {
-            session_id: id.to_owned(),
-            runtime: "r".into(),
-            repository: repository.map(str::to_owned),
-            host: host.map(str::to_owned),
-            ..SessionResult::default()
-        };
-        let source = |sessions| Source { sessions, ..Source::default() };
-        let earlier = source(vec![session("a", Some("shop"), Some("h")), session("b", None, None)]);
-        let mut later = source(vec![session("a", None, None), session("b", None, None), session("c", None, None)]);
-        assert!(later.keep_known_places(&earlier));
-        let expected = vec![session("a", Some("shop"), Some("h")), session("b", None, None), session("c", None, None)];
-        assert_eq!(later.sessions, expected);
-        assert!(!later.keep_known_places(&earlier));
-        let mut moved = source(vec![session("a", Some("cafe"), None)]);
-        assert!(moved.keep_known_places(&earlier));
-        assert_eq!(moved.sessions, vec![session("a", Some("cafe"), Some("h"))]);
     }
 }

@@ -126,7 +126,7 @@ pub struct SessionRow {
     pub canonical_model: Option<Symbol>,
     /// All models, sorted.
     pub models: Vec<Symbol>,
-    /// Working directory without worktree suffixes.
+    /// Working directory, or the project whose worktree it is.
     pub project: Option<String>,
     /// Duration in milliseconds.
     pub duration_ms: Option<i64>,

@@ -7,6 +7,7 @@ use polars::prelude::*;
 use super::periods::{Calendar, DAYS};
 use crate::analysis::limits::TurnFacts;
 use crate::analysis::reports::Frames;
+use crate::analysis::reports::projects::shown_project;
 use crate::analysis::reports::tables::{for_each_batch, hash_of};
 use crate::base::time::Time;
 use crate::model::session::add;
@@ -213,7 +214,7 @@ impl<'c> Summing<'c> {
         });
         let periods = periods.collect();
         let mut projects: HashMap<Option<String>, Recent> = HashMap::new();
-        let project = coalesce(&[col("repository"), col("project")]).alias("project");
+        let project = shown_project(tables);
         for_each_batch(tables.table("sessions").select([col("runtime"), col("session_id"), project]), |batch| {
             let [runtime, session, project] = batch.texts(["runtime", "session_id", "project"])?;
             for row in 0..batch.height() {

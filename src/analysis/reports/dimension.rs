@@ -37,7 +37,7 @@ pub static DIMENSIONS: &[Dimension] = &[
     formatted("month", "Local month", "%Y-%m"),
     of_row("operation", "Create, update, delete or move", "operation"),
     of_row("path", "Path of the changed file", "path"),
-    of_session("project", "Working directory without worktree suffixes", "project"),
+    of_session("project", "Working directory; worktrees belong to their project", "project"),
     of_row("provider", "Provider as the log names it", "provider"),
     of_session("repository", "Repository, as host/owner/name or the name of its directory", "repository"),
     of_row("runtime", "Agent program that wrote the log", "runtime"),

@@ -8,6 +8,7 @@ use super::cost::Cost;
 use super::dimension::{DIMENSIONS, Dimension, LABEL, Value, columns_of_session};
 use super::error::{self, Error};
 use super::pattern::{escaped, matches};
+use super::projects::is_named;
 use super::scope::{Bound, Scope, Undated, WeekStart};
 use super::spec::{Rows, known_sum};
 use super::tables::Frames;
@@ -72,7 +73,7 @@ impl Grouping {
                 is_match = is_match.or(matches(grouping.dimension("model_as_logged")?, pattern)?);
             }
             if name == "project" || name == "repository" {
-                is_match = grouping.is_in_project(name, pattern)?;
+                is_match = grouping.is_in_project(name, pattern, tables)?;
             }
             grouping.rows = grouping.rows.filter(is_match);
         }
@@ -81,12 +82,19 @@ impl Grouping {
     }
 
     /// Whether a row is in a project or a repository: by the whole value or by the last part of it. The overview names a project by
-    /// its repository where it has one, so that a project is found by that, too.
-    fn is_in_project(&mut self, name: &str, pattern: &str) -> Result<Expr, Error> {
+    /// its repository where it has one, so that a project is found by that, too, unless the user gave it a name.
+    fn is_in_project(&mut self, name: &str, pattern: &str, tables: &Frames) -> Result<Expr, Error> {
         let dimensions: &[&str] = if name == "project" { &["project", "repository"] } else { &["repository"] };
         let mut is_match = lit(false);
+        let is_named = if name == "project" { is_named(&self.dimension(name)?, tables) } else { None };
         for dimension in dimensions {
             let value = self.dimension(dimension)?;
+            let value = match &is_named {
+                Some(is_named) if *dimension == "repository" => {
+                    when(is_named.clone().not()).then(value).otherwise(lit(NULL))
+                }
+                _ => value,
+            };
             is_match = is_match.or(matches(value.clone(), pattern)?.fill_null(lit(false)));
             if !pattern.contains(['*', '/', '\\']) {
                 for end in [format!("*/{pattern}"), format!("*\\{pattern}")] {

@@ -37,6 +37,9 @@ pub fn run(printed: Printed, settings: &Settings) -> anyhow::Result<Outcome> {
     for Chosen { value, origin } in &settings.budgets {
         add("budgets", value.to_string(), origin);
     }
+    for (pattern, Chosen { value, origin }) in &settings.projects {
+        add("projects", format!("{pattern} = {value}"), origin);
+    }
     for Chosen { value, origin } in &settings.format_ids {
         add("format", (*value).to_owned(), origin);
     }

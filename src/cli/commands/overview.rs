@@ -68,7 +68,8 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
 pub fn overview(archive: &Archive, now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Overview> {
     let snapshot = archive.snapshot()?;
     let now = zoned(now, settings)?;
-    Overview::of(&snapshot.some_tables(Overview::TABLES)?, &now).map_err(report_error)
+    let tables = settings.project_names().apply(snapshot.some_tables(Overview::TABLES)?);
+    Overview::of(&tables, &now).map_err(report_error)
 }
 
 /// A time, or the current one, in the time zone of the settings.

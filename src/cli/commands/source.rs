@@ -106,6 +106,17 @@ pub fn open(
     names: &[&'static str],
     with_facts: bool,
 ) -> anyhow::Result<Opened> {
+    let opened = open_as_stored(source, settings, names, with_facts)?;
+    Ok(Opened { frames: settings.project_names().apply(opened.frames), ..opened })
+}
+
+/// As [`open`], without the names of projects in the settings.
+fn open_as_stored(
+    source: args::DataSource,
+    settings: &Settings,
+    names: &[&'static str],
+    with_facts: bool,
+) -> anyhow::Result<Opened> {
     if source.logs.is_empty() {
         start_threads(None)?;
         let name = settings.archive_name(source.archive.archive.as_deref())?;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 use toml::Spanned;
 
-use super::formats;
+use super::{formats, projects};
 use crate::cli::args::{Content, label, timezone};
 
 /// The name of a configuration file.
@@ -72,6 +72,12 @@ pub struct File {
     pub models: Vec<Spanned<Entry>>,
     /// What `check` compares without options.
     pub budgets: Vec<Budget>,
+    /// Names of projects, by patterns of their directories.
+    #[serde(rename = "projects")]
+    named: BTreeMap<String, Spanned<String>>,
+    /// The names of `named`.
+    #[serde(skip)]
+    pub project_names: projects::Names,
     /// Formats that the user describes.
     #[serde(rename = "format")]
     entries: Vec<Spanned<formats::Entry>>,
@@ -177,6 +183,12 @@ impl File {
                 problem,
             })?);
         }
+        file.project_names = projects::names(std::mem::take(&mut file.named), home).map_err(|wrong| Error::Value {
+            path: path.to_owned(),
+            line: line_of(&text, wrong.position),
+            key: format!("projects.{:?}", wrong.pattern),
+            problem: wrong.problem,
+        })?;
         let directory = path.parent().unwrap_or(Path::new(""));
         for path in file.archive.iter_mut().chain(&mut file.logs) {
             if !is_url(path) {
@@ -327,6 +339,7 @@ mod tests {
             currency = { code = "EUR", rate = 0.92 }
             labels = { team = "shop" }
             aliases = { house = "claude-sonnet-4-5" }
+            projects = { "~/src/shop*" = "shop", "/srv/cafe" = "cafe" }
             [[models]]
             provider = "Anthropic"
             model = "own"
@@ -343,6 +356,8 @@ mod tests {
         assert_eq!(file.logs, ["/srv/ci", "/home/ann/runs"].map(PathBuf::from));
         assert_eq!(file.week_start, Some(WeekStart::Sunday));
         assert_eq!(file.labels, ["team=shop"]);
+        let projects = [("/home/ann/src/shop*", "shop"), ("/srv/cafe", "cafe")];
+        assert_eq!(file.project_names, projects.map(|(pattern, name)| (pattern.to_owned(), name.to_owned())).into());
         assert_eq!((file.content, file.redact), (Some(Content::Text), Some(true)));
         assert_eq!(file.models[0].get_ref().provider, "anthropic");
         assert_eq!(file.budgets[0].to_string(), "week: cost_usd <= 50, since 7d ago, label team=shop");
@@ -360,6 +375,10 @@ mod tests {
             ("[[budgets]]\nsince = \"soon\"", "line 2", "since"),
             ("[[budgets]]\nmax = { cost_usd = \"many\" }", "line 2", "cost_usd"),
             ("\n[labels]\n\"a\\u001b\" = \"x\"", "line 2", "label"),
+            ("[projects]\n\"~/src\" = \"\"", "line 2", "projects"),
+            ("[projects]\n\n\"\" = \"shop\"", "line 3", "projects"),
+            ("[projects]\n\"/w\" = \"a\\u001b\"", "line 2", "projects"),
+            ("[projects]\n\"/w\" = 1", "line 2", "projects"),
             ("\n\n[[models]]\nmodel = \"m\"\nprices = [{ input = -1, output = 2 }]", "line 3", "models"),
             ("x", "line 1", "x"),
             ("[[format]]\nid = \"a\"\nruntime = \"b\"\nhas = [\"x\"]\nkost = \"c\"", "line 5", "kost"),

@@ -4,12 +4,14 @@
 //! file      the content of agentlogs.toml
 //! formats   formats that the user describes there
 //! origin    where a value comes from
+//! projects  names of projects
 //! resolved  the values that apply, and the archive that a command uses
 //! ```
 
 mod file;
 mod formats;
 mod origin;
+mod projects;
 mod resolved;
 
 pub use file::Budget;

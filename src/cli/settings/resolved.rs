@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use agentlogs::adapters::UserFormat;
 use agentlogs::analysis::present;
-use agentlogs::analysis::reports::WeekStart;
+use agentlogs::analysis::reports::{ProjectNames, WeekStart};
 use agentlogs::base::zone::of_system;
 use agentlogs::input::machine::Machine;
 use agentlogs::prices::{Catalog, Entry};
@@ -60,6 +60,8 @@ pub struct Settings {
     pub models: Vec<Chosen<Entry>>,
     /// What `check` compares.
     pub budgets: Vec<Chosen<Budget>>,
+    /// Names of projects, by patterns of their directories.
+    pub projects: BTreeMap<String, Chosen<String>>,
     /// The formats that the user describes.
     pub formats: &'static [UserFormat],
     /// Their ids, and the files that describe them.
@@ -151,6 +153,7 @@ impl Settings {
             aliases: BTreeMap::new(),
             models: Vec::new(),
             budgets: Vec::new(),
+            projects: BTreeMap::new(),
             formats: &[],
             format_ids: Vec::new(),
             machine,
@@ -181,6 +184,7 @@ impl Settings {
             aliases,
             models,
             budgets,
+            project_names,
             formats,
             ..
         } = file;
@@ -203,11 +207,19 @@ impl Settings {
         self.logs.extend(logs.into_iter().map(|value| chosen(value, &path)));
         self.models.extend(models.into_iter().map(|value| chosen(value.into_inner(), &path)));
         self.budgets.extend(budgets.into_iter().map(|value| chosen(value, &path)));
+        for (pattern, name) in project_names {
+            self.projects.entry(pattern).or_insert_with(|| chosen(name, &path));
+        }
         let is_new = |format: &UserFormat| self.format_ids.iter().all(|known| known.value != format.adapter.id);
         let formats: Vec<UserFormat> = formats.into_iter().filter(is_new).collect();
         self.format_ids.extend(formats.iter().map(|format| chosen(format.adapter.id, &path)));
         self.files.push(path);
         formats
+    }
+
+    /// The names of projects, which apply when tables are read.
+    pub fn project_names(&self) -> ProjectNames {
+        ProjectNames::new(self.projects.iter().map(|(pattern, name)| (pattern.as_str(), name.value.as_str())))
     }
 
     /// The currency of tables for people.

@@ -10,6 +10,7 @@ use super::facts::codec;
 use super::hashed_file::{self, Checksum};
 use crate::ingest::Fingerprint;
 use crate::model::health::Reason;
+use crate::model::known_places::PlaceKinds;
 use crate::model::source::{Source, SourceStatus};
 
 /// One source in the index.
@@ -32,6 +33,9 @@ pub struct IndexEntry {
     /// Whether it contains imported verdicts. Such sources have a part of their own, as their sessions are in any part.
     #[serde(default)]
     pub(super) has_verdicts: bool,
+    /// Which [`PlaceKinds`] its facts may know. Those of earlier archives may know any.
+    #[serde(default = "all_places")]
+    known_places: u8,
 }
 
 /// Where the facts of a source are stored in a generation.
@@ -62,8 +66,18 @@ impl IndexEntry {
             links,
             facts: FactsPlace::default(),
             has_verdicts: !source.verdicts.is_empty(),
+            known_places: if has_spilled_sessions { all_places() } else { PlaceKinds::known(&source.sessions).bits() },
         }
     }
+
+    /// Whether its facts may know where sessions ran that lack it.
+    pub(super) const fn may_know(&self, missing: PlaceKinds) -> bool {
+        PlaceKinds::of_bits(self.known_places).meets(missing)
+    }
+}
+
+const fn all_places() -> u8 {
+    PlaceKinds::ALL.bits()
 }
 
 /// Writes an index.

@@ -138,7 +138,7 @@ pub fn sessions<'a>() -> Vec<Field<Session<'a>>> {
             text!("entrypoint" "How the runtime was started", |it| it.row.session.entrypoint),
             word!("source_path" "The file where the session was first read", |it| &it.source.path),
             text!("cwd" "Working directory", |it| it.row.session.cwd),
-            text!("project" "Working directory without worktree suffixes", |it| it.row.project),
+            text!("project" "Working directory; worktrees belong to their project", |it| it.row.project),
             text!("git_branch" "Branch checked out there", |it| it.row.session.git_branch),
             text!("repository" "host/owner/name of the remote, else the name of the root directory", |it| it.row.session.repository),
             text!("host" "The machine, from the sidecar, or if the log was in a directory where its runtime keeps logs", |it| it.row.session.host),

@@ -12,6 +12,8 @@ pub struct Frames {
     dated: BTreeSet<&'static str>,
     /// See [`Self::partitions`].
     partitions: Vec<Self>,
+    /// See [`Self::named_projects`].
+    named_projects: BTreeSet<String>,
 }
 
 impl Frames {
@@ -46,6 +48,17 @@ impl Frames {
     #[must_use]
     pub fn with_partitions(self, partitions: Vec<Self>) -> Self {
         Self { partitions, ..self }
+    }
+
+    /// The names of projects that the user gave, in place of directories.
+    pub fn named_projects(&self) -> &BTreeSet<String> {
+        &self.named_projects
+    }
+
+    /// The same tables, in which the user gave these names to projects.
+    #[must_use]
+    pub fn with_named_projects(self, named_projects: BTreeSet<String>) -> Self {
+        Self { named_projects, ..self }
     }
 
     /// Some rows of each table.

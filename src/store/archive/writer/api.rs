@@ -1,14 +1,14 @@
 //! What callers do with a writer before it commits.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::places::PlacesBySource;
 use super::spool::Spool;
 use super::stage::Staged;
 use crate::ingest::Fingerprint;
 use crate::ledger::{SessionKeys, Unmatched};
-use crate::model::session::SessionResult;
 use crate::model::source::{STDIN, Source, SourceStatus};
 use crate::prices::{Catalog, Table};
 use crate::store::archive::disk;
@@ -42,6 +42,7 @@ pub struct Writer {
     pub(super) damaged: Vec<PathBuf>,
     /// What is removed again if the archive is new and nothing is committed, outermost first.
     pub(super) created: Vec<PathBuf>,
+    pub(super) places: PlacesBySource,
     _lock: Lock,
 }
 
@@ -114,6 +115,7 @@ impl Writer {
             newest,
             damaged: Vec::new(),
             created,
+            places: PlacesBySource::default(),
             _lock: lock,
         })
     }
@@ -151,22 +153,17 @@ impl Writer {
     /// Adds what a file contains now, in place of what it contained before. Earlier sessions that it does not contain any more are
     /// kept at a path of their own ([`Source::left_by`]): the archive outlives the logs. [`Self::commit`] returns errors.
     pub fn add(&self, mut source: Source) {
-        for path in std::mem::take(&mut source.replaces) {
-            self.remove(&path);
-        }
         self.record_error(|| {
+            for path in std::mem::take(&mut source.replaces) {
+                self.keep_known_places(&path, &mut source.sessions)?;
+                self.remove(&path);
+            }
             if let Some(known) = self.state.sources.get(&source.path).filter(|entry| entry.has_sessions) {
                 // A file that cannot be read replaces nothing.
                 if source.status == SourceStatus::Unreadable {
                     return Ok(());
                 }
-                // The directory of a session may be gone since, and with it the name of its repository.
-                let is_gone = |session: &SessionResult| {
-                    session.repository.is_none() && session.cwd.as_ref().is_some_and(|cwd| !Path::new(cwd).exists())
-                };
-                if source.sessions.iter().any(is_gone) {
-                    source.keep_known_places(&self.state.load(known)?);
-                }
+                self.keep_known_places(&source.path, &mut source.sessions)?;
                 // A file that grew contains all that it contained before.
                 if source.grew {
                     return self.stage(source);

@@ -8,6 +8,7 @@ mod api;
 mod batches;
 mod commit;
 mod finish;
+mod places;
 mod plan;
 mod spool;
 mod stage;

@@ -206,8 +206,9 @@ impl Sink for Writer {
         self.add(source);
     }
 
-    fn spill(&self, sessions: Vec<SessionResult>) -> Result<Vec<SpilledSession>, Vec<SessionResult>> {
-        self.spill_sessions(&sessions).map_err(|error| {
+    fn spill(&self, path: &str, mut sessions: Vec<SessionResult>) -> Result<Vec<SpilledSession>, Vec<SessionResult>> {
+        let kept = self.keep_known_places(path, &mut sessions);
+        kept.and_then(|()| self.spill_sessions(&sessions)).map_err(|error| {
             // The commit returns the error and changes nothing.
             self.staged().error.get_or_insert(error);
             sessions
