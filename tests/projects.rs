@@ -79,9 +79,9 @@ fn where_a_session_ran_stays_known() {
             change(&shop, &logs.join("1.jsonl"));
             let log = logs_in(&logs).remove(0);
             if then == "is shorter" {
-                shorten(&log)
+                shorten(&log);
             } else {
-                grow(&log)
+                grow(&log);
             }
             for _ in 0..2 {
                 ingest(&archive, &logs, is_owned);

@@ -58,7 +58,7 @@ fn expression(pattern: &str) -> String {
     let rest = match pattern.split_once(':') {
         // A drive of Windows is written with a small or a capital letter.
         Some((drive, rest)) if drive.len() == 1 && drive.chars().all(|letter| letter.is_ascii_alphabetic()) => {
-            out.push_str(&format!("(?i:{drive}):"));
+            out.extend(["(?i:", drive, "):"]);
             rest
         }
         _ => pattern,

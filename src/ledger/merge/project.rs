@@ -271,7 +271,7 @@ mod tests {
             // The first layout in a path applies.
             ("/home/ann/.codex/worktrees/9ee2/shop/.claude/worktrees/fix", "shop"),
             ("/w/shop/.worktrees/fix/.claude/worktrees/agent-1", "/w/shop"),
-            // Names that only look similar.
+            // Similar names.
             ("/w/.claude/worktree/x", "/w/.claude/worktree/x"),
             ("/w/my.claude/worktrees/x", "/w/my.claude/worktrees/x"),
             ("/w/worktrees/x", "/w/worktrees/x"),

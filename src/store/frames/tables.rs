@@ -58,7 +58,9 @@ impl Frames {
     /// The same tables, in which the user gave these names to projects.
     #[must_use]
     pub fn with_named_projects(self, named_projects: BTreeSet<String>) -> Self {
-        Self { named_projects, ..self }
+        let partitions = self.partitions.into_iter();
+        let partitions = partitions.map(|partition| partition.with_named_projects(named_projects.clone())).collect();
+        Self { partitions, named_projects, ..self }
     }
 
     /// Some rows of each table.
