@@ -115,14 +115,15 @@ impl Source {
     }
 
     /// The sources that are kept once the file was read again, by the rules of [`Self::left_by`]. A file that cannot be read replaces
-    /// nothing.
-    pub fn followed_by(self, later: Self) -> Vec<Self> {
+    /// nothing. Where its sessions ran stays known.
+    pub fn followed_by(self, mut later: Self) -> Vec<Self> {
         if self.sessions.is_empty() {
             return vec![later];
         }
         if later.status == SourceStatus::Unreadable {
             return vec![self];
         }
+        later.keep_known_places(&self);
         self.left_by(&later).into_iter().chain([later]).collect()
     }
 
@@ -262,6 +263,19 @@ mod tests {
         assert_eq!(known.clone().followed_by(grown.clone()), std::slice::from_ref(&grown));
         let earlier = Source { path: "/a#aaaaaaaa".to_owned(), ..known.clone() };
         assert_eq!(known.followed_by(other.clone()), [earlier, other]);
+    }
+
+    #[test]
+    fn a_file_that_is_read_again_keeps_where_its_sessions_ran() {
+        let source = |repository: Option<&str>| Source {
+            sessions: vec![SessionResult {
+                session_id: "s1".to_owned(),
+                repository: repository.map(str::to_owned),
+                ..SessionResult::default()
+            }],
+            ..Source::default()
+        };
+        assert_eq!(source(Some("shop")).followed_by(source(None)), [source(Some("shop"))]);
     }
 
     #[test]
