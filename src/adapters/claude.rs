@@ -1,5 +1,7 @@
 //! Messages and tool results of Claude Code, in its streams, its transcripts, and the logs of programs that run it.
 
+pub(super) mod limits;
+
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
@@ -265,6 +267,13 @@ pub(super) struct Origin<'a> {
     pub(super) is_progress: bool,
 }
 
+impl<'a> Origin<'a> {
+    /// The id of the subagent that wrote it; `None` for the main agent.
+    fn subagent(&self) -> Option<&'a str> {
+        self.is_subagent.then(|| self.agent_id.unwrap_or_default())
+    }
+}
+
 /// A session while its messages are read.
 #[derive(Debug)]
 pub(super) struct Conversation {
@@ -290,6 +299,7 @@ impl Conversation {
         let known = self.builder.session.turns.len();
         let id = message.id.some().or(origin.uuid);
         let index = self.builder.turn(identity(id), line);
+        self.builder.answered(index, origin.subagent(), time);
         let turn = &mut self.builder.session.turns[index];
         turn.message_id = turn.message_id.take().or_else(|| message.id.owned());
         turn.request_id = turn.request_id.take().or_else(|| origin.request_id.map(SharedStr::from));
@@ -397,6 +407,8 @@ impl Conversation {
 
     /// Adds the results in a user line. Returns whether there are any.
     pub(super) fn results(&mut self, message: &Message<'_>, origin: &Origin<'_>) -> bool {
+        // A prompt or results.
+        self.builder.asked(origin.subagent(), origin.time);
         let mut is_result = false;
         for block in message.content.blocks.iter().filter(|it| it.tool_use_id.is_some()) {
             is_result = true;

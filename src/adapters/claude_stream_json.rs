@@ -6,14 +6,12 @@
 //! that a process was billed for, including what no line contains: it is the total, never added to the lines
 //! (`docs/accounting.md#totals-against-turns`).
 
-mod limits;
-
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::claude::{Conversation, Message, Origin, ToolUseResult, Usage, is_human};
+use super::claude::{Conversation, Message, Origin, ToolUseResult, Usage, is_human, limits};
 use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::{brief, money};
@@ -278,9 +276,11 @@ impl Session {
         if message.model.as_str() == "<synthetic>" || !record.error.is_empty() {
             // Written by the program, not by a model: an error of the API, or nothing.
             if !record.error.is_empty() {
+                let text = message.content.blocks.iter().find_map(|it| it.text.some());
                 let event = self.conversation.builder.event(EventKind::Error, line.number, time);
                 event.code = Some(record.error.text().into());
-                event.message = message.content.blocks.iter().find_map(|it| it.text.some()).map(brief);
+                event.message = text.map(brief);
+                limits::add_message(&mut self.conversation.builder, text.unwrap_or_default(), &origin(record, line));
             }
             return;
         }
@@ -379,6 +379,7 @@ impl Session {
         } else {
             Cow::Owned(format!("{message} {}", record.subtype.as_str()))
         };
+        limits::add_message(&mut self.conversation.builder, message, &origin(record, line));
         let kind = crate::model::errors::classify(record.api_error_status.whole(), &words);
         self.conversation.builder.fail_as(kind, message);
         let event = self.conversation.builder.event(EventKind::Error, line.number, time);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::claude::{Conversation, Message, Origin, ToolUseResult, is_human};
+use super::claude::{Conversation, Message, Origin, ToolUseResult, is_human, limits};
 use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::common::builder::{Last, brief, money};
@@ -87,6 +87,8 @@ record! {
         "isCompactSummary" => is_compact_summary: Flag,
         "isApiErrorMessage" => is_api_error_message: Flag,
         "costUSD" => cost_usd: Number,
+        // of a limit that was reached
+        "quotaLimits" => quota_limits: Raw<'a>,
         // system
         "subtype" => subtype: Text<'a>,
         "error" => error: Raw<'a>,
@@ -282,6 +284,11 @@ impl Session {
                 event.key = record.uuid.owned();
                 event.message = Some(brief(text));
                 event.is_subagent = origin.is_subagent;
+                if record.quota_limits.is_empty() {
+                    limits::add_message(&mut self.conversation.builder, text, origin);
+                } else {
+                    limits::add(&mut self.conversation.builder, record.quota_limits, origin);
+                }
                 if is_main {
                     self.conversation.builder.fail(None, text);
                     self.last = Ending::Error;

@@ -11,6 +11,7 @@ mod log;
 mod records;
 mod shell_output;
 mod thread;
+mod times;
 mod usage;
 
 pub(super) use log::ADAPTER;

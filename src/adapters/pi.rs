@@ -195,7 +195,10 @@ impl Agent {
         match message.role.as_str() {
             "assistant" => self.assistant(message, logged, line, damage),
             "toolResult" => self.tool_result(message, logged, line),
-            "user" => self.user(message),
+            "user" => {
+                self.builder.asked(None, message.timestamp.0.or(logged));
+                self.user(message);
+            }
             _ => {}
         }
     }
@@ -242,6 +245,10 @@ impl Agent {
             turn.duration_ms = message.duration.rounded().or_else(between).into();
             turn.stop_reason = stop_reason;
             turn.cost = message.usage.get().and_then(|it| it.cost(damage)).map(Box::new);
+        }
+        if let Some(index) = index {
+            // Only the time of a record is that of an answer.
+            self.builder.answered(index, None, logged);
         }
         let content = &message.content.value;
         for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
@@ -292,6 +299,7 @@ impl Agent {
     fn tool_result(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64) {
         let time = message.timestamp.0;
         self.builder.saw(time);
+        self.builder.asked(None, time);
         let Some(call) = self.builder.call_index(message.tool_call_id.as_str()) else { return };
         if self.builder.session.tool_calls[call].status == CallStatus::Incomplete {
             self.outcome(call, message.content.raw, &message.details, message.is_error, line, time);

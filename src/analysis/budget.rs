@@ -52,14 +52,14 @@ impl MeasureBound {
     pub fn new(name: &str, side: Side, limit: f64) -> Result<Self, UnknownMeasure> {
         let (report, measure) = name.split_once('.').map_or((None, name), |(report, measure)| (Some(report), measure));
         let candidates = REPORTS.iter().filter(|candidate| report.is_none_or(|report| candidate.name == report));
-        let measures = candidates.flat_map(|report| report.measures().iter().map(move |found| (report, found)));
+        let measures = candidates.flat_map(|report| report.bounded().iter().map(move |found| (report, found)));
         let mut measures = measures.filter(|(_, found)| found.is_always_computed());
         if let Some((report, found)) = measures.find(|(_, found)| found.name == measure) {
             return Ok(Self { report, measure: found.name, side, limit });
         }
         let mut names: Vec<&str> = REPORTS
             .iter()
-            .flat_map(Report::measures)
+            .flat_map(Report::bounded)
             .filter(|it| it.is_always_computed())
             .map(|measure| measure.name)
             .collect();
@@ -75,7 +75,7 @@ impl MeasureBound {
 
     /// The measure, with its report if another one computes a measure of that name first.
     pub fn name(&self) -> String {
-        let first = REPORTS.iter().find(|report| report.measures().iter().any(|found| found.name == self.measure));
+        let first = REPORTS.iter().find(|report| report.bounded().iter().any(|found| found.name == self.measure));
         match first {
             Some(first) if first.name != self.report.name => format!("{}.{}", self.report.name, self.measure),
             _ => self.measure.to_owned(),
@@ -108,7 +108,7 @@ pub fn compare(
         if !answers.contains_key(bound.report.name) {
             let options =
                 Options { scope: scope.clone(), cost, total: true, wide: true, limit: Some(0), ..Options::default() };
-            let answer = find(bound.report.name)?.run(tables, &options)?;
+            let answer = find(bound.report.name)?.totals(tables, &options)?;
             if answer.left_out.rows > left_out.rows {
                 left_out = answer.left_out;
             }
@@ -140,6 +140,7 @@ mod tests {
         assert_eq!(name("sessions.cost_usd").unwrap(), "sessions.cost_usd");
         let error = name("costs").unwrap_err().to_string();
         assert!(error.contains("\"costs\"") && error.contains("cost_usd, "), "{error}");
+        assert_eq!(name("limits.used_percent").unwrap(), "used_percent");
         assert!(name("tools.cost_usd").is_err());
     }
 }

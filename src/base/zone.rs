@@ -4,8 +4,10 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
+use jiff::{Timestamp, Zoned};
+
+use super::time::Time;
 
 /// Where systems keep their own zone.
 const LOCALTIME: &str = "/etc/localtime";
@@ -34,8 +36,15 @@ pub fn named_zone(specification: &str) -> Option<TimeZone> {
 }
 
 /// A time in the zone of a specification; `None` if there is no such zone.
-pub fn in_zone(time: Timestamp, specification: &str) -> Option<jiff::Zoned> {
+pub fn in_zone(time: Timestamp, specification: &str) -> Option<Zoned> {
     Some(time.to_zoned(zone(specification)?))
+}
+
+/// A time in a zone of IANA that a log names: no other specification, and no file.
+pub fn in_zone_of_iana(time: Time, name: &str) -> Option<Zoned> {
+    let is_name = name.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+    let zone = is_name.then(|| TimeZone::get(name).ok())??;
+    Some(Timestamp::from_microsecond(time.micros()).ok()?.to_zoned(zone))
 }
 
 /// The specification of this machine's zone: `variable` is the value of `TZ`. It may not exist: see [`zone`].

@@ -41,7 +41,7 @@ pub type WindowKey = (Option<Symbol>, Symbol);
 impl Limit {
     /// Whether it contains a state.
     pub const fn is_known(&self) -> bool {
-        self.used_percent.is_some() || self.resets_at.is_some()
+        self.used_percent.is_some() || self.resets_at.is_some() || self.reached.is_some()
     }
 
     /// The limit and the window.

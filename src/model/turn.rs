@@ -59,4 +59,6 @@ pub struct Turn {
     pub has_predecessors: bool,
     /// Whether the process was killed before it wrote a total: later totals do not contain the response.
     pub is_of_killed: bool,
+    /// Milliseconds from the prompt or the last result that the request takes up to the end of the response.
+    pub latency_ms: CompactOption,
 }

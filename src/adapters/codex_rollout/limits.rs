@@ -75,6 +75,10 @@ impl Thread {
                 resets_at: window.resets_at.0.or_else(|| window.reset_after(time)),
                 reached: limits.rate_limit_reached_type.some().map(Symbol::new),
             };
+            if limit.used_percent.is_none() && limit.resets_at.is_none() {
+                // The record has no such window: what it calls reached is another one.
+                continue;
+            }
             if has_history {
                 self.builder.limit_after_history(limit);
             } else {

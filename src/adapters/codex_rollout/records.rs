@@ -201,6 +201,7 @@ pub(super) struct TaskStarted {
 pub(super) struct TaskComplete<'a> {
     #[serde(borrow)]
     pub(super) last_agent_message: LazyText<'a>,
+    pub(super) duration_ms: Number,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -5,6 +5,7 @@ use twox_hash::XxHash3_64;
 
 use super::records::{Block, Message, Meta, Payload, TurnContext};
 use super::shell_output::command_of;
+use super::times::Open;
 use super::usage::Recorded;
 use crate::adapters::codex::Next;
 use crate::adapters::common::builder::{Builder, brief};
@@ -48,6 +49,8 @@ pub(super) struct State {
     pub(super) searches: i64,
     /// Whether the current task met an error.
     pub(super) is_failed: bool,
+    /// The number of responses before the current task.
+    pub(super) first_of_task: Option<usize>,
     /// A compaction that the next record may repeat.
     pub(super) compacted_at: Option<Time>,
     /// Responses with an own record that are not in a total yet.
@@ -55,6 +58,8 @@ pub(super) struct State {
     /// Responses that made a compaction and have no own record yet.
     pub(super) compacting: HashSet<SharedStr>,
     pub(super) prompts: usize,
+    /// The records of the response that is not counted yet.
+    pub(super) open: Open,
     /// The bytes of the last limits, unless their meaning depends on the time of the record.
     pub(super) limits: Vec<u8>,
 }
@@ -115,6 +120,7 @@ impl Thread {
                 self.token_count(&it.info, line, time, damage);
             }
             Payload::UserMessage(it) => {
+                self.state.open.asked(time, true);
                 let identity = self.prompt_identity(it.message.as_str());
                 self.builder.prompt_as(identity, it.message.some());
             }
@@ -126,6 +132,7 @@ impl Thread {
             Payload::TaskStarted(it) => {
                 self.has_ends = true;
                 self.state.is_failed = false;
+                self.state.first_of_task = Some(self.builder.session.turns.len());
                 self.builder.session.status = Status::Incomplete;
                 self.state.next.context_window = it.model_context_window.get().or(self.state.next.context_window);
             }
@@ -135,6 +142,7 @@ impl Thread {
                 if !self.state.is_failed || it.last_agent_message.is_some() {
                     self.builder.succeed();
                 }
+                self.task_took(it.duration_ms);
                 if self.builder.keeps_text() {
                     self.builder.say(it.last_agent_message.as_str());
                 }
@@ -178,6 +186,7 @@ impl Thread {
     }
 
     pub(super) fn item(&mut self, item: Payload<'_>, line: Line<'_>, time: Option<Time>) -> RecordKind {
+        self.time_of_item(&item, time);
         match item {
             Payload::Message(it) => self.message(&it),
             Payload::FunctionCall(it) => {

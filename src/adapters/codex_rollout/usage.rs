@@ -34,7 +34,7 @@ impl Thread {
         }
         let Some(spent) = self.state.next.total.advance(total, last, damage) else { return };
         let counted = Counted { window: info.model_context_window.get(), line: line.number, time };
-        let root = &self.root;
+        let (root, known) = (&self.root, self.builder.session.turns.len());
         let index = self.state.next.add(&mut self.builder, spent, counted, |builder, reached, calls| {
             // A replay contains the same calls; another thread with equal totals does not.
             let mut hash = XxHash3_64::new();
@@ -47,6 +47,9 @@ impl Thread {
             let _ = write!(name, ") {:x}", hash.finish());
             Identity::Thread(root.clone(), name.into())
         });
+        if index >= known {
+            self.builder.session.turns[index].latency_ms = self.state.open.counted(time, self.history_until()).into();
+        }
         let recorded = &mut self.state.recorded;
         if let Some(known) = recorded.iter().find(|it| it.tokens == spent.response) {
             self.builder.session.turns[index].message_id = Some(known.id.clone());

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use foldhash::{HashMap, HashMapExt as _};
 use twox_hash::XxHash3_64;
 
+use super::latency::Waits;
 use super::row_index::RowIndex;
 use super::tools::{self, Arguments, Subject, ToolArguments};
 use crate::adapters::api::{Context, RecordErrors};
@@ -48,6 +49,8 @@ pub struct Builder {
     pub(super) changes: RowIndex,
     /// The last state of each window, by its index in the limits.
     pub(super) windows: HashMap<WindowKey, usize>,
+    /// What each agent waits for.
+    pub(super) waits: Waits,
     /// The first tools that were called.
     tools: Vec<Tool>,
     /// The number of events whose keys are set.
@@ -102,6 +105,7 @@ impl Builder {
             turns: RowIndex::default(),
             changes: RowIndex::default(),
             windows: HashMap::new(),
+            waits: Waits::new(),
             tools: Vec::new(),
             keyed_events: 0,
             last_time: None,

@@ -46,7 +46,7 @@ pub fn states(rows: LazyFrame) -> PolarsResult<(Vec<State>, SessionNumbers)> {
         State {
             runtime: owned(runtime, row).unwrap_or_default(),
             limit_id: owned(limit, row),
-            window_name: owned(window, row).unwrap_or_default(),
+            window_name: window_name(window.get(row).unwrap_or_default(), minutes.get(row)),
             plan: owned(plan, row),
             window_minutes: minutes.get(row),
             used_percent: used.get(row),
@@ -58,6 +58,23 @@ pub fn states(rows: LazyFrame) -> PolarsResult<(Vec<State>, SessionNumbers)> {
     });
     let states = states.collect();
     Ok((states, numbers))
+}
+
+/// The name of a window. A name that is only a rank, which differs between plans, is replaced by the length.
+fn window_name(logged: &str, minutes: Option<i64>) -> String {
+    const RANKS: [&str; 2] = ["primary", "secondary"];
+    let Some(minutes) = minutes.filter(|minutes| RANKS.contains(&logged) && *minutes > 0) else {
+        return logged.to_owned();
+    };
+    // The first versions of Codex log 299 and 10,079 minutes.
+    let minutes = if minutes % 60 == 59 { minutes + 1 } else { minutes };
+    match (minutes % 60, minutes / 60 % 24, minutes / 1440) {
+        (0, 0, 7) => "week".to_owned(),
+        (0, 0, 30) => "month".to_owned(),
+        (0, 0, days) => format!("{days}d"),
+        (0, ..) => format!("{}h", minutes / 60),
+        _ => format!("{minutes}m"),
+    }
 }
 
 /// The number of a session, if it logged a limit.
@@ -129,4 +146,26 @@ pub fn for_each_turn(
         }
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::window_name;
+
+    #[test]
+    fn a_rank_is_replaced_by_the_length() {
+        for (logged, minutes, expected) in [
+            ("primary", Some(300), "5h"),
+            ("secondary", Some(10_080), "week"),
+            ("primary", Some(43_200), "month"),
+            ("primary", Some(2880), "2d"),
+            ("primary", Some(1500), "25h"),
+            ("primary", Some(299), "5h"),
+            ("primary", Some(90), "90m"),
+            ("primary", None, "primary"),
+            ("five_hour", Some(300), "five_hour"),
+        ] {
+            assert_eq!(window_name(logged, minutes), expected, "{logged} {minutes:?}");
+        }
+    }
 }

@@ -236,7 +236,8 @@ fn limit_name(window: &Window) -> String {
     let limit = window.limit_id.as_deref().filter(|limit| *limit != window.runtime);
     let names = [Some(window.runtime.as_str()), limit, Some(&window.window_name)];
     let mut text = names.into_iter().flatten().collect::<Vec<_>>().join(" ");
-    if window.reached.is_some() {
+    // Codex states for all windows that one of them is reached.
+    if window.reached.is_some() && window.used_percent.is_none_or(|used| used >= 100.0) {
         text.push_str(", reached");
     }
     text

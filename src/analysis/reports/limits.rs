@@ -4,10 +4,12 @@ use polars::prelude::*;
 
 use super::answer::Answer;
 use super::error::Error;
+use super::list::max;
 use super::listing::listed;
 use super::options::Options;
 use super::run::round;
 use super::scope::Undated;
+use super::spec::Measure;
 use super::tables::Frames;
 use crate::analysis::limits::{Rates, Window, windows_of};
 use crate::base::time::Time;
@@ -43,6 +45,22 @@ const WIDE_OF_ACTIVE: &[&str] = &[
     "projected_tokens",
     "projected_used_percent",
 ];
+
+/// What budgets bound: the largest value of the windows.
+pub(super) const BOUNDED: &[Measure] = &[
+    max("used_percent", "The used part of the limit in percent", "used_percent"),
+    max("projected_used_percent", "The used part at the end of the window", "projected_used_percent"),
+];
+
+/// The largest values of the current windows, or of those that the bounds of time touch.
+pub(super) fn largest(tables: &Frames, options: &Options) -> Result<Answer, Error> {
+    let scope = &options.scope;
+    let active = scope.since.is_none() && scope.until.is_none();
+    let mut answer = run(tables, &Options { active, wide: true, limit: None, ..options.clone() })?;
+    let values = BOUNDED.iter().filter_map(Measure::of_rows).collect::<Vec<_>>();
+    answer.total = Some(answer.rows.clone().lazy().select(values).collect()?);
+    Ok(answer)
+}
 
 /// The windows that the bounds of time touch, the latest first.
 pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {

@@ -91,7 +91,14 @@ pub static REPORTS: &[Report] = &[
                     "cancelled",
                 )
                 .wide(),
-                median("p50_duration_ms", "Median duration", "duration_ms"),
+                median(
+                    "p50_latency_ms",
+                    "Median time from the prompt or the last result to the response's end",
+                    "latency_ms",
+                ),
+                percentile_90("p90_latency_ms", "90th percentile of this time", "latency_ms").wide(),
+                percentile_95("p95_latency_ms", "95th percentile of this time", "latency_ms").wide(),
+                median("p50_duration_ms", "Median duration, as logged", "duration_ms").wide(),
                 percentile_90("p90_duration_ms", "90th percentile", "duration_ms"),
                 sum("duration_ms", "Sum of the durations").wide(),
                 sum("args_bytes", "Bytes of the arguments").wide(),
@@ -376,6 +383,11 @@ pub(super) const fn median(name: &'static str, about: &'static str, column: &'st
 /// The 90th percentile.
 pub(super) const fn percentile_90(name: &'static str, about: &'static str, column: &'static str) -> Measure {
     new(name, about, Of::Quantile(column, 0.9))
+}
+
+/// The 95th percentile.
+pub(super) const fn percentile_95(name: &'static str, about: &'static str, column: &'static str) -> Measure {
+    new(name, about, Of::Quantile(column, 0.95))
 }
 
 pub(super) const fn max(name: &'static str, about: &'static str, column: &'static str) -> Measure {

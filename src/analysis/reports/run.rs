@@ -57,6 +57,26 @@ impl Report {
         }
     }
 
+    /// The columns that have a value over all rows, which budgets can bound.
+    pub const fn bounded(&self) -> &'static [Measure] {
+        match self.body {
+            Body::Groups { measures, .. } => measures,
+            Body::Limits => limits::BOUNDED,
+            Body::Health => &[],
+        }
+    }
+
+    /// The values over all rows of what budgets can bound, as the total of the answer.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn totals(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {
+        match self.body {
+            Body::Limits => limits::largest(tables, options),
+            Body::Groups { .. } | Body::Health => self.run(tables, options),
+        }
+    }
+
     /// The tables that it reads.
     pub fn tables(&self) -> Vec<&'static str> {
         match &self.body {

@@ -1,0 +1,108 @@
+//! How long an agent waited for each response.
+
+use foldhash::{HashMap, HashMapExt as _};
+
+use super::builder::Builder;
+use crate::base::time::Time;
+
+/// What an agent waits for, while its records are read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wait {
+    /// When the last prompt or result arrived that no request has taken up.
+    cause: Option<Time>,
+    /// The response whose records are read, by its number.
+    response: Option<usize>,
+    /// The cause of its request.
+    of_response: Option<Time>,
+}
+
+impl Wait {
+    /// A prompt, or the result of a call: the next request takes it up.
+    pub fn asked(&mut self, time: Option<Time>) {
+        self.cause = time;
+    }
+
+    /// A record of a response at `time`. Returns the milliseconds from the cause of the request; `None` if the log does not show it,
+    /// as for a request that was sent again.
+    pub fn answered(&mut self, response: usize, time: Option<Time>) -> Option<i64> {
+        if self.response != Some(response) {
+            self.response = Some(response);
+            self.of_response = self.cause.take();
+        }
+        let milliseconds = time?.since(self.of_response?);
+        (milliseconds >= 0).then_some(milliseconds)
+    }
+}
+
+/// What each agent of a session waits for.
+#[derive(Debug)]
+pub struct Waits {
+    main: Wait,
+    subagents: HashMap<String, Wait>,
+}
+
+impl Waits {
+    pub fn new() -> Self {
+        Self { main: Wait::default(), subagents: HashMap::new() }
+    }
+
+    /// That of a subagent, or of the main agent.
+    fn of(&mut self, subagent: Option<&str>) -> &mut Wait {
+        match subagent {
+            None => &mut self.main,
+            Some(id) if self.subagents.contains_key(id) => self.subagents.get_mut(id).unwrap_or(&mut self.main),
+            Some(id) => self.subagents.entry(id.to_owned()).or_default(),
+        }
+    }
+}
+
+impl Builder {
+    /// A prompt, or the result of a call, which the next request of the agent takes up.
+    pub fn asked(&mut self, subagent: Option<&str>, time: Option<Time>) {
+        self.waits.of(subagent).asked(time);
+    }
+
+    /// A record of a response at `time`: updates the latency of its turn.
+    pub fn answered(&mut self, turn: usize, subagent: Option<&str>, time: Option<Time>) {
+        let latency = self.waits.of(subagent).answered(turn, time);
+        let turn = &mut self.session.turns[turn];
+        turn.latency_ms = latency.or(turn.latency_ms.get()).into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_sent_after_the_last_prompt_or_result() {
+        let at = |milliseconds: i64| Some(Time::from_micros(milliseconds * 1000));
+        let mut wait = Wait::default();
+        assert_eq!(wait.answered(0, at(5)), None, "without a cause");
+        wait.asked(at(100));
+        wait.asked(at(200));
+        assert_eq!(wait.answered(1, at(260)), Some(60));
+        // The result of a call of the response, which is not complete.
+        wait.asked(at(300));
+        assert_eq!(wait.answered(1, at(310)), Some(110));
+        assert_eq!(wait.answered(2, at(350)), Some(50));
+        assert_eq!(wait.answered(3, at(360)), None, "sent again");
+        wait.asked(at(400));
+        assert_eq!(wait.answered(4, at(390)), None, "a clock that was set back");
+        assert_eq!(wait.answered(4, None), None);
+        wait.asked(None);
+        assert_eq!(wait.answered(5, at(500)), None);
+    }
+
+    #[test]
+    fn agents_wait_for_their_own_responses() {
+        let at = |milliseconds: i64| Some(Time::from_micros(milliseconds * 1000));
+        let mut waits = Waits::new();
+        waits.of(None).asked(at(0));
+        waits.of(Some("a")).asked(at(10));
+        waits.of(Some("b")).asked(at(20));
+        assert_eq!(waits.of(Some("a")).answered(0, at(30)), Some(20));
+        assert_eq!(waits.of(None).answered(1, at(30)), Some(30));
+        assert_eq!(waits.of(Some("b")).answered(2, at(30)), Some(10));
+    }
+}
