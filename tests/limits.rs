@@ -193,3 +193,51 @@ fn windows_of_five_hours_are_those_of_ccusage() {
     let expected: Vec<(String, i64)> = expected.map(|(start, turns)| (start.to_owned(), turns)).into();
     assert_eq!(starts("8d1f0b62-*"), expected);
 }
+
+/// The message of a limit that was reached corrects the computed window, and a budget can bound it.
+#[test]
+fn a_message_of_a_transcript_is_a_window() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("a.jsonl");
+    let record = |kind: &str, time: &str, message: &str| {
+        format!(
+            r#"{{"type":"{kind}","sessionId":"s","uuid":"{kind}{time}","cwd":"/w","timestamp":"2026-10-05T{time}:00Z","isApiErrorMessage":{},"message":{message}}}"#,
+            message.contains("<synthetic>")
+        )
+    };
+    let usage = r#"{"input_tokens":1000,"output_tokens":10}"#;
+    let reached = "You've hit your session limit · resets 1:30pm (Europe/Berlin)";
+    let records = [
+        record("user", "09:00", r#"{"role":"user","content":"hi"}"#),
+        record(
+            "assistant",
+            "09:01",
+            &format!(
+                r#"{{"model":"claude-sonnet-4-5","id":"msg_1","content":[],"stop_reason":"end_turn","usage":{usage}}}"#
+            ),
+        ),
+        record(
+            "assistant",
+            "09:50",
+            &format!(r#"{{"model":"<synthetic>","id":"x","content":[{{"type":"text","text":"{reached}"}}]}}"#),
+        ),
+    ];
+    std::fs::write(&log, records.join("\n")).unwrap();
+    let run = |args: &[&str]| {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        let program = program.args(args).current_dir(folder.path()).env_clear().env("HOME", folder.path());
+        let output = program.env("TZ", "UTC").output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let now = ["--now", "2026-10-05T10:00:00Z"];
+    let (status, table, errors) =
+        run(&[["report", "limits", "--active", "--wide", "--format", "csv", "--logs", "a.jsonl"].as_slice(), &now]
+            .concat());
+    assert_eq!(status, Some(0), "{errors}");
+    let row = "claude,,five_hour,,2026-10-05T06:30:00Z,2026-10-05T11:30:00Z,true,true,100.0,rejected,1,1010,";
+    assert!(table.lines().any(|line| line.starts_with(row)), "{table}");
+    for (bound, expected) in [("limits.used_percent=80", 4), ("used_percent=100", 0)] {
+        let (status, table, errors) = run(&[["check", "--max", bound, "--logs", "a.jsonl"].as_slice(), &now].concat());
+        assert_eq!(status, Some(expected), "{table} {errors}");
+    }
+}

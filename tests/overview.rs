@@ -156,6 +156,25 @@ mod program {
         assert!(stderr.contains(&format!("archive: {}", archive.display())), "{stderr}");
     }
 
+    /// Also an account that may write everything cannot make a directory there.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_archive_that_cannot_be_written_does_not_stop_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = dunce::canonicalize(folder.path()).unwrap();
+        fill_home(&machine(&home));
+        let stored = text(&run(&home, &home, OVERVIEW).stdout);
+        fs::create_dir_all(home.join(".config/agentlogs")).unwrap();
+        fs::write(home.join(".config/agentlogs/agentlogs.toml"), "archive = \"/sys/agentlogs\"").unwrap();
+        let output = run(&home, &home, OVERVIEW);
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{stderr}");
+        assert!(stderr.contains("/sys/agentlogs") && stderr.contains("AGENTLOGS_ARCHIVE=DIR"), "{stderr}");
+        let numbers =
+            |text: &str| text.lines().take_while(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(numbers(&stdout), numbers(&stored));
+    }
+
     #[test]
     fn without_logs_it_says_where_it_searched() {
         let folder = tempfile::tempdir().unwrap();

@@ -204,3 +204,34 @@ fn what_cannot_be_followed_is_an_error() {
         assert!(output.status.code() == Some(status) && stderr.contains(part), "{args:?}: {stderr}");
     }
 }
+
+/// The system watches directories, not names.
+#[cfg(unix)]
+#[test]
+fn a_directory_that_is_made_again_and_a_link_to_another_one_are_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = dunce::canonicalize(folder.path()).unwrap();
+    let (head, last) = transcript();
+    let other = |log: &str, session: &str| log.replace("019", session);
+    for directory in ["logs", "a", "b"] {
+        fs::create_dir(home.join(directory)).unwrap();
+    }
+    std::os::unix::fs::symlink("a", home.join("link")).unwrap();
+    fs::write(home.join("logs/1.jsonl"), &head).unwrap();
+    let watch = Watch::start(&home, &["logs", "link", "--archive", "archive"]);
+    watch.wait_for("1 log read");
+    fs::remove_dir_all(home.join("logs")).unwrap();
+    fs::create_dir(home.join("logs")).unwrap();
+    fs::write(home.join("logs/2.jsonl"), other(&head, "018")).unwrap();
+    watch.wait_for("1 log read");
+    append(&home.join("logs/2.jsonl"), &other(&last, "018"));
+    watch.wait_for("1 log read");
+    fs::write(home.join("b/3.jsonl"), other(&head, "017")).unwrap();
+    fs::remove_file(home.join("link")).unwrap();
+    std::os::unix::fs::symlink("b", home.join("link")).unwrap();
+    // A change elsewhere lets it look at the link at once.
+    append(&home.join("logs/2.jsonl"), "\n");
+    watch.wait_for("log");
+    append(&home.join("b/3.jsonl"), &other(&last, "017"));
+    watch.wait_for("1 log read");
+}

@@ -17,7 +17,7 @@ pub struct ArchiveDirectory {
 }
 
 /// The source of the rows.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct DataSource {
     #[command(flatten)]
     pub archive: ArchiveDirectory,

@@ -11,12 +11,13 @@ use anyhow::Context;
 use jiff::{Timestamp, Zoned};
 
 use super::ingest::read_into;
-use super::output::{has_color, say};
+use super::output::{complain, has_color, say};
 use super::reading::{options, start_threads};
 use super::resolve::report_error;
+use super::source::some_tables;
 use super::summary::{complain_of_unreadable, option_of, report_damage};
 use super::{Outcome, places};
-use crate::cli::args::Reading;
+use crate::cli::args::{DataSource, Reading};
 use crate::cli::settings::{Chosen, Settings};
 
 pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcome> {
@@ -35,7 +36,11 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
         start_threads(None)?;
     } else {
         let options = options(paths, Some(archive.folder().to_owned()), &Reading::default(), settings)?;
-        let Some(run) = explained(read_into(&archive, options), &archive)? else {
+        let read = match explained(read_into(&archive, options), &archive) {
+            Err(error) if is_not_writable(&error) => return without_archive(&error, now, &archive, settings),
+            read => read?,
+        };
+        let Some(run) = read else {
             places::say_searched(settings);
             return Ok(Outcome::NotAllDone);
         };
@@ -55,10 +60,38 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
         }
     }
     let overview = explained(overview(&archive, now, settings), &archive)?;
-    let mut out = io::stdout().lock();
-    out.write_all(overview.text(&look(&archive, settings)).as_bytes())?;
-    out.flush()?;
+    print(&overview, &archive, settings)?;
     Ok(outcome)
+}
+
+fn print(overview: &Overview, archive: &Archive, settings: &Settings) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(overview.text(&look(archive, settings)).as_bytes())?;
+    out.flush()
+}
+
+/// Whether the archive is in a directory that this account cannot write, as in a container with a read-only home.
+fn is_not_writable(error: &anyhow::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    let error = error.downcast_ref::<archive::Error>();
+    matches!(error, Some(archive::Error::File { error, .. }) if matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem))
+}
+
+/// The overview of the logs that exist, without the archive.
+fn without_archive(
+    error: &anyhow::Error,
+    now: Option<Timestamp>,
+    archive: &Archive,
+    settings: &Settings,
+) -> anyhow::Result<Outcome> {
+    complain(format_args!(
+        "{error}: nothing is kept, and this overview is of the logs that exist now; AGENTLOGS_ARCHIVE=DIR names another directory"
+    ));
+    let source = DataSource { logs: places::existing(settings, None)?, ..DataSource::default() };
+    let tables = some_tables(source, settings, Overview::TABLES)?;
+    let overview = Overview::of(&tables.frames, &zoned(now, settings)?).map_err(report_error)?;
+    print(&overview, archive, settings)?;
+    Ok(Outcome::Done)
 }
 
 /// The overview of an archive.

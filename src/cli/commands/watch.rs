@@ -23,6 +23,9 @@ use crate::cli::settings::Settings;
 /// How often to check for places that did not exist before.
 const CHECK_PLACES: Duration = Duration::from_secs(30);
 
+/// How often to check for a path that was removed: it may be made again, as when a volume is mounted.
+const CHECK_LOST: Duration = Duration::from_secs(2);
+
 /// How often the overview is shown again without an update: its times until limits reset become wrong.
 const REDRAW: Duration = Duration::from_mins(1);
 
@@ -52,8 +55,12 @@ pub fn run(mut args: Watch, settings: &Settings) -> anyhow::Result<Outcome> {
     let mut earliest = update(&roots, &args, &mut screen, true)?;
     let mut shown = Instant::now();
     loop {
-        let patience = if screen.is_terminal { CHECK_PLACES.min(REDRAW) } else { CHECK_PLACES };
+        let mut patience = if screen.is_terminal { CHECK_PLACES.min(REDRAW) } else { CHECK_PLACES };
+        if watcher.has_lost() {
+            patience = patience.min(CHECK_LOST);
+        }
         let mut is_changed = watcher.wait(patience, earliest) == Waited::Changed;
+        is_changed |= watcher.follow();
         if !names_paths {
             let existing = places::existing(settings, runtime.as_deref())?;
             let new: Vec<PathBuf> = existing.into_iter().filter(|path| !roots.contains(path)).collect();

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use notify::event::{AccessKind, AccessMode, EventKind, MetadataKind, ModifyKind};
 use notify::{Config, ErrorKind, Event, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher as _};
+use same_file::Handle;
 
 use super::output::complain;
 
@@ -27,13 +28,43 @@ pub enum Waited {
     Nothing,
 }
 
+/// A path that is watched.
+struct Root {
+    /// The path as it was given: a link may point elsewhere later.
+    given: PathBuf,
+    /// The path as the system names it in its events.
+    real: PathBuf,
+    /// The open file or directory, so that another one of the same name differs from it. `None` while there is none.
+    handle: Option<Handle>,
+    is_directory: bool,
+}
+
+impl Root {
+    fn new(given: &Path) -> Self {
+        Self {
+            given: given.to_owned(),
+            real: real(given),
+            handle: Handle::from_path(given).ok(),
+            is_directory: given.is_dir(),
+        }
+    }
+
+    /// The path to watch. Of a file it is the directory: the file may be replaced by another one, and a database has journals beside it.
+    fn watched(&self) -> (&Path, RecursiveMode) {
+        match self.real.parent() {
+            Some(parent) if !self.is_directory => (parent, RecursiveMode::NonRecursive),
+            _ => (&self.real, RecursiveMode::Recursive),
+        }
+    }
+}
+
 /// Reports changes of files.
 pub struct Watcher {
     watcher: Option<Box<dyn notify::Watcher>>,
     sender: Sender<notify::Result<Event>>,
     events: Receiver<notify::Result<Event>>,
     /// The paths that are watched.
-    roots: Vec<PathBuf>,
+    roots: Vec<Root>,
     /// Changes in this directory do not count.
     except: PathBuf,
     /// How often files are checked; `None` if the system reports changes.
@@ -54,12 +85,44 @@ impl Watcher {
 
     /// Watches more paths.
     pub fn add(&mut self, roots: &[PathBuf]) {
-        let mut new: Vec<PathBuf> = roots.iter().map(|root| real(root)).collect();
-        new.retain(|root| !self.roots.contains(root));
-        self.roots.extend(new.iter().cloned());
-        for root in &new {
-            self.watch(root);
+        let known = self.roots.len();
+        for root in roots {
+            if !self.roots.iter().any(|known| known.given == *root) {
+                self.roots.push(Root::new(root));
+            }
         }
+        (known..self.roots.len()).for_each(|index| self.watch(index));
+    }
+
+    /// Whether a path does not exist any more.
+    pub fn has_lost(&self) -> bool {
+        self.roots.iter().any(|root| !root.given.exists())
+    }
+
+    /// Watches paths again that were made again, or that are links to another place now. Returns whether there are any. The system
+    /// watches directories, not names.
+    pub fn follow(&mut self) -> bool {
+        let mut is_other = false;
+        for index in 0..self.roots.len() {
+            let now = Root::new(&self.roots[index].given);
+            let before = &self.roots[index];
+            // A file is watched by its directory, which reports a new file of the name.
+            if now.handle == before.handle || (!before.is_directory && now.real == before.real) {
+                continue;
+            }
+            let before = std::mem::replace(&mut self.roots[index], now);
+            if let Some(watcher) = &mut self.watcher
+                && before.is_directory
+            {
+                // The system may have ended the watch.
+                drop(watcher.unwatch(&before.real));
+            }
+            if self.roots[index].handle.is_some() {
+                self.watch(index);
+                is_other = true;
+            }
+        }
+        is_other
     }
 
     /// Waits until a file changes and then is left alone for a moment, or until `patience` ends. A change is not returned before
@@ -101,8 +164,8 @@ impl Watcher {
         };
         let is_of_log = |path: &PathBuf| {
             // The journals of a database have its name with more characters.
-            let is_below = |root: &PathBuf| {
-                path.starts_with(root) || path.to_string_lossy().starts_with(&*root.to_string_lossy()) && !root.is_dir()
+            let is_below = |Root { real, .. }: &Root| {
+                path.starts_with(real) || path.to_string_lossy().starts_with(&*real.to_string_lossy()) && !real.is_dir()
             };
             let is_memory = path.to_string_lossy().ends_with("-shm");
             !path.starts_with(&self.except) && !is_memory && self.roots.iter().any(is_below)
@@ -128,20 +191,17 @@ impl Watcher {
         }
     }
 
-    fn watch(&mut self, root: &Path) {
-        // Of a file the directory is watched: the file may be replaced by another one, and a database has journals beside it.
-        let (path, mode) = match root.parent() {
-            Some(parent) if !root.is_dir() => (parent, RecursiveMode::NonRecursive),
-            _ => (root, RecursiveMode::Recursive),
-        };
-        let is_watched = |other: &PathBuf| other != root && other.is_dir() && path.starts_with(other);
-        if self.roots.iter().any(is_watched) {
+    fn watch(&mut self, index: usize) {
+        let root = &self.roots[index];
+        let (path, mode) = root.watched();
+        let is_around = |other: &Root| other.real != root.real && other.real.is_dir() && path.starts_with(&other.real);
+        if self.roots.iter().any(is_around) {
             return;
         }
         let Some(watcher) = &mut self.watcher else { return };
         if let Err(error) = watcher.watch(path, mode) {
             if self.poll.is_some() {
-                complain(format_args!("{}: cannot be watched: {error}", root.display()));
+                complain(format_args!("{}: cannot be watched: {error}", root.given.display()));
             } else {
                 self.fall_back(&error);
             }
@@ -167,9 +227,7 @@ impl Watcher {
         self.poll = Some(POLL);
         self.watcher = None;
         self.start();
-        for root in self.roots.clone() {
-            self.watch(&root);
-        }
+        (0..self.roots.len()).for_each(|index| self.watch(index));
     }
 }
 
