@@ -116,8 +116,8 @@ def main():
             mean = lambda trials, at: numpy.mean([trial[at] for trial in trials])
             majority = [(mean(a, 0) > 0.5, mean(b, 0) > 0.5) for a, b in pairs]
             table = [[sum(pair == (x, y) for pair in majority) for y in (True, False)] for x in (True, False)]
-            check.near("p_value", rows["pass_rate"]["p_value"], round(mcnemar(table, exact=True).pvalue, 10), 1e-6)
-            for measure, at in (("pass_rate", 0), ("cost_per_trial_usd", 1), ("tokens_per_trial", 2)):
+            check.near("p_value", rows["paired_pass_rate"]["p_value"], round(mcnemar(table, exact=True).pvalue, 10), 1e-6)
+            for measure, at in (("paired_pass_rate", 0), ("paired_cost_usd", 1), ("paired_tokens", 2)):
                 differences = numpy.array([mean(b, at) - mean(a, at) for a, b in pairs])
                 check.near(f"difference of {measure}", rows[measure]["difference"], differences.mean())
                 theirs = scipy.stats.bootstrap((differences,), numpy.mean, n_resamples=30_000, method="BCa", rng=numpy.random.default_rng(1))

@@ -422,6 +422,55 @@ fn lakes_merge_as_archives_do() {
     }
 }
 
+/// A lake that is incomplete or damaged is named and left out; the others are merged.
+#[test]
+fn one_incomplete_lake_does_not_prevent_the_merge_of_the_others() {
+    let folder = sample_lake();
+    let path = |name: &str| folder.path().join(name);
+    done(folder.path(), &["ingest", "logs/pi-session", "--archive", "pi-archive"]);
+    let facts = |lake: &str| {
+        walkdir::WalkDir::new(path(lake).join("_facts"))
+            .into_iter()
+            .map(Result::unwrap)
+            .find(|it| it.file_type().is_file())
+            .unwrap()
+            .into_path()
+    };
+    for name in ["whole", "missing", "changed", "uploaded"] {
+        done(folder.path(), &["export", name, "--as", "lake", "--archive", "pi-archive"]);
+    }
+    done(folder.path(), &["archive", "merge", "whole", "--archive", "expected"]);
+    fs::remove_file(facts("missing")).unwrap();
+    // The same size, so that only the checksum differs.
+    let mut content = fs::read(facts("changed")).unwrap();
+    *content.last_mut().unwrap() ^= 1;
+    fs::write(facts("changed"), content).unwrap();
+    // As while files are uploaded of which the manifest is the last.
+    fs::remove_file(path("uploaded/_manifest.json")).unwrap();
+    copy(&path("pi-archive"), &path("damaged"));
+    for entry in walkdir::WalkDir::new(path("damaged")).into_iter().map(Result::unwrap) {
+        if entry.file_type().is_file() && entry.path().parent().unwrap().ends_with("facts") {
+            fs::write(entry.path(), "x").unwrap();
+        }
+    }
+    fs::create_dir(path("empty")).unwrap();
+    let bad = ["missing", "changed", "uploaded", "damaged", "empty"];
+    let inputs = ["missing", "changed", "whole", "uploaded", "damaged", "empty"];
+    let (status, _, stderr) =
+        run(folder.path(), &[&["archive", "merge"], &inputs[..], &["--archive", "team"]].concat());
+    assert_eq!(status, Some(1), "{stderr}");
+    for name in bad {
+        assert!(stderr.contains(&format!("agentlogs: {name}: not merged: ")), "{name}: {stderr}");
+    }
+    assert!(stderr.contains("_manifest.json is missing"), "{stderr}");
+    assert!(!stderr.contains("agentlogs ingest PATH"), "{stderr}");
+    let sums = |name: &str| Archive::at(path(name)).sums().unwrap();
+    assert_eq!(sums("team"), sums("expected"));
+    // Without an intact input no archive is made.
+    let (status, _, _) = run(folder.path(), &[&["archive", "merge"], &bad[..], &["--archive", "none"]].concat());
+    assert!(status == Some(1) && !path("none").exists());
+}
+
 /// Every command that reads an archive gives the same answers for a lake.
 #[test]
 fn a_lake_is_read_as_an_archive_is() {

@@ -79,6 +79,106 @@ fn results_of_harbor_describe_the_logs_of_their_trials() {
     assert_eq!(columns(&labels, &["label:task", "sessions"]), json!([["add-a-test", 2], ["port-to-python", 1]]));
 }
 
+/// The job of [`results_of_harbor_describe_the_logs_of_their_trials`], in which the agent of a trial was stopped although its log ends well.
+fn job_with_a_timeout(here: &Here) {
+    let path = here.path("verdicts/harbor-job/add-a-test__Ab2XyZ/result.json");
+    let mut result: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    result["verifier_result"] = Value::Null;
+    result["exception_info"] = json!({"exception_type": "AgentTimeoutError", "exception_message": "Agent execution timed out after 600 seconds"});
+    fs::write(path, result.to_string()).unwrap();
+}
+
+#[test]
+fn a_trial_that_ended_by_an_exception_is_no_success() {
+    let here = Here::new();
+    job_with_a_timeout(&here);
+    here.done(&["ingest", "verdicts/harbor-job"]);
+    let sql = "SELECT s.status, s.error_kind, v.trial, v.passed FROM sessions s JOIN verdicts v ON s.session_id = v.session_id ORDER BY v.trial";
+    let expected = json!([
+        ["success", null, "add-a-test__Ab1XyZ", true],
+        ["error", "timeout", "add-a-test__Ab2XyZ", null],
+        ["error", "timeout", "port-to-python__Ab3XyZ", false],
+    ]);
+    assert_eq!(columns(&here.query(sql), &["status", "error_kind", "trial", "passed"]), expected);
+    let clean = here.json(&["report", "sessions", "--by", "label:task"]);
+    assert_eq!(columns(&clean, &["label:task", "ended_cleanly"]), json!([["add-a-test", 1], ["port-to-python", 0]]));
+
+    // It is unjudged, which is printed, or counts as failed.
+    let counts = |more: &[&str]| {
+        let rows = here.json(&[&["report", "outcomes", "--by", "label:task"], more].concat());
+        columns(&rows, &["label:task", "passed", "failed", "unjudged", "pass_rate"])
+    };
+    assert_eq!(counts(&[]), json!([["add-a-test", 1, 0, 1, 1.0], ["port-to-python", 0, 1, 0, 0.0]]));
+    let expected = json!([["add-a-test", 1, 1, 0, 0.5], ["port-to-python", 0, 1, 0, 0.0]]);
+    assert_eq!(counts(&["--unjudged", "failed"]), expected);
+    for (command, prefix) in [
+        (&["report", "outcomes"][..], ""),
+        (&["compare", "--a", "runtime=claude", "--b", "label:task=port-to-python"], "a: "),
+    ] {
+        for (how, expected) in
+            [("apart", "--unjudged failed counts them as failed, as Harbor does"), ("failed", "counts them as failed")]
+        {
+            let stderr = String::from_utf8(here.done(&[command, &["--unjudged", how]].concat()).stderr).unwrap();
+            let line = stderr.lines().find(|line| line.contains(&format!("{prefix}1 of 3 trials are not judged")));
+            assert!(line.is_some_and(|line| line.contains(expected)), "{stderr}");
+        }
+    }
+    assert_eq!(here.run(&["report", "cost", "--unjudged", "failed"]).status.code(), Some(2));
+    // Without any verdict the command that imports them is named.
+    let logs = root().join("sample-logs/pi-session");
+    let output = here.done(&["report", "outcomes", "--logs", logs.to_str().unwrap()]);
+    assert!(String::from_utf8(output.stderr).unwrap().contains("verdicts import"));
+}
+
+/// `verdicts import` reads a directory or an archive as `ingest` does, and a verdict is listed once.
+#[test]
+fn a_directory_of_results_is_imported_and_each_verdict_is_listed_once() {
+    let here = Here::new();
+    job_with_a_timeout(&here);
+    let tar = fs::File::create(here.path("job.tar")).unwrap();
+    let mut tar = tar::Builder::new(tar);
+    tar.append_dir_all("job", here.path("verdicts/harbor-job")).unwrap();
+    tar.finish().unwrap();
+    drop(tar);
+    let count = "SELECT COUNT(*) AS rows, COUNT(DISTINCT trial) AS trials, COUNT(session_id) AS sessions FROM verdicts";
+    let stderr = |output: Output| String::from_utf8(output.stderr).unwrap();
+    // Before the logs are known, after that, and both results of the job again.
+    let said = stderr(here.done(&["verdicts", "import", "verdicts/harbor-job"]));
+    assert!(said.contains("skipped 3 files without results of trials: 1 auxiliary, 2 logs"), "{said}");
+    assert!(said.contains("imported 3 verdicts from 3 files: 0 with a session, 3 without"), "{said}");
+    assert_eq!(columns(&here.query(count), &["rows", "trials", "sessions"]), json!([[3, 3, 0]]));
+    here.done(&["ingest", "verdicts/harbor-job"]);
+    assert_eq!(columns(&here.query(count), &["rows", "trials", "sessions"]), json!([[3, 3, 3]]));
+    for again in ["verdicts/harbor-job", "job.tar"] {
+        let said = stderr(here.done(&["verdicts", "import", again]));
+        assert!(said.contains("3 with a session, 0 without\n3 of them state what another file states"), "{said}");
+        assert_eq!(columns(&here.query(count), &["rows", "trials", "sessions"]), json!([[3, 3, 3]]));
+    }
+    let shown = String::from_utf8(here.done(&["show", "4f0c1a2b-1111-4222-8333-0000000000a1"]).stdout).unwrap();
+    assert_eq!(shown.matches("add-a-test__Ab1XyZ").count(), 1, "{shown}");
+    // An import that repeats what is next to the log counts if another import states something else.
+    let passed = |value: bool, time: &str| {
+        let name = format!("{time}.csv");
+        let row =
+            format!("session_id,passed,judged_at\n4f0c1a2b-1111-4222-8333-0000000000a1,{value},{time}T00:00:00Z\n");
+        fs::write(here.path(&name), row).unwrap();
+        here.done(&["verdicts", "import", &name]);
+        let row =
+            here.json(&["report", "outcomes", "--by", "session", "--session", "4f0c1a2b-1111-4222-8333-0000000000a1"]);
+        row[0]["passed"].clone()
+    };
+    assert_eq!(passed(false, "2026-10-01"), json!(1));
+    assert_eq!(columns(&here.query(count), &["rows"]), json!([[5]]));
+    assert_eq!(passed(false, "2026-11-01"), json!(0));
+
+    // The results of a run of terminal-bench repeat those of its trials.
+    here.done(&["verdicts", "import", "verdicts/terminal-bench-run", "--archive", "other"]);
+    let rows = here.json(&["query", count, "--archive", "other"]);
+    assert_eq!(columns(&rows, &["rows", "trials", "sessions"]), json!([[2, 2, 0]]));
+    fs::create_dir(here.path("nothing")).unwrap();
+    assert_eq!(here.run(&["verdicts", "import", "nothing"]).status.code(), Some(1));
+}
+
 /// The same in a tar archive; and a result that changes is read with its log.
 #[test]
 fn results_are_found_in_archives_and_when_they_change() {
@@ -302,12 +402,13 @@ fn comparisons_are_paired_by_task() {
     let args = ["compare", "--a", "label:set=100", "--b", "label:set=300"];
     let rows = here.json(&args);
     let of = |name: &str| rows.as_array().unwrap().iter().find(|row| row["measure"] == name).unwrap().clone();
-    let pass = of("pass_rate");
+    let pass = of("paired_pass_rate");
     // Means over tasks: 2/3 and 1/2 against 1 and 1. Task b has no majority in the first cohort.
-    assert_eq!((&pass["pairs"], &pass["verdict"], &pass["p_value"]), (&json!(2), &json!("too few"), &json!(1.0)));
+    assert_eq!((&pass["pairs"], &pass["result"], &pass["p_value"]), (&json!(2), &json!("too few"), &json!(1.0)));
     assert!((pass["a"].as_f64().unwrap() - 7.0 / 12.0).abs() < 1e-9 && pass["b"].as_f64() == Some(1.0));
-    let cost = of("cost_per_trial_usd");
+    let cost = of("paired_cost_usd");
     assert!((cost["a"].as_f64().unwrap() - 0.175).abs() < 1e-9, "{cost}");
+    assert_eq!((&cost["a_sessions"], &cost["pairs"]), (&json!(5), &json!(2)));
     assert_eq!(of("cost_per_passed_usd")["pairs"], Value::Null);
     assert!(rows.as_array().unwrap().iter().any(|row| row["measure"] == "ended_cleanly_rate"));
     let stderr = String::from_utf8(here.done(&args).stderr).unwrap();
@@ -316,6 +417,88 @@ fn comparisons_are_paired_by_task() {
     let logs = root().join("sample-logs/pi-session");
     let plain = here.json(&["compare", "--a", "runtime=pi", "--b", "runtime=pi", "--logs", logs.to_str().unwrap()]);
     assert!(plain.as_array().unwrap().iter().all(|row| row["measure"] != "pass_rate" && row["pairs"].is_null()));
+}
+
+/// What has the same name has the same number in `compare` and in reports.
+#[test]
+fn comparisons_have_the_numbers_of_reports() {
+    let here = Here::new();
+    evaluation(&here);
+    // A trial without a known cost.
+    let (verdict, labels) = (json!({"task": "c", "trial": "0", "passed": true}), json!({"set": "100"}));
+    session(&here.path("more"), "unpriced", "no-such-model", 700, &verdict, &labels);
+    let log = here.path("more/unpriced.jsonl");
+    let text = fs::read_to_string(&log).unwrap().replace("\"total_cost_usd\":0.7,", "").replace("\"costUSD\":0.7,", "");
+    fs::write(&log, text).unwrap();
+    here.done(&["ingest", "more"]);
+    for unjudged in ["apart", "failed"] {
+        let compared = here.json(&["compare", "--a", "label:set=100", "--b", "label:set=300", "--unjudged", unjudged]);
+        let outcomes = here.json(&["report", "outcomes", "--by", "label:set", "--unjudged", unjudged]);
+        // It has no such option.
+        let sessions =
+            if unjudged == "apart" { here.json(&["report", "sessions", "--by", "label:set"]) } else { json!([]) };
+        let mut count = 0;
+        for line in compared.as_array().unwrap() {
+            let measure = line["measure"].as_str().unwrap();
+            for (cohort, set) in [("a", "100"), ("b", "300")] {
+                let rows = outcomes.as_array().unwrap().iter().chain(sessions.as_array().unwrap());
+                for row in rows.filter(|row| row["label:set"] == set && row.get(measure).is_some()) {
+                    assert_eq!(line[cohort].as_f64(), row[measure].as_f64(), "{measure} {set} {unjudged}");
+                    count += 1;
+                }
+            }
+        }
+        assert!(count >= 20, "{count}");
+    }
+}
+
+/// With few tasks of different outcomes, the interval excludes 0 and the exact test does not exclude chance.
+#[test]
+fn the_test_that_decides_is_named() {
+    let here = Here::new();
+    for task in 0..12_u64 {
+        for (set, passed) in [("a", false), ("b", task < 5)] {
+            let verdict = json!({"task": format!("t{task}"), "passed": passed});
+            let tokens = 100 + task + u64::from(set == "b") * 50;
+            session(
+                &here.path("logs"),
+                &format!("{set}{task}"),
+                "claude-opus-4-1",
+                tokens,
+                &verdict,
+                &json!({"set": set}),
+            );
+        }
+    }
+    here.done(&["ingest", "logs"]);
+    let args = ["compare", "--a", "label:set=a", "--b", "label:set=b"];
+    let rows = here.json(&args);
+    let of = |name: &str| rows.as_array().unwrap().iter().find(|row| row["measure"] == name).unwrap().clone();
+    let pass = of("paired_pass_rate");
+    assert_eq!(
+        (&pass["result"], &pass["test"], &pass["p_value"]),
+        (&json!("inconclusive"), &json!("mcnemar"), &json!(0.0625))
+    );
+    assert!(pass["low"].as_f64().unwrap() > 0.0, "{pass}");
+    assert_eq!(
+        (&of("paired_tokens")["result"], &of("paired_tokens")["test"]),
+        (&json!("higher"), &json!("paired_bootstrap"))
+    );
+    assert_eq!((&of("p50_turns")["result"], &of("p50_turns")["test"]), (&json!("inconclusive"), &json!("bootstrap")));
+    // One test for each question.
+    for name in ["pass_rate", "cost_per_trial_usd", "tokens_per_trial"] {
+        assert_eq!(
+            (&of(name)["result"], &of(name)["test"], &of(name)["low"]),
+            (&Value::Null, &Value::Null, &Value::Null)
+        );
+    }
+    let output = here.done(&args);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        stderr.contains("inconclusive by McNemar's test (p = 0.062)") && stderr.contains("does not contain 0"),
+        "{stderr}"
+    );
+    assert!(String::from_utf8(output.stdout).unwrap().contains("41.7 points"));
 }
 
 /// A session that another one started belongs to its trial.

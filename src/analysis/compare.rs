@@ -1,7 +1,8 @@
 //! Compares two cohorts of sessions: the difference of each measure, with a bootstrap confidence interval of 95 %.
 //!
-//! Where verdicts are present, trials are compared too: those of tasks that both cohorts have, paired by task
-//! ([`pairs`](crate::analysis::outcomes)), otherwise as all other measures.
+//! Where verdicts are present, trials are compared too. The measures of `report outcomes` have the same numbers here. If both cohorts
+//! have tasks in common, the means over these tasks (`paired_…`) are compared in pairs ([`pairs`](crate::analysis::outcomes)), and
+//! decide in place of the measures of the same kind.
 //!
 //! Sessions are resampled as a whole, as the turns of a session depend on each other. The interval contains the middle 95 %
 //! of the differences between resampled cohorts. The seed and the order of sessions are fixed, so that the same question
@@ -9,7 +10,7 @@
 
 use polars::prelude::*;
 
-use crate::analysis::outcomes::frame::{Trial, judged_trials};
+use crate::analysis::outcomes::frame::{Judged, Trial, Unjudged, judged_trials};
 use crate::analysis::outcomes::pairs::{self, MIN_PAIRS, Paired, Tasks};
 use crate::analysis::outcomes::statistics::SEED;
 use crate::analysis::reports::{self, Error, Frames, LeftOut, Scope};
@@ -69,7 +70,7 @@ static MEASURES: &[Measure] = &[
     Measure { name: "tool_error_rate", of: Of::Ratio(Column::Errors, Column::Calls) },
 ];
 
-/// The measures of trials, in the order in which they are shown. Those that [`pairs`] compares too are not shown twice.
+/// The measures of trials, in the order in which they are shown: those of `report outcomes`.
 static OF_TRIALS: &[Measure] = &[
     Measure { name: "pass_rate", of: Of::Ratio(Column::Success, Column::One) },
     Measure { name: "cost_per_trial_usd", of: Of::Ratio(Column::Cost, Column::One) },
@@ -101,8 +102,10 @@ pub struct Compared {
     /// The 95 % confidence interval of `b - a`.
     pub interval: Option<(f64, f64)>,
     /// The second cohort compared to the first: `higher`, `lower`, `inconclusive` or `too few`. `None` for the number of
-    /// sessions.
-    pub verdict: Option<&'static str>,
+    /// sessions, and where the means over pairs decide.
+    pub result: Option<&'static str>,
+    /// The test that decided: `mcnemar`, `bootstrap` or `paired_bootstrap`. The last two state whether the interval contains 0.
+    pub test: Option<&'static str>,
     /// The number of tasks over which both are means; `None` if the cohorts are not paired by task.
     pub pairs: Option<usize>,
     /// The exact p-value of McNemar's test.
@@ -127,14 +130,16 @@ pub struct Comparison {
     pub tasks: Option<Tasks>,
     /// Sessions without a start that the first and the second scope exclude.
     pub left_out: [LeftOut; 2],
+    /// How many trials of the first and the second scope are judged.
+    pub judged: [Judged; 2],
 }
 
 /// Compares the sessions in two scopes.
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
-pub fn compare(tables: &Frames, a: &Scope, b: &Scope) -> Result<Comparison, Error> {
-    let (a, b) = (Cohort::read(tables, a)?, Cohort::read(tables, b)?);
+pub fn compare(tables: &Frames, a: &Scope, b: &Scope, unjudged: Unjudged) -> Result<Comparison, Error> {
+    let (a, b) = (Cohort::read(tables, a, unjudged)?, Cohort::read(tables, b, unjudged)?);
     let shared = b.keys.iter().filter(|key| a.keys.binary_search(key).is_ok()).count();
     let sessions = |cohort: &Cohort| Some(cohort.rows.len() as f64);
     let mut lines = vec![Compared {
@@ -144,7 +149,8 @@ pub fn compare(tables: &Frames, a: &Scope, b: &Scope) -> Result<Comparison, Erro
         a_sessions: a.rows.len(),
         b_sessions: b.rows.len(),
         interval: None,
-        verdict: None,
+        result: None,
+        test: None,
         pairs: None,
         p_value: None,
     }];
@@ -155,37 +161,39 @@ pub fn compare(tables: &Frames, a: &Scope, b: &Scope) -> Result<Comparison, Erro
         tasks
     });
     lines.extend(MEASURES.iter().map(|measure| measure.compare(&a.rows, &b.rows)));
-    Ok(Comparison { lines, shared, tasks, left_out: [a.left_out, b.left_out] })
+    Ok(Comparison { lines, shared, tasks, left_out: [a.left_out, b.left_out], judged: [a.judged, b.judged] })
 }
 
-/// The lines of trials: paired where there are pairs.
+/// The lines of trials: the measures of `report outcomes`, then the means over the tasks of both cohorts.
 fn compare_trials(a: &[Trial], b: &[Trial], paired: &[Paired]) -> Vec<Compared> {
     let (a, b): (Vec<Row>, Vec<Row>) = (a.iter().map(row_of_trial).collect(), b.iter().map(row_of_trial).collect());
     let line = |measure: &Measure| {
-        let Some(pair) = paired.iter().find(|pair| pair.measure == measure.name) else {
-            return measure.compare(&a, &b);
-        };
-        let is_significant = pair.p_value.map(|p| p < SIGNIFICANCE);
-        let verdict = match (pair.interval, is_significant) {
-            (None, _) => "too few",
-            (_, Some(false)) => "inconclusive",
-            (_, Some(true)) if pair.b > pair.a => "higher",
-            (_, Some(true)) => "lower",
-            (Some(interval), None) => verdict_of(interval),
-        };
-        Compared {
-            measure: pair.measure,
-            a: Some(pair.a),
-            b: Some(pair.b),
-            a_sessions: measure.values(&a).len(),
-            b_sessions: measure.values(&b).len(),
-            interval: pair.interval,
-            verdict: Some(verdict),
-            pairs: Some(pair.pairs),
-            p_value: pair.p_value,
-        }
+        let line = measure.compare(&a, &b);
+        let decides_in_pairs = paired.iter().any(|pair| pair.replaces == measure.name);
+        if decides_in_pairs { Compared { interval: None, result: None, test: None, ..line } } else { line }
     };
-    OF_TRIALS.iter().map(line).collect()
+    OF_TRIALS.iter().map(line).chain(paired.iter().map(line_of_pairs)).collect()
+}
+
+fn line_of_pairs(pair: &Paired) -> Compared {
+    let (result, test) = match (pair.interval, pair.p_value) {
+        (None, _) => ("too few", None),
+        (Some(interval), None) => (result_of(interval), Some("paired_bootstrap")),
+        (_, Some(p)) if p >= SIGNIFICANCE => ("inconclusive", Some("mcnemar")),
+        (_, Some(_)) => (if pair.b > pair.a { "higher" } else { "lower" }, Some("mcnemar")),
+    };
+    Compared {
+        measure: pair.measure,
+        a: Some(pair.a),
+        b: Some(pair.b),
+        a_sessions: pair.a_trials,
+        b_sessions: pair.b_trials,
+        interval: pair.interval,
+        result: Some(result),
+        test,
+        pairs: Some(pair.pairs),
+        p_value: pair.p_value,
+    }
 }
 
 /// The columns of a trial.
@@ -199,7 +207,7 @@ fn row_of_trial(trial: &Trial) -> Row {
 }
 
 /// Whether `b - a` is more than chance, by its interval.
-fn verdict_of((low, high): (f64, f64)) -> &'static str {
+fn result_of((low, high): (f64, f64)) -> &'static str {
     if low > 0.0 {
         "higher"
     } else if high < 0.0 {
@@ -220,16 +228,17 @@ struct Cohort {
     rows: Vec<Row>,
     /// Empty if none is judged.
     trials: Vec<Trial>,
+    judged: Judged,
     left_out: LeftOut,
 }
 
 impl Cohort {
-    fn read(tables: &Frames, scope: &Scope) -> Result<Self, Error> {
+    fn read(tables: &Frames, scope: &Scope, unjudged: Unjudged) -> Result<Self, Error> {
         let number = |name: &'static str| col(name).cast(DataType::Float64).fill_null(lit(f64::NAN)).alias(name);
         let numbers = ["cost_usd", "total_tokens", "turns", "duration_ms", "tool_calls", "tool_errors"];
         let texts = ["runtime", "session_id", "status"].map(col).into_iter();
         let (sessions, left_out) = reports::sessions(tables, scope)?;
-        let trials = judged_trials(&sessions, tables)?;
+        let (trials, judged) = judged_trials(&sessions, tables, unjudged)?;
         let frame = sessions
             .select(texts.chain(numbers.map(number)).collect::<Vec<_>>())
             .sort(["runtime", "session_id"], SortMultipleOptions::default())
@@ -252,7 +261,7 @@ impl Cohort {
         };
         let key = |row: usize| [&runtime, &session].map(|it| it.get(row).unwrap_or_default().to_owned()).into();
         let (keys, rows) = ((0..frame.height()).map(key).collect(), (0..frame.height()).map(row).collect());
-        Ok(Self { keys, rows, trials, left_out })
+        Ok(Self { keys, rows, trials, judged, left_out })
     }
 }
 
@@ -263,21 +272,24 @@ impl Measure {
         let (value_a, value_b) = (all(&a), all(&b));
         let is_enough = a.len() >= MIN_SESSIONS && b.len() >= MIN_SESSIONS && value_a.is_some() && value_b.is_some();
         let interval = if is_enough { self.interval(&a, &b) } else { None };
-        let verdict = match interval {
-            None => "too few",
-            Some(interval) => verdict_of(interval),
-        };
+        let result = interval.map_or("too few", result_of);
         Compared {
             measure: self.name,
-            a: value_a,
-            b: value_b,
+            a: value_a.map(|value| self.rounded(value)),
+            b: value_b.map(|value| self.rounded(value)),
             a_sessions: a.len(),
             b_sessions: b.len(),
             interval,
-            verdict: Some(verdict),
+            result: Some(result),
+            test: interval.map(|_| "bootstrap"),
             pairs: None,
             p_value: None,
         }
+    }
+
+    /// The value as reports show it: tokens and times are whole numbers there.
+    fn rounded(&self, value: f64) -> f64 {
+        if self.name.starts_with("tokens") || self.name.ends_with("_ms") { value.round() } else { value }
     }
 
     /// The pairs of numerator and denominator, of sessions that have both.
@@ -324,14 +336,13 @@ impl Of {
             Self::Median(_) => {
                 scratch.clear();
                 scratch.extend(values.map(|(value, _)| value));
-                let middle = scratch.len() / 2;
-                let is_even = scratch.len().is_multiple_of(2);
                 if scratch.is_empty() {
                     return None;
                 }
-                let (below, upper, _) = scratch.select_nth_unstable_by(middle, f64::total_cmp);
-                let lower = below.iter().copied().max_by(f64::total_cmp).filter(|_| is_even);
-                Some(lower.map_or(*upper, |lower| f64::midpoint(lower, *upper)))
+                // Of an even number of values the upper one in the middle, as in reports.
+                let middle = scratch.len() / 2;
+                let (_, median, _) = scratch.select_nth_unstable_by(middle, f64::total_cmp);
+                Some(*median)
             }
         }
     }
@@ -350,21 +361,21 @@ mod tests {
         (0..count).map(row).collect()
     }
 
-    fn verdict(name: &str, a: &[Row], b: &[Row]) -> &'static str {
-        MEASURES.iter().find(|it| it.name == name).unwrap().compare(a, b).verdict.unwrap()
+    fn result(name: &str, a: &[Row], b: &[Row]) -> &'static str {
+        MEASURES.iter().find(|it| it.name == name).unwrap().compare(a, b).result.unwrap()
     }
 
     #[test]
     fn a_difference_is_reported_if_it_is_more_than_chance() {
         let (a, b, few) = (rows(100, 1.0), rows(60, 1.5), rows(9, 9.0));
         for name in ["cost_per_session_usd", "p50_cost_usd", "cost_per_clean_end_usd", "p50_duration_ms"] {
-            assert_eq!([verdict(name, &a, &b), verdict(name, &b, &a)], ["higher", "lower"], "{name}");
-            assert_eq!([verdict(name, &a, &a), verdict(name, &a, &few)], ["inconclusive", "too few"], "{name}");
+            assert_eq!([result(name, &a, &b), result(name, &b, &a)], ["higher", "lower"], "{name}");
+            assert_eq!([result(name, &a, &a), result(name, &a, &few)], ["inconclusive", "too few"], "{name}");
         }
         for name in ["ended_cleanly_rate", "tokens_per_session", "tool_error_rate"] {
-            assert_eq!(verdict(name, &a, &b), "inconclusive", "{name}");
+            assert_eq!(result(name, &a, &b), "inconclusive", "{name}");
         }
-        assert_eq!(verdict("turns_per_session", &a, &b), "too few");
+        assert_eq!(result("turns_per_session", &a, &b), "too few");
     }
 
     #[test]
@@ -385,7 +396,7 @@ mod tests {
             |values: &[f64]| Of::Median(Column::Cost).value(values.iter().map(|it| (*it, 1.0)), &mut Vec::new());
         assert_eq!(
             [median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0, 3.0, 2.0]), median(&[])],
-            [Some(2.0), Some(2.5), None]
+            [Some(2.0), Some(3.0), None]
         );
     }
 }

@@ -1,11 +1,12 @@
 //! Finds the sessions of imported verdicts: see docs/verdicts.md#matching.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use foldhash::{HashMap, HashSet};
 
 use crate::model::tables::{Tables, VerdictRow};
-use crate::model::verdict::{ImportedVerdict, MatchedBy};
+use crate::model::verdict::{ImportedVerdict, MatchedBy, Verdict};
 
 /// What verdicts can refer to: the ids, labels and paths of all sessions.
 #[derive(Debug, Default)]
@@ -15,6 +16,21 @@ pub struct SessionKeys {
     by_label: HashMap<String, Vec<usize>>,
     /// By the names in the paths of their logs, with and without what follows a point.
     by_name: HashMap<String, Vec<usize>>,
+    /// What the verdicts next to the logs of each session state.
+    beside_logs: HashMap<SessionName, HashSet<String>>,
+    /// Imported verdicts that repeat another verdict: the path of their source, and their index there; and whether they have a session.
+    repeated: HashMap<(String, usize), bool>,
+}
+
+/// The runtime and the id of a session.
+type SessionName = (String, String);
+
+/// An imported verdict of a session.
+struct Judged {
+    /// The path of its source, and its index there.
+    place: (String, usize),
+    /// See [`judgement`].
+    judgement: String,
 }
 
 /// A session, as far as verdicts refer to it.
@@ -39,6 +55,15 @@ pub struct Unmatched {
     pub imported: ImportedVerdict,
     /// Why no session was found.
     pub reason: NoMatch,
+}
+
+/// How many imported verdicts of a source repeat another verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Repeated {
+    /// All of them.
+    pub verdicts: usize,
+    /// Those about a session.
+    pub with_session: usize,
 }
 
 /// Why no session was found for a verdict.
@@ -81,6 +106,61 @@ impl SessionKeys {
             }
         }
         self.sessions.push(session);
+    }
+
+    /// Adds a verdict next to the log of a session.
+    pub fn add_verdict(&mut self, runtime: String, session_id: String, verdict: &Verdict) {
+        self.beside_logs.entry((runtime, session_id)).or_default().insert(judgement(verdict));
+    }
+
+    /// Finds the imported verdicts that repeat another one, so that each is listed once: those of another file, and those next to
+    /// the log of the session. If other verdicts of the same name were imported for a session, those next to its log do not count:
+    /// imported ones have precedence over them. `imported` are paths of sources with their verdicts, in the order of the paths.
+    pub fn find_repeated<'a>(&mut self, imported: impl Iterator<Item = (&'a str, &'a [ImportedVerdict])>) {
+        let beside_any_log: HashSet<&str> = self.beside_logs.values().flatten().map(String::as_str).collect();
+        let mut seen = HashSet::default();
+        let mut repeated = HashMap::default();
+        let mut by_name: HashMap<(SessionName, String), Vec<Judged>> = HashMap::default();
+        for (path, verdicts) in imported {
+            for (index, imported) in verdicts.iter().enumerate() {
+                let place = (path.to_owned(), index);
+                let found = self.find(imported);
+                let session = found.as_ref().ok().map(|(it, _)| (it.runtime.clone(), it.session_id.clone()));
+                if !seen.insert((session.clone(), statement(imported, session.is_some()))) {
+                    repeated.insert(place, session.is_some());
+                    continue;
+                }
+                let judgement = judgement(&imported.verdict);
+                if let Some(session) = session {
+                    let key = (session, imported.verdict.name.clone());
+                    by_name.entry(key).or_default().push(Judged { place, judgement });
+                } else if matches!(found, Err(NoMatch::Several(..)))
+                    && imported.verdict.trial.is_some()
+                    && beside_any_log.contains(judgement.as_str())
+                {
+                    // Several sessions are one trial, and the result next to their logs states the same.
+                    repeated.insert(place, true);
+                }
+            }
+        }
+        for ((session, _), imported) in by_name {
+            let known = self.beside_logs.get(&session);
+            if known.is_some_and(|known| imported.iter().all(|it| known.contains(&it.judgement))) {
+                repeated.extend(imported.into_iter().map(|it| (it.place, true)));
+            }
+        }
+        self.repeated = repeated;
+    }
+
+    /// The verdicts of each source that repeat another verdict.
+    pub fn repeated(&self) -> BTreeMap<String, Repeated> {
+        let mut counts: BTreeMap<String, Repeated> = BTreeMap::new();
+        for ((path, _), has_session) in &self.repeated {
+            let count = counts.entry(path.clone()).or_default();
+            count.verdicts += 1;
+            count.with_session += usize::from(*has_session);
+        }
+        counts
     }
 
     /// Whether there is such a session.
@@ -169,12 +249,31 @@ fn is_end_of(end: &str, path: &str) -> bool {
     path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']) || end.starts_with('/'))
 }
 
-/// Finds the sessions of the verdicts that were imported. Returns those without a session.
+/// What a verdict states without its message: of verdicts next to logs, words inside of messages are masked.
+fn judgement(verdict: &Verdict) -> String {
+    let Verdict { task, trial, name, passed, score, judge, judged_at, message: _, path: _ } = verdict;
+    format!("{:?}", (task, trial, name, passed, score, judge, judged_at))
+}
+
+/// What an imported verdict states; if its session is not known, with what names it.
+fn statement(imported: &ImportedVerdict, has_session: bool) -> String {
+    let judged = format!("{} {:?}", judgement(&imported.verdict), imported.verdict.message);
+    if has_session {
+        return judged;
+    }
+    let ImportedVerdict { verdict: _, line: _, session_id, runtime, labels, log } = imported;
+    format!("{judged} {:?}", (session_id, runtime, labels, log))
+}
+
+/// Finds the sessions of the verdicts that were imported, without those that repeat another one. Returns those without a session.
 pub fn find_sessions(tables: &mut Tables, keys: &SessionKeys) -> Vec<Unmatched> {
     let mut unmatched = Vec::new();
     tables.verdicts.retain(|row| row.matched_by.is_some());
     for (index, source) in tables.sources.iter().enumerate() {
-        for imported in &source.verdicts {
+        for (number, imported) in source.verdicts.iter().enumerate() {
+            if keys.repeated.contains_key(&(source.path.clone(), number)) {
+                continue;
+            }
             let mut row = VerdictRow::without_session(imported, index);
             match keys.find(imported) {
                 Ok((session, by)) => {

@@ -47,12 +47,16 @@ impl TrialResult {
         if session.started_at.is_none() && session.ended_at.is_none() {
             (session.started_at, session.ended_at) = (self.started_at, self.ended_at);
         }
-        // As the exit status of a process, it decides only if the log has no end record.
-        if !session.status.is_end() && self.exception.is_some() {
+        if self.exception.is_some() && !is_end_of_its_own(session) {
+            let words = self.message.as_deref().or(self.exception.as_deref()).map(Into::into);
+            if session.status.is_end() {
+                session.error_kind = self.error_kind.or(session.error_kind);
+                session.error_message = words.or_else(|| session.error_message.take());
+            } else {
+                session.error_kind = session.error_kind.or(self.error_kind);
+                session.error_message = session.error_message.take().or(words);
+            }
             session.status = Status::Error;
-            session.error_kind = session.error_kind.or(self.error_kind);
-            let words = self.message.as_deref().or(self.exception.as_deref());
-            session.error_message = session.error_message.take().or_else(|| words.map(Into::into));
         }
     }
 
@@ -63,5 +67,39 @@ impl TrialResult {
         let labels = labels.into_iter().filter_map(|(key, value)| Some(format!("{key}={}", value.as_ref()?)));
         session.labels.extend(labels);
         add_verdicts(&mut session.verdicts, self.verdicts.clone());
+    }
+}
+
+/// Whether the log decides how a session ended, and not the exception of its trial: the log contains an error, or the session is one that
+/// another session started, and ended before the trial did.
+fn is_end_of_its_own(session: &SessionResult) -> bool {
+    session.status == Status::Error || session.parent_session_id.is_some() && session.status.is_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_that_ended_by_an_exception_is_no_success() {
+        let trial = TrialResult {
+            exception: Some("AgentTimeoutError".to_owned()),
+            error_kind: Some(ErrorKind::Timeout),
+            ..TrialResult::default()
+        };
+        let filled = |status: Status, kind: Option<ErrorKind>, parent: Option<&str>| {
+            let parent_session_id = parent.map(Into::into);
+            let mut session = SessionResult { status, error_kind: kind, parent_session_id, ..SessionResult::default() };
+            trial.fill(&mut session);
+            (session.status, session.error_kind)
+        };
+        let timeout = (Status::Error, Some(ErrorKind::Timeout));
+        assert_eq!(filled(Status::Success, None, None), timeout);
+        assert_eq!(filled(Status::Aborted, Some(ErrorKind::Cancelled), None), timeout);
+        assert_eq!(filled(Status::Incomplete, None, Some("parent")), timeout);
+        // What the log states about an error, and about the end of a child, stays.
+        let limit = Some(ErrorKind::RateLimit);
+        assert_eq!(filled(Status::Error, limit, None), (Status::Error, limit));
+        assert_eq!(filled(Status::Success, None, Some("parent")), (Status::Success, None));
     }
 }

@@ -37,6 +37,41 @@ fn keys_of(frame: &DataFrame) -> PolarsResult<Vec<Key>> {
     Ok((0..frame.height()).map(|row| (text(runtimes, row), text(ids, row))).collect())
 }
 
+/// What trials count as that no verdict judges.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unjudged {
+    /// As trials of their own kind, outside of pass rates.
+    #[default]
+    Apart,
+    /// As failed trials.
+    Failed,
+}
+
+/// How many of the trials in a scope are judged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// The trials.
+    pub trials: usize,
+    /// Those of them without a verdict on whether they passed.
+    pub unjudged: usize,
+}
+
+impl Judged {
+    fn of(trials: &[Trial]) -> Self {
+        Self { trials: trials.len(), unjudged: trials.iter().filter(|trial| trial.passed.is_none()).count() }
+    }
+}
+
+impl Unjudged {
+    fn apply(self, trials: &mut [Trial]) {
+        if self == Self::Failed {
+            for trial in trials {
+                trial.passed = trial.passed.or(Some(false));
+            }
+        }
+    }
+}
+
 /// A trial of sessions in a scope.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::analysis) struct Trial {
@@ -53,14 +88,21 @@ pub(in crate::analysis) struct Trial {
     pub duration_ms: Option<i64>,
 }
 
-/// The trials of the sessions in a scope; none if none of them is judged. `rows` are sessions.
-pub(in crate::analysis) fn judged_trials(rows: &LazyFrame, tables: &Frames) -> PolarsResult<Vec<Trial>> {
+/// The trials of the sessions in a scope, and how many are judged; none if none of them is judged. `rows` are sessions.
+pub(in crate::analysis) fn judged_trials(
+    rows: &LazyFrame,
+    tables: &Frames,
+    unjudged: Unjudged,
+) -> PolarsResult<(Vec<Trial>, Judged)> {
     let trials = Trials::read(tables)?;
     if !trials.has_verdicts() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Judged::default()));
     }
-    let trials = trials_of(rows, trials)?;
-    Ok(if trials.iter().any(|trial| trial.passed.is_some()) { trials } else { Vec::new() })
+    let mut trials = trials_of(rows, trials)?;
+    let judged = Judged::of(&trials);
+    unjudged.apply(&mut trials);
+    let are_judged = trials.iter().any(|trial| trial.passed.is_some());
+    Ok(if are_judged { (trials, judged) } else { (Vec::new(), judged) })
 }
 
 /// The trials of the sessions in a scope, in the order of their starts. `rows` are sessions.
@@ -110,8 +152,11 @@ pub(in crate::analysis) fn rows_of_trials(
     tables: &Frames,
     keys: &[Expr],
     k: u32,
-) -> PolarsResult<[LazyFrame; 2]> {
-    let trials = trials_of(&sessions, Trials::read(tables)?)?;
+    unjudged: Unjudged,
+) -> PolarsResult<([LazyFrame; 2], Judged)> {
+    let mut trials = trials_of(&sessions, Trials::read(tables)?)?;
+    let judged = Judged::of(&trials);
+    unjudged.apply(&mut trials);
     let text = |of: &dyn Fn(&Trial) -> String, name: &str| -> Column {
         Column::new(name.into(), trials.iter().map(of).collect::<Vec<_>>())
     };
@@ -142,7 +187,7 @@ pub(in crate::analysis) fn rows_of_trials(
     let task = [col("trial_task")];
     let of_group = parts(&rows, &[keys, &task].concat(), k)?;
     let of_all = parts(&rows, &task, k)?;
-    Ok([join(rows.clone(), of_group), join(rows, of_all)])
+    Ok(([join(rows.clone(), of_group), join(rows, of_all)], judged))
 }
 
 /// What each trial contributes to the means over tasks: its share of the task, and of the task's pass@k.

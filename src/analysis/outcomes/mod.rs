@@ -16,4 +16,5 @@ pub mod statistics;
 mod trials;
 mod verdicts;
 
+pub use frame::{Judged, Unjudged};
 pub use pairs::Tasks;

@@ -7,17 +7,31 @@ use super::statistics::{bootstrap_mean, mcnemar};
 
 /// A measure of a trial.
 struct Measure {
+    /// The name of its mean over tasks.
     name: &'static str,
+    /// The measure of the same kind over all trials, whose number differs.
+    replaces: &'static str,
     of: fn(&Trial) -> Option<f64>,
 }
 
 /// The measures that are compared, besides whether trials pass.
 static MEASURES: [Measure; 4] = [
-    Measure { name: "cost_per_trial_usd", of: |trial| trial.cost },
-    Measure { name: "tokens_per_trial", of: |trial| trial.tokens.map(|it| it as f64) },
-    Measure { name: "turns_per_trial", of: |trial| trial.turns.map(|it| it as f64) },
-    Measure { name: "mean_duration_ms", of: |trial| trial.duration_ms.map(|it| it as f64) },
+    Measure { name: "paired_cost_usd", replaces: "cost_per_trial_usd", of: |trial| trial.cost },
+    Measure { name: "paired_tokens", replaces: "tokens_per_trial", of: |trial| trial.tokens.map(|it| it as f64) },
+    Measure { name: "paired_turns", replaces: "turns_per_trial", of: |trial| trial.turns.map(|it| it as f64) },
+    Measure {
+        name: "paired_duration_ms",
+        replaces: "mean_duration_ms",
+        of: |trial| trial.duration_ms.map(|it| it as f64),
+    },
 ];
+
+/// Whether trials pass.
+static PASS: Measure = Measure {
+    name: "paired_pass_rate",
+    replaces: "pass_rate",
+    of: |trial| trial.passed.map(|passed| f64::from(u8::from(passed))),
+};
 
 /// The minimum number of pairs for an interval.
 pub(in crate::analysis) const MIN_PAIRS: usize = 10;
@@ -26,10 +40,15 @@ pub(in crate::analysis) const MIN_PAIRS: usize = 10;
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::analysis) struct Paired {
     pub measure: &'static str,
+    /// The measure of the same kind over all trials.
+    pub replaces: &'static str,
     /// Means over tasks.
     pub a: f64,
     pub b: f64,
     pub pairs: usize,
+    /// The trials of these tasks with a known value.
+    pub a_trials: usize,
+    pub b_trials: usize,
     /// The 95 % interval of the mean difference; `None` with too few pairs.
     pub interval: Option<(f64, f64)>,
     /// Of the pass rate, the exact p-value of McNemar's test.
@@ -67,21 +86,29 @@ pub(in crate::analysis) fn compare(a: &[Trial], b: &[Trial]) -> (Vec<Paired>, Ta
     if pairs.is_empty() {
         return (Vec::new(), tasks);
     }
-    let pass = Measure { name: "pass_rate", of: |trial| trial.passed.map(|passed| f64::from(u8::from(passed))) };
-    let paired = [&pass].into_iter().chain(&MEASURES).filter_map(|measure| {
-        let known = pairs.iter().filter_map(|(a, b)| Some((mean(a, measure.of)?, mean(b, measure.of)?)));
+    let paired = [&PASS].into_iter().chain(&MEASURES).filter_map(|measure| {
+        let (mut a_trials, mut b_trials) = (0, 0);
+        let known = pairs.iter().filter_map(|(a, b)| {
+            let (a, b) = (known(a, measure.of), known(b, measure.of));
+            let means = (mean(&a)?, mean(&b)?);
+            (a_trials, b_trials) = (a_trials + a.len(), b_trials + b.len());
+            Some(means)
+        });
         let known: Vec<(f64, f64)> = known.collect();
         let count = known.len() as f64;
         if known.is_empty() {
             return None;
         }
         let differences: Vec<f64> = known.iter().map(|(a, b)| b - a).collect();
-        let is_pass_rate = measure.name == pass.name;
+        let is_pass_rate = measure.name == PASS.name;
         Some(Paired {
             measure: measure.name,
+            replaces: measure.replaces,
             a: known.iter().map(|pair| pair.0).sum::<f64>() / count,
             b: known.iter().map(|pair| pair.1).sum::<f64>() / count,
             pairs: known.len(),
+            a_trials,
+            b_trials,
             interval: (known.len() >= MIN_PAIRS).then(|| bootstrap_mean(&differences)).flatten(),
             p_value: is_pass_rate.then(|| p_value(&known)),
         })
@@ -95,9 +122,13 @@ fn p_value(rates: &[(f64, f64)]) -> f64 {
     mcnemar(count(true), count(false))
 }
 
-/// The mean over trials with a known value.
-fn mean(trials: &[&Trial], of: fn(&Trial) -> Option<f64>) -> Option<f64> {
-    let known: Vec<f64> = trials.iter().filter_map(|trial| of(trial)).collect();
+/// The known values of trials.
+fn known(trials: &[&Trial], of: fn(&Trial) -> Option<f64>) -> Vec<f64> {
+    trials.iter().filter_map(|trial| of(trial)).collect()
+}
+
+/// The mean of values, if there are any.
+fn mean(known: &[f64]) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
@@ -117,7 +148,7 @@ mod tests {
         let (paired, tasks) = compare(&a, &b);
         assert_eq!(tasks, Tasks { both: 10, only_a: 2, only_b: 1 });
         let names: Vec<_> = paired.iter().map(|it| (it.measure, it.pairs)).collect();
-        assert_eq!(names, [("pass_rate", 10), ("cost_per_trial_usd", 10)]);
+        assert_eq!(names, [("paired_pass_rate", 10), ("paired_cost_usd", 10)]);
         assert_eq!((paired[0].a, paired[0].b), (0.2, 0.8));
         // Six tasks pass in the second cohort only: 2 / 2^6.
         assert!((paired[0].p_value.unwrap() - 0.03125).abs() < 1e-9);

@@ -120,7 +120,7 @@ impl Value {
 
 /// A number as reports show it, by the name of its measure.
 pub fn measured(name: &str, value: f64) -> String {
-    let is_whole = name.ends_with("_ms") || name == "sessions" || name.starts_with("tokens");
+    let is_whole = name.ends_with("_ms") || name == "sessions" || name.split('_').any(|word| word == "tokens");
     #[expect(clippy::cast_possible_truncation, reason = "for people")]
     let value = if is_whole { Value::Int(value.round() as i128) } else { Value::Float(value) };
     value.display_in_report(name, false)

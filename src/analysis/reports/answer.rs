@@ -2,6 +2,7 @@
 
 use polars::prelude::DataFrame;
 
+use crate::analysis::outcomes::Judged;
 use crate::analysis::present::{counted, grouped};
 
 /// The result of a report.
@@ -17,6 +18,8 @@ pub struct Answer {
     pub more: usize,
     /// Undated rows that the filters exclude.
     pub left_out: LeftOut,
+    /// Of `report outcomes`, how many trials are judged.
+    pub judged: Option<Judged>,
 }
 
 /// The undated rows that a scope excludes.

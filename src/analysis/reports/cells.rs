@@ -12,7 +12,7 @@ use super::scope::Scope;
 use super::spec::{self, Rows, count_of, sum_where};
 use super::tables::Frames;
 use crate::analysis::behaviour::frame::add_measures;
-use crate::analysis::outcomes::frame::{Trial, judged_trials};
+use crate::analysis::outcomes::frame::{Trial, Unjudged, judged_trials};
 use crate::analysis::waste::frame::{CAUSE, rows_of_waste};
 use crate::prices::Catalog;
 
@@ -134,7 +134,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
     let (troubles, _) = grouped(Rows::Errors, &["kind", "code"], &[rows()])?;
     let key = || [col("runtime"), col("session_id")];
     let listed = Grouping::new(NAME, &Rows::Sessions, tables, scope, cost)?.rows;
-    let trials = judged_trials(&listed, tables)?;
+    let (trials, _) = judged_trials(&listed, tables, Unjudged::Apart)?;
     let omits_measured = listed.clone().select([col("session_id")]).collect()?.height() > MAX_MEASURED;
     let none = omits_measured.then(|| tables.clone().map(|_, rows| rows.limit(0)));
     let (waste, behaviour) = of_sessions(none.as_ref().unwrap_or(tables), scope, cost, catalog)?;

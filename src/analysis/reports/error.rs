@@ -30,9 +30,9 @@ pub enum Error {
     /// Only `report limits` has active windows.
     #[error("only report limits accepts --active, not report {0}")]
     NotActive(&'static str),
-    /// Only `report outcomes` computes pass@k.
-    #[error("only report outcomes accepts --k, not report {0}")]
-    NotOfOutcomes(&'static str),
+    /// Only `report outcomes` has trials.
+    #[error("only report outcomes accepts {1}, not report {0}")]
+    NotOfOutcomes(&'static str, &'static str),
     /// Only `report waste` has causes.
     #[error("only report waste accepts --top, not report {0}")]
     NotOfWaste(&'static str),

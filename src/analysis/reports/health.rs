@@ -91,7 +91,7 @@ pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     let descending = vec![false, false, true, false, false, false];
     let sorted = SortMultipleOptions::default().with_order_descending_multi(descending).with_nulls_last(true);
     let (rows, more) = listed(rows.sort_by_exprs(columns, sorted), WIDE, options)?;
-    Ok(Answer { rows, dimensions: 0, total: None, more, left_out: LeftOut::default() })
+    Ok(Answer { rows, dimensions: 0, total: None, more, left_out: LeftOut::default(), judged: None })
 }
 
 /// The first time that is in the future; `None` if the current time is not known.

@@ -86,7 +86,7 @@ pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     });
     let wide = if options.active { WIDE_OF_ACTIVE } else { WIDE };
     let (rows, more) = listed(round(frame(&windows, now)?.lazy()), wide, options)?;
-    Ok(Answer { rows, dimensions: 0, total: None, more, left_out })
+    Ok(Answer { rows, dimensions: 0, total: None, more, left_out, judged: None })
 }
 
 fn frame(windows: &[Window], now: Time) -> PolarsResult<DataFrame> {

@@ -7,6 +7,7 @@ use polars::prelude::DataFrame;
 use super::cost::Cost;
 use super::price_as::PriceAs;
 use super::scope::Scope;
+use crate::analysis::outcomes::Unjudged;
 use crate::prices::Catalog;
 
 /// The options of a report.
@@ -28,6 +29,8 @@ pub struct Options {
     pub active: bool,
     /// Of `report outcomes`, the number of trials of pass@k; the default if `None`.
     pub k: Option<u32>,
+    /// Of `report outcomes`, what trials without a verdict count as.
+    pub unjudged: Unjudged,
     /// Of `report cost`, the model whose prices are applied to the same tokens.
     pub price_as: Option<PriceAs>,
     /// Of `report waste`, the number of groups of each cause; all if `None`.

@@ -20,6 +20,7 @@ use super::spec::{Body, Measure, Report, Rows};
 use super::tables::{Frames, SESSION_KEY};
 use super::waste;
 use crate::analysis::behaviour;
+use crate::analysis::outcomes::Unjudged;
 use crate::analysis::outcomes::frame::{add_outcomes, rows_of_trials};
 use crate::analysis::waste::frame::rows_of_waste;
 use crate::prices::Catalog;
@@ -128,8 +129,11 @@ impl Report {
         if options.active && !matches!(self.body, Body::Limits) {
             return Err(Error::NotActive(self.name));
         }
-        if options.k.is_some() && !matches!(self.body, Body::Groups { rows: Rows::Outcomes, .. }) {
-            return Err(Error::NotOfOutcomes(self.name));
+        let given = [("--k", options.k.is_some()), ("--unjudged", options.unjudged != Unjudged::default())];
+        if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given)
+            && !matches!(self.body, Body::Groups { rows: Rows::Outcomes, .. })
+        {
+            return Err(Error::NotOfOutcomes(self.name, option));
         }
         if options.top.is_some() && !self.has_waste() {
             return Err(Error::NotOfWaste(self.name));
@@ -183,11 +187,14 @@ fn run_groups(
         grouping.rows = model.add_costs(grouping.rows);
     }
     let left_out = grouping.left_out;
+    let mut judged = None;
     // The rows of the total differ if a task has trials in several groups.
     let (mut rows, mut rows_of_total) = match rows {
         Rows::Behaviour => (behaviour::frame::add_measures(grouping.rows, tables)?, None),
         Rows::Outcomes => {
-            let [rows, all] = rows_of_trials(grouping.rows, tables, &keys, options.k.unwrap_or(DEFAULT_K))?;
+            let k = options.k.unwrap_or(DEFAULT_K);
+            let ([rows, all], counts) = rows_of_trials(grouping.rows, tables, &keys, k, options.unjudged)?;
+            judged = Some(counts);
             (rows, Some(all))
         }
         Rows::Waste => {
@@ -261,7 +268,7 @@ fn run_groups(
         total.select(select(&[])).collect()
     });
     let (rows, more) = options.limited(groups.collect()?);
-    Ok(Answer { rows, dimensions: by.len(), total: total.transpose()?, more, left_out })
+    Ok(Answer { rows, dimensions: by.len(), total: total.transpose()?, more, left_out, judged })
 }
 
 /// Collects groups and their total so that their rows are read once.

@@ -2,14 +2,18 @@
 
 use clap::Args;
 
-use super::filters::Undated;
+use super::filters::{Undated, Unjudged};
 use super::shared::{DataSource, Printed};
 
 /// Compare two cohorts of sessions: models, experiments, weeks
 ///
 /// Each line shows a number of both cohorts, the difference from A to B, and its 95 % confidence interval, computed by
-/// resampling sessions. Where sessions have verdicts, trials are paired by task: McNemar's exact test compares whether they
-/// passed, a bootstrap (BCa) their cost, tokens, turns and time. The verdict is: B is higher, lower, inconclusive (the interval contains 0), or too few sessions.
+/// resampling sessions. The result is: B is higher, lower, inconclusive, or too few sessions; `test` names the test that decided.
+/// With a bootstrap, a result is inconclusive if the interval contains 0.
+///
+/// Where sessions have verdicts, the measures of `report outcomes` are compared too. If both cohorts have tasks in common, means over
+/// these tasks, `paired_…`, decide instead of them: McNemar's exact test compares whether tasks pass, and a paired bootstrap (BCa)
+/// their cost, tokens, turns and time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 FILTERS is a list of NAME=VALUE, separated by commas. The names are since and until, which apply to
@@ -34,6 +38,9 @@ pub struct Compare {
     /// Whether to include sessions without a start. By default since and until exclude them, and their number is printed
     #[arg(long, value_enum, value_name = "HOW")]
     pub undated: Option<Undated>,
+    /// What trials without a verdict count as
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_default_value = true)]
+    pub unjudged: Unjudged,
     #[command(flatten)]
     pub source: DataSource,
     #[command(flatten)]

@@ -84,6 +84,16 @@ impl Undated {
     }
 }
 
+/// What trials count as that no verdict judges.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Unjudged {
+    /// Neither passed nor failed
+    #[default]
+    Apart,
+    /// Failed, as leaderboards count them
+    Failed,
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Cost {
     /// The reported cost where a log reports it, else the computed one

@@ -23,7 +23,7 @@ pub use check::Check;
 pub use compare::Compare;
 pub use export::{Dashboard, Export, Kind, Period};
 pub use extract::Extract;
-pub use filters::{Cost, Filters, Undated};
+pub use filters::{Cost, Filters, Undated, Unjudged};
 pub use ingest::{Content, Ingest, Reading};
 pub use prices::Prices;
 pub use program::{Cli, Command};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use agentlogs::analysis::reports::{DIMENSIONS, REPORTS};
 use clap::Args;
 
-use super::filters::{Cost, Filters};
+use super::filters::{Cost, Filters, Unjudged};
 use super::shared::{DataSource, Printed};
 
 /// Print a report: cost, tokens, tools, turns, sessions, models, files, errors, behaviour, outcomes, waste, limits,
@@ -37,6 +37,9 @@ pub struct Report {
     /// Of report outcomes, the number of trials of pass@k and pass^k [default: 5]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub k: Option<u32>,
+    /// Of report outcomes, what trials without a verdict count as
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_default_value = true)]
+    pub unjudged: Unjudged,
     /// Of report cost, also the cost of the same tokens at the prices of this model, with and without its cache prices
     #[arg(long, value_name = "MODEL")]
     pub price_as: Option<String>,

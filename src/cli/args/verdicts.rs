@@ -14,8 +14,8 @@ pub enum Verdicts {
 /// Import judgements of sessions: whether a task was solved, scores
 ///
 /// FILE is CSV or JSON Lines with the columns `session_id`, runtime, label, log, task, trial, name, passed, score, judge,
-/// `judged_at` and message; JUnit XML; a report of SWE-bench; or a result file of terminal-bench or Harbor, or a directory of
-/// them. docs/verdicts.md describes how a verdict finds its session. Verdicts without a session are listed with the reason; they
+/// `judged_at` and message; JUnit XML; a report of SWE-bench; or a result file of terminal-bench or Harbor, or a directory, tar or zip
+/// archive that contains results, in which other files are skipped and counted. docs/verdicts.md describes how a verdict finds its session. Verdicts without a session are listed with the reason; they
 /// are kept, and later ingests can provide the session. Another import of the same file replaces its verdicts.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -25,7 +25,7 @@ Examples:
   agentlogs verdicts import report.json --label run=2026-11-20
   agentlogs verdicts import jobs/nightly --format json")]
 pub struct Import {
-    /// Files of verdicts, or directories with results of trials
+    /// Files of verdicts, or directories, tar and zip archives with results of trials
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// The session of verdicts that name none

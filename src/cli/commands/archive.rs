@@ -1,14 +1,14 @@
 //! `agentlogs archive`: check, repair, compact, merge, forget.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::base::time;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
 use agentlogs::store::archive::{Archive, Lost, Repair, StoredFacts, Written};
-use agentlogs::store::lake::Lake;
+use agentlogs::store::lake::{Lake, shown};
 use anyhow::bail;
 
 use super::Outcome;
@@ -38,17 +38,7 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
             writer.settle_all();
             Ok(report_written(&archive, &writer.commit()?))
         }
-        ArchiveCommand::Merge { others, archive } => {
-            let archive = settings.archive(archive.archive, false)?;
-            // Opened before the archive is created.
-            let others = others.into_iter().map(Merged::open).collect::<anyhow::Result<Vec<_>>>()?;
-            let writer = archive.write()?;
-            let host = gethostname::gethostname().into_string().ok();
-            for other in others {
-                other.each(|source| writer.merge(of_host(source, host.as_deref())))?;
-            }
-            Ok(report_written(&archive, &writer.commit()?))
-        }
+        ArchiveCommand::Merge { others, archive } => merge(others, &settings.archive(archive.archive, false)?),
         ArchiveCommand::Forget { sources, before, archive } => {
             let archive = settings.archive(archive.archive, false)?;
             // An archive that does not exist is an error, and not created.
@@ -93,6 +83,35 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
     }
 }
 
+/// Merges archives and lakes into an archive. Those that are damaged or incomplete are named, and the others are merged.
+fn merge(others: Vec<PathBuf>, archive: &Archive) -> anyhow::Result<Outcome> {
+    let mut outcome = Outcome::Done;
+    let mut omit = |directory: &Path, what: &str, error: &anyhow::Error| {
+        complain(format_args!("{}: {what}: {error:#}", shown(directory).display()));
+        outcome = Outcome::NotAllDone;
+    };
+    let mut intact = Vec::new();
+    // Opened before the archive is created.
+    for directory in others {
+        match Merged::open(&directory) {
+            Ok(other) => intact.push((directory, other)),
+            Err(error) => omit(&directory, "not merged", &error),
+        }
+    }
+    if intact.is_empty() {
+        return Ok(outcome);
+    }
+    let writer = archive.write()?;
+    let host = gethostname::gethostname().into_string().ok();
+    for (directory, other) in intact {
+        if let Err(error) = other.each(|source| writer.merge(of_host(source, host.as_deref()))) {
+            omit(&directory, "merged only in part", &error);
+        }
+    }
+    let written = report_written(archive, &writer.commit()?);
+    Ok(if written == Outcome::Done { outcome } else { written })
+}
+
 /// What is merged into an archive.
 enum Merged {
     Archive(StoredFacts),
@@ -100,13 +119,20 @@ enum Merged {
 }
 
 impl Merged {
-    fn open(directory: PathBuf) -> anyhow::Result<Self> {
-        if Lake::is_at(&directory) {
-            let lake = Lake::open(&directory)?;
-            drop(lake.facts()?);
+    /// Opens an archive or a lake whose facts are intact.
+    fn open(directory: &Path) -> anyhow::Result<Self> {
+        if Lake::is_at(directory) {
+            let lake = Lake::open(directory)?;
+            lake.verify_facts()?;
             return Ok(Self::Lake(Box::new(lake)));
         }
-        Ok(Self::Archive(archive_at(directory)?.snapshot()?.facts()?))
+        let archive = archive_at(directory.to_owned())?;
+        if !archive.exists() {
+            bail!("neither an archive nor a lake is here");
+        }
+        let facts = archive.snapshot()?.facts()?;
+        facts.verify()?;
+        Ok(Self::Archive(facts))
     }
 
     /// Passes on the facts of each source.

@@ -8,7 +8,7 @@ use agentlogs::store::query::near;
 use polars::prelude::*;
 
 use super::output::{complain, print, say, state_currency};
-use super::resolve::{report_error, scope, state_left_out, state_unmatched, undated};
+use super::resolve::{report_error, scope, state_left_out, state_unjudged, state_unmatched, undated, unjudged};
 use super::source::some_tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{Compare, Filters, Format};
@@ -26,15 +26,18 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     for (scope, prefix) in [(&a, "a: "), (&b, "b: ")] {
         state_unmatched(prefix, &opened.frames, scope);
     }
-    let found = compare(&opened.frames, &a, &b).map_err(report_error)?;
+    let unjudged = unjudged(args.unjudged);
+    let found = compare(&opened.frames, &a, &b, unjudged).map_err(report_error)?;
     let lines = &found.lines;
     let currency = if is_for_people { settings.shown_currency() } else { present::Currency::default() };
-    let numbers = |of: &dyn Fn(&Compared) -> Option<f64>, name: &'static str| {
+    let numbers = |of: &dyn Fn(&Compared) -> Option<f64>, name: &'static str, is_difference: bool| {
         let column: Column = if is_for_people {
             // Each line has its own unit.
             let text = |line: &Compared| {
                 let value = currency.value_of(line.measure, of(line)?);
-                Some(present::measured(line.measure, value))
+                let text = present::measured(line.measure, value);
+                // A difference of shares is not a share of something.
+                Some(if is_difference { text.replace(" %", " points") } else { text })
             };
             let texts = lines.iter().map(text);
             let texts: Vec<Option<String>> = texts.collect();
@@ -56,12 +59,13 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     };
     let mut columns = vec![
         Column::new("measure".into(), lines.iter().map(|it| currency.name_of(it.measure)).collect::<Vec<_>>()),
-        numbers(&|it| it.a, "a"),
-        numbers(&|it| it.b, "b"),
-        numbers(&|it| it.difference(), "difference"),
-        numbers(&|it| it.interval.map(|(low, _)| low), "low"),
-        numbers(&|it| it.interval.map(|(_, high)| high), "high"),
-        Column::new("verdict".into(), lines.iter().map(|it| it.verdict).collect::<Vec<_>>()),
+        numbers(&|it| it.a, "a", false),
+        numbers(&|it| it.b, "b", false),
+        numbers(&|it| it.difference(), "difference", true),
+        numbers(&|it| it.interval.map(|(low, _)| low), "low", true),
+        numbers(&|it| it.interval.map(|(_, high)| high), "high", true),
+        Column::new("result".into(), lines.iter().map(|it| it.result).collect::<Vec<_>>()),
+        Column::new("test".into(), lines.iter().map(|it| it.test).collect::<Vec<_>>()),
         counts(|it| it.a_sessions, "a_sessions"),
         counts(|it| it.b_sessions, "b_sessions"),
     ];
@@ -83,10 +87,30 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     if let Some(tasks) = found.tasks {
         state_tasks(tasks);
     }
+    lines.iter().for_each(state_disagreement);
+    if found.judged.iter().any(|judged| judged.trials > judged.unjudged) {
+        for (prefix, judged) in ["a: ", "b: "].into_iter().zip(found.judged) {
+            state_unjudged(prefix, judged, unjudged);
+        }
+    }
     for (cohort, left_out) in ["a", "b"].into_iter().zip(&found.left_out) {
         state_left_out(&format!("{cohort}: "), left_out, "session", "start");
     }
     Ok(Outcome::Done)
+}
+
+/// Prints which test decided a line if the interval alone would lead to another result.
+fn state_disagreement(line: &Compared) {
+    let (Some((low, high)), Some(p_value), Some(result)) = (line.interval, line.p_value, line.result) else { return };
+    let excludes_0 = low > 0.0 || high < 0.0;
+    if excludes_0 == (result == "inconclusive") {
+        let contains = if excludes_0 { "does not contain" } else { "contains" };
+        say(&format!(
+            "{}: {result} by McNemar's test (p = {p_value:.3}), which compares how many tasks pass in one cohort only; the interval \
+             {contains} 0",
+            line.measure
+        ));
+    }
 }
 
 /// Prints how the tasks of both cohorts match.

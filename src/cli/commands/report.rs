@@ -11,7 +11,7 @@ use anyhow::Context;
 use polars::prelude::*;
 
 use super::output::{complain, print, say, state_currency, terminal_width};
-use super::resolve::{cost, report_error, scope, state_left_out, state_unmatched};
+use super::resolve::{cost, report_error, scope, state_left_out, state_unjudged, state_unmatched, unjudged};
 use super::source::{catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args;
@@ -35,6 +35,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         total: is_for_people,
         active: args.active,
         k: args.k,
+        unjudged: unjudged(args.unjudged),
         price_as,
         top: args.top,
         catalog: prices,
@@ -76,7 +77,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         currency: settings.shown_currency(),
         is_whole: args.wide,
     };
-    let left_out = answer.left_out;
+    let (left_out, judged) = (answer.left_out, answer.judged);
     let is_empty = answer.rows.height() == 0;
     let rows = if is_for_people {
         let rows = for_people(&answer.rows, answer.dimensions, total.as_ref())?;
@@ -92,6 +93,9 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         say(&format!("{} more; --limit 0 shows all", counted(more, "row")));
     }
     state(report, &left_out);
+    if let Some(judged) = judged {
+        state_unjudged("", judged, options.unjudged);
+    }
     if is_empty {
         state_unmatched("", &opened.frames, &options.scope);
     }

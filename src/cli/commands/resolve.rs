@@ -1,9 +1,11 @@
 //! Resolves arguments that several commands share to the types of the library.
 
+use agentlogs::analysis::outcomes::{Judged, Unjudged};
+use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::analysis::reports::{Cost, Error, Frames, LeftOut, Scope, Undated, unmatched};
 
 use super::WrongCommandLine;
-use super::output::complain;
+use super::output::{complain, say};
 use crate::cli::args::{self, Filters};
 use crate::cli::settings::Settings;
 
@@ -21,6 +23,35 @@ pub fn undated(undated: args::Undated) -> Undated {
         args::Undated::Exclude => Undated::Exclude,
         args::Undated::Only => Undated::Only,
     }
+}
+
+/// What trials without a verdict count as.
+pub fn unjudged(unjudged: args::Unjudged) -> Unjudged {
+    match unjudged {
+        args::Unjudged::Apart => Unjudged::Apart,
+        args::Unjudged::Failed => Unjudged::Failed,
+    }
+}
+
+/// Prints how many trials have no verdict, and what they count as.
+pub fn state_unjudged(prefix: &str, judged: Judged, unjudged: Unjudged) {
+    let Judged { trials, unjudged: count } = judged;
+    if count == 0 {
+        return;
+    }
+    let what = format!("{prefix}{} of {} not judged", grouped(count), are(trials));
+    say(&match unjudged {
+        Unjudged::Failed => format!("{what}: --unjudged failed counts them as failed"),
+        Unjudged::Apart if count == trials => format!("{what}: `agentlogs verdicts import` imports verdicts"),
+        Unjudged::Apart => {
+            format!("{what}: neither passed nor failed here; --unjudged failed counts them as failed, as Harbor does")
+        }
+    });
+}
+
+/// A number of trials with its verb.
+fn are(trials: usize) -> String {
+    format!("{} {}", counted(trials, "trial"), if trials == 1 { "is" } else { "are" })
 }
 
 /// Which cost is used.

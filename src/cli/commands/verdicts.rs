@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use agentlogs::analysis::present::counted;
+use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::base::time::Time;
-use agentlogs::ingest::verdict_files::{self, Defaults, VerdictFile};
+use agentlogs::ingest::verdict_files::{self, Defaults, Read, VerdictFile};
 use agentlogs::ledger::Unmatched;
 use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::store::archive::VERDICTS;
@@ -35,7 +35,16 @@ fn import(args: Import, settings: &Settings) -> anyhow::Result<Outcome> {
     let mut files: BTreeMap<String, VerdictFile> = BTreeMap::new();
     for path in &args.files {
         match verdict_files::read(path, &defaults) {
-            Ok(read) => files.extend(read.into_iter().map(|file| (file.path.clone(), file))),
+            Ok(Read { files: read, skipped, errors }) => {
+                for error in errors {
+                    complain(format_args!("{error}"));
+                    outcome = Outcome::NotAllDone;
+                }
+                if !skipped.is_empty() {
+                    say(&format!("{}: {}", path.display(), listing(&skipped)));
+                }
+                files.extend(read.into_iter().map(|file| (file.path.clone(), file)));
+            }
             Err(error) => {
                 complain(format_args!("{error}"));
                 outcome = Outcome::NotAllDone;
@@ -77,18 +86,35 @@ fn import(args: Import, settings: &Settings) -> anyhow::Result<Outcome> {
     let written = writer.commit()?;
     let unmatched: Vec<&Unmatched> =
         written.unmatched.iter().filter(|unmatched| imported.contains(&unmatched.path)).collect();
+    let repeated = imported.iter().filter_map(|path| written.repeated_verdicts.get(&format!("{VERDICTS}{path}")));
+    let (repeated, with_session) = repeated.fold((0, 0), |sum, it| (sum.0 + it.verdicts, sum.1 + it.with_session));
+    let without = unmatched.len() + repeated - with_session;
     say(&format!(
-        "imported {} from {}: {} with a session, {} without",
+        "imported {} from {}: {} with a session, {without} without",
         counted(count, "verdict"),
         counted(imported.len(), "file"),
-        count - unmatched.len(),
-        unmatched.len()
+        count.saturating_sub(without),
     ));
+    if repeated > 0 {
+        let verb = if repeated == 1 { "states" } else { "state" };
+        say(&format!("{} of them {verb} what another file states; each is listed once", grouped(repeated)));
+    }
     if !unmatched.is_empty() {
         print(&listed(&unmatched)?, args.printed, None)?;
         say("verdicts without a session are kept; when a later ingest contains the session, they are about it");
     }
     Ok(outcome)
+}
+
+/// A sentence about the files of a directory that were skipped, by what they are.
+fn listing(skipped: &BTreeMap<&'static str, usize>) -> String {
+    let counts = skipped.iter().map(|(what, count)| match *what {
+        "log" => counted(*count, "log"),
+        what => format!("{} {what}", grouped(*count)),
+    });
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    let files = counted(skipped.values().sum::<usize>(), "file");
+    format!("skipped {files} without results of trials: {counts}")
 }
 
 /// The verdicts without a session, with the reasons.

@@ -7,4 +7,4 @@ mod read;
 mod swe_bench;
 mod table;
 
-pub use read::{Defaults, VerdictFile, read};
+pub use read::{Defaults, Read, VerdictFile, read};

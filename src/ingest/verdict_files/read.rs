@@ -1,6 +1,8 @@
 //! Reads a file of verdicts: finds its format, and applies what the command line states.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
@@ -8,10 +10,9 @@ use super::fields::Fields;
 use super::{junit, swe_bench, table};
 use crate::adapters;
 use crate::base::time::Time;
-use crate::ingest::sidecars::is_result;
-use crate::input::discover::discover;
+use crate::ingest::{Options, Progress, read_into};
 use crate::input::open::{self, Limit};
-use crate::model::source::path_text;
+use crate::model::source::{Source, SourceStatus, path_text};
 use crate::model::verdict::{DEFAULT_NAME, ImportedVerdict};
 
 /// A file of verdicts.
@@ -58,25 +59,81 @@ pub(super) struct Content {
     pub ignored: Vec<String>,
 }
 
-/// Reads the file at `path`, or all result files in and below that directory.
+/// What was read at a path.
+#[derive(Debug, Default)]
+pub struct Read {
+    /// The files with verdicts.
+    pub files: Vec<VerdictFile>,
+    /// How many other files of a directory, or of a tar or zip archive, were skipped, by what they are.
+    pub skipped: BTreeMap<&'static str, usize>,
+    /// Files that cannot be read.
+    pub errors: Vec<String>,
+}
+
+/// Reads the file at `path`, or the results of trials that `ingest` finds in that directory, or tar or zip archive.
 ///
 /// # Errors
 /// When a file cannot be read, or contains no verdicts.
-pub fn read(path: &Path, defaults: &Defaults) -> Result<Vec<VerdictFile>, String> {
-    if !path.is_dir() {
-        return Ok(vec![read_file(path, defaults)?]);
+pub fn read(path: &Path, defaults: &Defaults) -> Result<Read, String> {
+    if path.is_dir() {
+        let read = read_results(path, defaults);
+        if read.files.is_empty() && read.errors.is_empty() {
+            return Err(format!("{}: no result of a trial in this directory", path.display()));
+        }
+        return Ok(read);
     }
-    let (found, errors) = discover(&[path.to_owned()], None);
-    if let Some(error) = errors.first() {
-        return Err(error.to_string());
+    match read_file(path, defaults) {
+        Ok(file) => Ok(Read { files: vec![file], ..Read::default() }),
+        Err(error) => {
+            let read = if path.is_file() { read_results(path, defaults) } else { Read::default() };
+            if read.files.is_empty() { Err(error) } else { Ok(read) }
+        }
     }
-    let paths = found.into_iter().map(|file| file.path).filter(|path| is_result(path));
-    // Settings of runs are among them.
-    let files: Vec<VerdictFile> = paths.filter_map(|path| read_file(&path, defaults).ok()).collect();
-    if files.is_empty() {
-        return Err(format!("{}: no result.json or results.json of a trial in this directory", path.display()));
-    }
-    Ok(files)
+}
+
+/// Reads the results of trials at and below a path, as `ingest` recognises them.
+fn read_results(path: &Path, defaults: &Defaults) -> Read {
+    let read = Mutex::new(Read::default());
+    let take = |source: Source| {
+        let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
+        let verdicts = verdicts_of(&source, defaults);
+        if !verdicts.is_empty() {
+            read.files.push(VerdictFile {
+                path: source.path,
+                bytes: source.bytes,
+                modified_at: source.modified_at,
+                verdicts,
+                ..VerdictFile::default()
+            });
+        } else if source.status == SourceStatus::Unreadable {
+            let message = source.message.unwrap_or_default();
+            read.errors.push(format!("{}: {message}", source.path));
+        } else {
+            let what = if source.status == SourceStatus::Parsed { "log" } else { source.status.as_str() };
+            *read.skipped.entry(what).or_default() += 1;
+        }
+    };
+    let options = Options { roots: vec![path.to_owned()], ..Options::default() };
+    let summary = read_into(&options, |_| None, &Progress::default(), &take);
+    let mut read = read.into_inner().unwrap_or_else(PoisonError::into_inner);
+    read.files.sort_by(|a, b| a.path.cmp(&b.path));
+    read.errors.extend(summary.errors.iter().map(ToString::to_string));
+    read.errors.sort();
+    read.errors.dedup();
+    read
+}
+
+/// The verdicts of a source that consists of results of trials.
+fn verdicts_of(source: &Source, defaults: &Defaults) -> Vec<ImportedVerdict> {
+    let results = source.sessions.iter().filter(|session| session.is_trial_result);
+    let verdicts = results.flat_map(|session| session.verdicts.iter().map(|verdict| (session.line, verdict.clone())));
+    let verdicts = verdicts.map(|(line, verdict)| {
+        let mut imported = ImportedVerdict { verdict, line, ..ImportedVerdict::default() };
+        apply(defaults, &mut imported);
+        imported.verdict.path = Some(source.path.clone());
+        imported
+    });
+    verdicts.collect()
 }
 
 fn read_file(path: &Path, defaults: &Defaults) -> Result<VerdictFile, String> {

@@ -1,7 +1,10 @@
 //! The facts of an archive, source by source, for exports.
 
+use std::collections::BTreeMap;
+
 use super::error::Error;
 use super::generations::Snapshot;
+use super::index::FactsPlace;
 use super::state::State;
 use crate::model::source::Source;
 
@@ -24,6 +27,16 @@ impl StoredFacts {
     /// The paths of the sources, in order.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.0.sources.keys().map(String::as_str)
+    }
+
+    /// Verifies the files of the facts.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is damaged.
+    pub fn verify(&self) -> Result<(), Error> {
+        let parts: BTreeMap<usize, FactsPlace> =
+            self.0.sources.values().map(|entry| (entry.facts.part, entry.facts)).collect();
+        parts.into_values().try_for_each(|place| self.0.open(place).map(drop))
     }
 
     /// The facts of a source; `None` if there is no such source.

@@ -9,18 +9,28 @@ use super::generations::Snapshot;
 use super::layout::file_of;
 use super::manifest::Part;
 use super::tables::options;
+use crate::base::time::Time;
 use crate::ledger::{SessionKey, SessionKeys};
+use crate::model::verdict::{MatchedBy, Verdict};
 
 /// How the paths of sources begin that contain imported verdicts: another source may be the same file, as a log.
 pub const VERDICTS: &str = "verdicts:";
 
-/// The sessions of parts in the directory of a generation.
+/// The table of verdicts.
+const TABLE: &str = "verdicts";
+
+/// The sessions of parts, and the verdicts next to their logs, in the directory of a generation.
 pub(super) fn session_keys(generation: &Path, parts: &[Part]) -> Result<SessionKeys, Error> {
     let mut keys = SessionKeys::default();
     for part in parts.iter().filter(|part| part.files.get("sessions").is_some_and(|file| file.rows > 0)) {
         let path = generation.join(file_of(&part.name, "sessions"));
         let path = PlRefPath::try_from_path(&path)?;
         add_keys(&mut keys, LazyFrame::scan_parquet(path, options())?)?;
+    }
+    for part in parts.iter().filter(|part| part.files.get(TABLE).is_some_and(|file| file.rows > 0)) {
+        let path = generation.join(file_of(&part.name, TABLE));
+        let path = PlRefPath::try_from_path(&path)?;
+        add_verdicts(&mut keys, LazyFrame::scan_parquet(path, options())?)?;
     }
     Ok(keys)
 }
@@ -43,6 +53,35 @@ fn add_keys(keys: &mut SessionKeys, sessions: LazyFrame) -> PolarsResult<()> {
         let labels = labels.get_as_series(row);
         let labels = labels.as_ref().map(|labels| labels.str()).transpose()?;
         keys.add(session, labels.into_iter().flat_map(|labels| labels.iter().flatten()));
+    }
+    Ok(())
+}
+
+/// Adds the verdicts next to logs.
+fn add_verdicts(keys: &mut SessionKeys, verdicts: LazyFrame) -> PolarsResult<()> {
+    let names = ["runtime", "session_id", "task", "trial", "name", "judge"];
+    let columns = names.iter().map(|name| col(*name));
+    let columns = columns.chain([col("passed"), col("score"), col("judged_at").to_physical()]);
+    let is_beside_log = col("matched_by").eq(lit(MatchedBy::Sidecar.as_str()));
+    let frame = verdicts.filter(is_beside_log).select(columns.collect::<Vec<_>>()).collect()?;
+    let [runtimes, ids, tasks, trials, labels, judges] =
+        names.map(|name| frame.column(name).and_then(|column| column.str()));
+    let (runtimes, ids, tasks, trials, labels, judges) = (runtimes?, ids?, tasks?, trials?, labels?, judges?);
+    let (passed, score) = (frame.column("passed")?.bool()?, frame.column("score")?.f64()?);
+    let judged_at = frame.column("judged_at")?.i64()?;
+    for row in 0..frame.height() {
+        let text = |column: &StringChunked| column.get(row).map(str::to_owned);
+        let verdict = Verdict {
+            task: text(tasks),
+            trial: text(trials),
+            name: text(labels).unwrap_or_default(),
+            passed: passed.get(row),
+            score: score.get(row),
+            judge: text(judges),
+            judged_at: judged_at.get(row).map(Time::from_micros),
+            ..Verdict::default()
+        };
+        keys.add_verdict(text(runtimes).unwrap_or_default(), text(ids).unwrap_or_default(), &verdict);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The facts of sources in a lake, which `archive merge` reads.
 
 use super::error::Error;
-use super::layout::FACTS;
+use super::layout::{FACTS, MANIFEST};
 use super::reader::Lake;
 use crate::input::open::open_file;
 use crate::model::source::Source;
@@ -13,11 +13,26 @@ impl Lake {
         self.manifest().is_some_and(|manifest| manifest.files.keys().any(|path| is_facts(path)))
     }
 
+    /// Compares the files of its facts with their checksums.
+    ///
+    /// # Errors
+    /// When the lake has no facts, or those of a later version, or a file is damaged.
+    pub fn verify_facts(&self) -> Result<(), Error> {
+        drop(self.facts()?);
+        let files = self.manifest().into_iter().flat_map(|manifest| &manifest.files);
+        let mut facts = files.filter(|(path, _)| is_facts(path));
+        facts.try_for_each(|(path, entry)| entry.verify(&self.path_of(path)))
+    }
+
     /// The facts of its sources, file by file.
     ///
     /// # Errors
     /// When the lake has none, or those of a later version. The iterator returns errors of files.
     pub fn facts(&self) -> Result<impl Iterator<Item = Result<Vec<Source>, Error>>, Error> {
+        if self.manifest().is_none() && self.path_of(FACTS).is_dir() {
+            let what = format!("{MANIFEST} is missing: the lake is not complete; export or sync it again");
+            return Err(Error::wrong(&self.name(), what));
+        }
         let Some(manifest) = self.manifest().filter(|_| self.has_facts()) else {
             let what =
                 "the lake has no facts, which `archive merge` needs: only `agentlogs export --as lake` writes them";

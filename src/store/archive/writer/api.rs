@@ -1,5 +1,6 @@
 //! What callers do with a writer before it commits.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +9,8 @@ use super::places::PlacesBySource;
 use super::spool::Spool;
 use super::stage::Staged;
 use crate::ingest::Fingerprint;
-use crate::ledger::{SessionKeys, Unmatched};
+use crate::ledger::{Repeated, SessionKeys, Unmatched};
+use crate::model::session::SessionResult;
 use crate::model::source::{STDIN, Source, SourceStatus};
 use crate::prices::{Catalog, Table};
 use crate::store::archive::disk;
@@ -59,6 +61,8 @@ pub struct Written {
     pub unmatched: Vec<Unmatched>,
     /// How many imported verdicts were removed with their sessions: see [`Writer::remove_verdicts_with_sessions`].
     pub removed_verdicts: usize,
+    /// The verdicts of each imported file that are not listed, as others state the same.
+    pub repeated_verdicts: BTreeMap<String, Repeated>,
     pub(super) sources: Sources,
 }
 

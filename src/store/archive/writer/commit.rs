@@ -10,7 +10,7 @@ use super::api::{Writer, Written};
 use super::batches::{Queue, bytes_in_memory, divide};
 use super::plan::{Item, Plan};
 use super::stage::FactsLocation;
-use crate::ledger::{self, SessionKeys, Unmatched};
+use crate::ledger::{self, Repeated, SessionKeys, Unmatched};
 use crate::model::source::{Source, SourceStatus};
 use crate::prices::Catalog;
 use crate::store::archive::disk;
@@ -66,18 +66,27 @@ impl Writer {
                 self.archive.link_current(manifest.generation);
                 let sums = manifest.sums();
                 let sources = std::mem::take(&mut self.state.sources);
-                let (unmatched, removed_verdicts) = (Vec::new(), 0);
-                return Ok(Written { sums, problems, is_damaged, unmatched, removed_verdicts, sources });
+                let (unmatched, removed_verdicts, repeated_verdicts) = (Vec::new(), 0, BTreeMap::new());
+                return Ok(Written {
+                    sums,
+                    problems,
+                    is_damaged,
+                    unmatched,
+                    removed_verdicts,
+                    repeated_verdicts,
+                    sources,
+                });
             }
         }
         let (items, mut dirty) = self.plan(staged, &removed, is_current);
         let (problems, is_damaged) = self.verify(&mut dirty)?;
         let plan = Plan::of(items, dirty);
         let (mut manifest, sources, verdicts) = self.write_parts(plan, settled_with, &catalog)?;
-        let WrittenVerdicts { unmatched, removed: removed_verdicts } = verdicts;
+        let WrittenVerdicts { unmatched, removed: removed_verdicts, repeated: repeated_verdicts } = verdicts;
         self.finish(&mut manifest, &sources)?;
         self.created.clear();
-        Ok(Written { sums: manifest.sums(), problems, is_damaged, unmatched, removed_verdicts, sources })
+        let sums = manifest.sums();
+        Ok(Written { sums, problems, is_damaged, unmatched, removed_verdicts, repeated_verdicts, sources })
     }
 
     /// Links the parts that stay into the next generation, and writes the others. Returns also the imported verdicts without a session,
@@ -122,20 +131,31 @@ impl Writer {
             let Done { part, items, .. } = written?;
             add((part, items), &mut manifest);
         }
-        let (mut unmatched, mut removed) = (Vec::new(), 0);
+        let (mut unmatched, mut removed, mut repeated) = (Vec::new(), 0, BTreeMap::new());
         if !plan.verdicts.is_empty() {
-            let keys = session_keys(&self.next, &manifest.parts)?;
+            let mut keys = session_keys(&self.next, &manifest.parts)?;
             let mut verdicts = plan.verdicts;
             if let Some(before) = &self.sessions_before {
                 (verdicts, removed) = self.without_removed_sessions(verdicts, before, &keys)?;
             }
             if !verdicts.is_empty() {
+                self.find_repeated(&verdicts, &mut keys)?;
+                repeated = keys.repeated();
                 let written = self.write_part(format!("{generation}-{last}"), verdicts, catalog, Some(&keys))?;
                 unmatched = written.unmatched;
                 add((written.part, written.items), &mut manifest);
             }
         }
-        Ok((manifest, sources, WrittenVerdicts { unmatched, removed }))
+        Ok((manifest, sources, WrittenVerdicts { unmatched, removed, repeated }))
+    }
+
+    /// Finds the imported verdicts that repeat others: they are not listed.
+    fn find_repeated(&self, items: &[Item], keys: &mut SessionKeys) -> Result<(), Error> {
+        let sources = items.iter().map(|item| self.source_of(item)).collect::<Result<Vec<_>, _>>()?;
+        let mut imported: Vec<_> = sources.iter().map(|source| (source.path.as_str(), &source.verdicts[..])).collect();
+        imported.sort_by_key(|(path, _)| *path);
+        keys.find_repeated(imported.into_iter());
+        Ok(())
     }
 
     /// Sources of imported verdicts without the verdicts about sessions that were there before and are not there now, and how many
@@ -265,6 +285,8 @@ struct WrittenVerdicts {
     unmatched: Vec<Unmatched>,
     /// How many were removed with their sessions.
     removed: usize,
+    /// Those of each source that repeat another verdict.
+    repeated: BTreeMap<String, Repeated>,
 }
 
 /// A part that was written.
