@@ -41,14 +41,14 @@ function wilson(passed: number, count: number): [number, number] {
 
 export function byVerdict(data: Data, left: Left, by: Series): Verdict[] {
   const { sessions, groups } = data;
-  interface Trials { passed: number; failed: number; unjudged: number; cost: number; known: number; judgedCost: number; judgedKnown: number }
+  interface Trials { passed: number; failed: number; unjudged: number; cost: number; known: number; judgedCost: number; passedKnown: number }
   const found = new Map<number, Trials>();
   for (const at of left.sessions) {
     const outcome = sessions.trial_outcome[at];
     if (outcome !== outcome) continue;
     const place = groups[by][sessions.group[at]];
     let it = found.get(place);
-    if (!it) found.set(place, (it = { passed: 0, failed: 0, unjudged: 0, cost: 0, known: 0, judgedCost: 0, judgedKnown: 0 }));
+    if (!it) found.set(place, (it = { passed: 0, failed: 0, unjudged: 0, cost: 0, known: 0, judgedCost: 0, passedKnown: 0 }));
     const isJudged = outcome === PASSED || outcome === FAILED;
     if (outcome === PASSED) it.passed++;
     else if (outcome === FAILED) it.failed++;
@@ -59,7 +59,7 @@ export function byVerdict(data: Data, left: Left, by: Series): Verdict[] {
     it.known++;
     if (isJudged) {
       it.judgedCost += cost;
-      it.judgedKnown++;
+      if (outcome === PASSED) it.passedKnown++;
     }
   }
   const out = Array.from(found, ([place, it]): Verdict => {
@@ -75,7 +75,7 @@ export function byVerdict(data: Data, left: Left, by: Series): Verdict[] {
       low,
       high,
       costPerTrial: it.known > 0 ? usd(it.cost) / it.known : NaN,
-      costPerPassed: it.judgedKnown > 0 && it.passed > 0 ? usd(it.judgedCost) / it.passed : NaN,
+      costPerPassed: it.passedKnown > 0 ? usd(it.judgedCost) / it.passedKnown : NaN,
       isOnFront: false,
     };
   });
