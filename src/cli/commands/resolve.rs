@@ -42,7 +42,9 @@ pub fn state_unjudged(prefix: &str, judged: Judged, unjudged: Unjudged) {
     let what = format!("{prefix}{} of {} not judged", grouped(count), are(trials));
     say(&match unjudged {
         Unjudged::Failed => format!("{what}: --unjudged failed counts them as failed"),
-        Unjudged::Apart if count == trials => format!("{what}: `agentlogs verdicts import` imports verdicts"),
+        Unjudged::Apart if count == trials => {
+            format!("{what}: `agentlogs verdicts import` imports verdicts, --unjudged failed counts them as failed")
+        }
         Unjudged::Apart => {
             format!("{what}: neither passed nor failed here; --unjudged failed counts them as failed, as Harbor does")
         }
