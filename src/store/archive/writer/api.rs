@@ -10,7 +10,6 @@ use super::spool::Spool;
 use super::stage::Staged;
 use crate::ingest::Fingerprint;
 use crate::ledger::{Repeated, SessionKeys, Unmatched};
-use crate::model::session::SessionResult;
 use crate::model::source::{STDIN, Source, SourceStatus};
 use crate::prices::{Catalog, Table};
 use crate::store::archive::disk;
