@@ -11,6 +11,7 @@ use agentlogs::adapters::common::builder::Retention;
 use agentlogs::adapters::{self, ADAPTERS, Hints};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::database;
+use agentlogs::input::open::{Budget, Limit};
 use agentlogs::json;
 use agentlogs::json::lines::Lines;
 use agentlogs::json::scan;
@@ -29,7 +30,8 @@ fn samples(format: &str) -> Vec<u8> {
         .filter(|it| it.file_type().is_file() && !it.path().to_string_lossy().ends_with(".meta.json"))
         .filter_map(|it| {
             let bytes = std::fs::read(it.path()).ok()?;
-            let rows = database::is_database(&bytes).then(|| database::read(Some(it.path()), &bytes, adapters::TABLES));
+            let rows = database::is_database(&bytes)
+                .then(|| database::read(Some(it.path()), &bytes, adapters::TABLES, &Budget::new(Limit::Usual, 0)));
             rows.map_or(Some(bytes), |it| Some(it.ok()?.text))
         })
         .filter(|it| it.ends_with(b"\n"))

@@ -8,6 +8,7 @@ use agentlogs::adapters::TABLES;
 use agentlogs::adapters::common::builder::Retention;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::database;
+use agentlogs::input::open::{Budget, Limit};
 use agentlogs::ledger;
 use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::model::tables::{CallRow, SessionRow, TurnRow};
@@ -16,7 +17,7 @@ use rusqlite::Connection;
 use crate::root;
 
 fn rows(path: &Path) -> String {
-    let rows = database::read(Some(path), &[], TABLES).unwrap();
+    let rows = database::read(Some(path), &[], TABLES, &Budget::new(Limit::Usual, 0)).unwrap();
     assert_eq!(rows.lost, None, "{}", path.display());
     String::from_utf8(rows.text).unwrap()
 }
@@ -352,4 +353,52 @@ fn a_session_file_and_its_import_count_once() {
     assert!(once[0].contains("input: Some(10200), output: Some(130)"), "{once:#?}");
     assert_eq!(counted(&[&database]), once);
     assert_eq!(counted(&[&file, &database]), once);
+}
+
+/// A database without keys can contain a row many times. The rows below it are then read for each of them.
+#[test]
+fn rows_that_multiply_are_no_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("logs");
+    fs::create_dir(&logs).unwrap();
+    let sample = root().join("sample-logs/opencode-db/child-fork-and-retry.db");
+    let bomb = logs.join("bomb.db");
+    let connection = Connection::open(&bomb).unwrap();
+    connection.execute("ATTACH ?1 AS sample", [sample.to_str().unwrap()]).unwrap();
+    for (table, copies) in [("session", 40), ("message", 40), ("part", 40), ("project", 1)] {
+        let sql = format!(
+            "CREATE TABLE {table} AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {copies})
+             SELECT it.* FROM sample.{table} AS it, n"
+        );
+        connection.execute_batch(&sql).unwrap();
+    }
+    connection.execute_batch("DETACH sample").unwrap();
+    drop(connection);
+    let budget = Budget::new(Limit::Bytes(1 << 20), 0);
+    let error = database::read(Some(&bomb), &[], TABLES, &budget).unwrap_err();
+    assert_eq!(error, "contains more than 1 MiB; --max-decompressed SIZE allows more");
+    // The other logs are read.
+    fs::copy(&sample, logs.join("sample.db")).unwrap();
+    let options = Options { roots: vec![logs], limit: Limit::Bytes(1 << 20), ..Options::default() };
+    let read = ingest::read(&options, &BTreeMap::new(), &Progress::default());
+    let statuses: BTreeMap<_, _> =
+        read.sources.iter().map(|source| (source.path.rsplit('/').next().unwrap(), source.status)).collect();
+    let expected = [("bomb.db", SourceStatus::Unreadable), ("sample.db", SourceStatus::Parsed)];
+    assert_eq!(statuses, BTreeMap::from(expected));
+}
+
+/// A compressed value is not decompressed beyond the budget.
+#[test]
+fn a_compressed_value_is_no_bomb() {
+    let folder = tempfile::tempdir().unwrap();
+    let bomb = folder.path().join("threads.db");
+    let sample = fs::read_dir(root().join("sample-logs/zed-db")).unwrap().map(|entry| entry.unwrap().path());
+    fs::copy(sample.filter(|path| path.extension().is_some_and(|it| it == "db")).min().unwrap(), &bomb).unwrap();
+    let connection = Connection::open(&bomb).unwrap();
+    let value = zstd::encode_all(format!("{{\"x\":\"{}\"}}", " ".repeat(4 << 20)).as_bytes(), 3).unwrap();
+    connection.execute("UPDATE threads SET data = ?1", [value]).unwrap();
+    drop(connection);
+    let budget = Budget::new(Limit::Bytes(1 << 20), 0);
+    let error = database::read(Some(&bomb), &[], TABLES, &budget).unwrap_err();
+    assert!(error.contains("1 MiB"), "{error}");
 }

@@ -67,6 +67,7 @@ use agentlogs::adapters::TABLES;
 use agentlogs::adapters::common::builder::Retention;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::database;
+use agentlogs::input::open::{Budget, Limit};
 use agentlogs::ledger;
 use agentlogs::ledger::costs;
 use agentlogs::model::source::Source;
@@ -111,7 +112,11 @@ fn samples() -> Vec<PathBuf> {
 /// The lines that an adapter sees of a file.
 fn lines_of(path: &Path) -> Vec<u8> {
     let bytes = std::fs::read(path).unwrap();
-    if database::is_database(&bytes) { database::read(Some(path), &bytes, TABLES).unwrap().text } else { bytes }
+    if database::is_database(&bytes) {
+        database::read(Some(path), &bytes, TABLES, &Budget::new(Limit::Usual, 0)).unwrap().text
+    } else {
+        bytes
+    }
 }
 
 /// The sources of the sample logs as an ingest reads them, without values that depend on the machine.

@@ -244,7 +244,7 @@ pub fn check_file(bytes: &[u8]) {
     let Ok(content) = open::open(file.path(), Limit::Bytes(LIMIT)) else { return };
     assert!(content.compression.is_none() || content.len() as u64 <= LIMIT);
     if database::is_database(&content)
-        && let Ok(rows) = database::read(None, &content, TABLES)
+        && let Ok(rows) = database::read(None, &content, TABLES, &Budget::new(Limit::Bytes(LIMIT), 0))
     {
         lines_are_in_order(&rows.text);
     }

@@ -229,7 +229,7 @@ fn a_directory_that_is_made_again_and_a_link_to_another_one_are_followed() {
     fs::write(home.join("b/3.jsonl"), other(&head, "017")).unwrap();
     fs::remove_file(home.join("link")).unwrap();
     std::os::unix::fs::symlink("b", home.join("link")).unwrap();
-    // A change elsewhere lets it look at the link at once.
+    // A change elsewhere ends the wait, so that the link is checked at once.
     append(&home.join("logs/2.jsonl"), "\n");
     watch.wait_for("log");
     append(&home.join("b/3.jsonl"), &other(&last, "017"));

@@ -6,6 +6,7 @@ use std::sync::{LazyLock, Once};
 
 use agentlogs::adapters::TABLES;
 use agentlogs::input::database;
+use agentlogs::input::open::{Budget, Limit};
 
 #[path = "../../tests/rules.rs"]
 pub mod rules;
@@ -18,7 +19,7 @@ pub static SAMPLES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     logs.map(|it| {
         let bytes = std::fs::read(it.path()).unwrap();
         if database::is_database(&bytes) {
-            database::read(Some(it.path()), &bytes, TABLES).unwrap().text
+            database::read(Some(it.path()), &bytes, TABLES, &Budget::new(Limit::Usual, 0)).unwrap().text
         } else {
             bytes
         }

@@ -68,6 +68,11 @@ impl MeasureBound {
         Err(UnknownMeasure { name: name.to_owned(), list: names.join(", ") })
     }
 
+    /// Whether it is about tokens or their cost.
+    pub fn is_of_usage(&self) -> bool {
+        self.measure.ends_with("_usd") || self.measure.contains("tokens")
+    }
+
     /// The tables that it is computed from.
     pub fn tables(&self) -> Vec<&'static str> {
         self.report.tables()

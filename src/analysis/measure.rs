@@ -178,7 +178,8 @@ fn measure_log(
 ) -> MeasuredLog {
     let mut rows = None;
     if database::is_database(content) {
-        rows = timed(&mut measured.open, || database::read(file, content, TABLES)).ok();
+        let budget = Budget::new(Limit::Usual, content.len() as u64);
+        rows = timed(&mut measured.open, || database::read(file, content, TABLES, &budget)).ok();
     }
     let bytes = rows.as_ref().map_or(content, |rows| &*rows.text);
     measured.bytes = bytes.len() as u64;

@@ -41,7 +41,7 @@ impl<'de> Deserialize<'de> for Time {
 
 /// Times outside of this range come from a wrong clock, or are other numbers.
 const EARLIEST: i64 = 946_684_800_000_000; // 2000-01-01
-const LATEST: i64 = 4_102_444_800_000_000; // 2100-01-01
+const LATEST: i64 = 7_258_118_400_000_000; // 2200-01-01
 
 /// Maps an `i64` to an unsigned number, in the same order.
 const SIGN: u64 = 1 << 63;
@@ -61,7 +61,7 @@ impl Time {
     }
 
     /// A time from a number of seconds, milliseconds or microseconds, distinguished by size. `None` if no unit gives a year from
-    /// 2000 to 2099.
+    /// 2000 to 2199.
     pub fn from_number(number: f64) -> Option<Self> {
         [1.0, 1e3, 1e6].into_iter().map(|scale| number * scale).find_map(|micros| {
             #[expect(clippy::cast_possible_truncation, reason = "the range is checked first")]

@@ -10,7 +10,7 @@ use crate::adapters::TABLES;
 use crate::input::containers::{Container, Member};
 use crate::input::database::{self, JOURNAL, Rows, WAL};
 use crate::input::discover::Found;
-use crate::input::open::{Budget, FileContent};
+use crate::input::open::{Budget, FileContent, Limit};
 use crate::input::sidecar::Sidecar;
 use crate::model::source::SEPARATOR;
 
@@ -51,15 +51,18 @@ impl Place<'_> {
         }
     }
 
-    /// The rows of a database, with those of its journal.
+    /// The rows of a database, with those of its journal. `limit` is how much they may be for a file on disk.
     ///
     /// # Errors
     /// Why none of it can be read.
-    pub fn rows(&self, database: &FileContent<'_>) -> Result<Rows, String> {
+    pub fn rows(&self, database: &FileContent<'_>, limit: Limit) -> Result<Rows, String> {
         match self {
             Self::File(file) => {
                 let path = (!file.is_stream && database.compression.is_none()).then_some(&*file.path);
-                database::read(path, database, TABLES)
+                let journal =
+                    path.and_then(|path| database::wal(path).metadata().ok()).map_or(0, |journal| journal.len());
+                let budget = Budget::new(limit, database.stored.saturating_add(journal));
+                database::read(path, database, TABLES, &budget)
             }
             Self::Member(members, member) => members.rows(member, database),
         }
@@ -122,6 +125,6 @@ impl<'a> Members<'a> {
             }
         }
         let journals: Vec<(&str, &[u8])> = journals.iter().map(|(ending, content)| (*ending, &**content)).collect();
-        database::read_bytes(database, &journals, TABLES)
+        database::read_bytes(database, &journals, TABLES, self.budget)
     }
 }

@@ -49,7 +49,7 @@ impl Run<'_> {
             return Err(Failure::Unreadable(message));
         }
         if database::is_database(content) {
-            let rows = place.rows(content).map_err(Failure::Unreadable)?;
+            let rows = place.rows(content, self.options.limit).map_err(Failure::Unreadable)?;
             if rows.has_changed && !is_last {
                 return Err(Failure::Changed);
             }

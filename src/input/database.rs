@@ -4,7 +4,6 @@
 //! rows in the `-wal` file beside its database, so that is read as well. Nothing is ever written beside the user's file, and the
 //! agent can write at any time: a database that SQLite can only read by writing to it is copied to a temporary directory.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -17,15 +16,12 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OpenFlags, Statement};
 
-use crate::input::open;
+use crate::input::open::{self, Budget, Limit};
 use crate::json;
 use crate::model::sqlite_schema::Table;
 
 /// The first bytes of a SQLite file.
 const MAGIC: &[u8] = b"SQLite format 3\0";
-
-/// The most bytes of rows that are read.
-const MAX_TEXT: usize = 8 << 30;
 
 /// At most so many rows of a table are in its sample.
 const SAMPLE: i64 = 1000;
@@ -52,6 +48,8 @@ pub struct Rows {
     pub lost: Option<String>,
     /// Whether the database was written to while it was read, so that another attempt may return more rows.
     pub has_changed: bool,
+    /// Whether the rows are more than the budget. They multiply if several rows have the same key.
+    is_over_budget: bool,
 }
 
 /// Whether a content is a SQLite file.
@@ -98,11 +96,12 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 /// Reads the database at `path`, or one whose `bytes` came from a pipe or were compressed.
 ///
 /// # Errors
-/// When no row can be read. A database that is damaged only in part is no error: see [`Rows::lost`].
-pub fn read(path: Option<&Path>, bytes: &[u8], tables: &'static [Table]) -> Result<Rows, String> {
-    let Some(path) = path else { return read_bytes(bytes, &[], tables) };
+/// When no row can be read, or they are more than the budget. A database that is damaged only in part is no error: see
+/// [`Rows::lost`].
+pub fn read(path: Option<&Path>, bytes: &[u8], tables: &'static [Table], budget: &Budget) -> Result<Rows, String> {
+    let Some(path) = path else { return read_bytes(bytes, &[], tables, budget) };
     let before = stamp(path);
-    let mut rows = read_file(path, tables)?;
+    let mut rows = within(budget, read_file(path, &Request { tables, budget })?)?;
     if stamp(path) != before {
         rows.has_changed = true;
         note(&mut rows.lost, "it was written to while it was read");
@@ -113,21 +112,41 @@ pub fn read(path: Option<&Path>, bytes: &[u8], tables: &'static [Table]) -> Resu
 /// Reads a database that is not a file of its own, with its `journals`: the ends of their names, and their bytes.
 ///
 /// # Errors
-/// When no row can be read. A database that is damaged only in part is no error: see [`Rows::lost`].
-pub fn read_bytes(bytes: &[u8], journals: &[(&str, &[u8])], tables: &'static [Table]) -> Result<Rows, String> {
+/// As [`read`].
+pub fn read_bytes(
+    bytes: &[u8],
+    journals: &[(&str, &[u8])],
+    tables: &'static [Table],
+    budget: &Budget,
+) -> Result<Rows, String> {
+    within(budget, read_copied(bytes, journals, &Request { tables, budget })?)
+}
+
+/// The tables to read, and how much.
+struct Request<'a> {
+    tables: &'static [Table],
+    budget: &'a Budget,
+}
+
+/// The rows, unless they are more than the budget.
+fn within(budget: &Budget, rows: Rows) -> Result<Rows, String> {
+    if rows.is_over_budget { Err(budget.exceeded("contains").to_string()) } else { Ok(rows) }
+}
+
+fn read_copied(bytes: &[u8], journals: &[(&str, &[u8])], request: &Request<'_>) -> Result<Rows, String> {
     let directory = temporary_directory()?;
     let copy = directory.path().join("database");
     let write = |ending: &str, bytes: &[u8]| fs::write(beside(&copy, ending), bytes).map_err(|error| error.to_string());
     write("", bytes)?;
     if journals.iter().all(|(_, bytes)| bytes.is_empty()) {
-        return read_as(&copy, "immutable=1", tables).map_err(|error| error.to_string());
+        return read_as(&copy, "immutable=1", request).map_err(|error| error.to_string());
     }
     for (ending, bytes) in journals {
         write(ending, bytes)?;
     }
-    read_as(&copy, "mode=rw", tables).or_else(|error| {
+    read_as(&copy, "mode=rw", request).or_else(|error| {
         write("", bytes)?;
-        let mut rows = read_as(&copy, "immutable=1", tables).map_err(|error| error.to_string())?;
+        let mut rows = read_as(&copy, "immutable=1", request).map_err(|error| error.to_string())?;
         note(&mut rows.lost, &format!("its journal could not be read: {error}"));
         Ok(rows)
     })
@@ -146,10 +165,13 @@ pub fn sample(path: Option<&Path>, bytes: &[u8]) -> Result<Vec<TableSample>, Str
             fs::copy(journal, beside(&copy, ending)).map_err(|error| error.to_string())?;
         }
     }
-    sample_copy(&copy).map_err(|error| error.to_string())
+    let budget = Budget::new(Limit::Usual, bytes.len() as u64);
+    let samples = sample_copy(&copy, &budget).map_err(|error| error.to_string())?;
+    samples.ok_or_else(|| budget.exceeded("contains").to_string())
 }
 
-fn sample_copy(path: &Path) -> rusqlite::Result<Vec<TableSample>> {
+/// `None` if the samples are more than the budget.
+fn sample_copy(path: &Path, budget: &Budget) -> rusqlite::Result<Option<Vec<TableSample>>> {
     let connection = connect(path, "mode=rw")?;
     let mut samples = Vec::new();
     for (name, columns) in columns(&connection)? {
@@ -159,7 +181,7 @@ fn sample_copy(path: &Path) -> rusqlite::Result<Vec<TableSample>> {
         let list = columns.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ");
         let mut statement = connection.prepare(&format!("SELECT {list} FROM {table} LIMIT {SAMPLE}"))?;
         let mut found = statement.query([])?;
-        let mut text = Vec::new();
+        let (mut text, mut taken) = (Vec::new(), 0);
         while let Some(row) = found.next()? {
             text.push(b'{');
             for (index, column) in columns.iter().enumerate() {
@@ -168,13 +190,17 @@ fn sample_copy(path: &Path) -> rusqlite::Result<Vec<TableSample>> {
                 }
                 text.extend_from_slice(serde_json::Value::from(column.as_str()).to_string().as_bytes());
                 text.push(b':');
-                write_value(&mut text, row.get_ref(index)?, true);
+                write_value(&mut text, row.get_ref(index)?, true, budget);
             }
             text.extend_from_slice(b"}\n");
+            if !budget.take(text.len().saturating_sub(taken) as u64) {
+                return Ok(None);
+            }
+            taken = text.len();
         }
         samples.push(TableSample { name, rows, text });
     }
-    Ok(samples)
+    Ok(Some(samples))
 }
 
 /// Sizes and times of a database and its journals, which change when it is written to.
@@ -185,30 +211,30 @@ fn stamp(path: &Path) -> [Option<(u64, Option<SystemTime>)>; 3] {
     })
 }
 
-fn read_file(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
+fn read_file(path: &Path, request: &Request<'_>) -> Result<Rows, String> {
     let has_bytes = |ending: &str| beside(path, ending).metadata().is_ok_and(|metadata| metadata.len() > 0);
     let (has_wal, has_journal) = (has_bytes(WAL), has_bytes(JOURNAL));
     let is_other = |ending: &&str| beside(path, ending).metadata().is_ok_and(|metadata| !metadata.is_file());
     if [WAL, "-shm", JOURNAL].iter().any(is_other) {
         // SQLite would wait for the writer of a pipe.
-        let mut rows = read_as(path, "immutable=1", tables).map_err(|error| error.to_string())?;
+        let mut rows = read_as(path, "immutable=1", request).map_err(|error| error.to_string())?;
         note(&mut rows.lost, "its journal is no regular file");
         return Ok(rows);
     }
     if !has_wal && !has_journal {
         // There is no writer, or it has committed everything: SQLite reads without locks, and creates no file.
-        return read_as(path, "immutable=1", tables).map_err(|error| error.to_string());
+        return read_as(path, "immutable=1", request).map_err(|error| error.to_string());
     }
     // With an existing `-shm` file, which it may only read, SQLite finds the rows of the `-wal` file as the running agent sees
     // them, and writes nothing. Without one it would have to create one.
     let is_shared = has_wal && !has_journal && beside(path, "-shm").exists();
-    if is_shared && let Ok(rows) = read_as(path, "mode=ro&readonly_shm=1", tables) {
+    if is_shared && let Ok(rows) = read_as(path, "mode=ro&readonly_shm=1", request) {
         return Ok(rows);
     }
-    match read_copy(path, tables) {
+    match read_copy(path, request) {
         Ok(rows) => Ok(rows),
         Err(error) => {
-            let mut rows = read_as(path, "immutable=1", tables).map_err(|error| error.to_string())?;
+            let mut rows = read_as(path, "immutable=1", request).map_err(|error| error.to_string())?;
             note(&mut rows.lost, &format!("its journal could not be read: {error}"));
             Ok(rows)
         }
@@ -216,7 +242,7 @@ fn read_file(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
 }
 
 /// Copies the database with its journals, and lets SQLite recover the copy.
-fn read_copy(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
+fn read_copy(path: &Path, request: &Request<'_>) -> Result<Rows, String> {
     let directory = temporary_directory()?;
     let copy = directory.path().join("database");
     for ending in ["", WAL, JOURNAL] {
@@ -227,7 +253,7 @@ fn read_copy(path: &Path, tables: &'static [Table]) -> Result<Rows, String> {
             _ => {}
         }
     }
-    read_as(&copy, "mode=rw", tables).map_err(|error| error.to_string())
+    read_as(&copy, "mode=rw", request).map_err(|error| error.to_string())
 }
 
 /// A directory that is removed when it is dropped.
@@ -272,11 +298,11 @@ fn connect(path: &Path, how: &str) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn read_as(path: &Path, how: &str, tables: &'static [Table]) -> rusqlite::Result<Rows> {
+fn read_as(path: &Path, how: &str, request: &Request<'_>) -> rusqlite::Result<Rows> {
     let connection = connect(path, how)?;
     let columns = columns(&connection)?;
-    let mut reader = Reader::default();
-    for table in tables {
+    let mut reader = Reader { rows: Rows::default(), errors: BTreeMap::new(), budget: request.budget };
+    for table in request.tables {
         if is_there(table, &columns) {
             reader.rows.is_known = true;
             reader.table(&connection, table, None, &columns);
@@ -329,13 +355,13 @@ struct Prepared<'a> {
 }
 
 /// The rows so far, and what could not be read.
-#[derive(Default)]
-struct Reader {
+struct Reader<'b> {
     rows: Rows,
     errors: BTreeMap<(&'static str, String), usize>,
+    budget: &'b Budget,
 }
 
-impl Reader {
+impl Reader<'_> {
     /// Reads the rows of a table, each with the rows below it, then the rows below rows that do not exist. `parent` is the table
     /// above, and the column that contains its key.
     fn table(
@@ -374,10 +400,7 @@ impl Reader {
         loop {
             let row = match rows.next() {
                 Ok(None) => return,
-                Ok(Some(_)) if self.rows.text.len() > MAX_TEXT => {
-                    *self.errors.entry((table.name, "more than 8 GiB".to_owned())).or_default() += 1;
-                    return;
-                }
+                Ok(Some(_)) if self.rows.is_over_budget => return,
                 Ok(Some(row)) => row,
                 // The rows after a damaged page are lost.
                 Err(error) => return self.lose(table, &error),
@@ -386,7 +409,13 @@ impl Reader {
                 self.rows.text.push(b',');
             }
             is_first = false;
-            begin(&mut self.rows.text, table, columns, row);
+            let before = self.rows.text.len();
+            begin(&mut self.rows.text, table, columns, row, self.budget);
+            if !self.budget.take((self.rows.text.len() - before) as u64) {
+                self.rows.is_over_budget = true;
+                self.rows.text = Vec::new();
+                return;
+            }
             let key = row.get::<_, Value>(0).unwrap_or(Value::Null);
             for inner in below.iter_mut().filter(|below| below.table.is_inside) {
                 self.rows.text.extend_from_slice(format!(",\"{}\":[", inner.table.name).as_bytes());
@@ -417,7 +446,7 @@ fn prepare<'a>(
 }
 
 /// Writes one row without its closing brace.
-fn begin(text: &mut Vec<u8>, table: &Table, columns: &[&str], row: &rusqlite::Row<'_>) {
+fn begin(text: &mut Vec<u8>, table: &Table, columns: &[&str], row: &rusqlite::Row<'_>, budget: &Budget) {
     text.extend_from_slice(b"{\"table\":\"");
     text.extend_from_slice(table.name.as_bytes());
     text.push(b'"');
@@ -425,12 +454,12 @@ fn begin(text: &mut Vec<u8>, table: &Table, columns: &[&str], row: &rusqlite::Ro
         text.extend_from_slice(b",\"");
         text.extend_from_slice(column.as_bytes());
         text.extend_from_slice(b"\":");
-        write_value(text, row.get_ref(index).unwrap_or(ValueRef::Null), table.json.contains(column));
+        write_value(text, row.get_ref(index).unwrap_or(ValueRef::Null), table.json.contains(column), budget);
     }
 }
 
 /// Writes a value as JSON. `may_be_json`: a text that is JSON is written as it is.
-fn write_value(text: &mut Vec<u8>, value: ValueRef<'_>, may_be_json: bool) {
+fn write_value(text: &mut Vec<u8>, value: ValueRef<'_>, may_be_json: bool, budget: &Budget) {
     match value {
         ValueRef::Integer(number) => text.extend_from_slice(number.to_string().as_bytes()),
         ValueRef::Real(number) if number.is_finite() => text.extend_from_slice(number.to_string().as_bytes()),
@@ -439,7 +468,11 @@ fn write_value(text: &mut Vec<u8>, value: ValueRef<'_>, may_be_json: bool) {
             let value = String::from_utf8_lossy(value);
             text.extend_from_slice(serde_json::Value::from(value).to_string().as_bytes());
         }
-        ValueRef::Blob(value) if may_be_json && let Some(json) = json_in(value) => write_json(text, &json),
+        ValueRef::Blob(value) if may_be_json && value.starts_with(ZSTD) => match decompressed_json(value, budget) {
+            Some(json) => write_json(text, &json),
+            None => text.extend_from_slice(b"null"),
+        },
+        ValueRef::Blob(value) if may_be_json && is_json(value) => write_json(text, value),
         ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => text.extend_from_slice(b"null"),
     }
 }
@@ -451,18 +484,18 @@ fn write_json(text: &mut Vec<u8>, value: &[u8]) {
     text.extend(value.trim_ascii().iter().map(|byte| if is_space(byte) { b' ' } else { *byte }));
 }
 
-/// The JSON in a blob, which may be compressed with zstd. A value that is larger than any real one is left out.
-fn json_in(blob: &[u8]) -> Option<Cow<'_, [u8]>> {
-    const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
-    const LARGEST: u64 = 1 << 30;
-    let json = if blob.starts_with(ZSTD) {
-        let mut json = Vec::new();
-        let decoder = zstd::stream::read::Decoder::new(blob).ok()?;
-        let length = decoder.take(LARGEST + 1).read_to_end(&mut json).ok()?;
-        (length as u64 <= LARGEST).then_some(Cow::Owned(json))?
-    } else {
-        Cow::Borrowed(blob)
-    };
+/// The first bytes of a value that is compressed with zstd.
+const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
+
+/// The JSON in a compressed value. One that is larger than what is left of the budget uses all of it.
+fn decompressed_json(value: &[u8], budget: &Budget) -> Option<Vec<u8>> {
+    let mut json = Vec::new();
+    let left = budget.left();
+    zstd::stream::read::Decoder::new(value).ok()?.take(left.saturating_add(1)).read_to_end(&mut json).ok()?;
+    if json.len() as u64 > left {
+        budget.exhaust();
+        return None;
+    }
     is_json(&json).then_some(json)
 }
 

@@ -48,13 +48,23 @@ impl Budget {
     }
 
     /// Takes some of it. Returns `false` if less is left.
-    fn take(&self, bytes: u64) -> bool {
+    pub(super) fn take(&self, bytes: u64) -> bool {
         let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
         taken.is_ok()
     }
 
+    /// What is left of it.
+    pub(super) fn left(&self) -> u64 {
+        self.left.load(Ordering::Relaxed)
+    }
+
+    /// Takes all of it, and more.
+    pub(super) fn exhaust(&self) {
+        self.left.store(0, Ordering::Relaxed);
+    }
+
     /// The error of a file that `verb`s more than the budget.
-    fn exceeded(&self, verb: &str) -> io::Error {
+    pub(super) fn exceeded(&self, verb: &str) -> io::Error {
         let limit = self.limit;
         let size = if limit >> 20 > 0 { format!("{} MiB", limit >> 20) } else { format!("{limit} bytes") };
         io::Error::other(format!("{verb} more than {size}; --max-decompressed SIZE allows more"))

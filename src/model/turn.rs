@@ -1,5 +1,7 @@
 //! A billed response.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 use crate::base::compact_option::CompactOption;
@@ -59,6 +61,7 @@ pub struct Turn {
     pub has_predecessors: bool,
     /// Whether the process was killed before it wrote a total: later totals do not contain the response.
     pub is_of_killed: bool,
-    /// Milliseconds from the prompt or the last result that the request takes up to the end of the response.
-    pub latency_ms: CompactOption,
+    /// Milliseconds from the prompt or the last result that the request takes up to the end of the response. Equal times are those of a
+    /// copy, so that it is never 0.
+    pub latency_ms: Option<NonZeroU32>,
 }

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use jiff::Zoned;
-use jiff::civil::{Date, Weekday};
+use jiff::civil::{self, Date, Weekday};
 use regex::{Captures, Regex};
 use serde::Deserialize;
 
@@ -170,9 +170,8 @@ fn reset_time(found: &Captures<'_>, time: Time) -> Option<Time> {
         (hour, _) => hour.checked_add(12)?,
     };
     let now = in_zone_of_iana(time, found.name("zone")?.as_str())?;
-    let at = |date: Date| -> Option<Zoned> {
-        now.time_zone().to_zoned(date.at(hour.min(24), number("minute").unwrap_or(0), 0, 0)).ok()
-    };
+    let clock = civil::Time::new(hour, number("minute").unwrap_or(0), 0, 0).ok()?;
+    let at = |date: Date| -> Option<Zoned> { now.time_zone().to_zoned(date.to_datetime(clock)).ok() };
     let begins = |name: &str, all: &[&str]| {
         let text = found.name(name)?.as_str().to_ascii_lowercase();
         all.iter().position(|known| text.starts_with(known)).and_then(|index| i8::try_from(index + 1).ok())

@@ -1,7 +1,10 @@
 //! How long responses took: from the times of the records, and from those of a task that is a single response.
 
+use std::num::NonZeroU32;
+
 use super::records::Payload;
 use super::thread::Thread;
+use crate::adapters::common::latency::between;
 use crate::base::time::Time;
 use crate::json::fields::Number;
 
@@ -29,10 +32,10 @@ impl Open {
     }
 
     /// The count of the response. Returns its latency in milliseconds; `None` if its cause is copied, and so before `history_until`.
-    pub(super) fn counted(&mut self, time: Option<Time>, history_until: Option<Time>) -> Option<i64> {
+    pub(super) fn counted(&mut self, time: Option<Time>, history_until: Option<Time>) -> Option<NonZeroU32> {
         let (cause, end) = self.response.take().unwrap_or_else(|| (self.cause.take(), time));
         let cause = cause.filter(|cause| history_until.is_none_or(|until| *cause > until))?;
-        Some(end?.since(cause)).filter(|milliseconds| *milliseconds >= 0)
+        between(cause, end?)
     }
 }
 
@@ -72,6 +75,8 @@ impl Thread {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::Open;
     use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
@@ -86,17 +91,17 @@ mod tests {
         open.item(at(450));
         // A result before the count of its response.
         open.asked(at(500), false);
-        assert_eq!(open.counted(at(510), None), Some(350));
+        assert_eq!(open.counted(at(510), None).map(NonZeroU32::get), Some(350));
         open.item(at(600));
-        assert_eq!(open.counted(at(610), at(550)), None, "a copy");
+        assert_eq!(open.counted(at(610), at(550)).map(NonZeroU32::get), None, "a copy");
         open.asked(at(700), false);
         open.item(at(710));
         open.asked(at(800), true);
         open.item(at(900));
-        assert_eq!(open.counted(at(910), None), Some(100), "after an interruption");
-        assert_eq!(open.counted(at(920), None), None, "without a cause");
+        assert_eq!(open.counted(at(910), None).map(NonZeroU32::get), Some(100), "after an interruption");
+        assert_eq!(open.counted(at(920), None).map(NonZeroU32::get), None, "without a cause");
         open.asked(at(1000), false);
-        assert_eq!(open.counted(at(1040), None), Some(40), "without items");
+        assert_eq!(open.counted(at(1040), None).map(NonZeroU32::get), Some(40), "without items");
     }
 
     #[test]
@@ -122,7 +127,8 @@ mod tests {
             event(9, r#"{"type":"task_complete","duration_ms":3000}"#),
         ];
         let session = parse(log.join("\n").as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0);
-        let times: Vec<_> = session.turns.iter().map(|turn| (turn.duration_ms.get(), turn.latency_ms.get())).collect();
+        let times: Vec<_> =
+            session.turns.iter().map(|turn| (turn.duration_ms.get(), turn.latency_ms.map(NonZeroU32::get))).collect();
         assert_eq!(times, [(Some(3900), Some(3000)), (None, Some(1000)), (None, None)]);
     }
 }

@@ -48,7 +48,7 @@ impl Thread {
             Identity::Thread(root.clone(), name.into())
         });
         if index >= known {
-            self.builder.session.turns[index].latency_ms = self.state.open.counted(time, self.history_until()).into();
+            self.builder.session.turns[index].latency_ms = self.state.open.counted(time, self.history_until());
         }
         let recorded = &mut self.state.recorded;
         if let Some(known) = recorded.iter().find(|it| it.tokens == spent.response) {

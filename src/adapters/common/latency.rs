@@ -1,5 +1,7 @@
 //! How long an agent waited for each response.
 
+use std::num::NonZeroU32;
+
 use foldhash::{HashMap, HashMapExt as _};
 
 use super::builder::Builder;
@@ -18,20 +20,24 @@ pub struct Wait {
 
 impl Wait {
     /// A prompt, or the result of a call: the next request takes it up.
-    pub fn asked(&mut self, time: Option<Time>) {
+    fn asked(&mut self, time: Option<Time>) {
         self.cause = time;
     }
 
     /// A record of a response at `time`. Returns the milliseconds from the cause of the request; `None` if the log does not show it,
     /// as for a request that was sent again.
-    pub fn answered(&mut self, response: usize, time: Option<Time>) -> Option<i64> {
+    fn answered(&mut self, response: usize, time: Option<Time>) -> Option<NonZeroU32> {
         if self.response != Some(response) {
             self.response = Some(response);
             self.of_response = self.cause.take();
         }
-        let milliseconds = time?.since(self.of_response?);
-        (milliseconds >= 0).then_some(milliseconds)
+        between(self.of_response?, time?)
     }
+}
+
+/// The milliseconds from a cause to the end of the response, if the times are possible.
+pub fn between(cause: Time, end: Time) -> Option<NonZeroU32> {
+    NonZeroU32::new(u32::try_from(end.since(cause)).ok()?)
 }
 
 /// What each agent of a session waits for.
@@ -66,7 +72,7 @@ impl Builder {
     pub fn answered(&mut self, turn: usize, subagent: Option<&str>, time: Option<Time>) {
         let latency = self.waits.of(subagent).answered(turn, time);
         let turn = &mut self.session.turns[turn];
-        turn.latency_ms = latency.or(turn.latency_ms.get()).into();
+        turn.latency_ms = latency.or(turn.latency_ms);
     }
 }
 
@@ -78,20 +84,20 @@ mod tests {
     fn a_request_is_sent_after_the_last_prompt_or_result() {
         let at = |milliseconds: i64| Some(Time::from_micros(milliseconds * 1000));
         let mut wait = Wait::default();
-        assert_eq!(wait.answered(0, at(5)), None, "without a cause");
+        assert_eq!(wait.answered(0, at(5)).map(NonZeroU32::get), None, "without a cause");
         wait.asked(at(100));
         wait.asked(at(200));
-        assert_eq!(wait.answered(1, at(260)), Some(60));
+        assert_eq!(wait.answered(1, at(260)).map(NonZeroU32::get), Some(60));
         // The result of a call of the response, which is not complete.
         wait.asked(at(300));
-        assert_eq!(wait.answered(1, at(310)), Some(110));
-        assert_eq!(wait.answered(2, at(350)), Some(50));
-        assert_eq!(wait.answered(3, at(360)), None, "sent again");
+        assert_eq!(wait.answered(1, at(310)).map(NonZeroU32::get), Some(110));
+        assert_eq!(wait.answered(2, at(350)).map(NonZeroU32::get), Some(50));
+        assert_eq!(wait.answered(3, at(360)).map(NonZeroU32::get), None, "sent again");
         wait.asked(at(400));
-        assert_eq!(wait.answered(4, at(390)), None, "a clock that was set back");
-        assert_eq!(wait.answered(4, None), None);
+        assert_eq!(wait.answered(4, at(390)).map(NonZeroU32::get), None, "a clock that was set back");
+        assert_eq!(wait.answered(4, None).map(NonZeroU32::get), None);
         wait.asked(None);
-        assert_eq!(wait.answered(5, at(500)), None);
+        assert_eq!(wait.answered(5, at(500)).map(NonZeroU32::get), None);
     }
 
     #[test]
@@ -101,8 +107,8 @@ mod tests {
         waits.of(None).asked(at(0));
         waits.of(Some("a")).asked(at(10));
         waits.of(Some("b")).asked(at(20));
-        assert_eq!(waits.of(Some("a")).answered(0, at(30)), Some(20));
-        assert_eq!(waits.of(None).answered(1, at(30)), Some(30));
-        assert_eq!(waits.of(Some("b")).answered(2, at(30)), Some(10));
+        assert_eq!(waits.of(Some("a")).answered(0, at(30)).map(NonZeroU32::get), Some(20));
+        assert_eq!(waits.of(None).answered(1, at(30)).map(NonZeroU32::get), Some(30));
+        assert_eq!(waits.of(Some("b")).answered(2, at(30)).map(NonZeroU32::get), Some(10));
     }
 }

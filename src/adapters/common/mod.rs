@@ -7,7 +7,7 @@ pub mod denials;
 mod events;
 mod file_changes;
 pub mod ids;
-mod latency;
+pub(super) mod latency;
 mod limits;
 pub mod repository;
 mod row_index;

@@ -13,7 +13,7 @@ use super::spec::Measure;
 use super::tables::Frames;
 use crate::analysis::limits::{Rates, Window, windows_of};
 use crate::base::time::Time;
-use crate::store::frames::time_type;
+use crate::store::frames::{time_type, time_value};
 
 /// Columns that tables omit unless `--wide` is given, or they are sorted by.
 const WIDE: &[&str] = &[
@@ -52,13 +52,15 @@ pub(super) const BOUNDED: &[Measure] = &[
     max("projected_used_percent", "The used part at the end of the window", "projected_used_percent"),
 ];
 
-/// The largest values of the current windows, or of those that the bounds of time touch.
+/// The largest values of the windows that have not ended, or of those that the bounds of time touch.
 pub(super) fn largest(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     let scope = &options.scope;
-    let active = scope.since.is_none() && scope.until.is_none();
-    let mut answer = run(tables, &Options { active, wide: true, limit: None, ..options.clone() })?;
-    let values = BOUNDED.iter().filter_map(Measure::of_rows).collect::<Vec<_>>();
-    answer.total = Some(answer.rows.clone().lazy().select(values).collect()?);
+    let mut answer = run(tables, &Options { wide: true, limit: None, ..options.clone() })?;
+    let mut rows = answer.rows.clone().lazy();
+    if scope.since.is_none() && scope.until.is_none() {
+        rows = rows.filter(col("ends_at").gt(time_value(Time::from_micros(scope.now.as_microsecond()))));
+    }
+    answer.total = Some(rows.select(BOUNDED.iter().filter_map(Measure::of_rows).collect::<Vec<_>>()).collect()?);
     Ok(answer)
 }
 

@@ -6,7 +6,7 @@ use super::error::Error;
 use super::run::sessions;
 use super::scope::Scope;
 use super::tables::Frames;
-use crate::analysis::present::{counted, grouped};
+use crate::analysis::present::{Currency, counted, grouped};
 
 /// Sessions whose `usage` is `lower_bound`, among all of them. See docs/accounting.md.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -51,13 +51,13 @@ impl LowerBound {
     }
 
     /// `the logs of 288 of 300 sessions, with $1,373.00 of $1,377.00, omit tokens or have no end`.
-    pub fn stated(&self) -> String {
+    pub fn stated(&self, currency: Currency) -> String {
         let sessions = counted(self.of_sessions, "session");
         format!(
-            "the logs of {} of {sessions}, with ${:.2} of ${:.2}, omit tokens or have no end",
+            "the logs of {} of {sessions}, with {} of {}, omit tokens or have no end",
             grouped(self.sessions),
-            self.cost_usd,
-            self.of_cost_usd
+            currency.amount(self.cost_usd),
+            currency.amount(self.of_cost_usd)
         )
     }
 }
@@ -82,7 +82,10 @@ mod tests {
         );
         let found = LowerBound::among(sessions.unwrap().lazy()).unwrap();
         assert_eq!(found, LowerBound { sessions: 2, of_sessions: 3, cost_usd: 1.5, of_cost_usd: 3.5 });
-        assert_eq!(found.stated(), "the logs of 2 of 3 sessions, with $1.50 of $3.50, omit tokens or have no end");
+        assert_eq!(
+            found.stated(Currency::default()),
+            "the logs of 2 of 3 sessions, with $1.50 of $3.50, omit tokens or have no end"
+        );
         assert!(!LowerBound::default().applies());
     }
 }

@@ -6,7 +6,7 @@ use agentlogs::analysis::budget::{MeasureBound, Side, compare};
 use polars::prelude::*;
 
 use super::output::{print, say};
-use super::resolve::{cost, report_error, scope, state_left_out, state_unmatched};
+use super::resolve::{cost, report_error, scope, state_left_out, state_lower_bound, state_unmatched};
 use super::source::some_tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{Check, Filters};
@@ -58,6 +58,9 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
         matches_nothing |= state_unmatched(&prefix, &opened.frames, &scope);
         let (compared, left_out) =
             compare(&opened.frames, &group.bounds, &scope, cost(args.cost)).map_err(report_error)?;
+        if group.bounds.iter().any(MeasureBound::is_of_usage) {
+            state_lower_bound(&prefix, &opened.frames, &scope, settings)?;
+        }
         let name = group.name;
         lines.extend(group.bounds.iter().zip(compared).map(|(bound, compared)| Line {
             budget: name.clone(),

@@ -8,7 +8,9 @@ use agentlogs::store::query::near;
 use polars::prelude::*;
 
 use super::output::{complain, print, say, state_currency};
-use super::resolve::{report_error, scope, state_left_out, state_unjudged, state_unmatched, undated, unjudged};
+use super::resolve::{
+    report_error, scope, state_left_out, state_lower_bound, state_unjudged, state_unmatched, undated, unjudged,
+};
 use super::source::some_tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{Compare, Filters, Format};
@@ -80,6 +82,10 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     print(&DataFrame::new(lines.len(), columns)?, args.printed, None)?;
     if is_for_people {
         state_currency(settings);
+    }
+    if is_for_people {
+        state_lower_bound("a: ", &opened.frames, &a, settings)?;
+        state_lower_bound("b: ", &opened.frames, &b, settings)?;
     }
     if found.shared > 0 {
         say(&format!("in both cohorts: {}", present::counted(found.shared, "session")));

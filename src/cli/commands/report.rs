@@ -6,12 +6,14 @@ use std::sync::Arc;
 use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{ReportStyle, counted, grouped, in_local_time};
-use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs, lower_bound};
+use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs};
 use anyhow::Context;
 use polars::prelude::*;
 
 use super::output::{complain, print, say, state_currency, terminal_width};
-use super::resolve::{cost, report_error, scope, state_left_out, state_unjudged, state_unmatched, unjudged};
+use super::resolve::{
+    cost, report_error, scope, state_left_out, state_lower_bound, state_unjudged, state_unmatched, unjudged,
+};
 use super::source::{catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args;
@@ -100,13 +102,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         state_unmatched("", &opened.frames, &options.scope);
     }
     if is_for_people && has_cost {
-        let bound = lower_bound(&opened.frames, &options.scope).map_err(report_error)?;
-        if bound.applies() {
-            say(&format!(
-                "costs and tokens are lower bounds: {}; `agentlogs report health` lists them",
-                bound.stated()
-            ));
-        }
+        state_lower_bound("", &opened.frames, &options.scope, settings)?;
     }
     if let Some(prices) = prices {
         say(&prices);

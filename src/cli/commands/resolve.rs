@@ -2,7 +2,7 @@
 
 use agentlogs::analysis::outcomes::{Judged, Unjudged};
 use agentlogs::analysis::present::{counted, grouped};
-use agentlogs::analysis::reports::{Cost, Error, Frames, LeftOut, Scope, Undated, unmatched};
+use agentlogs::analysis::reports::{Cost, Error, Frames, LeftOut, Scope, Undated, lower_bound, unmatched};
 
 use super::WrongCommandLine;
 use super::output::{complain, say};
@@ -79,6 +79,19 @@ pub fn scope(filters: Filters, settings: &Settings) -> Scope {
         only,
         now: filters.now.unwrap_or_else(jiff::Timestamp::now),
     }
+}
+
+/// Prints which part of the costs and tokens in scope is a lower bound, if there is one.
+///
+/// # Errors
+/// When a filter names something that does not exist, or the tables cannot be read.
+pub fn state_lower_bound(prefix: &str, frames: &Frames, scope: &Scope, settings: &Settings) -> anyhow::Result<()> {
+    let bound = lower_bound(frames, scope).map_err(report_error)?;
+    if bound.applies() {
+        let stated = bound.stated(settings.shown_currency());
+        say(&format!("{prefix}costs and tokens are lower bounds: {stated}; `agentlogs report health` lists them"));
+    }
+    Ok(())
 }
 
 /// Prints which filter matches no session, and the most similar value. Returns whether there is such a filter.

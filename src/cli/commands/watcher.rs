@@ -34,7 +34,7 @@ struct Root {
     given: PathBuf,
     /// The path as the system names it in its events.
     real: PathBuf,
-    /// The open file or directory, so that another one of the same name differs from it. `None` while there is none.
+    /// The open file or directory, so that another one of the same name differs from it. `None` while the path does not exist.
     handle: Option<Handle>,
     is_directory: bool,
 }
@@ -107,7 +107,8 @@ impl Watcher {
             let now = Root::new(&self.roots[index].given);
             let before = &self.roots[index];
             // A file is watched by its directory, which reports a new file of the name.
-            if now.handle == before.handle || (!before.is_directory && now.real == before.real) {
+            let is_file = before.handle.is_some() && !before.is_directory && !now.is_directory;
+            if now.handle == before.handle || (is_file && now.real == before.real) {
                 continue;
             }
             let before = std::mem::replace(&mut self.roots[index], now);

@@ -378,7 +378,7 @@ mod tests {
             ("[projects]\n\"~/src\" = \"\"", "line 2", "projects"),
             ("[projects]\n\n\"\" = \"shop\"", "line 3", "projects"),
             ("[projects]\n\"/w\" = \"a\\u001b\"", "line 2", "projects"),
-            ("[projects]\n\"/w\" = 1", "line 2", "projects"),
+            ("[projects]\n\"/w\" = 1", "line 2", "/w"),
             ("\n\n[[models]]\nmodel = \"m\"\nprices = [{ input = -1, output = 2 }]", "line 3", "models"),
             ("x", "line 1", "x"),
             ("[[format]]\nid = \"a\"\nruntime = \"b\"\nhas = [\"x\"]\nkost = \"c\"", "line 5", "kost"),

@@ -132,7 +132,7 @@ fn merge_turn(known: &mut Turn, copy: Turn) {
     known.tokens = known.tokens.get().max(copy.tokens.get()).into();
     known.web_searches = known.web_searches.get().max(copy.web_searches.get()).into();
     known.duration_ms = known.duration_ms.get().or(copy.duration_ms.get()).into();
-    known.latency_ms = known.latency_ms.get().or(copy.latency_ms.get()).into();
+    known.latency_ms = known.latency_ms.or(copy.latency_ms);
     known.occurred_at = known.occurred_at.or(copy.occurred_at);
     known.stop_reason = known.stop_reason.take().or(copy.stop_reason);
     known.model = known.model.take().or(copy.model);

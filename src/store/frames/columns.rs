@@ -208,7 +208,7 @@ pub fn turns<'a>() -> Vec<Field<Turn<'a>>> {
         [
             field!(Int "duration_ms" "How long the response took, as logged", |it| it.row.turn.duration_ms.get()),
             field!(Int "latency_ms" "From the prompt or the last result before the request to the end of the response",
-                |it| it.row.turn.latency_ms.get()),
+                |it| it.row.turn.latency_ms.map(|milliseconds| i64::from(milliseconds.get()))),
             text!("stop_reason" "The runtime's word", |it| it.row.turn.stop_reason),
             field!(Int "tool_calls" "Calls that the response made", |it| it.row.tool_calls),
             text!("service_tier" "As logged", |it| it.row.turn.service_tier),
