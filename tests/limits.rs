@@ -236,7 +236,10 @@ fn a_message_of_a_transcript_is_a_window() {
     assert_eq!(status, Some(0), "{errors}");
     let row = "claude,,five_hour,,2026-10-05T06:30:00Z,2026-10-05T11:30:00Z,true,true,100,rejected,1,1010,";
     assert!(table.lines().any(|line| line.starts_with(row)), "{table}");
-    for (bound, expected) in [("limits.used_percent=80", 4), ("used_percent=100", 0)] {
+    let before = ["--now", "2026-10-05T05:00:00Z"];
+    for (bound, now, expected) in
+        [("limits.used_percent=80", now, 4), ("used_percent=100", now, 0), ("used_percent=80", before, 0)]
+    {
         let (status, table, errors) = run(&[["check", "--max", bound, "--logs", "a.jsonl"].as_slice(), &now].concat());
         assert_eq!(status, Some(expected), "{table} {errors}");
     }

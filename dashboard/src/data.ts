@@ -69,7 +69,7 @@ export type Troubles = Columns<"day" | "rows", "group" | "kind" | "code">;
 export type Waste = Columns<"day" | "waste" | "cases", "group" | "cause">;
 /** Sums that behaviour is measured from, at the day on which sessions start. */
 export type Behaviour = Columns<
-  | "day" | "known_calls" | "explore_calls" | "edit_calls" | "verify_calls" | "repeated_calls" | "edited_sessions"
+  | "day" | "known_calls" | "explore_calls" | "edit_calls" | "verify_calls" | "repeated_calls" | "verifiable_sessions"
   | "verified_sessions" | "test_runs" | "failed_test_runs" | "model_time_ms" | "tool_time_ms" | "waiting_time_ms",
   "group"
 >;

@@ -12,6 +12,9 @@ import { CsvButton, DataTable, type Column } from "./table";
 /** The causes whose amounts follow from billed tokens and prices; docs/waste.md lists them. */
 const EXACT = ["retry", "cache_model_switch", "cache_expired", "cache_missed", "premium_context"];
 
+/** The cause that is in no total: a result in the context may be needed. docs/waste.md defines it. */
+const CARRIED = "output_carried";
+
 interface Wasted {
   place: number;
   waste: number;
@@ -19,9 +22,9 @@ interface Wasted {
 }
 
 /** Sums of waste, the largest first. */
-function wasted(data: Data, left: Left, placeOf: (row: number) => number): Wasted[] {
+function wasted(data: Data, rows: Iterable<number>, placeOf: (row: number) => number): Wasted[] {
   const found = new Map<number, Wasted>();
-  for (const row of left.waste) {
+  for (const row of rows) {
     const place = placeOf(row);
     let it = found.get(place);
     if (!it) found.set(place, (it = { place, waste: 0, cases: 0 }));
@@ -43,8 +46,11 @@ function costs(data: Data, left: Left, by: Series): Map<number, number> {
 
 export function Waste({ data, left, state }: PanelProps) {
   const { by } = state;
-  const causes = useMemo(() => wasted(data, left, (row) => data.waste.cause[row]), [left]);
-  const series = useMemo(() => wasted(data, left, (row) => data.groups[by][data.waste.group[row]]), [left, by]);
+  const causes = useMemo(() => wasted(data, left.waste, (row) => data.waste.cause[row]), [left]);
+  const series = useMemo(() => {
+    const rows = [...left.waste].filter((row) => word(data, "cause", data.waste.cause[row]) !== CARRIED);
+    return wasted(data, rows, (row) => data.groups[by][data.waste.group[row]]);
+  }, [left, by]);
   const cost = useMemo(() => costs(data, left, by), [left, by]);
   const all = [...cost.values()].reduce(plus, NaN);
   const sum = causes.reduce((sum, it) => sum + it.waste, 0);
@@ -65,7 +71,7 @@ export function Waste({ data, left, state }: PanelProps) {
       id="waste"
       title="Waste"
       unit="US dollars by cause; each dollar has one cause at most"
-      note="Of the cost of the sessions. Estimates need an assumption, see docs/waste.md; causes that no log shows are not listed. agentlogs report waste --top 3 names the sessions and lines."
+      note="Of the cost of the sessions. Estimates need an assumption, see docs/waste.md; output_carried is in no total; causes that no log shows are not listed. agentlogs report waste --top 3 names the sessions and lines."
       controls={<CsvButton name="waste" columns={causeColumns} rows={() => causes} />}
     >
       {causes.length === 0 ? <p class="unknown">No known waste</p> : (
@@ -79,7 +85,7 @@ export function Waste({ data, left, state }: PanelProps) {
 }
 
 const SUMS = [
-  "known_calls", "explore_calls", "edit_calls", "verify_calls", "repeated_calls", "edited_sessions", "verified_sessions", "test_runs",
+  "known_calls", "explore_calls", "edit_calls", "verify_calls", "repeated_calls", "verifiable_sessions", "verified_sessions", "test_runs",
   "failed_test_runs", "model_time_ms", "tool_time_ms", "waiting_time_ms",
 ] as const;
 type Sums = Record<(typeof SUMS)[number], number> & { place: number; sessions: number };
@@ -114,7 +120,7 @@ export function Behaviour({ data, left, state }: PanelProps) {
     rate("Explore", "explore_share", (it) => share(it.explore_calls, it.known_calls), COLORS[0]),
     rate("Edit", "edit_share", (it) => share(it.edit_calls, it.known_calls), COLORS[1]),
     rate("Verify", "verify_share", (it) => share(it.verify_calls, it.known_calls), COLORS[2]),
-    rate("Verified", "verified_rate", (it) => share(it.verified_sessions, it.edited_sessions), COLORS[2]),
+    rate("Verified", "verified_rate", (it) => share(it.verified_sessions, it.verifiable_sessions), COLORS[2]),
     { title: "Repeated", name: "repeated_calls", value: (it) => it.repeated_calls },
     { title: "Tests", name: "test_runs", value: (it) => it.test_runs },
     { title: "Failed tests", name: "failed_test_runs", value: (it) => it.failed_test_runs },

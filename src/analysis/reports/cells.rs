@@ -69,6 +69,9 @@ const OF_SESSION: &[&str] = &[
     "subagents",
 ];
 
+/// Whether it is known that a session with edits was verified: the denominator of `verified_rate`.
+const VERIFIABLE: &str = "verifiable_sessions";
+
 /// Columns that the page adds up to measures of behaviour.
 pub(in crate::analysis) const OF_BEHAVIOUR: &[&str] = &[
     "known_calls",
@@ -76,7 +79,7 @@ pub(in crate::analysis) const OF_BEHAVIOUR: &[&str] = &[
     "edit_calls",
     "verify_calls",
     "repeated_calls",
-    "edited_sessions",
+    VERIFIABLE,
     "verified_sessions",
     "test_runs",
     "failed_test_runs",
@@ -176,7 +179,9 @@ fn of_sessions(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) ->
     let waste = waste.sort(["runtime", "session_id", "day", CAUSE], sorted);
     let measures = OF_BEHAVIOUR.iter().map(|name| col(*name));
     let columns: Vec<Expr> = key().into_iter().chain(measures).collect();
-    Ok((waste, add_measures(sessions, tables)?.select(columns)))
+    let is_known = when(col("verified_sessions").is_not_null()).then(lit(1i64)).otherwise(lit(NULL));
+    let behaviour = add_measures(sessions, tables)?.with_column(is_known.alias(VERIFIABLE));
+    Ok((waste, behaviour.select(columns)))
 }
 
 /// The columns of timelines, by table.

@@ -2,18 +2,18 @@
 
 use polars::prelude::*;
 
-use super::answer::Answer;
+use super::answer::{Answer, LeftOut};
 use super::error::Error;
 use super::list::max;
 use super::listing::listed;
 use super::options::Options;
 use super::run::round;
-use super::scope::Undated;
+use super::scope::{Scope, Undated};
 use super::spec::Measure;
 use super::tables::Frames;
 use crate::analysis::limits::{Rates, Window, windows_of};
 use crate::base::time::Time;
-use crate::store::frames::{time_type, time_value};
+use crate::store::frames::time_type;
 
 /// Columns that tables omit unless `--wide` is given, or they are sorted by.
 const WIDE: &[&str] = &[
@@ -52,20 +52,36 @@ pub(super) const BOUNDED: &[Measure] = &[
     max("projected_used_percent", "The used part at the end of the window", "projected_used_percent"),
 ];
 
-/// The largest values of the windows that have not ended, or of those that the bounds of time touch.
+/// The largest values of the windows that have begun and not ended, or of those that the bounds of time touch.
 pub(super) fn largest(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     let scope = &options.scope;
-    let mut answer = run(tables, &Options { wide: true, limit: None, ..options.clone() })?;
-    let mut rows = answer.rows.clone().lazy();
+    let now = now(scope);
+    let (mut windows, left_out) = windows_in_time(tables, options)?;
     if scope.since.is_none() && scope.until.is_none() {
-        rows = rows.filter(col("ends_at").gt(time_value(Time::from_micros(scope.now.as_microsecond()))));
+        // The length of a window may be wrong, so that its start is later than its states.
+        let has_begun = |window: &Window| window.active || window.last_activity.is_some_and(|last| last <= now);
+        windows.retain(|window| window.ends_at.is_some_and(|end| end > now) && has_begun(window));
     }
-    answer.total = Some(rows.select(BOUNDED.iter().filter_map(Measure::of_rows).collect::<Vec<_>>()).collect()?);
-    Ok(answer)
+    let rows = frame(&windows, now)?;
+    let values = BOUNDED.iter().filter_map(Measure::of_rows).collect::<Vec<_>>();
+    let total = Some(round(rows.clone().lazy().select(values)).collect()?);
+    Ok(Answer { rows, dimensions: 0, total, more: 0, left_out, judged: None })
 }
 
 /// The windows that the bounds of time touch, the latest first.
 pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
+    let (mut windows, left_out) = windows_in_time(tables, options)?;
+    windows.retain(|window| window.active || !options.active);
+    let wide = if options.active { WIDE_OF_ACTIVE } else { WIDE };
+    let (rows, more) = listed(round(frame(&windows, now(&options.scope))?.lazy()), wide, options)?;
+    Ok(Answer { rows, dimensions: 0, total: None, more, left_out, judged: None })
+}
+
+fn now(scope: &Scope) -> Time {
+    Time::from_micros(scope.now.as_microsecond())
+}
+
+fn windows_in_time(tables: &Frames, options: &Options) -> Result<(Vec<Window>, LeftOut), Error> {
     let scope = &options.scope;
     if !options.by.is_empty() {
         return Err(Error::GroupedLimits);
@@ -74,21 +90,17 @@ pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
         return Err(Error::UndatedLimits);
     }
     let zoned = scope.now()?;
-    let now = Time::from_micros(scope.now.as_microsecond());
     let edge = |bound: Option<super::Bound>, is_end| -> Result<Option<Time>, Error> {
         let edge = bound.map(|bound| bound.edge(&zoned, is_end)).transpose()?;
         Ok(edge.map(|edge| Time::from_micros(edge.as_microsecond())))
     };
     let (since, until) = (edge(scope.since, false)?, edge(scope.end(), true)?);
-    let (mut windows, left_out) = windows_of(tables, scope, now, options.cost)?;
+    let (mut windows, left_out) = windows_of(tables, scope, now(scope), options.cost)?;
     windows.retain(|window| {
-        let is_in_time = since.is_none_or(|since| window.ends_at.is_some_and(|end| end > since))
-            && until.is_none_or(|until| window.starts_at.is_some_and(|start| start < until));
-        is_in_time && (window.active || !options.active)
+        since.is_none_or(|since| window.ends_at.is_some_and(|end| end > since))
+            && until.is_none_or(|until| window.starts_at.is_some_and(|start| start < until))
     });
-    let wide = if options.active { WIDE_OF_ACTIVE } else { WIDE };
-    let (rows, more) = listed(round(frame(&windows, now)?.lazy()), wide, options)?;
-    Ok(Answer { rows, dimensions: 0, total: None, more, left_out, judged: None })
+    Ok((windows, left_out))
 }
 
 fn frame(windows: &[Window], now: Time) -> PolarsResult<DataFrame> {
