@@ -86,6 +86,10 @@ const LAYOUTS: &[Layout] = &[
 /// The project of a working directory. `None` for an empty path.
 pub(super) fn project(cwd: &str) -> Option<String> {
     let directory = Directory::of(cwd)?;
+    if cwd.contains("://") {
+        // An address, or another text: it is no path.
+        return Some(cwd.to_owned());
+    }
     let parts = &directory.parts;
     let found =
         (0..parts.len()).find_map(|start| LAYOUTS.iter().find_map(|layout| layout.project_of(&directory, start)));
@@ -308,6 +312,7 @@ mod tests {
             (r"/w/a\b", r"/w/a\b"),
             ("shop/", "shop"),
             ("./", "."),
+            ("ssh://host//w/shop/", "ssh://host//w/shop/"),
         ];
         for (cwd, expected) in cases {
             assert_eq!(project(cwd).as_deref(), Some(expected), "{cwd}");
