@@ -4,20 +4,21 @@
 //! rows in the `-wal` file beside its database, so that is read as well. Nothing is ever written beside the user's file, and the
 //! agent can write at any time: a database that SQLite can only read by writing to it is copied to a temporary directory.
 
+mod json;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rusqlite::config::DbConfig;
-use rusqlite::types::{Value, ValueRef};
+use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, Statement};
 
+use self::json::{begin_row, write_value};
 use crate::input::open::{self, Budget, Limit};
-use crate::json;
 use crate::model::sqlite_schema::Table;
 
 /// The first bytes of a SQLite file.
@@ -410,7 +411,7 @@ impl Reader<'_> {
             }
             is_first = false;
             let before = self.rows.text.len();
-            begin(&mut self.rows.text, table, columns, row, self.budget);
+            begin_row(&mut self.rows.text, table, columns, row, self.budget);
             if !self.budget.take((self.rows.text.len() - before) as u64) {
                 self.rows.is_over_budget = true;
                 self.rows.text = Vec::new();
@@ -443,65 +444,6 @@ fn prepare<'a>(
     };
     let below = below(table, known).map(prepare_below).collect::<Result<_, _>>()?;
     Ok(Prepared { table, columns, statement: connection.prepare(&sql)?, below })
-}
-
-/// Writes one row without its closing brace.
-fn begin(text: &mut Vec<u8>, table: &Table, columns: &[&str], row: &rusqlite::Row<'_>, budget: &Budget) {
-    text.extend_from_slice(b"{\"table\":\"");
-    text.extend_from_slice(table.name.as_bytes());
-    text.push(b'"');
-    for (index, column) in columns.iter().enumerate() {
-        text.extend_from_slice(b",\"");
-        text.extend_from_slice(column.as_bytes());
-        text.extend_from_slice(b"\":");
-        write_value(text, row.get_ref(index).unwrap_or(ValueRef::Null), table.json.contains(column), budget);
-    }
-}
-
-/// Writes a value as JSON. `may_be_json`: a text that is JSON is written as it is.
-fn write_value(text: &mut Vec<u8>, value: ValueRef<'_>, may_be_json: bool, budget: &Budget) {
-    match value {
-        ValueRef::Integer(number) => text.extend_from_slice(number.to_string().as_bytes()),
-        ValueRef::Real(number) if number.is_finite() => text.extend_from_slice(number.to_string().as_bytes()),
-        ValueRef::Text(value) if may_be_json && is_json(value) => write_json(text, value),
-        ValueRef::Text(value) => {
-            let value = String::from_utf8_lossy(value);
-            text.extend_from_slice(serde_json::Value::from(value).to_string().as_bytes());
-        }
-        ValueRef::Blob(value) if may_be_json && value.starts_with(ZSTD) => match decompressed_json(value, budget) {
-            Some(json) => write_json(text, &json),
-            None => text.extend_from_slice(b"null"),
-        },
-        ValueRef::Blob(value) if may_be_json && is_json(value) => write_json(text, value),
-        ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => text.extend_from_slice(b"null"),
-    }
-}
-
-/// Writes JSON on one line.
-fn write_json(text: &mut Vec<u8>, value: &[u8]) {
-    // White space between values may be a newline; in a string it is an escape.
-    let is_space = |byte: &u8| byte.is_ascii_whitespace();
-    text.extend(value.trim_ascii().iter().map(|byte| if is_space(byte) { b' ' } else { *byte }));
-}
-
-/// The first bytes of a value that is compressed with zstd.
-const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
-
-/// The JSON in a compressed value. One that is larger than what is left of the budget uses all of it.
-fn decompressed_json(value: &[u8], budget: &Budget) -> Option<Vec<u8>> {
-    let mut json = Vec::new();
-    let left = budget.left();
-    zstd::stream::read::Decoder::new(value).ok()?.take(left.saturating_add(1)).read_to_end(&mut json).ok()?;
-    if json.len() as u64 > left {
-        budget.exhaust();
-        return None;
-    }
-    is_json(&json).then_some(json)
-}
-
-fn is_json(value: &[u8]) -> bool {
-    let value = value.trim_ascii();
-    matches!(value.first(), Some(b'{' | b'[')) && json::value_end(value, 0) == Ok(value.len())
 }
 
 #[cfg(test)]

@@ -53,18 +53,8 @@ pub(in crate::adapters) fn add(builder: &mut Builder, info: Raw<'_>, origin: &Or
     let windows = &info.unified_windows.0;
     let own = windows.iter().find(|(name, _)| *name == named).map(|(_, window)| window);
     let mut state = |name: &str, utilization: Option<f64>, reset: When, reached: Option<Symbol>| {
-        builder.limit(Limit {
-            line: origin.line,
-            key: origin.uuid.map(Into::into),
-            occurred_at: origin.time,
-            limit_id: None,
-            window_name: Symbol::new(name),
-            plan: None,
-            window_minutes: minutes(name),
-            used_percent: utilization.filter(|used| used.is_finite()).map(percent),
-            resets_at: reset.0,
-            reached,
-        });
+        let used_percent = utilization.filter(|used| used.is_finite()).map(percent);
+        builder.limit(Limit { used_percent, resets_at: reset.0, reached, ..window(name, origin) });
     };
     if !named.is_empty() {
         let utilization = info.utilization.0.or(own.and_then(|window| window.utilization.0));
@@ -80,17 +70,20 @@ pub(in crate::adapters) fn add(builder: &mut Builder, info: Raw<'_>, origin: &Or
 /// Adds the window of a message, if that is about a limit that was reached.
 pub(in crate::adapters) fn add_message(builder: &mut Builder, text: &str, origin: &Origin<'_>) {
     let Some((name, resets_at)) = reached(text, origin.time) else { return };
-    builder.limit(Limit {
+    let reached = Some(Symbol::new(REJECTED));
+    builder.limit(Limit { used_percent: Some(100.0), resets_at, reached, ..window(&name, origin) });
+}
+
+/// A window of that name in a record, without its state.
+fn window(name: &str, origin: &Origin<'_>) -> Limit {
+    Limit {
         line: origin.line,
         key: origin.uuid.map(Into::into),
         occurred_at: origin.time,
-        window_minutes: minutes(&name),
-        window_name: name,
-        used_percent: Some(100.0),
-        resets_at,
-        reached: Some(Symbol::new(REJECTED)),
+        window_name: Symbol::new(name),
+        window_minutes: minutes(name),
         ..Limit::default()
-    });
+    }
 }
 
 /// A fraction in percent, without the error of the multiplication: 0.07 is 7 %.

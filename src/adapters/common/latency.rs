@@ -56,7 +56,6 @@ impl Waits {
     fn of(&mut self, subagent: Option<&str>) -> &mut Wait {
         match subagent {
             None => &mut self.main,
-            Some(id) if self.subagents.contains_key(id) => self.subagents.get_mut(id).unwrap_or(&mut self.main),
             Some(id) => self.subagents.entry(id.to_owned()).or_default(),
         }
     }
