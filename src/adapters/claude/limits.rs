@@ -60,6 +60,8 @@ pub(in crate::adapters) fn add(builder: &mut Builder, info: Raw<'_>, origin: &Or
         let utilization = info.utilization.0.or(own.and_then(|window| window.utilization.0));
         let reset = info.resets_at.0.or(own.and_then(|window| window.resets_at.0));
         let reached = info.status.some().filter(|status| *status == REJECTED).map(Symbol::new);
+        // A limit that was reached is used up, as in the messages.
+        let utilization = utilization.or(reached.is_some().then_some(1.0));
         state(named, utilization, When(reset), reached);
     }
     for (name, window) in windows.iter().filter(|(name, _)| *name != named) {
@@ -209,6 +211,7 @@ mod tests {
                 r#"{"status":"rejected","rateLimitType":"seven_day","unifiedWindows":{"five_hour":{"utilization":0.07,"resetsAt":1791212400},"seven_day":{"utilization":1,"resetsAt":1791600000}}}"#,
             ),
             event(r#"{"status":7,"rateLimitType":[],"unifiedWindows":8}"#),
+            event(r#"{"status":"rejected","resetsAt":1791212400,"rateLimitType":"five_hour"}"#),
             event("9"),
         ];
         let session = parse(log.join("\n").as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0);
@@ -224,6 +227,7 @@ mod tests {
             row(2, "five_hour", Some(7.0), 300, false),
             row(2, "seven_day", Some(45.0), 10_080, false),
             row(3, "seven_day", Some(100.0), 10_080, true),
+            row(5, "five_hour", Some(100.0), 300, true),
         ];
         assert_eq!(found, expected);
     }
