@@ -1,6 +1,5 @@
 //! Where sessions ran: places that stay known, and the names that the user gives to projects.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -125,6 +124,8 @@ fn where_the_sessions_of_a_large_log_ran_stays_known() {
 
 #[cfg(unix)]
 mod program {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::places::program::{run, text};
 
