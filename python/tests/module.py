@@ -83,8 +83,8 @@ def check_errors(archive: str) -> None:
     raises(agentlogs.AgentlogsError, agentlogs.query, "DROP TABLE turns", archive)
     raises(agentlogs.AgentlogsError, agentlogs.read, "no-such-directory")
     raises(agentlogs.AgentlogsError, agentlogs.ingest, "no-such-file")
-    # Text that resembles an option is not one.
-    raises(agentlogs.AgentlogsError, agentlogs.query, "--help", archive)
+    # Text that resembles an option is never run as one.
+    raises(agentlogs.WrongCommandLineError, agentlogs.query, "--help", archive)
     raises(agentlogs.AgentlogsError, agentlogs.ingest, "--version")
     try:
         importlib.import_module("agentlogs.spark")
