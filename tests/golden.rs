@@ -26,7 +26,8 @@ fn known(value: Value) -> Option<Value> {
 
 /// One object a line: rows stay readable and their differences small.
 fn shown(parsed: adapters::Parsed) -> String {
-    let mut out = format!("{}\n", serde_json::to_string(&parsed.health).unwrap());
+    let health = serde_json::to_string(&parsed.health).unwrap();
+    let mut out = format!("{}\n", health.replace(",\"unknown_types\":[],\"runtime_version\":null", ""));
     for session in parsed.sessions {
         let Some(Value::Object(mut session)) = known(serde_json::to_value(session).unwrap()) else { continue };
         // The hashes of the records are of no use to a reader.

@@ -19,6 +19,8 @@ mod damage;
 mod dashboard;
 mod databases;
 #[cfg(feature = "archive")]
+mod drift;
+#[cfg(feature = "archive")]
 mod faults;
 #[cfg(feature = "archive")]
 mod formats;

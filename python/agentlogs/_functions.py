@@ -11,7 +11,18 @@ from typing import Literal, Union
 from agentlogs._program import run
 from agentlogs._table import Table
 
-TABLES = ("sessions", "turns", "tool_calls", "file_changes", "events", "limits", "verdicts", "sources", "rejects")
+TABLES = (
+    "sessions",
+    "turns",
+    "tool_calls",
+    "file_changes",
+    "events",
+    "limits",
+    "verdicts",
+    "sources",
+    "rejects",
+    "unknown_records",
+)
 """The tables; ``agentlogs schema`` lists their columns."""
 
 StrPath = Union[str, "os.PathLike[str]"]

@@ -25,6 +25,7 @@ pub(super) const CHAT: Adapter = Adapter {
     id: "aider-chat",
     runtime: "aider",
     about: "Aider, .aider.chat.history.md of a project",
+    tested: Some("0.86.1"),
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::FILE_CHANGES)
@@ -42,6 +43,7 @@ pub(super) const ANALYTICS: Adapter = Adapter {
     id: "aider-analytics",
     runtime: "aider",
     about: "Aider with --analytics-log",
+    tested: None,
     capabilities: Capabilities::TURNS.and(Capabilities::KEPT_BY_RUNTIME),
     places: &[],
     claims: |probe| {
@@ -55,6 +57,7 @@ pub(super) const LLM_HISTORY: Adapter = Adapter {
     id: "aider-llm-history",
     runtime: "aider",
     about: "Aider with --llm-history-file",
+    tested: None,
     capabilities: Capabilities::TURNS.and(Capabilities::KEPT_BY_RUNTIME),
     places: &[],
     // It is plain text: its first line decides.

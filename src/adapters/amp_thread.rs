@@ -26,6 +26,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "amp-thread",
     runtime: "amp",
     about: "Sourcegraph's Amp, threads under ~/.local/share/amp/threads",
+    tested: None,
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::FILE_CHANGES)
@@ -227,7 +228,7 @@ impl Fold for Threads {
                     user(&mut builder, &message);
                 }
                 "assistant" => last = assistant(&mut builder, &message, message_line, &mut responses, damage),
-                _ => {}
+                _ => damage.unknown_part("message", raw),
             }
         }
         for event in thread.usage_ledger.events {

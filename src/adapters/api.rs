@@ -6,13 +6,15 @@ use serde::Deserialize;
 use super::described::Description;
 use super::file_id;
 use super::probe::Probe;
-use crate::json;
+use super::unknown::{contents_of, type_of};
 use crate::json::fields::Count;
 use crate::json::lines::{Line, Lines};
+use crate::json::{self, Raw};
 use crate::model::health::{Health, Reason};
 use crate::model::places::Place;
 use crate::model::retention::Retention;
 use crate::model::session::{Capabilities, SessionResult};
+use crate::model::unknown::{self, UnknownType};
 
 /// One format.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ pub struct Adapter {
     pub about: &'static str,
     /// What the format can show at all.
     pub capabilities: Capabilities,
+    /// The newest version of the runtime whose logs the adapter was tested with; `None` if the logs state no version.
+    pub tested: Option<&'static str>,
     /// Where the runtime keeps logs of this format; empty for formats that a user records.
     pub places: &'static [Place],
     /// How surely a record is of this format; 0 if it is not. A word that no other format uses weighs more.
@@ -151,14 +155,24 @@ pub enum RecordKind {
 
 /// The parts of one record that could not be used.
 #[derive(Debug, Default)]
-pub struct RecordErrors(Vec<Reason>);
+pub struct RecordErrors {
+    reasons: Vec<Reason>,
+    /// See [`Self::unknown_part`].
+    parts: Vec<UnknownType>,
+}
 
 impl RecordErrors {
     /// Notes a loss, once per record and reason.
     pub fn note(&mut self, reason: Reason) {
-        if !self.0.contains(&reason) {
-            self.0.push(reason);
+        if !self.reasons.contains(&reason) {
+            self.reasons.push(reason);
         }
+    }
+
+    /// Notes a part of a known record whose own type the adapter does not know, such as an item of a list. `what` is its place.
+    pub fn unknown_part(&mut self, what: &str, part: Raw<'_>) {
+        let name = format!("{what}/{}", type_of(part.0));
+        self.parts.push(UnknownType { name, records: 1, first_line: 0, contents: contents_of(part.0) });
     }
 
     /// Whether one of the counts is an impossible number; then that is noted.
@@ -170,9 +184,21 @@ impl RecordErrors {
         is_bad
     }
 
-    /// Moves the noted reasons into `health`, with `line` as the example.
-    pub(super) fn move_to(&mut self, health: &mut Health, line: Line<'_>) {
-        self.0.drain(..).for_each(|reason| health.reject(reason, line.number, line.bytes));
+    /// Moves what was noted into `health`, with `line` as the example. Returns whether an unknown part contains counts.
+    #[inline]
+    pub(super) fn move_to(&mut self, health: &mut Health, line: Line<'_>) -> bool {
+        self.reasons.drain(..).for_each(|reason| health.reject(reason, line.number, line.bytes));
+        if self.parts.is_empty() { false } else { self.move_parts_to(health, line.number) }
+    }
+
+    #[cold]
+    fn move_parts_to(&mut self, health: &mut Health, line: i64) -> bool {
+        let mut has_counts = false;
+        for part in self.parts.drain(..) {
+            has_counts |= part.contents.has_counts;
+            unknown::add(&mut health.unknown_types, UnknownType { first_line: line, ..part });
+        }
+        has_counts
     }
 }
 
@@ -235,5 +261,7 @@ pub(crate) trait RecordLoop<'a> {
 pub(crate) struct Folded<'a> {
     pub sessions: Vec<SessionResult>,
     pub unknown: Vec<Line<'a>>,
+    /// Known records with an unknown part that contains counts.
+    pub counted: Vec<Line<'a>>,
     pub health: Health,
 }

@@ -21,6 +21,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "atif",
     runtime: "atif",
     about: "ATIF trajectories of any agent, as Harbor writes them",
+    tested: None,
     capabilities: Capabilities::TOOL_CALLS
         .and(Capabilities::FILE_CHANGES)
         .and(Capabilities::SUBAGENTS)

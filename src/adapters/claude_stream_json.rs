@@ -30,6 +30,7 @@ pub(super) const JSON: Adapter = Adapter {
     id: "claude-json",
     runtime: "claude",
     about: "Claude Code, claude -p --output-format json",
+    tested: Some("2.1.296"),
     capabilities: RESULT_SHOWS.and(Capabilities::RESULT_ONLY),
     places: &[],
     claims: |probe| u32::from(probe.kind() == "result" && is_result(probe)),
@@ -40,6 +41,7 @@ pub(super) const STREAM: Adapter = Adapter {
     id: "claude-stream-json",
     runtime: "claude",
     about: "Claude Code, claude -p --output-format stream-json, or json --verbose",
+    tested: Some("2.1.296"),
     capabilities: RESULT_SHOWS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::FILE_CHANGES)
@@ -306,6 +308,8 @@ impl Session {
         let text = text.or_else(|| record.message.content.blocks.iter().find_map(|it| it.text.some()));
         if text.is_some_and(is_human) {
             self.conversation.builder.prompt(text);
+        } else if text.is_some() {
+            self.conversation.builder.prompted_by_program();
         }
     }
 

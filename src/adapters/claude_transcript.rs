@@ -26,6 +26,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "claude-transcript",
     runtime: "claude",
     about: "Claude Code, transcripts under ~/.claude/projects",
+    tested: Some("2.1.296"),
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::FILE_CHANGES)
@@ -359,6 +360,8 @@ impl Session {
             if matches!(self.last, Ending::Interruption) {
                 self.last = Ending::Prompt;
             }
+        } else if !is_machine && text.is_some() {
+            self.conversation.builder.prompted_by_program();
         }
     }
 

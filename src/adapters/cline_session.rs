@@ -80,6 +80,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "cline-session",
     runtime: "cline",
     about: "Cline CLI and SDK, data/sessions/*/*.messages.json (from sources)",
+    tested: None,
     capabilities: MESSAGES.capabilities(),
     places: &[
         Place::variable("CLINE_DIR", ".cline", "data/sessions"),

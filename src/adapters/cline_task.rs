@@ -42,6 +42,7 @@ pub(super) const CLINE: Adapter = Adapter {
     id: "cline-task",
     runtime: "cline",
     about: "Cline until 4.0, task folders of saoudrizwan.claude-dev and ~/.cline/data",
+    tested: Some("3.89.2"),
     capabilities: SHOWS,
     places: &[Place::extension("saoudrizwan.claude-dev/tasks"), Place::variable("CLINE_DIR", ".cline", "data/tasks")],
     claims: |probe| {
@@ -65,6 +66,7 @@ pub(super) const ROO: Adapter = Adapter {
     id: "roo-task",
     runtime: "roo",
     about: "Roo Code, task folders of rooveterinaryinc.roo-cline",
+    tested: None,
     capabilities: SHOWS,
     places: &[Place::extension("rooveterinaryinc.roo-cline/tasks")],
     claims: |probe| {
@@ -86,6 +88,7 @@ pub(super) const KILO: Adapter = Adapter {
     id: "kilo-task",
     runtime: "kilo",
     about: "Kilo Code until 5, task folders of kilocode.kilo-code",
+    tested: None,
     capabilities: SHOWS,
     places: &[Place::extension("kilocode.kilo-code/tasks")],
     claims: |probe| {

@@ -23,6 +23,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "codex-exec",
     runtime: "codex",
     about: "Codex, codex exec --json",
+    tested: None,
     capabilities: Capabilities::TOOL_CALLS
         .and(Capabilities::FILE_CHANGES)
         .and(Capabilities::RETRIES)

@@ -17,6 +17,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "codex-exec-legacy",
     runtime: "codex",
     about: "Codex before 0.44, codex exec --json",
+    tested: None,
     capabilities: Capabilities::TOOL_CALLS
         .and(Capabilities::FILE_CHANGES)
         .and(Capabilities::RETRIES)

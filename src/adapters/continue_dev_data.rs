@@ -20,6 +20,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "continue-dev-data",
     runtime: "continue",
     about: "Continue, generated tokens in ~/.continue/dev_data",
+    tested: Some("1.2.16"),
     capabilities: Capabilities::TURNS.and(Capabilities::KEPT_BY_RUNTIME),
     places: &[Place::variable("CONTINUE_GLOBAL_DIR", ".continue", "dev_data")],
     claims: |probe| {

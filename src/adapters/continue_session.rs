@@ -25,6 +25,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "continue-session",
     runtime: "continue",
     about: "Continue, ~/.continue/sessions/ID.json of the editor and of cn",
+    tested: None,
     capabilities: Capabilities::TOOL_CALLS
         .and(Capabilities::FILE_CHANGES)
         .and(Capabilities::PERMISSION_DENIALS)

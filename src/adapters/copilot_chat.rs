@@ -28,6 +28,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "copilot-chat",
     runtime: "copilot-chat",
     about: "GitHub Copilot Chat in VS Code, chatSessions/*.json and *.jsonl (from sources)",
+    tested: None,
     capabilities: Capabilities::TOOL_CALLS
         .and(Capabilities::SUBAGENTS)
         .and(Capabilities::PERMISSION_DENIALS)

@@ -23,6 +23,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "copilot-events",
     runtime: "copilot",
     about: "GitHub Copilot CLI, events.jsonl under ~/.copilot/session-state",
+    tested: Some("1.0.71"),
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::FILE_CHANGES)

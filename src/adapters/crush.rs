@@ -29,6 +29,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "crush-db",
     runtime: "crush",
     about: "Crush, .crush/crush.db of a project",
+    tested: None,
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::FILE_CHANGES)

@@ -23,6 +23,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "cursor-stream-json",
     runtime: "cursor",
     about: "Cursor CLI, cursor-agent -p --output-format stream-json",
+    tested: None,
     capabilities: Capabilities::TOOL_CALLS
         .and(Capabilities::FILE_CHANGES)
         .and(Capabilities::SUBAGENTS)

@@ -32,7 +32,16 @@ impl UserFormat {
     pub fn new(id: &'static str, runtime: &'static str, about: &'static str, description: Description) -> Self {
         let capabilities = description.capabilities();
         // The description is not known here: `detect` and `Driver` use it.
-        let adapter = Adapter { id, runtime, about, capabilities, places: &[], claims: |_| 0, parse: fold::<Records> };
+        let adapter = Adapter {
+            id,
+            runtime,
+            about,
+            tested: None,
+            capabilities,
+            places: &[],
+            claims: |_| 0,
+            parse: fold::<Records>,
+        };
         Self { adapter, description }
     }
 }

@@ -8,10 +8,12 @@ use foldhash::{HashSet, HashSetExt as _};
 use super::api::{Adapter, Context, Folded, Hints, LineSource, LoopInput, Parsed, RecordLoop};
 use super::described::UserFormat;
 use super::detect::{Claims, detect_among, detect_another};
+use super::unknown::{described, mark_sessions, newest_version};
 use crate::json::lines::Lines;
 use crate::model::health::Health;
 use crate::model::retention::Retention;
 use crate::model::session::SessionResult;
+use crate::model::unknown;
 
 /// A log of more bytes is large: see [`Driver::with_large`].
 const LARGE: usize = 1 << 26;
@@ -33,6 +35,8 @@ pub struct Driver<'a> {
     large: usize,
     /// The ids of sessions that are known to have more records after a pause: see [`Step::Restart`].
     go_on: HashSet<String>,
+    /// The newest version of the runtime among the sessions that were returned.
+    version: Option<String>,
     state: State<'a>,
 }
 
@@ -89,6 +93,7 @@ impl<'a> Driver<'a> {
             formats,
             large: LARGE,
             go_on: HashSet::new(),
+            version: None,
             state: State::New,
         }
     }
@@ -122,6 +127,12 @@ impl<'a> Driver<'a> {
             State::New => self.start(),
             State::Counting { .. } => self.count(),
             State::Reading(reading) => match reading.step(self.log, self.formats) {
+                Some(Step::Closed(closed)) => {
+                    self.version = newest_version(
+                        closed.iter().filter_map(|it| it.runtime_version.clone()).chain(self.version.take()),
+                    );
+                    Step::Closed(closed)
+                }
                 Some(step) => step,
                 None => self.finish(),
             },
@@ -185,11 +196,11 @@ impl<'a> Driver<'a> {
     /// Adds the sessions of other formats: recordings of several runtimes may have been appended to one file, and the records
     /// that one format does not know are another's.
     fn with_other_formats(&self, adapter: &'static Adapter, folded: Folded<'a>) -> Parsed {
-        let Folded { mut sessions, mut unknown, mut health } = folded;
+        let Folded { mut sessions, unknown: mut unread, mut counted, mut health } = folded;
         let mut runtimes = vec![adapter.runtime];
-        while let Some(other) = detect_another(&unknown, &runtimes, self.formats) {
-            let kept = i64::try_from(unknown.len()).unwrap_or(i64::MAX);
-            let lines = LineSource::Unknown(unknown.into_iter());
+        while let Some(other) = detect_another(&unread, &runtimes, self.formats) {
+            let kept = i64::try_from(unread.len()).unwrap_or(i64::MAX);
+            let lines = LineSource::Unknown(unread.into_iter());
             // It closes no session early, so it cannot be wrong about one.
             let mut records = self.record_loop(other, lines, usize::MAX);
             while records.step().is_some() {}
@@ -197,9 +208,17 @@ impl<'a> Driver<'a> {
             // Some unknown records may not have been kept.
             health.unknown_records -= kept - more.health.unknown_records;
             more.health.rejects.into_iter().for_each(|reject| health.add(reject));
+            more.health.unknown_types.into_iter().for_each(|it| unknown::add(&mut health.unknown_types, it));
             sessions.extend(more.sessions);
-            unknown = more.unknown;
+            counted.extend(more.counted);
+            unread = more.unknown;
             runtimes.push(other.runtime);
+        }
+        unread.iter().for_each(|line| unknown::add(&mut health.unknown_types, described(*line)));
+        mark_sessions(&mut sessions, &unread, &counted, true);
+        if !health.unknown_types.is_empty() {
+            let versions = sessions.iter().filter_map(|session| session.runtime_version.clone());
+            health.runtime_version = newest_version(versions.chain(self.version.clone()));
         }
         Parsed { format: Some(adapter.id), runtime: Some(adapter.runtime), sessions, health }
     }
@@ -208,8 +227,9 @@ impl<'a> Driver<'a> {
 impl<'a> Reading<'a> {
     /// Folds the next records; `None` if there are none.
     fn step(&mut self, log: &[u8], formats: &'static [UserFormat]) -> Option<Step<'a>> {
-        let closed = self.records.take_closed();
+        let mut closed = self.records.take_closed();
         if !closed.is_empty() {
+            mark_sessions(&mut closed, self.records.unknown(), &[], false);
             return Some(Step::Closed(closed));
         }
         if let Some(parse_ahead) = self.records.parse_ahead() {

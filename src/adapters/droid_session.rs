@@ -26,6 +26,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "droid-session",
     runtime: "droid",
     about: "Factory's Droid, sessions and their .settings.json under ~/.factory/sessions",
+    tested: None,
     capabilities: Capabilities::TOOL_CALLS
         .and(Capabilities::FILE_CHANGES)
         .and(Capabilities::SUBAGENTS)

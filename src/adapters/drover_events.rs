@@ -25,6 +25,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "drover-events",
     runtime: "drover",
     about: "drover, HarnessEvents",
+    tested: None,
     capabilities: Capabilities::TOOL_CALLS
         .and(Capabilities::FILE_CHANGES)
         .and(Capabilities::SUBAGENTS)

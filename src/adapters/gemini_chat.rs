@@ -27,6 +27,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "gemini-chat",
     runtime: "gemini",
     about: "Gemini CLI, session files under ~/.gemini/tmp",
+    tested: None,
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::FILE_CHANGES)
@@ -44,6 +45,7 @@ pub(super) const QWEN: Adapter = Adapter {
     id: "qwen-chat-json",
     runtime: "qwen",
     about: "Qwen Code until 0.1, session files under ~/.qwen/tmp",
+    tested: None,
     capabilities: ADAPTER.capabilities,
     places: &[Place::home(".qwen/tmp")],
     claims: |probe| {

@@ -25,6 +25,7 @@ pub(super) const JSON: Adapter = Adapter {
     runtime: "gemini",
     about: "Gemini CLI, gemini --output-format json",
     // The stats contain the numbers of calls and lines, in versions that write stats.
+    tested: None,
     capabilities: Capabilities::RESULT_ONLY,
     places: &[],
     claims: claims_output,
@@ -35,6 +36,7 @@ pub(super) const STREAM: Adapter = Adapter {
     id: "gemini-stream-json",
     runtime: "gemini",
     about: "Gemini CLI, gemini --output-format stream-json",
+    tested: None,
     capabilities: Capabilities::TOOL_CALLS
         .and(Capabilities::FILE_CHANGES)
         .and(Capabilities::PERMISSION_DENIALS)

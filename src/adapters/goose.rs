@@ -39,6 +39,7 @@ pub(super) const DATABASE: Adapter = Adapter {
     id: "goose-db",
     runtime: "goose",
     about: "goose, sessions.db",
+    tested: None,
     capabilities: SHOWS,
     places: &[
         Place::data("goose/sessions"),
@@ -60,6 +61,7 @@ pub(super) const SESSION: Adapter = Adapter {
     id: "goose-session",
     runtime: "goose",
     about: "goose before its database, sessions/*.jsonl",
+    tested: None,
     capabilities: SHOWS,
     places: DATABASE.places,
     claims: |probe| {

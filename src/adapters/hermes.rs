@@ -32,6 +32,7 @@ pub(super) const DATABASE: Adapter = Adapter {
     id: "hermes-db",
     runtime: "hermes",
     about: "Hermes Agent, state.db (from sources)",
+    tested: None,
     capabilities: SHOWS.and(Capabilities::SUBAGENTS),
     places: &[Place::variable("HERMES_HOME", ".hermes", "state.db"), Place::home(".hermes/profiles")],
     claims: |probe| {
@@ -48,6 +49,7 @@ pub(super) const SESSION: Adapter = Adapter {
     id: "hermes-session",
     runtime: "hermes",
     about: "Hermes Agent, sessions/session_ID.json (from sources)",
+    tested: None,
     capabilities: SHOWS,
     places: &[Place::variable("HERMES_HOME", ".hermes", "sessions")],
     claims: |probe| {
@@ -61,6 +63,7 @@ pub(super) const TRANSCRIPT: Adapter = Adapter {
     id: "hermes-transcript",
     runtime: "hermes",
     about: "Hermes Agent, sessions/ID.jsonl of its gateway (from sources)",
+    tested: None,
     capabilities: SHOWS,
     places: SESSION.places,
     claims: |probe| 6 * u32::from(probe.text("role") == "session_meta" && !probe.has("table") && !probe.has("type")),

@@ -26,6 +26,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "inspect-log",
     runtime: "inspect",
     about: "Inspect AI, logs of evaluations (.eval, .json)",
+    tested: Some("0.3.136"),
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::FILE_CHANGES)

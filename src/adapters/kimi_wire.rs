@@ -27,6 +27,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "kimi-wire",
     runtime: "kimi",
     about: "Kimi CLI, wire.jsonl under ~/.kimi/sessions",
+    tested: None,
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::FILE_CHANGES)

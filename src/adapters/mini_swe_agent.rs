@@ -26,6 +26,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     runtime: "mini-swe-agent",
     about: "mini-swe-agent, trajectories (.traj.json)",
     // Files are changed by shell commands, so changes are not logged.
+    tested: Some("2.3.1"),
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::PERMISSION_DENIALS)

@@ -15,6 +15,8 @@
 //! text_loop    the same for logs that are plain text
 //! registry     all adapters
 //! detect       which adapters claim a log
+//! unknown      types and contents of records that no adapter knows
+//! vocabulary   the words that an adapter knows
 //! driver       one log from its first byte to its sessions, in steps
 //! document     logs that are one JSON document
 //! sessions     states of several sessions in one log
@@ -78,6 +80,8 @@ mod qwen_chat;
 mod sessions;
 mod swe_agent;
 mod trial_results;
+pub mod unknown;
+pub mod vocabulary;
 mod zag_json;
 mod zag_log;
 mod zed_db;

@@ -13,6 +13,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "openclaw-events",
     runtime: "openclaw",
     about: "openclaw, events of its embedded agent",
+    tested: None,
     capabilities: SHOWS.and(Capabilities::RETRIES),
     places: &[],
     claims,

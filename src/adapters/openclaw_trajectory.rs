@@ -26,6 +26,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "openclaw-trajectory",
     runtime: "openclaw",
     about: "openclaw, trajectories beside its session files",
+    tested: Some("2026.9.2"),
     capabilities: Capabilities::USER_TURNS.and(Capabilities::RETRIES).and(Capabilities::RUNS_ONLY),
     places: super::pi_session::OPENCLAW.places,
     claims: |probe| if probe.text("traceSchema") == "openclaw-trajectory" { 4 } else { 0 },
@@ -230,6 +231,7 @@ impl Session {
 
     fn prompted(&mut self, index: usize, data: &Data<'_>) {
         let run = &self.runs[index];
+        self.builder.session.is_prompted_by_program |= !run.is_of_human;
         if run.is_of_human {
             // Further attempts have the same prompt.
             self.builder.prompt_as(Identity::Session(format!("run {}", run.id).into()), data.prompt.some());

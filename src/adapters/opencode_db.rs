@@ -30,6 +30,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-db",
     runtime: "opencode",
     about: "OpenCode since 1.2, opencode.db",
+    tested: Some("1.18.27"),
     capabilities: SHOWS.and(Capabilities::TURNS).and(Capabilities::KEPT_BY_RUNTIME),
     places: &[Place::data("opencode/opencode.db")],
     claims,

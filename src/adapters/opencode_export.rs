@@ -23,6 +23,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-export",
     runtime: "opencode",
     about: "OpenCode, opencode export",
+    tested: Some("1.4.3"),
     capabilities: SHOWS.and(Capabilities::TURNS).and(Capabilities::KEPT_BY_RUNTIME),
     places: &[],
     claims: |probe| {

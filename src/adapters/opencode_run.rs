@@ -19,6 +19,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-run",
     runtime: "opencode",
     about: "OpenCode, opencode run --format json",
+    tested: None,
     capabilities: Capabilities::TOOL_CALLS
         .and(Capabilities::FILE_CHANGES)
         .and(Capabilities::SUBAGENTS)

@@ -25,6 +25,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "opencode-storage",
     runtime: "opencode",
     about: "OpenCode until 1.1, storage/{session,message,part}/**.json",
+    tested: Some("1.0.223"),
     capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
     places: &[Place::data("opencode/storage")],
     claims,

@@ -29,6 +29,7 @@ pub(super) const CONVERSATION: Adapter = Adapter {
     id: "openhands-conversation",
     runtime: "openhands",
     about: "OpenHands SDK and CLI since 1.0, ~/.openhands/conversations",
+    tested: None,
     capabilities: SHOWS,
     places: &[Place::variable("OPENHANDS_PERSISTENCE_DIR", ".openhands", "conversations")],
     claims: |probe| {
@@ -46,6 +47,7 @@ pub(super) const EVENTS: Adapter = Adapter {
     id: "openhands-events",
     runtime: "openhands",
     about: "OpenHands before 1.0, ~/.openhands/sessions and saved trajectories",
+    tested: None,
     capabilities: SHOWS,
     places: &[Place::home(".openhands/sessions")],
     claims: |probe| {
@@ -62,6 +64,7 @@ pub(super) const EVALUATION: Adapter = Adapter {
     id: "openhands-evaluation",
     runtime: "openhands",
     about: "OpenHands, output.jsonl of evaluations and of the resolver",
+    tested: None,
     capabilities: SHOWS,
     places: &[],
     claims: |probe| {
@@ -75,6 +78,7 @@ pub(super) const COMPLETIONS: Adapter = Adapter {
     id: "openhands-completions",
     runtime: "openhands",
     about: "OpenHands with log_completions, a file for each request",
+    tested: None,
     capabilities: completions::REQUEST.capabilities(),
     places: &[],
     claims: |probe| {

@@ -34,6 +34,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "otlp",
     runtime: "otlp",
     about: "OpenTelemetry of agents, as a collector writes it to a file (from sources)",
+    tested: None,
     capabilities: EVENTS,
     places: &[],
     claims: |probe| {

@@ -20,6 +20,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "pi-json",
     runtime: "pi",
     about: "pi, pi -p --mode json",
+    tested: None,
     capabilities: SHOWS.and(Capabilities::RETRIES),
     places: &[],
     claims: |probe| 2 * u32::from(is_event(probe)),

@@ -22,6 +22,7 @@ pub(super) const PI: Adapter = Adapter {
     id: "pi-session",
     runtime: "pi",
     about: "pi and oh-my-pi, session files under ~/.pi/agent/sessions",
+    tested: None,
     capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
     places: &[Place::variable("PI_CODING_AGENT_DIR", ".pi/agent", "sessions"), Place::home(".omp/agent/sessions")],
     claims: |probe| if is_entry(probe) { 2 } else { 0 },
@@ -32,6 +33,7 @@ pub(super) const OPENCLAW: Adapter = Adapter {
     id: "openclaw-session",
     runtime: "openclaw",
     about: "openclaw, session files under ~/.openclaw/agents, with their .reset, .deleted, .bak and checkpoint siblings",
+    tested: Some("2026.9.2"),
     capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
     places: &[
         Place::variable("OPENCLAW_STATE_DIR", ".openclaw", "agents"),

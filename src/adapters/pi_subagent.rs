@@ -19,6 +19,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "pi-subagent",
     runtime: "pi",
     about: "pi, transcripts of the extension pi-subagents",
+    tested: None,
     capabilities: SHOWS.without(Capabilities::USER_TURNS),
     places: &[],
     claims: |probe| if probe.has_all(&["recordType", "runId", "agent", "ts"]) { 4 } else { 0 },

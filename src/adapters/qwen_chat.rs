@@ -29,6 +29,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "qwen-chat",
     runtime: "qwen",
     about: "Qwen Code, session files under ~/.qwen/projects",
+    tested: Some("0.24.4"),
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::FILE_CHANGES)

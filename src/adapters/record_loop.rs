@@ -6,10 +6,12 @@ use std::sync::mpsc::{self, Receiver};
 use foldhash::HashSet;
 
 use super::api::{Context, Fold, Folded, LineSource, LoopInput, RecordErrors, RecordKind, RecordLoop};
+use super::unknown::described;
 use crate::json;
 use crate::json::lines::Line;
 use crate::model::health::{Health, Reason};
 use crate::model::session::SessionResult;
+use crate::model::unknown;
 
 /// A longer line is not a record. Real records reach some 30 MB, with images.
 const MAX_LINE: usize = 1 << 30;
@@ -21,6 +23,9 @@ const STEP: usize = 1 << 18;
 const BATCH: usize = 1 << 20;
 const BATCH_LINES: usize = 1 << 10;
 
+/// The most records with an unknown part whose sessions are searched.
+const MOST_COUNTED: usize = 1 << 16;
+
 /// Starts the record loop of the format whose state is `F`.
 pub(crate) fn fold<'a, F: Fold>(context: &Context, input: LoopInput<'a>) -> Box<dyn RecordLoop<'a> + 'a> {
     let LoopInput { lines, large, go_on } = input;
@@ -30,6 +35,7 @@ pub(crate) fn fold<'a, F: Fold>(context: &Context, input: LoopInput<'a>) -> Box<
         damage: RecordErrors::default(),
         unknown: Vec::new(),
         max_unknown: usize::MAX,
+        counted: Vec::new(),
         large,
         is_large: false,
         bytes: 0,
@@ -93,12 +99,15 @@ impl<'a, F: Fold> RecordLoop<'a> for Loop<'a, F> {
     }
 
     fn keep_unknown(&mut self, count: usize) {
-        self.folder.unknown.truncate(count);
-        self.folder.max_unknown = count;
+        let folder = &mut self.folder;
+        for line in folder.unknown.drain(count.min(folder.unknown.len())..) {
+            unknown::add(&mut folder.health.unknown_types, described(line));
+        }
+        folder.max_unknown = count;
     }
 
     fn finish(self: Box<Self>) -> Result<Folded<'a>, HashSet<String>> {
-        let Folder { state, mut health, unknown, .. } = self.folder;
+        let Folder { state, mut health, unknown, counted, .. } = self.folder;
         let late = state.late();
         if !late.is_empty() {
             return Err(late);
@@ -106,7 +115,7 @@ impl<'a, F: Fold> RecordLoop<'a> for Loop<'a, F> {
         if let LineSource::Log(lines) = &self.lines {
             health.lines = lines.count_all();
         }
-        Ok(Folded { sessions: state.finish(), unknown, health })
+        Ok(Folded { sessions: state.finish(), unknown, counted, health })
     }
 }
 
@@ -153,6 +162,8 @@ struct Folder<'a, F> {
     damage: RecordErrors,
     unknown: Vec<Line<'a>>,
     max_unknown: usize,
+    /// See [`Folded::counted`].
+    counted: Vec<Line<'a>>,
     /// See [`Driver::with_large`](super::driver::Driver::with_large).
     large: usize,
     /// Whether more bytes than that were read.
@@ -177,14 +188,24 @@ impl<'a, F: Fold> Folder<'a, F> {
             Ok(seen) => {
                 self.health.records += 1;
                 if seen == RecordKind::Unknown {
-                    self.health.unknown_records += 1;
-                    if self.unknown.len() < self.max_unknown {
-                        self.unknown.push(line);
-                    }
+                    self.add_unknown(line);
                 }
-                self.damage.move_to(&mut self.health, line);
+                if self.damage.move_to(&mut self.health, line) && self.counted.len() < MOST_COUNTED {
+                    self.counted.push(line);
+                }
             }
             Err(error) => self.health.reject(reason(line.bytes, error), line.number, line.bytes),
+        }
+    }
+
+    /// Keeps an unknown record, as it may be of another format. After the most that are kept, they are only counted by type.
+    #[cold]
+    fn add_unknown(&mut self, line: Line<'a>) {
+        self.health.unknown_records += 1;
+        if self.unknown.len() < self.max_unknown {
+            self.unknown.push(line);
+        } else {
+            unknown::add(&mut self.health.unknown_types, described(line));
         }
     }
 

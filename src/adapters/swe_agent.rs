@@ -24,6 +24,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "swe-agent",
     runtime: "swe-agent",
     about: "SWE-agent, trajectories (.traj)",
+    tested: None,
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::FILE_CHANGES)

@@ -75,6 +75,6 @@ impl<'a, F: TextFold> RecordLoop<'a> for TextLoop<'a, F> {
 
     fn finish(self: Box<Self>) -> Result<Folded<'a>, HashSet<String>> {
         let health = Health { lines: self.number - 1, records: self.records, ..Health::default() };
-        Ok(Folded { sessions: self.state.finish(), unknown: Vec::new(), health })
+        Ok(Folded { sessions: self.state.finish(), unknown: Vec::new(), counted: Vec::new(), health })
     }
 }

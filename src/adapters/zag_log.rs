@@ -22,6 +22,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "zag-log",
     runtime: "zag",
     about: "zag, session log under ~/.zag/projects",
+    tested: None,
     capabilities: Capabilities::USER_TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::FILE_CHANGES)

@@ -74,6 +74,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "zed-db",
     runtime: "zed",
     about: "Zed's agent, threads/threads.db (from sources)",
+    tested: None,
     capabilities: THREAD.capabilities(),
     places: &[
         Place::data("zed/threads"),

@@ -17,6 +17,7 @@
 //! ```
 
 mod content_hasher;
+pub mod drift;
 mod fingerprint;
 mod options;
 mod pipeline;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::thread;
 
 use super::content_hasher::ContentHasher;
+use super::drift::Drifts;
 use super::fingerprint::Fingerprint;
 use super::place::Place;
 use super::privacy;
@@ -116,12 +117,13 @@ impl FileJob<'_> {
             self.source.message = Some(message.to_owned());
         }
         let shape = self.is_shape_wanted().then(|| Shape::of(self.stored, self.place.path()));
-        FileRead { source: self.source, claims, shape }
+        let drift = (self.run.shapes == Shapes::Drift).then(|| Drifts::of(self.content, &self.source));
+        FileRead { source: self.source, claims, shape, drift }
     }
 
     fn is_shape_wanted(&self) -> bool {
         match self.run.shapes {
-            Shapes::None => false,
+            Shapes::None | Shapes::Drift => false,
             Shapes::Unrecognised => self.source.status == SourceStatus::Unrecognised,
             Shapes::All => true,
         }
@@ -226,6 +228,7 @@ impl FileJob<'_> {
             None => SourceStatus::Unrecognised,
         };
         source.health = parsed.health;
+        privacy::reduce_types(&mut source.health.unknown_types);
         source.runtime = parsed.runtime.map(str::to_owned);
         source.format = parsed.format.map(str::to_owned);
         if parsed.format.is_none() {

@@ -1,5 +1,6 @@
 //! What is the same for all files of a run, and where their results go.
 
+use super::drift::Drifts;
 use super::fingerprint::Fingerprint;
 use super::options::Options;
 use super::shape::Shape;
@@ -39,6 +40,8 @@ pub struct FileRead {
     pub claims: Claims,
     /// Its shape, if `Run::shapes` asks for it.
     pub shape: Option<Shape>,
+    /// What its adapter does not know, if `Run::shapes` asks for it.
+    pub drift: Option<Drifts>,
 }
 
 /// The files whose shapes are wanted.
@@ -50,12 +53,14 @@ pub enum Shapes {
     Unrecognised,
     /// All.
     All,
+    /// None, but what the adapters do not know of each file.
+    Drift,
 }
 
 impl FileRead {
     /// A file without records.
     pub fn without_claims(source: Source) -> Self {
-        Self { source, claims: Claims::new(), shape: None }
+        Self { source, claims: Claims::new(), shape: None, drift: None }
     }
 
     /// A file that cannot be read.

@@ -163,7 +163,7 @@ fn is_uuid(text: &str) -> bool {
 
 /// The values at one place of all records.
 #[derive(Debug, Default)]
-struct Node {
+pub(super) struct Node {
     nulls: usize,
     booleans: usize,
     integers: usize,
@@ -182,7 +182,8 @@ struct Node {
 }
 
 impl Node {
-    fn add(&mut self, value: Raw<'_>, depth: usize) {
+    /// Adds a value, which is nested `depth` levels deep.
+    pub(super) fn add(&mut self, value: Raw<'_>, depth: usize) {
         match value.0.first() {
             Some(b'{') => self.add_object(value, depth),
             Some(b'[') => {
@@ -231,7 +232,7 @@ impl Node {
     }
 
     /// Adds the values of another place.
-    fn merge(&mut self, other: Self) {
+    pub(super) fn merge(&mut self, other: Self) {
         self.nulls += other.nulls;
         self.booleans += other.booleans;
         self.integers += other.integers;
@@ -261,7 +262,7 @@ impl Node {
     }
 
     /// The descriptions of this place, under the empty path, and of all places below it.
-    fn described(self) -> BTreeMap<String, String> {
+    pub(super) fn described(self) -> BTreeMap<String, String> {
         let mut out = BTreeMap::new();
         self.describe("", &mut out);
         out

@@ -56,8 +56,9 @@ pub(super) fn resolve_prompts(parts: &mut [SessionPart]) {
     let typed: BTreeSet<String> = parts.iter_mut().flat_map(|part| mem::take(&mut part.session.said)).collect();
     for part in parts {
         let candidates = mem::take(&mut part.session.asked).into_iter();
-        let prompts = candidates.filter(|(message, _)| typed.contains(message)).map(|(_, identity)| identity);
-        part.session.prompts.extend(prompts);
+        let (prompts, others): (Vec<_>, Vec<_>) = candidates.partition(|(message, _)| typed.contains(message));
+        part.session.is_prompted_by_program |= !others.is_empty();
+        part.session.prompts.extend(prompts.into_iter().map(|(_, identity)| identity));
     }
 }
 

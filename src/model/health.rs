@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::unknown::UnknownType;
+
 /// Maximum length of the example of a rejected line, in characters.
 const EXAMPLE: usize = 120;
 
@@ -65,6 +67,10 @@ pub struct Health {
     pub unknown_records: i64,
     /// Losses by reason.
     pub rejects: Vec<Reject>,
+    /// The unknown records by type, with the unknown parts of known records.
+    pub unknown_types: Vec<UnknownType>,
+    /// If there are any, the newest version of the runtime among the sessions of the log.
+    pub runtime_version: Option<String>,
 }
 
 impl Health {

@@ -20,4 +20,5 @@ mod tokens;
 mod total;
 pub mod trial;
 mod turn;
+pub mod unknown;
 pub mod verdict;

@@ -22,6 +22,7 @@ pub use crate::model::limit::{Limit, RESET_TOLERANCE_MS, WindowKey};
 pub use crate::model::tokens::{PackedTokens, Tokens, add};
 pub use crate::model::total::{ModelTotal, Total, TotalKind};
 pub use crate::model::turn::Turn;
+use crate::model::unknown::Unread;
 pub use crate::model::verdict::{MatchedBy, Verdict, add_verdicts};
 
 /// The contents of one log about one session.
@@ -127,6 +128,10 @@ pub struct SessionResult {
     pub trial: Option<String>,
     /// Whether it is only the result of the trial, without a log.
     pub is_trial_result: bool,
+    /// Why the log may contain more of it than was read.
+    pub unread: Option<Unread>,
+    /// Whether a program wrote its prompts, so that it may have none that a human typed.
+    pub is_prompted_by_program: bool,
 }
 
 /// How a session ended.

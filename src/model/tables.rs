@@ -76,6 +76,59 @@ impl Usage {
     }
 }
 
+/// Why the usage of a session is a lower bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageReason {
+    /// Records of unknown types contain token counts or costs.
+    UnreadCounts,
+    /// The version is newer than all tested ones, and the log has records of unknown types.
+    NewerVersion,
+    /// The format, or this log of it, is known to contain less than was billed.
+    UnderReports,
+    /// A response has no counts.
+    NoCounts,
+    /// Responses before those of the log were lost.
+    LostResponses,
+    /// The log does not contain the end of the session.
+    NoEnd,
+}
+
+impl UsageReason {
+    /// The value in the tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UnreadCounts => "unread_counts",
+            Self::NewerVersion => "newer_version",
+            Self::UnderReports => "under_reports",
+            Self::NoCounts => "no_counts",
+            Self::LostResponses => "lost_responses",
+            Self::NoEnd => "no_end",
+        }
+    }
+}
+
+/// A rule that the rows of a session break: the log may contain what the adapter did not find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// Responses and calls, but no prompt: `user_turns` is not 0.
+    NoPrompt,
+    /// The agent went on after its calls, but none has a result or a status: `tool_errors` is not 0.
+    NoResults,
+    /// A stated total is far above the responses, although the log contains all of them.
+    TotalAboveResponses,
+}
+
+impl Doubt {
+    /// The value in the tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NoPrompt => "no_prompt",
+            Self::NoResults => "no_results",
+            Self::TotalAboveResponses => "total_above_responses",
+        }
+    }
+}
+
 /// The source of a cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CostSource {
@@ -160,6 +213,10 @@ pub struct SessionRow {
     pub tokens: Tokens,
     /// How complete that is.
     pub usage: Usage,
+    /// Why that is a lower bound.
+    pub usage_reason: Option<UsageReason>,
+    /// The rules that its rows break.
+    pub doubts: Vec<Doubt>,
     /// Sum over the ledger's rows.
     pub money: Money,
     /// Tokens of rows without a cost.

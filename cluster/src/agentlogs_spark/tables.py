@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TABLES = ("sessions", "turns", "tool_calls", "file_changes", "events", "limits", "verdicts", "sources", "rejects")
+TABLES = (
+    "sessions",
+    "turns",
+    "tool_calls",
+    "file_changes",
+    "events",
+    "limits",
+    "verdicts",
+    "sources",
+    "rejects",
+    "unknown_records",
+)
 
 
 def tables(spark: SparkSession, path: str) -> dict[str, DataFrame]:

@@ -15,6 +15,7 @@ pub(in crate::adapters) const ADAPTER: Adapter = Adapter {
     id: "codex-rollout",
     runtime: "codex",
     about: "Codex, rollouts under ~/.codex/sessions",
+    tested: Some("0.153.4"),
     capabilities: Capabilities::TOOL_CALLS
         .and(Capabilities::FILE_CHANGES)
         .and(Capabilities::COMPACTIONS)

@@ -271,6 +271,11 @@ impl Builder {
         }
     }
 
+    /// A program wrote a prompt: the session may have none that a human typed.
+    pub const fn prompted_by_program(&mut self) {
+        self.session.is_prompted_by_program = true;
+    }
+
     /// Whether the first prompt and the last answer are kept.
     pub fn keeps_text(&self) -> bool {
         self.content >= Retention::Text

@@ -142,6 +142,7 @@ impl Session {
         let is_human = matches!(data.source.as_str(), "" | "user")
             && !data.is_autopilot_continuation.is_true()
             && !record.agent_id.is_some();
+        self.builder.session.is_prompted_by_program |= !is_human;
         if is_human {
             let identity =
                 Identity::Session(record.id.some().map_or_else(|| hashed_id(line.bytes).into(), IdHash::from));

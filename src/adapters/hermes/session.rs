@@ -120,6 +120,7 @@ impl Session {
         match message.role.as_str() {
             "user" => {
                 self.prompts += 1;
+                self.builder.session.is_prompted_by_program |= self.is_scheduled;
                 if !self.is_scheduled {
                     let identity = Identity::Session(format!("prompt {}", self.prompts).into());
                     self.builder.prompt_as(identity, Some(&text_of(message.content)));

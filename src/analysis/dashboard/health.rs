@@ -20,7 +20,7 @@ pub fn health(tables: &Frames, scope: &Scope) -> Result<(Table, usize), Error> {
     let findings = reports::find("health")?.run(tables, &Options { scope, wide: true, ..Options::default() })?.rows;
     // The page counts findings about sessions itself, as its filters apply to them.
     let kinds = texts(&findings, "finding")?;
-    let is_of_file = |row: &usize| matches!(kinds[*row], Some("file" | "rejected" | "unknown"));
+    let is_of_file = |row: &usize| matches!(kinds[*row], Some("file" | "rejected" | "unread" | "unknown"));
     let rows: Vec<((), usize)> = (0..findings.height()).filter(is_of_file).map(|row| ((), row)).collect();
     let shown = &rows[..rows.len().min(MAX_FINDINGS)];
     let mut table = Table::default();

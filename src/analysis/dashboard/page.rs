@@ -59,8 +59,17 @@ pub struct Page {
 
 impl Page {
     /// The tables that it is computed from.
-    pub const TABLES: &'static [&'static str] =
-        &["sessions", "turns", "tool_calls", "file_changes", "events", "verdicts", "sources", "rejects"];
+    pub const TABLES: &'static [&'static str] = &[
+        "sessions",
+        "turns",
+        "tool_calls",
+        "file_changes",
+        "events",
+        "verdicts",
+        "sources",
+        "rejects",
+        "unknown_records",
+    ];
 }
 
 /// The data of the page. Every table is a map of columns.

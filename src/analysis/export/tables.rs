@@ -8,7 +8,7 @@ use polars::prelude::*;
 use super::file::{Access, write_file};
 use crate::analysis::present;
 use crate::analysis::reports::{self, Frames, LeftOut, Scope};
-use crate::store::frames::schema;
+use crate::store::frames::{TABLES_OF_FILES, schema};
 use crate::store::{arrow_stream, parquet};
 
 /// A kind of file for a table.
@@ -37,7 +37,7 @@ impl FileKind {
     }
 }
 
-/// The rows of the sessions in scope, of every table; of `sources` and `rejects`, the rows of the files with such sessions.
+/// The rows of the sessions in scope, of every table; of the tables of files, the rows of the files with such sessions.
 /// Filters apply to sessions as a whole: to their start, model, labels and so on. Also returns the sessions that are excluded
 /// because they have no start.
 ///
@@ -53,7 +53,7 @@ pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), rep
     let mut paths = Vec::new();
     for (name, frame) in tables {
         let frame = match *name {
-            "sources" | "rejects" => frame.clone(),
+            name if TABLES_OF_FILES.contains(&name) => frame.clone(),
             _ => {
                 let frame = frame.clone().join(sessions.clone().lazy(), key.clone(), key.clone(), semi());
                 paths.push(frame.clone().select([col("source_path")]));
@@ -63,7 +63,7 @@ pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), rep
         kept.push((*name, frame));
     }
     let paths = concat(paths, UnionArgs::default())?.unique(None, UniqueKeepStrategy::Any).collect()?;
-    for (_, frame) in kept.iter_mut().filter(|(name, _)| matches!(*name, "sources" | "rejects")) {
+    for (_, frame) in kept.iter_mut().filter(|(name, _)| TABLES_OF_FILES.contains(name)) {
         let path = [col("source_path")];
         *frame = std::mem::take(frame).join(paths.clone().lazy(), path.clone(), path, semi());
     }

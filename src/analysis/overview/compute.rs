@@ -50,12 +50,14 @@ pub struct Tool {
 }
 
 /// What could not be read, priced or dated.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Lost {
     /// Rejected lines of all files.
     pub rejected_lines: i64,
     /// Records of unknown types in all files.
     pub unknown_records: i64,
+    /// Records, or parts of them, of unknown types with token counts or costs, and the number of these types.
+    pub counted: Counted,
     /// Files that cannot be read, or not to their end.
     pub unreadable_files: i64,
     /// Tokens of the last 30 days without a price.
@@ -64,9 +66,19 @@ pub struct Lost {
     pub undated: Sums,
 }
 
+/// Unknown records with token counts or costs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Their number.
+    pub records: i64,
+    /// The types, the one with most records first.
+    pub types: Vec<String>,
+}
+
 impl Overview {
     /// The tables that it is computed from.
-    pub const TABLES: &'static [&'static str] = &["sessions", "turns", "tool_calls", "limits", "sources"];
+    pub const TABLES: &'static [&'static str] =
+        &["sessions", "turns", "tool_calls", "limits", "sources", "unknown_records"];
 
     /// The overview at a time, whose time zone decides what a day is.
     ///
@@ -184,6 +196,21 @@ fn unread(tables: &Frames) -> Result<Lost, Error> {
         rejected_lines: number("rejected_lines")?,
         unknown_records: number("unknown_records")?,
         unreadable_files: number("unread")?,
+        counted: counted(tables)?,
         ..Lost::default()
+    })
+}
+
+/// The unknown records with token counts or costs.
+fn counted(tables: &Frames) -> Result<Counted, Error> {
+    let records = || col("records").cast(DataType::Int64).sum().alias("records");
+    let name = col("type").cast(DataType::String).alias("type");
+    let rows = tables.table("unknown_records").filter(col("has_counts")).group_by([name]).agg([records()]);
+    let order = SortMultipleOptions::default().with_order_descending_multi([true, false]);
+    let rows = rows.sort_by_exprs([col("records"), col("type")], order).collect()?;
+    let (names, counts) = (rows.column("type")?.str()?, rows.column("records")?.i64()?);
+    Ok(Counted {
+        records: counts.sum().unwrap_or_default(),
+        types: names.iter().map(|name| name.unwrap_or("(no type)").to_owned()).collect(),
     })
 }

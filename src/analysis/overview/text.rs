@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::compute::{Lost, Overview, Tool};
+use super::compute::{Counted, Lost, Overview, Tool};
 use super::sums::{Period, Sums, Top};
 use crate::analysis::limits::Window;
 use crate::analysis::present::{Currency, counted, grouped, short, short_time, visible};
@@ -299,6 +299,9 @@ fn lost_as_text(lost: &Lost, bound: Option<&LowerBound>, look: &Look) -> String 
     if !unread.is_empty() {
         lines.push((unread.join(", "), "report health"));
     }
+    if lost.counted.records > 0 {
+        lines.push((counted_records(&lost.counted), "report health"));
+    }
     if lost.unpriced_tokens > 0 {
         let text = format!("{} tokens of the last 30 days without a price", short(lost.unpriced_tokens.into()));
         lines.push((text, "report cost --since 29d --sort unpriced_tokens"));
@@ -319,6 +322,17 @@ fn lost_as_text(lost: &Lost, bound: Option<&LowerBound>, look: &Look) -> String 
         out.push('\n');
     }
     out
+}
+
+/// `14 unknown records of type cost-state with token counts or costs`.
+fn counted_records(unread: &Counted) -> String {
+    let first = unread.types.first().map(|name| cut(&visible(name), NAME - 1)).unwrap_or_default();
+    let others = match unread.types.len().saturating_sub(1) {
+        0 => String::new(),
+        others => format!(" and {}", counted(others, "other type")),
+    };
+    let name = if others.is_empty() { format!("type {first}") } else { first };
+    format!("{} of {name}{others} with token counts or costs", counted(unread.records, "unknown record"))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for people")]

@@ -11,8 +11,21 @@ use crate::ingest::privacy::shape;
 use crate::prices::{Catalog, Entry};
 
 /// Members whose text is one of a fixed set that the program defines.
-const OWN: &[&str] =
-    &["capabilities", "category", "command_kind", "compression", "error_kind", "kind", "operation", "reason", "status"];
+const OWN: &[&str] = &[
+    "capabilities",
+    "category",
+    "command_kind",
+    "compression",
+    "error_kind",
+    "kind",
+    "operation",
+    "reason",
+    "status",
+    "unread",
+];
+
+/// The type of an unknown record, which was reduced to words of programs when it was read ([`crate::ingest::privacy::type_name`]).
+const RECORD_TYPE: &str = "record_type";
 
 /// Members that contain times.
 const TIMES: &[&str] =
@@ -78,6 +91,7 @@ impl Replacer {
             // A unit variant of a type, whose other variants contain a hash.
             "identity" => text == "Unique",
             _ if TIMES.contains(&name) => text.parse::<jiff::Timestamp>().is_ok(),
+            RECORD_TYPE => true,
             _ => text.is_empty() || OWN.contains(&name),
         }
     }

@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use polars::prelude::*;
 
 use super::answer::{Answer, LeftOut};
+use super::doubts;
 use super::error::Error;
 use super::listing::listed;
 use super::options::Options;
@@ -24,9 +25,23 @@ SELECT 'rejected' AS finding, r.reason AS reason, s.runtime AS runtime, s.format
     r.source_path AS source_path, r.first_line AS first_line, r.example AS example
 FROM rejects r JOIN sources s ON r.source_path = s.source_path
 UNION ALL
-SELECT 'unknown' AS finding, 'record_type' AS reason, runtime, format, unknown_records AS count, 'records' AS unit,
-    source_path, NULL AS first_line, NULL AS example
-FROM sources WHERE unknown_records > 0
+SELECT CASE WHEN u.has_counts THEN 'unread' ELSE 'unknown' END AS finding, COALESCE(u.type, '(no type)') AS reason,
+    s.runtime AS runtime, u.format AS format, u.records AS count, 'records' AS unit, u.source_path AS source_path,
+    u.first_line AS first_line, u.example AS example
+FROM unknown_records u JOIN sources s ON u.source_path = s.source_path
+UNION ALL
+SELECT 'unknown' AS finding, '(no type)' AS reason, s.runtime AS runtime, s.format AS format, s.unknown_records AS count,
+    'records' AS unit, s.source_path AS source_path, NULL AS first_line, NULL AS example
+FROM sources s LEFT JOIN (SELECT DISTINCT source_path AS path FROM unknown_records) u ON u.path = s.source_path
+WHERE s.unknown_records > 0 AND u.path IS NULL
+UNION ALL
+SELECT 'doubt' AS finding, reason, runtime, format, COUNT(*) AS count, 'sessions' AS unit,
+    NULL AS source_path, NULL AS first_line, MIN(session_id) AS example
+FROM doubts GROUP BY reason, runtime, format
+UNION ALL
+SELECT 'version' AS finding, reason, runtime, format, count, 'sessions' AS unit,
+    NULL AS source_path, NULL AS first_line, example
+FROM versions
 UNION ALL
 SELECT 'file' AS finding, status AS reason, runtime, format, 1 AS count, 'files' AS unit,
     source_path, NULL AS first_line, message AS example
@@ -82,11 +97,10 @@ pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
         }
         rows = rows.filter(matches(col(name), pattern)?);
     }
-    let order =
-        [(0, "file"), (1, "rejected"), (2, "unknown"), (3, "usage"), (4, "unpriced"), (5, "undated"), (6, "future")];
-    let rank = order
-        .into_iter()
-        .fold(lit(7), |rest, (rank, finding)| when(col("finding").eq(lit(finding))).then(lit(rank)).otherwise(rest));
+    let order = ["file", "rejected", "unread", "unknown", "doubt", "version", "usage", "unpriced", "undated", "future"];
+    let rank = (0..).zip(order).fold(lit(10), |rest, (rank, finding): (i32, _)| {
+        when(col("finding").eq(lit(finding))).then(lit(rank)).otherwise(rest)
+    });
     let columns = [rank, col("reason"), col("count"), col("runtime"), col("format"), col("source_path")];
     let descending = vec![false, false, true, false, false, false];
     let sorted = SortMultipleOptions::default().with_order_descending_multi(descending).with_nulls_last(true);
@@ -123,10 +137,27 @@ fn read(tables: &Frames, scope: &Scope) -> PolarsResult<Frames> {
     let named = [
         ("turns", turns),
         ("sessions", columns("sessions", &["runtime", "session_id", "format", "usage", "started_at"])),
+        ("doubts", doubts::of_sessions(tables)),
+        ("versions", doubts::of_versions(tables)?),
         ("sources", columns("sources", &["source_path", "runtime", "format", "status", "message", "unknown_records"])),
+        ("unknown_records", unknown_records(tables)),
         ("rejects", tables.table("rejects")),
     ];
     let (names, plans): (Vec<_>, Vec<_>) = named.into_iter().map(|(name, frame)| (name, frame.logical_plan)).unzip();
     let frames = LazyFrame::collect_all_with_engine(plans, Engine::Streaming, OptFlags::default())?;
     Ok(names.into_iter().zip(frames.into_iter().map(DataFrame::lazy)).collect())
+}
+
+/// Unknown records, with what their type means for the numbers as an example.
+fn unknown_records(tables: &Frames) -> LazyFrame {
+    let version = || col("runtime_version").cast(DataType::String);
+    let counts =
+        when(col("has_counts")).then(lit("token counts or costs that are not in these numbers")).otherwise(lit(NULL));
+    let contents = concat_str(
+        [counts, when(version().is_not_null()).then(lit("version ") + version()).otherwise(lit(NULL))],
+        "; ",
+        true,
+    );
+    let example = when(contents.clone().eq(lit(""))).then(lit(NULL)).otherwise(contents);
+    tables.table("unknown_records").with_column(example.cast(DataType::String).alias("example"))
 }

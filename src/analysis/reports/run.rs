@@ -88,7 +88,7 @@ impl Report {
                 }
                 tables
             }
-            Body::Health => vec!["sessions", "turns", "sources", "rejects"],
+            Body::Health => vec!["sessions", "turns", "sources", "rejects", "unknown_records"],
             Body::Limits => vec!["sessions", "turns", "limits"],
         }
     }

@@ -11,6 +11,9 @@ use super::shared::ArchiveDirectory;
 pub enum ArchiveCommand {
     /// Verify the checksums of all files, and the sums of the tables; also of a lake
     Check {
+        /// Also list the sessions and versions whose rows break a rule, as when a new version of a runtime writes in a new way
+        #[arg(long)]
+        content: bool,
         #[command(flatten)]
         archive: ArchiveDirectory,
     },

@@ -21,6 +21,7 @@ Examples:
   agentlogs inspect run.jsonl --redact > report.json
   agentlogs inspect run.jsonl --content full | jq '.[].sessions[].tool_calls'
   agentlogs inspect --shape unknown.jsonl
+  agentlogs inspect --drift ~/.claude/projects
   agentlogs inspect ~/.codex/sessions | jq -r '.[] | select(.status == \"unrecognised\") | .path'")]
 pub struct Inspect {
     /// The files to inspect; directories are read recursively
@@ -30,6 +31,10 @@ pub struct Inspect {
     /// name, so that it can be published
     #[arg(long, conflicts_with_all = ["content", "redact"])]
     pub shape: bool,
+    /// Print only what the adapters do not know: types of records, members and values, by format and version, with counts. It
+    /// contains no text of the files, neither their names, so that it can be published
+    #[arg(long, conflicts_with_all = ["content", "redact", "shape"])]
+    pub drift: bool,
     #[command(flatten)]
     pub reading: Reading,
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentlogs::analysis::present::{counted, grouped};
+use agentlogs::analysis::reports::content_doubts;
 use agentlogs::base::time;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
@@ -14,19 +15,24 @@ use anyhow::bail;
 use super::Outcome;
 use super::output::{complain, say};
 use super::reading::options;
+use super::source::some_tables;
 use super::summary::{contents, report_damage};
-use crate::cli::args::{ArchiveCommand, Reading};
+use crate::cli::args::{ArchiveCommand, DataSource, Reading};
 use crate::cli::settings::{Settings, archive_at};
 
 pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome> {
     match args {
-        ArchiveCommand::Check { archive } => {
+        ArchiveCommand::Check { content, archive } => {
             let name = settings.archive_name(archive.archive.as_deref())?;
-            if Lake::is_at(&name) {
+            let outcome = if Lake::is_at(&name) {
                 check_lake(&Lake::open(&name)?)
             } else {
-                check(&settings.archive(archive.archive, false)?)
+                check(&settings.archive(archive.archive.clone(), false)?)
+            }?;
+            if content && outcome == Outcome::Done {
+                return check_content(DataSource { archive, ..DataSource::default() }, settings);
             }
+            Ok(outcome)
         }
         ArchiveCommand::Repair { reading, archive } => {
             repair(&settings.archive(archive.archive, false)?, &reading, settings)
@@ -239,6 +245,17 @@ fn check(archive: &Archive) -> anyhow::Result<Outcome> {
         if checked.problems.is_empty() { "intact" } else { "damaged" }
     ));
     Ok(if checked.problems.is_empty() { Outcome::Done } else { Outcome::NotAllDone })
+}
+
+/// Lists the sessions and the versions whose rows break a rule.
+fn check_content(source: DataSource, settings: &Settings) -> anyhow::Result<Outcome> {
+    let tables = some_tables(source, settings, &["sessions"])?;
+    let found = content_doubts(&tables.frames)?;
+    for doubt in &found {
+        complain(format_args!("{doubt}"));
+    }
+    say(&format!("content: {}", if found.is_empty() { "no doubts".to_owned() } else { counted(found.len(), "doubt") }));
+    Ok(if found.is_empty() { Outcome::Done } else { Outcome::NotAllDone })
 }
 
 fn check_lake(lake: &Lake) -> anyhow::Result<Outcome> {

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use agentlogs::analysis::present;
+use agentlogs::ingest::drift::Drifts;
 use agentlogs::ingest::shape::Shape;
 use agentlogs::ingest::{self, FileRead, Shapes};
 use agentlogs::model::source::Source;
@@ -47,7 +48,11 @@ struct Claim {
 pub fn run(args: &Inspect, settings: &Settings) -> anyhow::Result<Outcome> {
     let options = options(Vec::new(), None, &args.reading, settings)?;
     let mut outcome = Outcome::Done;
-    let shapes = if args.shape { Shapes::All } else { Shapes::Unrecognised };
+    let shapes = match () {
+        () if args.shape => Shapes::All,
+        () if args.drift => Shapes::Drift,
+        () => Shapes::Unrecognised,
+    };
     let mut files = Vec::new();
     for path in &args.files {
         let (inspected, errors) = ingest::inspect(path, &options, shapes);
@@ -62,6 +67,10 @@ pub fn run(args: &Inspect, settings: &Settings) -> anyhow::Result<Outcome> {
     let text = if args.shape {
         let shapes: Vec<ShapeOnly> = files.into_iter().filter_map(ShapeOnly::of).collect();
         serde_json::to_string_pretty(&shapes)?
+    } else if args.drift {
+        let mut drifts = Drifts::default();
+        files.into_iter().filter_map(|file| file.drift).for_each(|drift| drifts.add(drift));
+        serde_json::to_string_pretty(&drifts.unknown())?
     } else {
         let all: Vec<Inspected> = files.into_iter().map(Inspected::of).collect();
         if args.reading.redact {

@@ -124,6 +124,7 @@ fn formats(printed: Printed, settings: &Settings) -> anyhow::Result<Outcome> {
     let frame = df!(
         "format" => column(|adapter| adapter.id),
         "runtime" => column(|adapter| adapter.runtime),
+        "tested" => all_adapters(settings).map(|adapter| adapter.tested).collect::<Vec<_>>(),
         "about" => column(|adapter| adapter.about),
     )?;
     print(&frame, printed, None)?;

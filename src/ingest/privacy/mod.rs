@@ -8,8 +8,10 @@ mod messages;
 mod redact;
 mod secrets;
 mod shape;
+mod types;
 
 pub use messages::reduce_messages;
 pub use redact::{redact, redact_session};
 pub use secrets::redacted;
 pub use shape::shape;
+pub use types::{reduce_types, type_name};

@@ -80,6 +80,8 @@ pub fn redact_session(session: &mut SessionResult) {
         verdicts,
         trial: _,
         is_trial_result: _,
+        unread: _,
+        is_prompted_by_program: _,
     } = session;
     for verdict in verdicts {
         verdict.message.iter_mut().for_each(redact_text);

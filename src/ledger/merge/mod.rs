@@ -1,6 +1,7 @@
 //! Merges the parts of one session into its rows in the tables.
 
 mod copies;
+mod doubts;
 mod limits;
 mod merged_session;
 mod project;

@@ -77,6 +77,8 @@ impl SessionFacts {
         }
         known.under_reports |= are_recordings && part.under_reports;
         known.is_estimated |= part.is_estimated;
+        known.is_prompted_by_program |= part.is_prompted_by_program;
+        known.unread = known.unread.max(part.unread);
         known.started_at = known.started_at.into_iter().chain(part.started_at).min();
         known.ended_at = known.ended_at.max(part.ended_at);
         known.runtime_version = part.runtime_version.or(known.runtime_version.take());

@@ -5,12 +5,14 @@ use std::mem;
 
 use foldhash::{HashMap, HashMapExt as _};
 
+use super::doubts::{Counted, doubts};
 use super::merged_session::MergedSession;
 use super::project::project;
 use crate::base::text::Symbol;
 use crate::ledger::totals::StatedTotals;
 use crate::model::session::{CallStatus, Capabilities, EventKind, FileChange, SessionResult, Status, Tokens};
-use crate::model::tables::{Grain, SessionRow, TurnRow, Usage};
+use crate::model::tables::{Doubt, Grain, SessionRow, TurnRow, Usage, UsageReason};
+use crate::model::unknown::Unread;
 
 /// Makes the row of a session. `turns` are its rows in the ledger; `is_conflict`: the totals contradict them. A counter
 /// of what the format cannot show is NULL: see docs/accounting.md#invariants.
@@ -42,6 +44,10 @@ pub(super) fn session_row(
     let web_searches = turns.iter().filter_map(|row| row.turn.web_searches.get()).reduce(|a, b| a + b);
     let models: BTreeSet<Symbol> = turns.iter().filter_map(|row| row.turn.model.clone()).collect();
     let time_between = || Some(session.ended_at?.since(session.started_at?));
+    let (usage, usage_reason) = usage(&session, turns, tokens, totals, is_conflict);
+    let doubts = doubts(&Counted { session: &session, turns, calls: &merged.calls });
+    // A counter in doubt is unknown, not 0.
+    let unless = |doubt: Doubt, count: Option<i64>| count.filter(|count| *count > 0 || !doubts.contains(&doubt));
     SessionRow {
         source: merged.source,
         model: main_model(turns).or_else(|| session.model.clone()),
@@ -49,10 +55,14 @@ pub(super) fn session_row(
         project: session.cwd.as_deref().and_then(project),
         duration_ms: totals.duration_ms.or(session.duration_ms).or_else(time_between),
         api_duration_ms: totals.api_duration_ms,
-        user_turns: prompts.max(session.user_turns).or(zero_if_shown(Capabilities::USER_TURNS)),
+        user_turns: unless(
+            Doubt::NoPrompt,
+            prompts.max(session.user_turns).or(zero_if_shown(Capabilities::USER_TURNS)),
+        ),
         turns: responses.or(totals.turns).or(session.stated_turns).or(zero_if_shown(Capabilities::TURNS)),
         tool_calls: count_if_shown(Capabilities::TOOL_CALLS, merged.calls.len()).or(session.stated_tool_calls),
-        tool_errors: count_if_shown(Capabilities::TOOL_CALLS, failed_calls).or(session.stated_tool_errors),
+        tool_errors: unless(Doubt::NoResults, count_if_shown(Capabilities::TOOL_CALLS, failed_calls))
+            .or(session.stated_tool_errors),
         file_changes: count_if_shown(Capabilities::FILE_CHANGES, merged.changes.len()),
         lines_added: sum_lines(|change| change.lines_added).or(stated_added),
         lines_removed: sum_lines(|change| change.lines_removed).or(stated_removed),
@@ -63,7 +73,9 @@ pub(super) fn session_row(
         permission_denials: count_if_shown(Capabilities::PERMISSION_DENIALS, event_count(EventKind::PermissionDenial)),
         web_searches: web_searches.or(zero_if_shown(Capabilities::WEB_SEARCHES)),
         tokens,
-        usage: usage(&session, turns, tokens, totals, is_conflict),
+        usage,
+        usage_reason,
+        doubts,
         session,
         ..SessionRow::default()
     }
@@ -84,32 +96,42 @@ fn main_model(turns: &[TurnRow]) -> Option<Symbol> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(model, _)| model.clone())
 }
 
-/// How complete the counts of a session are: see docs/accounting.md#completeness.
+/// How complete the counts of a session are, and why they are a lower bound: see docs/accounting.md#completeness.
 fn usage(
     session: &SessionResult,
     turns: &[TurnRow],
     tokens: Tokens,
     totals: &StatedTotals,
     is_conflict: bool,
-) -> Usage {
+) -> (Usage, Option<UsageReason>) {
     let has_no_counts = |row: &TurnRow| row.grain == Grain::Turn && row.turn.tokens.get().total().is_none();
     let has_lost_predecessors = |row: &TurnRow| {
         let is_predecessor = |other: &TurnRow| !other.turn.is_echo && other.turn.agent_id == row.turn.agent_id;
         row.turn.has_predecessors && !turns.iter().any(is_predecessor)
     };
-    let has_lost = || turns.iter().any(|row| has_no_counts(row) || has_lost_predecessors(row));
-    // A total contains what its responses leave out.
-    let is_lower_bound = !totals.cover_all(session, turns) && (session.under_reports || has_lost());
+    let omitted = || match () {
+        // A total contains what its responses leave out.
+        () if totals.cover_all(session, turns) => None,
+        () if session.under_reports => Some(UsageReason::UnderReports),
+        () if turns.iter().any(has_no_counts) => Some(UsageReason::NoCounts),
+        () => turns.iter().any(has_lost_predecessors).then_some(UsageReason::LostResponses),
+    };
+    let unread = session.unread.map(|unread| match unread {
+        Unread::Counts => UsageReason::UnreadCounts,
+        Unread::NewerVersion => UsageReason::NewerVersion,
+    });
+    let has_no_end = session.status == Status::Incomplete;
+    let reason = || unread.or_else(omitted).or(has_no_end.then_some(UsageReason::NoEnd));
     if tokens.total().is_none() {
-        Usage::Unknown
+        (Usage::Unknown, None)
     } else if is_conflict {
-        Usage::Conflict
+        (Usage::Conflict, None)
     } else if session.is_estimated {
-        Usage::Estimate
-    } else if is_lower_bound || session.status == Status::Incomplete {
-        Usage::LowerBound
+        (Usage::Estimate, None)
+    } else if let Some(reason) = reason() {
+        (Usage::LowerBound, Some(reason))
     } else {
-        Usage::Exact
+        (Usage::Exact, None)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::ledger::{SessionKeys, Unmatched};
 use crate::model::source::Source;
 use crate::model::tables::Tables;
 use crate::prices::Catalog;
-use crate::store::frames::{self, TABLES};
+use crate::store::frames::{self, TABLES, TABLES_OF_FILES};
 use crate::store::parquet::{RowGroupWriter, RowSet};
 
 /// Rows of a row group.
@@ -83,7 +83,7 @@ pub fn write(
         sessions_before = if has_more { tables.sources.iter().map(|source| source.session_count).sum() } else { 0 };
         for writer in &mut writers {
             // The last batch has the final rows of the source.
-            if !(has_more && matches!(writer.table, "sources" | "rejects")) {
+            if !(has_more && TABLES_OF_FILES.contains(&writer.table)) {
                 writer.write(&tables).map_err(Error::file(generation))?;
                 let rows = frames::count_undated(&tables, writer.table);
                 if rows > 0 {

@@ -8,7 +8,8 @@ use crate::model::errors::ErrorKind;
 use crate::model::health::Reject;
 use crate::model::session::{CommandKind, MatchedBy, Operation};
 use crate::model::source::Source;
-use crate::model::tables::{CallRow, ChangeRow, EventRow, LimitRow, SessionRow, TurnRow, VerdictRow};
+use crate::model::tables::{CallRow, ChangeRow, EventRow, LimitRow, SessionRow, TurnRow, UsageReason, VerdictRow};
+use crate::model::unknown::UnknownType;
 
 /// A row with its session and its file.
 pub struct In<'a, R> {
@@ -28,6 +29,13 @@ pub struct Judged<'a> {
 #[derive(Clone, Copy)]
 pub struct Lost<'a> {
     pub reject: &'a Reject,
+    pub source: &'a Source,
+}
+
+/// Unknown records of one type with their file.
+#[derive(Clone, Copy)]
+pub struct Unread<'a> {
+    pub row: &'a UnknownType,
     pub source: &'a Source,
 }
 
@@ -173,7 +181,13 @@ pub fn sessions<'a>() -> Vec<Field<Session<'a>>> {
             field!(Int "web_searches" "Searches that the provider ran", |it| it.row.web_searches),
         ],
         tokens!(|it| it.row.tokens),
-        [word!("usage" "How far the tokens can be trusted: exact, lower_bound, estimate, unknown or conflict", |it| it.row.usage.as_str())],
+        [
+            word!("usage" "How far the tokens can be trusted: exact, lower_bound, estimate, unknown or conflict", |it| it.row.usage.as_str()),
+            field!(Text "usage_reason" "Why usage is lower_bound: unread_counts, newer_version, under_reports, no_counts, lost_responses or no_end; else NULL",
+                |it| it.row.usage_reason.map(UsageReason::as_str)),
+            field!(List "doubts" "Rules that the rows of the session break, whose counters are NULL: no_prompt, no_results, total_above_responses",
+                |it| it.row.doubts.iter().map(|doubt| doubt.as_str()).collect()),
+        ],
         cost!(|it| it.row.money),
         [field!(Int "unpriced_tokens" "Tokens of the session that no cost covers", |it| Some(it.row.unpriced_tokens))],
         cost_parts!(|it| it.row.money),
@@ -347,7 +361,7 @@ pub fn sources<'a>() -> Vec<Field<&'a Source>> {
         field!(Int "lines" "Physical lines", |it| Some(it.health.lines)),
         field!(Int "records" "Records that were read", |it| Some(it.health.records)),
         field!(Int "rejected_lines" "Lines lost whole or in part, see rejects", |it| Some(it.health.rejected_lines())),
-        field!(Int "unknown_records" "Records of a type that the adapter does not know", |it| Some(it.health.unknown_records)),
+        field!(Int "unknown_records" "Records of types that the adapter does not know, see unknown_records", |it| Some(it.health.unknown_records)),
         field!(Int "sessions" "Sessions that the file contains", |it| i64::try_from(it.session_count).ok()),
         word!("status" "parsed, duplicate, auxiliary, truncated, unrecognised, unreadable or empty", |it| it.status.as_str()),
         text!("duplicate_of" "The file with the same content", |it| it.duplicate_of),
@@ -363,5 +377,20 @@ pub fn rejects<'a>() -> Vec<Field<Lost<'a>>> {
         field!(Int "lines" "Lines lost for it, whole or in part", |it| Some(it.reject.lines)),
         field!(Int "first_line" "The first of them, from 1", |it| Some(it.reject.first_line)),
         word!("example" "The beginning of that line", |it| &it.reject.example),
+    ]]
+}
+
+pub fn unknown_records<'a>() -> Vec<Field<Unread<'a>>> {
+    fields![Unread<'a>: [
+        word!("source_path" "The file", |it| &it.source.path),
+        text!("format" "Its schema, see agentlogs runtimes --formats", |it| it.source.format),
+        text!("runtime_version" "The newest version of the runtime among its sessions", |it| it.source.health.runtime_version),
+        field!(Text "type" "The words that name the type of the records, from the outside in; * in place of words that may be data. NULL if they have none",
+            |it| Some(it.row.name.as_str()).filter(|name| !name.is_empty())),
+        field!(Int "records" "Records, or parts of known records, of that type", |it| Some(it.row.records)),
+        field!(Int "first_line" "The line of the first of them, from 1", |it| Some(it.row.first_line)),
+        field!(Flag "has_counts" "Whether they contain token counts or costs above 0, by the names of their members", |it| it.row.contents.has_counts),
+        field!(Flag "has_model" "Whether they contain a model", |it| it.row.contents.has_model),
+        field!(Flag "has_error" "Whether they contain an error", |it| it.row.contents.has_error),
     ]]
 }

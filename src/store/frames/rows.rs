@@ -6,7 +6,8 @@ use polars_parquet::write::ParquetType;
 
 use super::column::{Arrays, ColumnPages, Field};
 use super::columns::{
-    In, Judged, Lost, Session, events, file_changes, limits, rejects, sessions, sources, tool_calls, turns, verdicts,
+    In, Judged, Lost, Session, Unread, events, file_changes, limits, rejects, sessions, sources, tool_calls, turns,
+    unknown_records, verdicts,
 };
 use super::schema::{TABLES, schema_of};
 use crate::base::time::Time;
@@ -117,6 +118,13 @@ fn in_batches(
             cut(&tables.verdicts, row, &verdicts(), max_rows, take)
         }
         "sources" => cut(&tables.sources, |source| source, &sources(), max_rows, take),
+        "unknown_records" => {
+            let unread = tables.sources.iter();
+            let unread: Vec<Unread<'_>> = unread
+                .flat_map(|source| source.health.unknown_types.iter().map(move |row| Unread { row, source }))
+                .collect();
+            cut(&unread, |unread| *unread, &unknown_records(), max_rows, take)
+        }
         _ => {
             let lost = tables.sources.iter();
             let lost: Vec<Lost<'_>> = lost

@@ -3,11 +3,26 @@
 use polars::prelude::*;
 
 use super::column::Field;
-use super::columns::{events, file_changes, limits, rejects, sessions, sources, tool_calls, turns, verdicts};
+use super::columns::{
+    events, file_changes, limits, rejects, sessions, sources, tool_calls, turns, unknown_records, verdicts,
+};
 
 /// The names of the tables, in their order.
-pub const TABLES: [&str; 9] =
-    ["sessions", "turns", "tool_calls", "file_changes", "events", "limits", "verdicts", "sources", "rejects"];
+pub const TABLES: [&str; 10] = [
+    "sessions",
+    "turns",
+    "tool_calls",
+    "file_changes",
+    "events",
+    "limits",
+    "verdicts",
+    "sources",
+    "rejects",
+    "unknown_records",
+];
+
+/// The tables with rows of files, which are not rows of sessions.
+pub const TABLES_OF_FILES: [&str; 3] = ["sources", "rejects", "unknown_records"];
 
 /// The schema of a table.
 pub fn schema_of(table: &str) -> Schema {
@@ -53,7 +68,7 @@ pub fn schema() -> Vec<Described> {
             about: field.about,
         })
     }
-    let [t0, t1, t2, t3, t4, t5, t6, t7, t8] = TABLES;
+    let [t0, t1, t2, t3, t4, t5, t6, t7, t8, t9] = TABLES;
     of(t0, sessions())
         .chain(of(t1, turns()))
         .chain(of(t2, tool_calls()))
@@ -63,6 +78,7 @@ pub fn schema() -> Vec<Described> {
         .chain(of(t6, verdicts()))
         .chain(of(t7, sources()))
         .chain(of(t8, rejects()))
+        .chain(of(t9, unknown_records()))
         .collect()
 }
 
