@@ -251,6 +251,26 @@ const KNOWN_LONG_FILES: &[&str] = &[];
 const MAX_MEDIAN: usize = 150;
 const MAX_PERCENTILE_90: usize = 400;
 
+/// A tag can be moved to other code, a commit cannot.
+#[test]
+fn every_action_is_named_by_a_commit() {
+    let workflows = fs::read_dir(root().join(".github/workflows")).unwrap().map(|entry| entry.unwrap().path());
+    let mut wrong = Vec::new();
+    for path in workflows.chain([root().join("action.yml")]) {
+        let text = fs::read_to_string(&path).unwrap();
+        let used = text.lines().filter_map(|line| line.trim_start().trim_start_matches("- ").strip_prefix("uses: "));
+        for action in used.filter(|action| !action.starts_with("./")) {
+            let (name, version) = action.split_once(" # ").unwrap_or((action, ""));
+            let commit = name.split_once('@').map_or("", |(_, commit)| commit);
+            let is_commit = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if !is_commit || version.is_empty() {
+                wrong.push(format!("{}: {action}", name_of(&path)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "not a commit with its version as a comment: {wrong:#?}");
+}
+
 /// Source files are short, so that a reader can survey one.
 #[test]
 fn source_files_are_short() {
