@@ -21,7 +21,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /agentlogs /usr/local/bin/agentlogs
 COPY --from=build --chown=nonroot:nonroot /archive /archive
-COPY LICENSE-MIT LICENSE-APACHE /usr/share/doc/agentlogs/
+COPY LICENSE-MIT LICENSE-APACHE THIRD-PARTY-NOTICES /usr/share/doc/agentlogs/
 ENV AGENTLOGS_ARCHIVE=/archive
 VOLUME /archive
 WORKDIR /archive

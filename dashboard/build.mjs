@@ -1,7 +1,7 @@
 // Builds dist/page.html: the page with its styles and its script, the hashes of both in its Content-Security-Policy, and
 // @DATA@ where `agentlogs dashboard` puts the data.
 import { createHash } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const folder = new URL(".", import.meta.url).pathname;
@@ -27,6 +27,18 @@ const bundle = async (entry) => {
 };
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
+/** The licences of the libraries in the page, as they ask for. */
+const notices = () => {
+  const { dependencies } = JSON.parse(readFileSync(`${folder}package.json`, "utf8"));
+  const texts = Object.entries(dependencies).map(([name, version]) => {
+    const licence = readFileSync(`${folder}node_modules/${name}/LICENSE`, "utf8").replaceAll("\r\n", "\n").trim();
+    return `${name} ${version}\n\n${licence}\n`;
+  });
+  const text = texts.join("\n");
+  if (/--|@DATA@/.test(text)) throw new Error("a licence would end its comment");
+  return text;
+};
+
 const script = await bundle("src/main.tsx");
 const style = await bundle("src/style.css");
 const policy = [
@@ -37,7 +49,12 @@ const policy = [
   "base-uri 'none'",
   "form-action 'none'",
 ].join("; ");
+const libraries = notices();
 const page = `<!doctype html>
+<!--
+This page contains these libraries:
+
+${libraries}-->
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -59,4 +76,5 @@ const page = `<!doctype html>
 `;
 mkdirSync(`${folder}dist`, { recursive: true });
 writeFileSync(`${folder}dist/page.html`, page);
+writeFileSync(`${folder}dist/notices.txt`, libraries);
 console.log(`dist/page.html: ${(page.length / 1024).toFixed(1)} KiB, script ${(script.length / 1024).toFixed(1)}, styles ${(style.length / 1024).toFixed(1)}`);

@@ -43,7 +43,7 @@ function write(manifest, readme, files) {
     copyFileSync(from, join(folder, path));
     chmodSync(join(folder, path), 0o755);
   }
-  for (const licence of ["LICENSE-MIT", "LICENSE-APACHE"]) copyFileSync(join(root, licence), join(folder, licence));
+  for (const licence of ["LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-NOTICES"]) copyFileSync(join(root, licence), join(folder, licence));
   writeFileSync(join(folder, "README.md"), readme);
   writeFileSync(join(folder, "package.json"), `${JSON.stringify({ ...manifest, ...common }, null, 2)}\n`);
 }

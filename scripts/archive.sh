@@ -9,7 +9,7 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
 mkdir -p "$work/$name" "$out"
-cp LICENSE-MIT LICENSE-APACHE README.md "$work/$name"
+cp LICENSE-MIT LICENSE-APACHE THIRD-PARTY-NOTICES README.md "$work/$name"
 out="$(realpath "$out")"
 case "$target" in
 *-windows-*)

@@ -271,6 +271,21 @@ export function cleanRate(data: Data, statuses: Count[]): number {
   return ended > 0 ? of("success") / ended : NaN;
 }
 
+/** Of the sessions with rows that are left: how many there are, and of how many the log omits tokens. */
+export function lowerBounds(data: Data, left: Left): { sessions: number; lower: number } {
+  const place = data.words.usage.list.indexOf("lower_bound");
+  const isSeen = new Uint8Array(data.sessions.length);
+  let [sessions, lower] = [0, 0];
+  for (const row of left.turns) {
+    const session = data.turns.session[row];
+    if (isSeen[session]) continue;
+    isSeen[session] = 1;
+    sessions++;
+    if (place >= 0 && data.sessions.usage[session] === place) lower++;
+  }
+  return { sessions, lower };
+}
+
 /** Sums of sessions by the local hour of the week at which they began. */
 export function byHour(data: Data, left: Left, measure: Measure): Float64Array {
   const { sessions } = data;

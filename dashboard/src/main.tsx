@@ -3,8 +3,8 @@
 import { render } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { read, type Data } from "./data";
-import { byTool, cacheHitRate, cleanRate, countBy, ledger, ranked, usd, type Count, type Sums, type ToolSums } from "./figures";
-import { choices, date, DIMENSIONS, fromFragment, left, toFragment, type State } from "./filters";
+import { byTool, cacheHitRate, cleanRate, countBy, ledger, lowerBounds, ranked, usd, type Count, type Sums, type ToolSums } from "./figures";
+import { choices, date, DIMENSIONS, fromFragment, left, toFragment, type Left, type State } from "./filters";
 import { FilterBar } from "./filterbar";
 import * as format from "./format";
 import { Distribution, Health, Hours, Outcomes, OverTime, Tools, Where } from "./panels";
@@ -104,7 +104,7 @@ function App({ data }: { data: Data }) {
       </header>
       <FilterBar data={data} state={state} set={set} />
       <main>
-        <Totals data={data} sums={sums.total} statuses={statuses} tools={tools} />
+        <Totals data={data} left={rest} sums={sums.total} statuses={statuses} tools={tools} />
         <OverTime {...props} sums={sums} ranks={ranks} />
         <Where {...props} sums={sums} ranks={ranks} />
         <Distribution {...props} open={open} />
@@ -128,15 +128,21 @@ function App({ data }: { data: Data }) {
   );
 }
 
-function Totals({ data, sums, statuses, tools }: { data: Data; sums: Sums; statuses: Count[]; tools: ToolSums[] }) {
+function Totals({ data, left, sums, statuses, tools }: { data: Data; left: Left; sums: Sums; statuses: Count[]; tools: ToolSums[] }) {
   const sessions = statuses.reduce((sum, it) => sum + it.count, 0);
   const clean = cleanRate(data, statuses);
   const calls = tools.reduce((sum, it) => sum + it.calls, 0);
   const errors = tools.reduce((sum, it) => sum + it.errors, 0);
   const rate = calls > 0 ? errors / calls : NaN;
   const hits = cacheHitRate(sums);
+  const bound = useMemo(() => lowerBounds(data, left), [left]);
+  const cost = format.money(usd(sums.cost));
+  const aboutCost = [
+    ...(bound.lower > 0 ? [`the logs of ${format.count(bound.lower)} of ${format.count(bound.sessions)} sessions omit tokens or have no end`] : []),
+    ...(sums.unpriced > 0 ? [`without ${format.short(sums.unpriced)} tokens that have no price`] : []),
+  ];
   const figures: [string, string, number, string, string][] = [
-    ["cost_usd", "Cost", usd(sums.cost), format.money(usd(sums.cost)), sums.unpriced > 0 ? `without ${format.short(sums.unpriced)} tokens that have no price` : "US dollars"],
+    ["cost_usd", "Cost", usd(sums.cost), bound.lower > 0 ? `≥ ${cost}` : cost, aboutCost.join("; ") || "US dollars"],
     ["total_tokens", "Tokens", sums.tokens, format.short(sums.tokens), `${format.short(sums.output)} of them output`],
     ["sessions", "Sessions", sessions, format.count(sessions), "that began in this time"],
     ["turns", "Turns", sums.turns, format.count(sums.turns), "responses of models"],
