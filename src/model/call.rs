@@ -137,6 +137,8 @@ pub struct ToolCall {
     pub args_hash: CompactOption,
     /// The purpose of a call of the category `shell`.
     pub command_kind: Option<CommandKind>,
+    /// Of a command that ran tests: whether its result states that some failed. `None` if it does not state it.
+    pub result_failed_tests: Option<bool>,
 }
 
 /// The operation on a file.

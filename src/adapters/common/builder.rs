@@ -9,6 +9,7 @@ use twox_hash::XxHash3_64;
 
 use super::latency::Waits;
 use super::row_index::RowIndex;
+use super::test_results::failed_tests;
 use super::tools::{self, Arguments, Subject, ToolArguments};
 use crate::adapters::api::{Context, RecordErrors};
 use crate::base::compact_option::CompactOption;
@@ -248,6 +249,9 @@ impl Builder {
         call.status = status;
         call.ended_at = call.ended_at.or(time);
         call.result_bytes = raw.len().or(call.result_bytes.get()).into();
+        if call.command_kind == Some(CommandKind::Test) {
+            call.result_failed_tests = failed_tests(raw).or(call.result_failed_tests);
+        }
         if full && !raw.is_empty() {
             call.result = Some(raw.text().into());
         }

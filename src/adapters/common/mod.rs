@@ -15,5 +15,6 @@ pub(super) mod sessions_by_id;
 mod shell;
 mod status;
 pub(super) mod subagents;
+mod test_results;
 pub mod tools;
 pub(super) mod usage;

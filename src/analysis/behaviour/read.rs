@@ -104,12 +104,12 @@ pub(super) fn calls(table: LazyFrame, turns: &Sorted<Turn>, find: Find<'_>) -> P
     const TEXTS: [&str; 9] =
         ["runtime", "session_id", "category", "command_kind", "status", "agent", "tool", "args_hash", "target"];
     const WHOLES: [&str; 4] = ["occurred_at", "duration_ms", "turn", "exit_code"];
-    let rows = physical(table, &[&TEXTS[..], &WHOLES, &["is_subagent"]].concat());
+    let rows = physical(table, &[&TEXTS[..], &WHOLES, &["is_subagent", "result_failed_tests"]].concat());
     let mut found = Vec::new();
     for_each_batch(rows, |batch| {
         let [runtime, session, category, kind, status, agent, tool, hash, target] = batch.texts(TEXTS)?;
         let [time, duration, turn, exit_code] = batch.wholes(WHOLES)?;
-        let is_subagent = batch.flag("is_subagent")?;
+        let (is_subagent, failed_tests) = (batch.flag("is_subagent")?, batch.flag("result_failed_tests")?);
         for row in 0..batch.height() {
             let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
             let is_subagent = is_subagent.get(row).unwrap_or(false);
@@ -131,6 +131,7 @@ pub(super) fn calls(table: LazyFrame, turns: &Sorted<Turn>, find: Find<'_>) -> P
                     _ => Status::Incomplete,
                 },
                 purpose: Purpose::of(category, kind.get(row)),
+                failed_tests: failed_tests.get(row) == Some(true),
                 asks_human: asks_human(name),
                 is_answer: is_answer(exit_code.get(row), kind.get(row), target.get(row)),
                 needs_no_check: needs_no_check(category == Some("shell"), target.get(row)),

@@ -28,6 +28,8 @@ pub(super) struct Call {
     pub is_subagent: bool,
     pub status: Status,
     pub purpose: Purpose,
+    /// Whether its result states that tests failed.
+    pub failed_tests: bool,
     /// Whether it waits for an answer of the human.
     pub asks_human: bool,
     /// Whether its error is an answer: `grep` found nothing.

@@ -156,7 +156,8 @@ fn longest_error_run(calls: &[Call]) -> Option<i64> {
 fn tests(calls: &[Call]) -> Option<(i64, i64)> {
     let runs = || calls.iter().filter(|call| call.purpose == Purpose::Test);
     let count = |calls: usize| i64::try_from(calls).unwrap_or(i64::MAX);
-    let failed = runs().filter(|call| call.status == Status::Error).count();
+    // The exit status of `pytest | tail` is that of `tail`.
+    let failed = runs().filter(|call| call.status == Status::Error || call.failed_tests).count();
     let is_unknown = runs().next().is_none() && calls.iter().any(|call| call.purpose == Purpose::Unknown);
     (!is_unknown).then(|| (count(runs().count()), count(failed)))
 }
@@ -230,6 +231,7 @@ mod tests {
             duration_ms: None,
             turn: None,
             is_subagent: false,
+            failed_tests: false,
             asks_human: false,
             is_answer: false,
             needs_no_check: false,
@@ -304,6 +306,7 @@ mod tests {
     #[test]
     fn tests_and_checks_of_edits_are_found() {
         assert_eq!(tests(&[TEST, failed(TEST), CHECK]), Some((2, 1)));
+        assert_eq!(tests(&[TEST, Call { failed_tests: true, ..TEST }]), Some((2, 1)));
         assert_eq!(tests(&[TEST, UNKNOWN]), Some((1, 0)));
         assert_eq!(tests(&[UNKNOWN]), None);
         assert_eq!(tests(&[]), Some((0, 0)));

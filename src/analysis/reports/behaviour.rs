@@ -37,7 +37,7 @@ pub(super) const MEASURES: &[Measure] = &[
     sum("repeated_calls", "Calls equal to an earlier one of the session, without an edit in between").wide(),
     max("longest_error_run", "The most calls of a session that failed one after the other", "longest_error_run").wide(),
     sum("test_runs", "Calls that ran tests").wide(),
-    sum("failed_test_runs", "Calls that ran tests and failed").wide(),
+    sum("failed_test_runs", "Calls that ran tests and failed, by their status or their result").wide(),
     sum("verified_sessions", "Sessions with a test, build or linter after the last edit").wide(),
     share("verified_rate", "Share of these among sessions with edits", || col("verified_sessions").mean()),
     median("p50_end_context_tokens", "Median size of the last prompt of the main agent", "end_context_tokens").wide(),

@@ -152,16 +152,19 @@ fn merge_turn(known: &mut Turn, copy: Turn) {
 /// Merges a copy of a call: the copy with an end replaces the one without.
 fn merge_call(known: &mut Box<ToolCall>, copy: Box<ToolCall>) {
     let (args_hash, command_kind) = (known.args_hash.get(), known.command_kind);
+    let failed_tests = known.result_failed_tests;
     if known.status == CallStatus::Incomplete && copy.status != CallStatus::Incomplete {
         let (line, turn) = (known.line, known.turn);
         *known = copy;
         (known.line, known.turn) = (line, turn.or(known.turn));
         known.args_hash = known.args_hash.get().or(args_hash).into();
         known.command_kind = known.command_kind.or(command_kind);
+        known.result_failed_tests = known.result_failed_tests.or(failed_tests);
         return;
     }
     known.args_hash = args_hash.or(copy.args_hash.get()).into();
     known.command_kind = command_kind.or(copy.command_kind);
+    known.result_failed_tests = failed_tests.or(copy.result_failed_tests);
     if known.duration_ms.get().is_none() && known.ended_at.is_none() {
         // A recording may have no times of calls, where the runtime's own file has them.
         known.duration_ms = copy.duration_ms;

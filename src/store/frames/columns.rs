@@ -266,6 +266,8 @@ pub fn tool_calls<'a>() -> Vec<Field<Call<'a>>> {
             field!(Hash "args_hash" "XXH3-64 of the arguments as logged: equal calls of a session have equal hashes", |it| it.row.call.args_hash.get()),
             field!(Text "command_kind" "Of a shell call: test, build, lint, format, run, install, vcs, search, read, edit, network or other",
                 |it| it.row.call.command_kind.map(CommandKind::as_str)),
+            field!(MaybeFlag "result_failed_tests" "Of a call of the kind test: whether its result states that tests failed, whatever the exit status; NULL where it does not state it",
+                |it| it.row.call.result_failed_tests),
         ],
     ]
 }
