@@ -168,7 +168,7 @@ fn the_day_and_the_window_are_those_of_the_reports() {
         home.output("", &["statusline", "--now", now]);
         let cached: Value = serde_json::from_slice(&fs::read(home.cache()).unwrap()).unwrap();
         let cost = number(&["report", "cost", "--since", day, "--until", day, "--format", "json"]);
-        assert!((cached["today_usd"].as_f64().unwrap() - cost).abs() < 1e-9, "{day}: {cached} {cost}");
+        assert!((cached["today"]["usd"].as_f64().unwrap() - cost).abs() < 1e-9, "{day}: {cached} {cost}");
         let limits = ["report", "limits", "--active", "--now", now, "--format", "json"];
         let windows: Value = serde_json::from_str(&home.run(&limits)).unwrap();
         let expected = windows.as_array().unwrap().iter().filter(|row| row["runtime"] == "claude");
@@ -187,7 +187,7 @@ fn the_cache_is_used_until_the_archive_changes() {
     let cache = home.cache();
     let whole = fs::read_to_string(&cache).unwrap();
     let mut marked: Value = serde_json::from_str(&whole).unwrap();
-    marked["today_usd"] = json!(77);
+    marked["today"]["usd"] = json!(77);
     fs::write(&cache, marked.to_string()).unwrap();
     assert!(home.line("", &[]).starts_with("$77.00 today"));
     // Of another day, and of another time zone.
@@ -199,7 +199,7 @@ fn the_cache_is_used_until_the_archive_changes() {
     for damaged in ["", "{", "null", &whole[..whole.len() / 2]] {
         fs::write(&cache, damaged).unwrap();
         assert_eq!(home.line("", &[]), line);
-        assert!(fs::read_to_string(&cache).unwrap().contains("today_usd"));
+        assert!(fs::read_to_string(&cache).unwrap().contains("today"));
     }
     // A cache that cannot be written, and an archive that cannot be read.
     let blocked = home.command(&["statusline", "--now", NOW]).env("XDG_CACHE_HOME", &cache).output().unwrap();
@@ -214,6 +214,48 @@ fn the_cache_is_used_until_the_archive_changes() {
     assert_eq!(home.line("", &[]), "no usage known yet");
     let output = home.output("{}", &["statusline", "--verbose"]);
     assert!(text(&output.stderr).contains("version"), "{}", text(&output.stderr));
+}
+
+/// A log of a version that omits output tokens: the session and the day are lower bounds.
+#[test]
+fn lower_bounds_are_marked() {
+    let home = Home { folder: tempfile::tempdir().unwrap() };
+    let transcripts = home.path().join(".claude/projects/shop");
+    fs::create_dir_all(&transcripts).unwrap();
+    let path = transcripts.join(format!("{SESSION}.jsonl"));
+    let record = |version: &str, stop_reason: &Value| {
+        json!({
+            "type": "assistant", "sessionId": SESSION, "uuid": "u1", "isSidechain": false, "version": version,
+            "timestamp": "2026-10-15T01:40:00Z", "requestId": "r1",
+            "message": {
+                "id": "m1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "stop_reason": stop_reason,
+                "content": [{"type": "text", "text": "done"}],
+                "usage": {"input_tokens": 100_000, "output_tokens": 4},
+            },
+        })
+    };
+    let mut input = older(&home);
+    input["transcript_path"] = json!(path);
+    let estimated = input.clone();
+    input["cost"] = json!({});
+    for (version, stop_reason, mark) in [("2.0.0", Value::Null, "≥ "), ("2.1.100", json!("end_turn"), "")] {
+        fs::write(&path, format!("{}\n", record(version, &stop_reason))).unwrap();
+        home.run(&["ingest"]);
+        let expected = format!("{mark}$0.30 session · {mark}$0.30 today · 5h window {mark}$0.30");
+        let line = home.line(&input.to_string(), &[]);
+        assert!(line.contains(&expected), "{version}: {line}");
+        // The estimate of Claude Code contains the tokens that its log omits.
+        let line = home.line(&estimated.to_string(), &[]);
+        assert!(
+            line.contains(if mark.is_empty() { "· $0.30 session" } else { "· $9.50 session" }),
+            "{version}: {line}"
+        );
+        // Without the log, the archive has the cost.
+        let mut without = input.clone();
+        without["transcript_path"] = json!("/no/such/file.jsonl");
+        let line = home.line(&without.to_string(), &[]);
+        assert!(line.contains(&format!("{mark}$0.30 session")), "{version}: {line}");
+    }
 }
 
 /// The command never waits for a user.

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
+use super::line::Spent;
 use crate::base::time::Time;
 
 /// Raised when the content is computed differently.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Sessions that a file may contain.
 const MOST_SESSIONS: usize = 64;
 
@@ -36,11 +37,11 @@ pub(super) struct Cached {
     #[serde(flatten)]
     pub key: Key,
     /// The cost of the day.
-    pub today_usd: Option<f64>,
+    pub today: Option<Spent>,
     /// Windows that had not ended.
     pub windows: Vec<CachedWindow>,
     /// The costs of sessions that were asked for.
-    pub sessions: BTreeMap<String, Option<f64>>,
+    pub sessions: BTreeMap<String, Option<Spent>>,
 }
 
 /// A window of a subscription's limit.
@@ -55,7 +56,7 @@ pub(super) struct CachedWindow {
     /// The used part of the limit in percent.
     pub used_percent: Option<f64>,
     /// The cost of the turns in it.
-    pub cost_usd: Option<f64>,
+    pub cost: Option<Spent>,
 }
 
 impl Key {
@@ -114,10 +115,11 @@ mod tests {
             starts_at: Time::from_micros(1_790_000_000_000_000),
             ends_at: Time::from_micros(1_790_018_000_000_000),
             used_percent: Some(4.5),
-            cost_usd: None,
+            cost: Spent::of(Some(1.0), true),
         };
-        let sessions = (0..100).map(|number| (format!("{number:03}"), Some(0.5))).collect();
-        let mut cached = Cached { key: key.clone(), today_usd: Some(0.1), windows: vec![window], sessions };
+        let sessions = (0..100).map(|number| (format!("{number:03}"), Spent::of(Some(0.5), false))).collect();
+        let mut cached =
+            Cached { key: key.clone(), today: Spent::of(Some(0.1), true), windows: vec![window], sessions };
         cached.write(&directory).unwrap();
         assert_eq!(Cached::read(&directory, &key), Some(cached.clone()));
         assert_eq!((cached.sessions.len(), fs::read_dir(&directory).unwrap().count()), (MOST_SESSIONS, 1));

@@ -1,5 +1,7 @@
 //! The line as text.
 
+use serde::{Deserialize, Serialize};
+
 use crate::analysis::present::{Currency, visible};
 use crate::base::time::Time;
 use crate::base::width::start;
@@ -7,15 +9,37 @@ use crate::base::width::start;
 /// The longest name of a model, in characters.
 const LONGEST_NAME: usize = 40;
 
+/// A cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// In US dollars.
+    pub usd: f64,
+    /// Whether it is a lower bound: a log omits tokens, or has no end.
+    pub is_least: bool,
+}
+
+impl Spent {
+    /// A cost that is known.
+    pub fn of(usd: Option<f64>, is_least: bool) -> Option<Self> {
+        usd.map(|usd| Self { usd, is_least })
+    }
+
+    /// `$1.23`, or `≥ $1.23` for a lower bound.
+    fn text(self, currency: Currency) -> String {
+        let amount = currency.amount(self.usd);
+        if self.is_least { format!("≥ {amount}") } else { amount }
+    }
+}
+
 /// What the line contains. What is unknown is omitted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Line {
     /// The name of the model.
     pub model: Option<String>,
     /// The cost of the session.
-    pub session_usd: Option<f64>,
+    pub session: Option<Spent>,
     /// The cost of the local day.
-    pub today_usd: Option<f64>,
+    pub today: Option<Spent>,
     /// The current window of five hours.
     pub five_hour: Option<WindowLeft>,
     /// The used part of the week's limit in percent.
@@ -30,7 +54,7 @@ pub struct WindowLeft {
     /// The used part of the limit in percent.
     pub used_percent: Option<f64>,
     /// The cost of its turns, which is shown if the used part is unknown.
-    pub cost_usd: Option<f64>,
+    pub cost: Option<Spent>,
     /// When it ends.
     pub ends_at: Option<Time>,
 }
@@ -59,12 +83,12 @@ impl Line {
     /// The text at a time, such as `Opus 4.5 · $1.23 session · $8.40 today · 5h window 42 % (2h 10m left) · context 31 %`.
     pub fn text(&self, currency: Currency, now: Time) -> String {
         let name: Option<String> = self.model.as_deref().map(|name| start(&visible(name), LONGEST_NAME).to_owned());
-        let money = |dollars: Option<f64>, of: &str| Some(format!("{} {of}", currency.amount(dollars?)));
+        let money = |spent: Option<Spent>, of: &str| Some(format!("{} {of}", spent?.text(currency)));
         let window = self.five_hour.map(|window| {
             let left = window.ends_at.and_then(|end| left(now, end)).map(|left| format!("({left} left)"));
-            let used = match (window.used_percent, window.cost_usd) {
+            let used = match (window.used_percent, window.cost) {
                 (Some(percent), _) => Some(percent_of(percent)),
-                (None, cost) => cost.map(|cost| currency.amount(cost)),
+                (None, cost) => cost.map(|cost| cost.text(currency)),
             };
             let parts = ["5h window".to_owned()].into_iter().chain(used).chain(left);
             parts.collect::<Vec<_>>().join(" ")
@@ -76,8 +100,8 @@ impl Line {
         });
         let parts = [
             name.filter(|name| !name.trim().is_empty()),
-            money(self.session_usd, "session"),
-            money(self.today_usd, "today"),
+            money(self.session, "session"),
+            money(self.today, "today"),
             window,
             self.week_percent.map(|percent| format!("week {}", percent_of(percent))),
             context,
@@ -108,11 +132,12 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_omitted() {
-        let window = WindowLeft { used_percent: Some(41.6), cost_usd: Some(3.0), ends_at: Some(second(7800)) };
+        let window =
+            WindowLeft { used_percent: Some(41.6), cost: Spent::of(Some(3.0), false), ends_at: Some(second(7800)) };
         let line = Line {
             model: Some("Opus 4.5".to_owned()),
-            session_usd: Some(1.234),
-            today_usd: Some(8.4),
+            session: Spent::of(Some(1.234), false),
+            today: Spent::of(Some(8.4), false),
             five_hour: Some(window),
             week_percent: Some(7.2),
             context: Context::of(Some(62_000), Some(200_000)),
@@ -122,6 +147,8 @@ mod tests {
             text(&line),
             "Opus 4.5 · $1.23 session · $8.40 today · 5h window 42 % (2h 10m left) · week 7 % · context 31 %"
         );
+        let least = Line { today: Spent::of(Some(8.4), true), session: None, five_hour: None, ..line.clone() };
+        assert_eq!(text(&least), "Opus 4.5 · ≥ $8.40 today · week 7 % · context 31 %");
         let unknown_share = Some(WindowLeft { used_percent: None, ..window });
         let some = Line {
             five_hour: unknown_share,

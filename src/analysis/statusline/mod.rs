@@ -15,6 +15,6 @@ mod transcript;
 mod usage;
 
 pub use input::{Input, Limit};
-pub use line::{Context, Line, WindowLeft};
+pub use line::{Context, Line, Spent, WindowLeft};
 pub use transcript::{Session, session};
 pub use usage::{Error, Question, Usage, usage};

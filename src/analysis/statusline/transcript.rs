@@ -9,7 +9,8 @@ use crate::adapters::{Hints, parse};
 use crate::ingest::{self, Options, Progress};
 use crate::ledger::{self, costs};
 use crate::model::retention::Retention;
-use crate::model::session::{Turn, add_money};
+use crate::model::session::{Status, Turn, add_money};
+use crate::model::tables::Usage;
 use crate::prices::Catalog;
 
 /// Logs of more bytes in total are not read completely: that would take longer than a status line may.
@@ -22,7 +23,7 @@ const TAIL: u64 = 1_000_000;
 pub struct Session {
     /// Its cost, with that of its subagents; `None` if it is unknown, or the log is too large.
     pub cost_usd: Option<f64>,
-    /// Whether tokens without a price are missing in the cost.
+    /// Whether the cost is a lower bound: the log omits tokens, or tokens have no price.
     pub is_lower_bound: bool,
     /// The size of the main agent's last request.
     pub context_tokens: Option<i64>,
@@ -55,7 +56,10 @@ fn whole(roots: Vec<PathBuf>, id: Option<&str>, catalog: &Catalog) -> Session {
     let mut session = Session::default();
     for (_, row) in tables.sessions.iter().enumerate().filter(|(index, _)| is_this(*index)) {
         session.cost_usd = add_money(session.cost_usd, row.money.cost);
-        session.is_lower_bound |= row.unpriced_tokens > 0;
+        // The log of a running session has no end, but what it contains is complete so far.
+        let omits_tokens =
+            row.usage == Usage::LowerBound && (row.session.under_reports || row.session.status != Status::Incomplete);
+        session.is_lower_bound |= omits_tokens || row.unpriced_tokens > 0;
     }
     session.with_context_of(tables.turns.iter().map(|row| &*row.turn))
 }

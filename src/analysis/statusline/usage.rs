@@ -6,7 +6,7 @@ use jiff::{Span, Timestamp, Zoned};
 use polars::prelude::*;
 
 use super::cache::{Cached, CachedWindow, Key};
-use super::line::WindowLeft;
+use super::line::{Spent, WindowLeft};
 use crate::analysis::limits::windows_of;
 use crate::analysis::reports::spec::known_sum;
 use crate::analysis::reports::{self, Bound, Cost, Frames, Scope};
@@ -51,9 +51,9 @@ pub struct Question<'a> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Usage {
     /// The cost of the local day, of all runtimes: 0 without turns. `None` if it is unknown.
-    pub today_usd: Option<f64>,
+    pub today: Option<Spent>,
     /// The cost of the session that was asked for.
-    pub session_usd: Option<f64>,
+    pub session: Option<Spent>,
     /// The current window of five hours.
     pub five_hour: Option<WindowLeft>,
     /// The used part of the week's limit in percent, where a log contains it.
@@ -94,11 +94,11 @@ fn answer(cached: &Cached, question: &Question<'_>) -> Usage {
         windows.find(|window| window.starts_at <= now && now < window.ends_at)
     };
     Usage {
-        today_usd: cached.today_usd,
-        session_usd: question.session.and_then(|session| cached.sessions.get(session).copied().flatten()),
+        today: cached.today,
+        session: question.session.and_then(|session| cached.sessions.get(session).copied().flatten()),
         five_hour: current("five_hour").map(|window| WindowLeft {
             used_percent: window.used_percent,
-            cost_usd: window.cost_usd,
+            cost: window.cost,
             ends_at: Some(window.ends_at),
         }),
         week_percent: current("seven_day").and_then(|window| window.used_percent),
@@ -129,37 +129,68 @@ fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cache
     let today = today.collect()?;
     // Nothing was spent on a day without rows; the cost of rows without a known cost is unknown.
     let today_usd = if today.column("rows")?.get(0)?.extract() == Some(0) { Some(0.0) } else { first_number(&today)? };
+    let least = LowerBounds::since(earliest, &sessions)?;
     let limits = limits.filter(col("resets_at").gt_eq(literal(earliest))).collect()?.lazy();
     let frames = [("turns", recent.lazy()), ("limits", limits), ("sessions", sessions)];
     let frames: Frames = frames.into_iter().collect();
-    let windows = windows(&frames, now, question.timezone)?;
-    Ok(Cached { key, today_usd, windows, sessions: std::collections::BTreeMap::new() })
+    let windows = windows(&frames, now, question.timezone, &least)?;
+    let micros = |time: Timestamp| Time::from_micros(time.as_microsecond());
+    let today = Spent::of(today_usd, least.between(micros(start), micros(end), None)?);
+    Ok(Cached { key, today, windows, sessions: std::collections::BTreeMap::new() })
 }
 
 /// The windows of the runtime that have not ended.
-fn windows(frames: &Frames, now: Timestamp, timezone: &str) -> Result<Vec<CachedWindow>, Error> {
+fn windows(frames: &Frames, now: Timestamp, timezone: &str, least: &LowerBounds) -> Result<Vec<CachedWindow>, Error> {
     let only = vec![("runtime".to_owned(), RUNTIME.to_owned())];
     let scope = Scope { only, now, timezone: timezone.to_owned(), ..Scope::default() };
     let time = Time::from_micros(now.as_microsecond());
     let (windows, _) = windows_of(frames, &scope, time, Cost::Auto)?;
-    let active = windows.into_iter().filter(|window| window.active).filter_map(|window| {
-        Some(CachedWindow {
-            starts_at: window.starts_at?,
-            ends_at: window.ends_at?,
+    let mut active = Vec::new();
+    for window in windows.into_iter().filter(|window| window.active) {
+        let (Some(starts_at), Some(ends_at)) = (window.starts_at, window.ends_at) else { continue };
+        active.push(CachedWindow {
+            starts_at,
+            ends_at,
             used_percent: window.used_percent,
-            cost_usd: window.spent.cost_usd,
+            cost: Spent::of(window.spent.cost_usd, least.between(starts_at, ends_at, Some(RUNTIME))?),
             name: window.window_name,
-        })
-    });
-    Ok(active.collect())
+        });
+    }
+    Ok(active)
+}
+
+/// The sessions whose tokens are a lower bound.
+struct LowerBounds(DataFrame);
+
+impl LowerBounds {
+    /// Those that did not end before a time.
+    fn since(earliest: Timestamp, sessions: &LazyFrame) -> PolarsResult<Self> {
+        let is_recent = col("ended_at").gt_eq(literal(earliest));
+        let rows = sessions.clone().filter(is_lower_bound().and(is_recent));
+        Ok(Self(rows.select(["runtime", "started_at", "ended_at"].map(col)).collect()?))
+    }
+
+    /// Whether there is one with a record in a time, of any runtime or of this one.
+    fn between(&self, start: Time, end: Time, runtime: Option<&str>) -> PolarsResult<bool> {
+        let is_in_time = col("ended_at").gt_eq(time_value(start)).and(col("started_at").lt(time_value(end)));
+        let is_of_runtime = runtime.map_or_else(|| lit(true), |runtime| col("runtime").eq(lit(runtime.to_owned())));
+        let rows = self.0.clone().lazy().filter(is_in_time.and(is_of_runtime)).select([len()]).collect()?;
+        Ok(rows.column("len")?.get(0)?.extract::<u64>().is_some_and(|rows| rows > 0))
+    }
+}
+
+fn is_lower_bound() -> Expr {
+    col("usage").eq(lit("lower_bound"))
 }
 
 /// The cost of a session.
-fn cost_of(archive: &Archive, session: &str) -> Result<Option<f64>, Error> {
+fn cost_of(archive: &Archive, session: &str) -> Result<Option<Spent>, Error> {
     let snapshot = archive.snapshot()?;
     let sessions = snapshot.some_tables(&["sessions"])?.table("sessions");
     let is_this = col("session_id").eq(lit(session.to_owned())).and(col("runtime").eq(lit(RUNTIME)));
-    first_number(&sessions.filter(is_this).select([known_sum("cost_usd").alias("cost_usd")]).collect()?)
+    let is_least = is_lower_bound().any(true).alias("is_least");
+    let row = sessions.filter(is_this).select([known_sum("cost_usd").alias("cost_usd"), is_least]).collect()?;
+    Ok(Spent::of(first_number(&row)?, row.column("is_least")?.bool()?.get(0) == Some(true)))
 }
 
 fn literal(time: Timestamp) -> Expr {

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use agentlogs::analysis::statusline::{
-    Context, Input, Limit, Line, Question, Session, Usage, WindowLeft, session, usage,
+    Context, Input, Limit, Line, Question, Session, Spent, Usage, WindowLeft, session, usage,
 };
 use agentlogs::base::time::Time;
 use agentlogs::base::zone::zone;
@@ -41,7 +41,8 @@ pub fn run(args: &Statusline, settings: &Settings) -> anyhow::Result<Outcome> {
     let logged =
         input.transcript.as_deref().map_or_else(Session::default, |path| of_transcript(path, &input, settings, note));
     // The log of the session has the current state, unlike the archive, and Claude Code estimates a cost.
-    let cost = logged.cost_usd.filter(|_| !logged.is_lower_bound).or(input.cost_usd).or(logged.cost_usd);
+    let of_log = Spent::of(logged.cost_usd, logged.is_lower_bound);
+    let cost = of_log.filter(|cost| !cost.is_least).or(Spent::of(input.cost_usd, false)).or(of_log);
     let archived = {
         let session = input.session_id.as_deref().filter(|_| cost.is_none());
         let question = Question { now: now.to_zoned(zone), timezone, session };
@@ -54,13 +55,13 @@ pub fn run(args: &Statusline, settings: &Settings) -> anyhow::Result<Outcome> {
     let current = |limit: Option<Limit>| limit.filter(|limit| limit.resets_at.is_none_or(|reset| now < reset));
     let stated = current(input.five_hour).map(|limit| WindowLeft {
         used_percent: Some(limit.used_percent),
-        cost_usd: None,
+        cost: None,
         ends_at: limit.resets_at,
     });
     let context_of = |tokens| Context::of(tokens, input.context_window.or(logged.context_window));
     let line = Line {
-        session_usd: cost.or(archived.session_usd),
-        today_usd: archived.today_usd,
+        session: cost.or(archived.session),
+        today: archived.today,
         five_hour: stated.or(archived.five_hour),
         week_percent: current(input.seven_day).map(|limit| limit.used_percent).or(archived.week_percent),
         context: (input.context_percent.map(Context::Percent))
