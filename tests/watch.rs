@@ -235,3 +235,48 @@ fn a_directory_that_is_made_again_and_a_link_to_another_one_are_followed() {
     append(&home.join("b/3.jsonl"), &other(&last, "017"));
     watch.wait_for("1 log read");
 }
+
+/// Every command that reads logs states lines that were rejected and files that could not be read.
+#[test]
+fn losses_are_stated() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = dunce::canonicalize(folder.path()).unwrap();
+    let logs = home.join("logs");
+    fs::create_dir(&logs).unwrap();
+    let (head, last) = transcript();
+    fs::write(logs.join("a.jsonl"), format!("{head}no JSON\n{last}")).unwrap();
+    fs::write(logs.join("b.db"), "SQLite format 3\0, but nothing else").unwrap();
+    let database = logs.join("b.db");
+    let unreadable = format!("agentlogs: {} could not be read", database.display());
+    let rejected = "agentlogs: 1 line rejected (1 not_json); `agentlogs report health";
+    for args in [
+        &["bench", "logs"][..],
+        &["report", "cost", "--logs", "logs"],
+        &["check", "--max", "cost_usd=1", "--logs", "logs"],
+        &["export", "out", "--as", "csv", "--logs", "logs"],
+        &["show", "last", "--logs", "logs"],
+    ] {
+        let stderr = text(&run(&home, &home, args).stderr);
+        assert!(stderr.contains(&unreadable) && stderr.contains(rejected), "{args:?}: {stderr}");
+    }
+    fs::write(home.join("list"), "logs/a.jsonl\nlogs/b.db\n").unwrap();
+    let stderr = text(&run(&home, &home, &["extract", "--files-from", "list"]).stderr);
+    assert!(stderr.contains(&unreadable) && stderr.contains(&format!("{rejected} --archive LAKE`")), "{stderr}");
+    let watch = Watch::start(&home, &["logs", "--archive", "archive"]);
+    watch.wait_for("log");
+    // The same loss is stated once.
+    append(&logs.join("a.jsonl"), "{\"type\":\"x\"}\n");
+    watch.wait_for("1 log read");
+    append(&logs.join("a.jsonl"), "no JSON either\n");
+    watch.wait_for("1 log read");
+    drop(watch);
+    let stderr = fs::read_to_string(home.join("stderr")).unwrap();
+    let lines: Vec<&str> = stderr.lines().filter(|line| !line.contains("b.db: ")).collect();
+    let health = "`agentlogs report health --archive archive` lists the files";
+    let expected = [
+        unreadable.clone(),
+        format!("agentlogs: 1 line rejected (1 not_json); {health}"),
+        format!("agentlogs: 2 lines rejected (2 not_json); {health}"),
+    ];
+    assert_eq!(lines, expected, "{stderr}");
+}

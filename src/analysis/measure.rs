@@ -73,6 +73,8 @@ pub struct Run {
     pub write: Duration,
     /// Paths that could not be read.
     pub errors: Vec<discover::Error>,
+    /// What was read, without its sessions.
+    pub read_sources: Vec<Source>,
 }
 
 impl Run {
@@ -102,6 +104,13 @@ pub fn run(roots: &[PathBuf], formats: &'static [UserFormat]) -> Run {
     for (format, measured, source) in measured_logs {
         let sum = run.formats.entry(format).or_default();
         *sum = sum.plus(measured);
+        run.read_sources.push(Source {
+            path: source.path.clone(),
+            status: source.status,
+            message: source.message.clone(),
+            health: source.health.clone(),
+            ..Source::default()
+        });
         sources.push(source);
     }
     let mut tables = timed(&mut run.settle, || ledger::settle(sources));
@@ -135,7 +144,10 @@ type MeasuredLog = (Option<&'static str>, Measured, Source);
 
 fn measure_file(path: &Path, formats: &'static [UserFormat]) -> Vec<MeasuredLog> {
     let mut measured = Measured { files: 1, ..Measured::default() };
-    let Ok(content) = timed(&mut measured.open, || open::open(path, Limit::default())) else { return Vec::new() };
+    let content = match timed(&mut measured.open, || open::open(path, Limit::default())) {
+        Ok(content) => content,
+        Err(error) => return vec![unreadable(path_text(path), measured, error.to_string())],
+    };
     let budget = Budget::new(Limit::default(), content.stored);
     if containers::is_container(&content) {
         return measure_members(&path_text(path), &content, 0, &budget, formats);
@@ -151,7 +163,13 @@ fn measure_members(
     budget: &Budget,
     formats: &'static [UserFormat],
 ) -> Vec<MeasuredLog> {
-    let Some(Ok(container)) = Container::open(content, containers::MAX_MEMBERS) else { return Vec::new() };
+    let container = match Container::open(content, containers::MAX_MEMBERS) {
+        Some(Ok(container)) => container,
+        Some(Err(error)) => {
+            return vec![unreadable(path.to_owned(), Measured { files: 1, ..Measured::default() }, error)];
+        }
+        None => return Vec::new(),
+    };
     let members = container.members().par_iter().with_max_len(1);
     let measured_logs = members.flat_map(|member| {
         let mut measured = Measured { files: 1, ..Measured::default() };
@@ -162,7 +180,7 @@ fn measure_members(
                 measure_members(&path, &content, depth + 1, budget, formats)
             }
             Ok(content) => vec![measure_log(path, &content, None, measured, formats)],
-            Err(_) => Vec::new(),
+            Err(error) => vec![unreadable(path, measured, error.message)],
         }
     });
     measured_logs.collect()
@@ -179,7 +197,10 @@ fn measure_log(
     let mut rows = None;
     if database::is_database(content) {
         let budget = Budget::new(Limit::Usual, content.len() as u64);
-        rows = timed(&mut measured.open, || database::read(file, content, TABLES, &budget)).ok();
+        match timed(&mut measured.open, || database::read(file, content, TABLES, &budget)) {
+            Ok(read) => rows = Some(read),
+            Err(error) => return unreadable(path, measured, error),
+        }
     }
     let bytes = rows.as_ref().map_or(content, |rows| &*rows.text);
     measured.bytes = bytes.len() as u64;
@@ -190,10 +211,15 @@ fn measure_log(
     measured.sessions = parsed.sessions.len();
     let source = Source {
         path,
-        status: SourceStatus::Parsed,
+        status: if parsed.format.is_some() { SourceStatus::Parsed } else { SourceStatus::Unrecognised },
         health: parsed.health,
         sessions: parsed.sessions,
         ..Source::default()
     };
     (parsed.format, measured, source)
+}
+
+/// A log that cannot be read.
+fn unreadable(path: String, measured: Measured, message: String) -> MeasuredLog {
+    (None, measured, Source { path, status: SourceStatus::Unreadable, message: Some(message), ..Source::default() })
 }

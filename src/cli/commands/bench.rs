@@ -9,6 +9,7 @@ use polars::prelude::*;
 use super::Outcome;
 use super::output::{complain_of_path, print, say};
 use super::reading::start_threads;
+use super::summary::Losses;
 use crate::cli::args::Bench;
 use crate::cli::settings::Settings;
 
@@ -16,6 +17,7 @@ pub fn run(args: &Bench, settings: &Settings) -> anyhow::Result<Outcome> {
     start_threads(None)?;
     let run = measure::run(&args.paths, settings.formats);
     run.errors.iter().for_each(complain_of_path);
+    Losses::of(&run.read_sources).state_of_logs();
     let all = run.all();
     let mut rows: Vec<(&str, Measured)> =
         run.formats.iter().map(|(format, measured)| (format.unwrap_or("none"), *measured)).collect();

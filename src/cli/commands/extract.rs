@@ -22,6 +22,7 @@ use super::Outcome;
 use super::export::partition_by;
 use super::ingest::listed;
 use super::reading::options;
+use super::summary::Losses;
 use crate::cli::args::Extract;
 use crate::cli::settings::Settings;
 
@@ -83,10 +84,12 @@ fn extract(options: &Options, moved: Option<&Moved>, unreadable: Option<&str>) -
     // The locks of stdout belong to one thread, but all threads write.
     let out = FrameWriter::new(io::stdout(), &extracted_schema())?;
     let out = Mutex::new((out, Ok(())));
+    let losses = Mutex::new(Losses::default());
     let emit = |mut source: Source| {
         if let Some(moved) = moved {
             moved.rename(&mut source);
         }
+        losses.lock().unwrap_or_else(PoisonError::into_inner).add(&source);
         let row = extracted(source);
         let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
         if out.1.is_ok() {
@@ -119,7 +122,9 @@ fn extract(options: &Options, moved: Option<&Moved>, unreadable: Option<&str>) -
     }
     let (out, written) = out.into_inner().unwrap_or_else(PoisonError::into_inner);
     written?;
-    Ok(out.finish()?)
+    out.finish()?;
+    losses.into_inner().unwrap_or_else(PoisonError::into_inner).state("agentlogs report health --archive LAKE");
+    Ok(())
 }
 
 /// The path that identifies a file. Of one that is missing, the real path of its directory and its name.

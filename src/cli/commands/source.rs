@@ -19,7 +19,7 @@ use polars::prelude::IntoLazy;
 
 use super::output::complain_of_path;
 use super::reading::{options, start_threads};
-use super::summary::state_losses;
+use super::summary::Losses;
 use crate::cli::args;
 use crate::cli::settings::Settings;
 
@@ -158,7 +158,7 @@ pub fn read(logs: Vec<PathBuf>, settings: &Settings) -> anyhow::Result<Vec<Sourc
         }
         complain_of_path(&error);
     }
-    state_losses(&read.sources);
+    Losses::of(&read.sources).state_of_logs();
     Ok(read.sources)
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::sync::atomic::Ordering;
 
 use agentlogs::analysis::present::{counted, grouped};
+use agentlogs::model::health::Reason;
 use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::store::archive::{Archive, Sums, Written};
 
@@ -77,27 +78,74 @@ pub fn complain_of_unreadable(count: usize, first: &str, reason: Option<&str>) {
     complain(format_args!("{first}{more} could not be read{reason}"));
 }
 
-/// Prints what was lost of logs that are read only for a command, as an ingest does.
-pub fn state_losses(sources: &[Source]) {
-    let unreadable: Vec<&Source> = sources.iter().filter(|it| it.status == SourceStatus::Unreadable).collect();
-    if let Some(first) = unreadable.first() {
-        complain_of_unreadable(unreadable.len(), &first.path, first.message.as_deref());
+/// What was lost of logs: lines that were rejected, and files that could not be read.
+#[derive(Debug, Default)]
+pub struct Losses {
+    files: usize,
+    has_logs: bool,
+    unreadable: usize,
+    /// The first unreadable file by its path, with the reason.
+    first: Option<(String, Option<String>)>,
+    /// Rejected lines by their reasons.
+    reasons: BTreeMap<&'static str, i64>,
+}
+
+impl Losses {
+    /// The losses of some logs.
+    pub fn of<'s>(sources: impl IntoIterator<Item = &'s Source>) -> Self {
+        let mut losses = Self::default();
+        sources.into_iter().for_each(|source| losses.add(source));
+        losses
     }
-    let mut reasons: BTreeMap<&str, i64> = BTreeMap::new();
-    for reject in sources.iter().flat_map(|source| &source.health.rejects) {
-        *reasons.entry(reject.reason.as_str()).or_default() += reject.lines;
+
+    /// Adds those of a log.
+    pub fn add(&mut self, source: &Source) {
+        let rejects = source.health.rejects.iter().map(|reject| (reject.reason, reject.lines));
+        self.add_parts(&source.path, source.status, source.message.as_deref(), rejects);
     }
-    if !reasons.is_empty() {
-        let rejected: i64 = reasons.values().sum();
-        complain(format_args!(
-            "{} rejected ({}); `agentlogs report health --logs …` lists the files",
-            counted(rejected, "line"),
-            counts(&reasons)
-        ));
+
+    /// Adds those of a log, by its path, its status with the reason, and its rejected lines.
+    pub fn add_parts(
+        &mut self,
+        path: &str,
+        status: SourceStatus,
+        message: Option<&str>,
+        rejects: impl Iterator<Item = (Reason, i64)>,
+    ) {
+        self.files += 1;
+        self.has_logs |= LOGS.contains(&status);
+        if status == SourceStatus::Unreadable {
+            self.unreadable += 1;
+            if self.first.as_ref().is_none_or(|(first, _)| path < first.as_str()) {
+                self.first = Some((path.to_owned(), message.map(str::to_owned)));
+            }
+        }
+        for (reason, lines) in rejects {
+            *self.reasons.entry(reason.as_str()).or_default() += lines;
+        }
     }
-    let is_log = |source: &Source| LOGS.contains(&source.status);
-    if !sources.is_empty() && unreadable.is_empty() && !sources.iter().any(is_log) {
-        complain(format_args!("none of {} is a supported log; {HINT}", counted(sources.len(), "file")));
+
+    /// Prints them, as an ingest does. `health` is the command that lists the files.
+    pub fn state(&self, health: &str) {
+        if let Some((path, reason)) = &self.first {
+            complain_of_unreadable(self.unreadable, path, reason.as_deref());
+        }
+        if !self.reasons.is_empty() {
+            let rejected: i64 = self.reasons.values().sum();
+            complain(format_args!(
+                "{} rejected ({}); `{health}` lists the files",
+                counted(rejected, "line"),
+                counts(&self.reasons)
+            ));
+        }
+    }
+
+    /// As [`Self::state`], of logs that are read only for a command. Prints also if none of the files is a log.
+    pub fn state_of_logs(&self) {
+        self.state("agentlogs report health --logs …");
+        if self.files > 0 && self.unreadable == 0 && !self.has_logs {
+            complain(format_args!("none of {} is a supported log; {HINT}", counted(self.files, "file")));
+        }
     }
 }
 

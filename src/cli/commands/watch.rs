@@ -1,5 +1,6 @@
 //! `agentlogs watch`: reads logs into the archive as they are written, and shows the overview.
 
+use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,7 +15,7 @@ use super::ingest::{Ingested, read_into};
 use super::output::{complain, is_dumb, say};
 use super::overview::{explained, look, overview, zoned};
 use super::reading::options;
-use super::summary::report_damage;
+use super::summary::{Losses, option_of, report_damage};
 use super::watcher::{Waited, Watcher};
 use super::{Outcome, WrongCommandLine, places};
 use crate::cli::args::Watch;
@@ -51,7 +52,13 @@ pub fn run(mut args: Watch, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     // The first update comes after the watches, so that no change between them is missed.
     let mut watcher = Watcher::new(&roots, archive.folder(), args.poll.map(Duration::from_secs));
-    let mut screen = Screen { archive: &archive, settings, now: args.now, is_terminal: io::stdout().is_terminal() };
+    let mut screen = Screen {
+        archive: &archive,
+        settings,
+        now: args.now,
+        is_terminal: io::stdout().is_terminal(),
+        lost: HashMap::new(),
+    };
     let mut earliest = update(&roots, &args, &mut screen, true)?;
     let mut shown = Instant::now();
     loop {
@@ -92,6 +99,7 @@ fn update(roots: &[PathBuf], args: &Watch, screen: &mut Screen<'_>, is_first: bo
         return Ok(Instant::now() + start.elapsed());
     };
     report_damage(&run.written);
+    screen.state_losses(&run);
     let count = logs_read(&run);
     if count > 0 || is_first {
         screen.show(Some(count))?;
@@ -128,9 +136,28 @@ struct Screen<'a> {
     /// The time that counts as now.
     now: Option<Timestamp>,
     is_terminal: bool,
+    /// Rejected lines by the paths of their logs; `None` for a log that could not be read. They are stated once.
+    lost: HashMap<String, Option<i64>>,
 }
 
 impl Screen<'_> {
+    /// Prints what was lost of logs, if it was not printed before. On a terminal the overview contains it.
+    fn state_losses(&mut self, run: &Ingested) {
+        let mut losses = Losses::default();
+        for (path, source) in run.written.sources() {
+            let lines: i64 = source.rejects.iter().map(|(_, lines)| lines).sum();
+            let lost = (source.status != SourceStatus::Unreadable).then_some(lines);
+            let is_known = self.lost.get(path).copied().unwrap_or(Some(0)) == lost;
+            if !is_known && (run.files.is_read(path) || run.files.is_unchanged(path)) {
+                losses.add_parts(path, source.status, None, source.rejects.iter().copied());
+                self.lost.insert(path.to_owned(), lost);
+            }
+        }
+        if !self.is_terminal {
+            losses.state(&format!("agentlogs report health{}", option_of(self.archive, self.settings)));
+        }
+    }
+
     /// Shows the overview on a terminal; elsewhere a line, if logs were read.
     fn show(&self, read: Option<usize>) -> anyhow::Result<()> {
         let overview = explained(overview(self.archive, self.now, self.settings), self.archive)?;
