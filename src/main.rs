@@ -6,7 +6,6 @@
 mod cli;
 
 use std::io;
-use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -15,14 +14,12 @@ use crate::cli::args::{Cli, Command};
 use crate::cli::commands::{self, Outcome, WrongCommandLine};
 #[cfg(unix)]
 use crate::cli::memory;
+use crate::cli::panics;
 use crate::cli::settings::Settings;
 
 #[cfg(unix)]
 #[global_allocator]
 static ALLOCATOR: memory::MiMalloc = memory::MiMalloc;
-
-/// The message after a panic.
-const PANICKED: &str = "internal error, see above; `agentlogs archive check` reports whether the archive is damaged";
 
 /// What follows a message about parquet that does not name the file. Files of archives are verified before they are read, those of lakes
 /// are not.
@@ -35,9 +32,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return commands::wrong_arguments(&error),
     };
-    // polars may panic on a damaged table. The panic has printed its message to stderr.
-    let result = panic::catch_unwind(AssertUnwindSafe(|| run(cli)));
-    let status = match result.unwrap_or_else(|_| Err(anyhow::anyhow!(PANICKED))) {
+    let status = match panics::contained(|| run(cli)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NotAllDone) => ExitCode::from(1),
         Ok(Outcome::Lost) => ExitCode::from(3),

@@ -597,3 +597,56 @@ fn sessions_without_an_id_are_reported() {
     }
     assert_eq!(reports(), before);
 }
+
+/// A table of another program may have types that polars cannot read, and a damaged one may let it panic: an error that names the file.
+#[test]
+fn a_table_that_polars_cannot_read_is_an_error() {
+    let folder = sample_lake();
+    let folder = folder.path();
+    let foreign = folder.join("foreign/sessions");
+    fs::create_dir_all(&foreign).unwrap();
+    fs::write(foreign.join("part-0.parquet"), half_precision()).unwrap();
+    let (status, _, stderr) = run(folder, &["query", "SELECT COUNT(*) FROM sessions", "--archive", "foreign"]);
+    assert_eq!(status, Some(1));
+    assert!(stderr.contains("part-0.parquet: not a readable parquet file") && stderr.contains("Float16"), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    // Pages with random bytes, in a lake whose manifest has their hashes.
+    let lake = folder.join("lake");
+    let manifest = lake.join("_manifest.json");
+    let (name, file) = content_of(&lake).into_iter().find(|(name, _)| name.starts_with("sessions")).unwrap();
+    let key = name.to_str().unwrap().replace('\\', "/");
+    let mut refused = 0;
+    for place in 0..12 {
+        let mut damaged = file.clone();
+        let at = 8 + place * (damaged.len() / 24);
+        damaged[at..at + 8].copy_from_slice(&[0xff, 0x07, 0x80, 0x3f, 0xfe, 0x01, 0xff, 0x7f]);
+        fs::write(lake.join(&name), &damaged).unwrap();
+        let mut entries: serde_json::Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+        entries["files"][&key]["xxh3_128"] = format!("{:032x}", twox_hash::XxHash3_128::oneshot(&damaged)).into();
+        fs::write(&manifest, entries.to_string()).unwrap();
+        for args in
+            [&["query", "SELECT * FROM sessions", "--archive", "lake"][..], &["archive", "check", "--archive", "lake"]]
+        {
+            let (status, _, stderr) = run(folder, args);
+            let is_clear = !stderr.contains("panicked") && !stderr.contains("internal error");
+            assert!(matches!(status, Some(0 | 1)) && is_clear, "{place} {args:?} {status:?}: {stderr}");
+            refused += i32::from(status == Some(1));
+        }
+    }
+    assert!(refused > 0);
+}
+
+/// A file with one column of the type Float16, as Arrow writes it. Made by `pyarrow.parquet.write_table`.
+fn half_precision() -> Vec<u8> {
+    const HEX: &str = "504152311500151015102c15021500150615061c000000020000000201003e1504192c35001806736368656d61150200150e1504150218\
+        0468616c666cfc0000001602191c191c26001c150e1925060019180468616c6615001602163616362608491c150015001502003c290619\
+        260002000000163616022608163600191c180c4152524f573a736368656d6118a0012f2f2f2f2f33414141414151414141414141414b41\
+        417741426741464141674143674141414141424241414d4141414143414149414141414241414941414141424141414141454141414155\
+        41414141454141554141674142674148414177414141415141424141414141414141454445414141414277414141414541414141414141\
+        41414151414141426f5957786d41414141414151414241414541414141001820706172717565742d6370702d6172726f77207665727369\
+        6f6e2032362e302e31191c1c0000003a01000050415231";
+    HEX.as_bytes()
+        .chunks(2)
+        .map(|digits| u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap())
+        .collect()
+}

@@ -4,4 +4,5 @@ pub mod args;
 pub mod commands;
 #[cfg(unix)]
 pub mod memory;
+pub mod panics;
 pub mod settings;

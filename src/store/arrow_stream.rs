@@ -7,19 +7,24 @@ use polars_arrow::io::ipc::read::{StreamReader, StreamState, read_stream_metadat
 use polars_arrow::io::ipc::write::{StreamWriter, WriteOptions};
 use polars_arrow::record_batch::RecordBatchT;
 
+use super::contained::contained;
+
 /// Reads the frames of a stream.
 ///
 /// # Errors
 /// When the stream has no schema. The iterator returns errors of batches; a stream without its end is one.
 pub fn read_frames(stream: impl Read) -> PolarsResult<impl Iterator<Item = PolarsResult<DataFrame>>> {
     let mut stream = Forward { stream: BufReader::with_capacity(1 << 20, stream), position: 0 };
-    let metadata = read_stream_metadata(&mut stream)?;
+    let metadata = contained(|| read_stream_metadata(&mut stream))?;
     let names: Vec<PlSmallStr> = metadata.schema.iter_names().cloned().collect();
-    Ok(StreamReader::new(stream, metadata, None).map(move |state| match state? {
-        StreamState::Some(batch) => frame_of(&names, batch),
+    let mut states = StreamReader::new(stream, metadata, None);
+    let mut next = move || match states.next().transpose()? {
+        None => Ok(None),
+        Some(StreamState::Some(batch)) => frame_of(&names, batch).map(Some),
         // Bytes that end without the mark of the end: the writer failed.
-        StreamState::Waiting => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-    }))
+        Some(StreamState::Waiting) => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+    };
+    Ok(std::iter::from_fn(move || contained(&mut next).transpose()))
 }
 
 fn frame_of(names: &[PlSmallStr], batch: RecordBatchT<Box<dyn polars_arrow::array::Array>>) -> PolarsResult<DataFrame> {

@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod arrow_stream;
+mod contained;
 pub mod frames;
 pub mod lake;
 pub mod parquet;

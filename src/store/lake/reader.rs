@@ -12,6 +12,7 @@ use super::place::{Place, is_url};
 use crate::base::time::Day;
 use crate::model::tables::Tables;
 use crate::store::archive::{Archive, checksum};
+use crate::store::contained::contained;
 use crate::store::frames::{self, Frames, TABLES, schema_hash, schema_of};
 
 /// A lake that can be read.
@@ -152,7 +153,7 @@ impl Lake {
         Ok(())
     }
 
-    /// Compares the content of all files with the checksums in the manifest, and decodes the facts.
+    /// Compares the content of all files with the checksums in the manifest, and decodes them.
     ///
     /// # Errors
     /// When the lake has no manifest, or its facts are of another version.
@@ -170,7 +171,8 @@ impl Lake {
         for (path, entry) in &manifest.files {
             checked.files += 1;
             checked.bytes += entry.bytes;
-            checked.problems.extend(entry.verify(&self.path_of(path)).err());
+            let decoded = |()| if is_parquet(path) { self.decode(path) } else { Ok(()) };
+            checked.problems.extend(entry.verify(&self.path_of(path)).and_then(decoded).err());
         }
         if self.has_facts() && checked.problems.is_empty() {
             checked.problems.extend(self.facts()?.filter_map(Result::err));
@@ -237,19 +239,28 @@ impl Lake {
     }
 
     /// Scans files with these columns; if they are not given, polars reads those of the first file.
-    fn scan(&self, files: &[String], hive: HiveOptions, columns: Option<SchemaRef>) -> Result<LazyFrame, Error> {
+    fn scan(&self, files: &[String], hive: HiveOptions, columns: Option<SchemaRef>) -> PolarsResult<LazyFrame> {
         let options =
             ScanArgsParquet { glob: false, hive_options: hive, schema: columns, ..ScanArgsParquet::default() };
         let path = |file: &String| PlRefPath::try_from_path(&self.path_of(file));
         let paths = files.iter().map(path).collect::<PolarsResult<Vec<_>>>()?;
-        Ok(LazyFrame::scan_parquet_files(paths.into(), options)?)
+        LazyFrame::scan_parquet_files(paths.into(), options)
     }
 
     /// The columns of a parquet file with their types.
     fn columns_of(&self, file: &str) -> Result<SchemaRef, Error> {
         let hive = HiveOptions { enabled: Some(false), ..HiveOptions::default() };
-        let columns = || Ok::<_, Error>(self.scan(&[file.to_owned()], hive, None)?.collect_schema()?);
+        let columns = || Ok::<_, Error>(contained(|| self.scan(&[file.to_owned()], hive, None)?.collect_schema())?);
         columns().map_err(|error| Error::wrong(&self.path_of(file), format!("not a readable parquet file: {error}")))
+    }
+
+    /// Decodes all values of a file.
+    fn decode(&self, file: &str) -> Result<(), Error> {
+        let hive = HiveOptions { enabled: Some(false), ..HiveOptions::default() };
+        let counts = || self.scan(&[file.to_owned()], hive, None)?.select([all().as_expr().null_count()]).collect();
+        contained(counts).map(drop).map_err(|error| {
+            Error::wrong(&self.path_of(file), format!("not a readable parquet file: {error}; export the lake again"))
+        })
     }
 
     /// Checks that all files of a table have the columns of the first, with the types of the schema.
