@@ -136,6 +136,19 @@ def test_a_manifest_lists_only_files_of_its_lake(tmp_path: Path, path: str) -> N
     assert (tmp_path / "precious").read_text() == "kept"
 
 
+def test_links_are_refused(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("kept")
+    place = Place(str(tmp_path / "lake"))
+    place.write(lake.MANIFEST, json.dumps(manifest("turns/precious")).encode())
+    place.write(f"{lake.STAGING}/{lake.MANIFEST}", json.dumps(manifest()).encode())
+    (tmp_path / "lake/turns").symlink_to(outside)
+    with pytest.raises(lake.LakeError, match="a link in place of"):
+        lake.recover(place)
+    assert (outside / "precious").read_text() == "kept"
+
+
 def test_leftovers_are_removed(tmp_path: Path) -> None:
     place = Place(str(tmp_path))
     lake.commit(place, manifest())

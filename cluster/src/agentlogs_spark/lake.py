@@ -117,14 +117,20 @@ def commit(place: Place, manifest: dict[str, Any]) -> None:
 
 
 def move_staged(place: Place) -> None:
-    """Moves staged files to their places, and removes those of the state before. It can be repeated."""
+    """Moves staged files to their places, and removes those of the state before. It can be repeated.
+
+    Raises LakeError if there is a link among them: what it points to may not be part of the lake.
+    """
     manifest = read_manifest(place, f"{STAGING}/{MANIFEST}")
     if manifest is None:
         return
     prefix = f"{STAGING}/"
     staged = [entry.path.removeprefix(prefix) for entry in place.list(STAGING)]
-    place.move((prefix + path, path) for path in staged if path in manifest["files"])
     before = read_manifest(place) or {"files": {}}
+    for path in [*manifest["files"], *before["files"], MANIFEST]:
+        if link := place.link_in(path) or place.link_in(prefix + path):
+            raise LakeError(f"{place.url_of(link)}: a link in place of a directory or file of a lake")
+    place.move((prefix + path, path) for path in staged if path in manifest["files"])
     place.delete(path for path in before["files"] if path not in manifest["files"])
     place.move([(prefix + MANIFEST, MANIFEST)])
     place.delete_directory(STAGING)

@@ -116,6 +116,14 @@ class Place:
             while chunk := source.read(1 << 22):
                 target.write(chunk)
 
+    def link_in(self, path: str) -> str | None:
+        """The first part of a path that is a link. Object stores have none."""
+        if not self.is_local:
+            return None
+        names = path.split("/")
+        parts = ("/".join(names[: length + 1]) for length in range(len(names)))
+        return next((part for part in parts if os.path.islink(self.full(part))), None)
+
     def move(self, moves: Iterable[tuple[str, str]]) -> None:
         """Moves files, many at the same time. An object store copies them."""
 
