@@ -19,16 +19,16 @@ pub struct SessionKeys {
     /// What the verdicts next to the logs of each session state.
     beside_logs: HashMap<SessionName, HashSet<String>>,
     /// Imported verdicts that repeat another verdict: the path of their source, and their index there; and whether they have a session.
-    repeated: HashMap<(String, usize), bool>,
+    repeated: HashMap<String, HashMap<usize, bool>>,
 }
 
 /// The runtime and the id of a session.
 type SessionName = (String, String);
 
 /// An imported verdict of a session.
-struct Judged {
+struct Judged<'a> {
     /// The path of its source, and its index there.
-    place: (String, usize),
+    place: (&'a str, usize),
     /// See [`judgement`].
     judgement: String,
 }
@@ -119,15 +119,19 @@ impl SessionKeys {
     pub fn find_repeated<'a>(&mut self, imported: impl Iterator<Item = (&'a str, &'a [ImportedVerdict])>) {
         let beside_any_log: HashSet<&str> = self.beside_logs.values().flatten().map(String::as_str).collect();
         let mut seen = HashSet::default();
-        let mut repeated = HashMap::default();
-        let mut by_name: HashMap<(SessionName, String), Vec<Judged>> = HashMap::default();
+        let mut repeated: HashMap<String, HashMap<usize, bool>> = HashMap::default();
+        let mut repeats = |(path, index): (&str, usize), has_session| match repeated.get_mut(path) {
+            Some(known) => drop(known.insert(index, has_session)),
+            None => drop(repeated.insert(path.to_owned(), HashMap::from_iter([(index, has_session)]))),
+        };
+        let mut by_name: HashMap<(SessionName, String), Vec<Judged<'_>>> = HashMap::default();
         for (path, verdicts) in imported {
             for (index, imported) in verdicts.iter().enumerate() {
-                let place = (path.to_owned(), index);
+                let place = (path, index);
                 let found = self.find(imported);
                 let session = found.as_ref().ok().map(|(it, _)| (it.runtime.clone(), it.session_id.clone()));
                 if !seen.insert((session.clone(), statement(imported, session.is_some()))) {
-                    repeated.insert(place, session.is_some());
+                    repeats(place, session.is_some());
                     continue;
                 }
                 let judgement = judgement(&imported.verdict);
@@ -139,14 +143,16 @@ impl SessionKeys {
                     && beside_any_log.contains(judgement.as_str())
                 {
                     // Several sessions are one trial, and the result next to their logs states the same.
-                    repeated.insert(place, true);
+                    repeats(place, true);
                 }
             }
         }
         for ((session, _), imported) in by_name {
             let known = self.beside_logs.get(&session);
             if known.is_some_and(|known| imported.iter().all(|it| known.contains(&it.judgement))) {
-                repeated.extend(imported.into_iter().map(|it| (it.place, true)));
+                for it in imported {
+                    repeats(it.place, true);
+                }
             }
         }
         self.repeated = repeated;
@@ -155,10 +161,10 @@ impl SessionKeys {
     /// The verdicts of each source that repeat another verdict.
     pub fn repeated(&self) -> BTreeMap<String, Repeated> {
         let mut counts: BTreeMap<String, Repeated> = BTreeMap::new();
-        for ((path, _), has_session) in &self.repeated {
+        for (path, verdicts) in &self.repeated {
             let count = counts.entry(path.clone()).or_default();
-            count.verdicts += 1;
-            count.with_session += usize::from(*has_session);
+            count.verdicts += verdicts.len();
+            count.with_session += verdicts.values().filter(|has_session| **has_session).count();
         }
         counts
     }
@@ -270,8 +276,9 @@ pub fn find_sessions(tables: &mut Tables, keys: &SessionKeys) -> Vec<Unmatched> 
     let mut unmatched = Vec::new();
     tables.verdicts.retain(|row| row.matched_by.is_some());
     for (index, source) in tables.sources.iter().enumerate() {
+        let repeated = keys.repeated.get(&source.path);
         for (number, imported) in source.verdicts.iter().enumerate() {
-            if keys.repeated.contains_key(&(source.path.clone(), number)) {
+            if repeated.is_some_and(|repeated| repeated.contains_key(&number)) {
                 continue;
             }
             let mut row = VerdictRow::without_session(imported, index);

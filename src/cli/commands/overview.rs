@@ -1,6 +1,7 @@
 //! `agentlogs` without a command: brings the user's archive up to date, and prints an overview.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use agentlogs::analysis::overview::{Look, Overview};
 use agentlogs::base::zone::in_zone;
@@ -35,9 +36,9 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
         );
         start_threads(None)?;
     } else {
-        let options = options(paths, Some(archive.folder().to_owned()), &Reading::default(), settings)?;
+        let options = options(paths.clone(), Some(archive.folder().to_owned()), &Reading::default(), settings)?;
         let read = match explained(read_into(&archive, options), &archive) {
-            Err(error) if is_not_writable(&error) => return without_archive(&error, now, &archive, settings),
+            Err(error) if is_not_writable(&error) => return without_archive(&error, paths, now, &archive, settings),
             read => read?,
         };
         let Some(run) = read else {
@@ -77,9 +78,10 @@ fn is_not_writable(error: &anyhow::Error) -> bool {
     matches!(error, Some(archive::Error::File { error, .. }) if matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem))
 }
 
-/// The overview of the logs that exist, without the archive.
+/// The overview of the logs at these paths, without the archive.
 fn without_archive(
     error: &anyhow::Error,
+    paths: Vec<PathBuf>,
     now: Option<Timestamp>,
     archive: &Archive,
     settings: &Settings,
@@ -87,7 +89,7 @@ fn without_archive(
     complain(format_args!(
         "{error}: nothing is kept, and this overview is of the logs that exist now; AGENTLOGS_ARCHIVE=DIR names another directory"
     ));
-    let source = DataSource { logs: places::existing(settings, None)?, ..DataSource::default() };
+    let source = DataSource { logs: paths, ..DataSource::default() };
     let tables = some_tables(source, settings, Overview::TABLES)?;
     let overview = Overview::of(&tables.frames, &zoned(now, settings)?).map_err(report_error)?;
     print(&overview, archive, settings)?;
