@@ -271,19 +271,11 @@ export function cleanRate(data: Data, statuses: Count[]): number {
   return ended > 0 ? of("success") / ended : NaN;
 }
 
-/** Of the sessions with rows that are left: how many there are, and of how many the log omits tokens. */
+/** Of the sessions that are left: how many there are, and of how many the tokens are a lower bound. */
 export function lowerBounds(data: Data, left: Left): { sessions: number; lower: number } {
   const place = data.words.usage.list.indexOf("lower_bound");
-  const isSeen = new Uint8Array(data.sessions.length);
-  let [sessions, lower] = [0, 0];
-  for (const row of left.turns) {
-    const session = data.turns.session[row];
-    if (isSeen[session]) continue;
-    isSeen[session] = 1;
-    sessions++;
-    if (place >= 0 && data.sessions.usage[session] === place) lower++;
-  }
-  return { sessions, lower };
+  const lower = countBy(left, data.sessions.usage).find((it) => it.place === place)?.count ?? 0;
+  return { sessions: left.sessions.length, lower };
 }
 
 /** Sums of sessions by the local hour of the week at which they began. */

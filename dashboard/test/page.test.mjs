@@ -3,7 +3,7 @@
 //
 // AGENTLOGS names the program, CHROMIUM the browser. `scripts/dashboard.sh` runs it.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -136,6 +136,12 @@ async function agrees(page, filters) {
     const [own, theirs] = [await figure(page, name), sum(cost, name)];
     assert.ok(near(own, name === "turns" ? theirs || 0 : theirs), `${name} ${own} ${theirs} ${filters}`);
   }
+  // A lower bound is marked as the report states it, with the same number of sessions.
+  const { stderr } = spawnSync(program, ["report", "cost", "--archive", archive, "--timezone", "UTC", ...filters], { encoding: "utf8" });
+  const [, lower] = /lower bounds: the logs of ([\d,]+) of/.exec(stderr) ?? [];
+  const card = await page.locator("#totals div", { has: page.locator("[data-name=cost_usd]") }).innerText();
+  assert.equal(card.includes("≥ $"), lower !== undefined, `${card} ${stderr}`);
+  assert.ok(lower === undefined || card.includes(`the logs of ${lower} of`), `${card} ${stderr}`);
   const sessions = report("sessions", "--by", "status", ...filters);
   assert.equal(await figure(page, "sessions"), sum(sessions, "sessions") || 0, `sessions ${filters}`);
   const tools = report("tools", "--by", "tool", ...filters);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 /// Lines that begin so state that tests failed.
 const FAILED: &[&str] = &[
+    "(fail) ",
     "FAIL ",
     "FAIL: ",
     "--- FAIL",
