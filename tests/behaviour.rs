@@ -125,6 +125,44 @@ fn a_session_is_measured() {
     assert_eq!(measures(&transcript.tables(), "runtime")[0].join(" "), expected);
 }
 
+/// The exit status of a pipe is that of its last command; the result shows what the tests did.
+#[test]
+fn failed_tests_are_known_by_their_results() {
+    let of_claude = |command: &str, result: &Value| {
+        let mut transcript = Transcript(Vec::new()).prompt(0).shell(10, 100, command, 1, false);
+        let last = transcript.0.pop().unwrap();
+        transcript.0.push(last.replace("\"…\"", &result.to_string()));
+        transcript.answer(20, 200).tables()
+    };
+    let of_codex = |command: &str, output: &str| {
+        let item = json!({"type": "item.completed", "item": {"id": "item_0", "type": "command_execution", "command": command,
+            "aggregated_output": output, "exit_code": 0, "status": "completed"}});
+        let log = format!("{}\n{item}\n", json!({"type": "thread.started", "thread_id": "t"}));
+        let sessions = adapters::parse(log.as_bytes(), Hints::default(), Retention::None).sessions;
+        let path = "a.jsonl".to_owned();
+        frames_of(&settled(vec![Source { path, status: SourceStatus::Parsed, sessions, ..Source::default() }]))
+    };
+    let failed = "tests/a.py F.\n1 failed, 1 passed in 0.12s\n";
+    let (piped, passed) = ("pytest 2>&1 | tail -3", "2 passed in 0.12s");
+    for (tables, expected) in [
+        (of_claude(piped, &json!(failed)), Some(true)),
+        (of_claude(piped, &json!([{"type": "text", "text": failed}])), Some(true)),
+        (of_claude(piped, &json!(passed)), Some(false)),
+        (of_claude(piped, &json!("no such file")), None),
+        (of_claude("cat log | grep failed", &json!(failed)), None),
+        (of_codex("bash -lc 'pytest | tail -3'", failed), Some(true)),
+        (of_codex("bash -lc 'pytest | tail -3'", passed), Some(false)),
+    ] {
+        let calls = tables.table("tool_calls").collect().unwrap();
+        let found = calls.column("result_failed_tests").unwrap().bool().unwrap().get(0);
+        assert_eq!(found, expected, "{calls:?}");
+        let rows = measures(&tables, "runtime");
+        let failed_runs = rows[0].iter().find(|it| it.starts_with("failed_test_runs=")).map(String::as_str);
+        let is_counted = failed_runs == Some("failed_test_runs=1");
+        assert_eq!(is_counted, expected == Some(true), "{failed_runs:?}");
+    }
+}
+
 /// A session without calls and edits has counts of 0, but no shares and nothing before an edit.
 #[test]
 fn a_session_without_calls_is_measured() {
