@@ -263,12 +263,12 @@ fn losses_are_stated() {
     let stderr = text(&run(&home, &home, &["extract", "--files-from", "list"]).stderr);
     assert!(stderr.contains(&unreadable) && stderr.contains(&format!("{rejected} --archive LAKE`")), "{stderr}");
     let watch = Watch::start(&home, &["logs", "--archive", "archive"]);
-    watch.wait_for("log");
+    watch.wait_for("read, cost");
     // The same loss is stated once.
     append(&logs.join("a.jsonl"), "{\"type\":\"x\"}\n");
-    watch.wait_for("1 log read");
+    watch.wait_for("read, cost");
     append(&logs.join("a.jsonl"), "no JSON either\n");
-    watch.wait_for("1 log read");
+    watch.wait_for("read, cost");
     drop(watch);
     let stderr = fs::read_to_string(home.join("stderr")).unwrap();
     let lines: Vec<&str> = stderr.lines().filter(|line| !line.contains("b.db: ")).collect();
