@@ -5,9 +5,12 @@ mod cline;
 mod cline_session;
 mod copilot;
 mod cursor;
+mod goose;
+mod hermes;
 mod inspect;
 mod kimi;
 mod mini_swe_agent;
+mod opencode;
 mod openhands;
 mod otlp;
 mod pi;
@@ -23,7 +26,12 @@ use crate::settled;
 
 /// The sessions of a log.
 fn sessions(log: &str) -> Vec<SessionResult> {
-    adapters::parse(log.as_bytes(), Hints::default(), Retention::Text).sessions
+    sessions_at("", log)
+}
+
+/// The sessions of a log at a path.
+fn sessions_at(path: &str, log: &str) -> Vec<SessionResult> {
+    adapters::parse(log.as_bytes(), Hints { path, ..Hints::default() }, Retention::Text).sessions
 }
 
 /// The tables of logs, each in a file of its own: `0`, `1` and so on.

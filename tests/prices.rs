@@ -27,6 +27,32 @@ fn assert_price(request: Request<'_>, expected: f64) {
     assert!((priced.total() - expected).abs() < 1e-12, "{request:?}: {} for {expected}: {priced:?}", priced.total());
 }
 
+/// The canonical name and the price of each name in recorded logs (tests/prices/models.tsv). A `-` in the last columns is a missing
+/// price: docs/prices.md#where-the-built-in-prices-are-from states why it is missing.
+#[test]
+fn names_of_recorded_logs_have_prices() {
+    let names = include_str!("prices/models.tsv");
+    let mut table = String::new();
+    for line in names.lines() {
+        let Some((provider, model)) = line.split_once('\t').filter(|_| !line.starts_with('#')) else {
+            table.push_str(&format!("{line}\n"));
+            continue;
+        };
+        let provider = Some(provider).filter(|it| !it.is_empty());
+        let at = Time::parse("2026-11-20T12:00:00Z");
+        let priced = price(Request { provider, at, ..row(model) });
+        let price = priced.map_or_else(|_| "-".to_owned(), |priced| {
+            let (entry, rates) = (priced.terms.entry, priced.terms.rates);
+            format!("{}/{} {} {} {}", entry.provider, entry.model, rates.input, rates.output, rates.cache_read)
+        });
+        let canonical = Catalog::built_in().canonical(model);
+        table.push_str(&format!("{} | {model} | {canonical} | {price}\n", provider.unwrap_or("-")));
+    }
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("prices_of_recorded_names", table);
+    });
+}
+
 #[test]
 fn every_kind_of_token_has_its_price() {
     let sonnet = row("claude-sonnet-4-5-20250929");

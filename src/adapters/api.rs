@@ -97,7 +97,7 @@ pub struct Context {
     pub agent_id: Option<String>,
     /// The name of the archive that contains the log.
     pub archive_name: Option<String>,
-    /// The names of the directories that contain the log, the innermost first, and no more than three.
+    /// The names of the directories that contain the log, the innermost first, and no more than four.
     pub folders: Vec<String>,
     /// The descriptions of the format, if it is described by data.
     pub descriptions: &'static [Description],

@@ -491,5 +491,6 @@ fn model_total(model: &str, usage: &ModelUsage, damage: &mut RecordErrors) -> Mo
         web_searches: usage.web_search_requests.get(),
         cost: money(usage.cost_usd, damage),
         context_window: usage.context_window.get(),
+        ..ModelTotal::default()
     }
 }

@@ -90,7 +90,15 @@ pub(super) const KILO: Adapter = Adapter {
     about: "Kilo Code until 5, task folders of kilocode.kilo-code",
     tested: None,
     capabilities: SHOWS,
-    places: &[Place::extension("kilocode.kilo-code/tasks")],
+    // Since version 5 a database: `opencode-db`.
+    places: &[
+        Place::extension("kilocode.kilo-code/tasks"),
+        Place::data("kilo/kilo.db"),
+        Place::data("kilo/kilo-*.db"),
+        Place::data("kilo/opencode-*.db"),
+        Place::data("kilo/storage"),
+        Place::only_variable("KILO_DB", ""),
+    ],
     claims: |probe| {
         let is_own = || {
             let text = probe.text("text");

@@ -6,6 +6,7 @@ use super::api::{Adapter, Hints};
 use super::described::UserFormat;
 use super::probe::Probe;
 use super::registry::{ADAPTERS, AUXILIARY, TEXTS};
+use super::side_files::is_in_side_directory;
 use crate::json::lines::{Line, Lines};
 
 /// The formats that claim a log, the likeliest first, each with its weight: the sum of [`Adapter::claims`] over the records
@@ -25,6 +26,9 @@ const CLEAR_WEIGHT: u32 = 16;
 
 /// The weight of the format of a log that is plain text, which no other format can claim.
 const TEXT_WEIGHT: u32 = 100;
+
+/// So many records can show that a file is auxiliary.
+const MAX_AUXILIARY_RECORDS: usize = 3;
 
 /// The weight from which another format claims the records that a log's format does not know: two records that are surely of it.
 const MIN_WEIGHT_OF_ANOTHER: u32 = 4;
@@ -64,10 +68,12 @@ fn detect_text(bytes: &[u8]) -> Option<&'static Adapter> {
     TEXTS.iter().find(|(start, _)| rest.starts_with(start.as_bytes())).map(|(_, adapter)| *adapter)
 }
 
-/// Whether a file that no format claims belongs to logs without being one: an index, a pointer.
-pub fn is_auxiliary(bytes: &[u8]) -> bool {
-    let document = Lines::new(bytes).next().and_then(|line| Probe::new(line.bytes, ""));
-    document.is_some_and(|probe| AUXILIARY.iter().any(|is_auxiliary| is_auxiliary(&probe)))
+/// Whether a file that no format claims belongs to logs without being one: an index, a pointer. One of its first records, or its
+/// path, decides.
+pub fn is_auxiliary(bytes: &[u8], path: &str) -> bool {
+    let probes = Lines::new(bytes).take(MAX_AUXILIARY_RECORDS).filter_map(|line| Probe::new(line.bytes, path));
+    is_in_side_directory(path)
+        || probes.into_iter().any(|probe| AUXILIARY.iter().any(|is_auxiliary| is_auxiliary(&probe)))
 }
 
 /// Returns the format of the records that formats of `runtimes` do not know: two of the records must surely be of it.

@@ -246,6 +246,13 @@ impl Droid {
         let is_shown = record.message.visibility.as_str() != "llm_only";
         let is_typed = |it: &&str| !it.is_empty() && !it.starts_with("<system-reminder>");
         let text: String = content.text.as_deref().into_iter().chain(texts).filter(is_typed).collect();
+        // The program writes this in place of an answer, as the user.
+        if text.starts_with("Token limit reached") {
+            self.last = Last::Error;
+            builder.fail_as(ErrorKind::RateLimit, &text);
+            builder.event(EventKind::Error, line, time).message = Some(brief(&text));
+            return;
+        }
         match record.message.role.as_str() {
             "user" => {
                 for block in content.blocks.iter().filter(|it| it.kind.as_str() == "tool_result") {
@@ -300,20 +307,21 @@ fn result(builder: &mut Builder, block: &Block<'_>, time: Option<Time>) {
     } else {
         block.content.text().into_owned()
     };
-    let is_error = block.is_error.is_true() || text.starts_with("Error: ");
+    let is_shell = builder.session.tool_calls[call].category == "shell";
+    let code = text.split_once("(exit code: ").filter(|_| is_shell).and_then(|(_, rest)| rest.split_once(')'));
+    let exit_code: Option<i64> = code.and_then(|(it, _)| it.parse().ok());
+    let has_failed = exit_code.is_some_and(|code| code != 0);
+    let is_error = block.is_error.is_true() || has_failed || text.starts_with("Error: ");
     builder.result(call, block.content, time, CallStatus::from_error(is_error));
-    let row = &mut builder.session.tool_calls[call];
-    if row.category == "shell" {
-        let code = text.split_once("(exit code: ").and_then(|(_, rest)| rest.split_once(')'));
-        row.exit_code = code.and_then(|(it, _)| it.parse().ok()).into();
-    }
+    builder.session.tool_calls[call].exit_code = exit_code.into();
 }
 
 #[cfg(test)]
 mod tests {
     use crate::adapters::common::builder::Retention;
     use crate::adapters::{Hints, parse};
-    use crate::model::session::{SessionResult, Status};
+    use crate::model::errors::ErrorKind;
+    use crate::model::session::{CallStatus, SessionResult, Status};
 
     fn read(records: &[&str]) -> SessionResult {
         let start = r#"{"type":"session_start","id":"s","cwd":"/work"}"#;
@@ -336,6 +344,27 @@ mod tests {
         assert_eq!((status(&[failed]), status(&[failed, &done])), (Status::Error, Status::Success));
         let retried = read(&[failed, &prompt]);
         assert_eq!((retried.status, retried.error_kind), (Status::Incomplete, None));
+    }
+
+    /// Droid writes it as the user, in place of an answer.
+    #[test]
+    fn a_token_limit_is_no_prompt() {
+        let prompt = message("user", r#"{"type":"text","text":"Go."}"#);
+        let limit = r#"{"type":"message","id":"l","message":{"role":"user","content":[{"type":"text","text":"Token limit reached. Use /limits to see your usage."}]}}"#;
+        let session = read(&[&prompt, limit]);
+        assert_eq!((session.status, session.error_kind), (Status::Error, Some(ErrorKind::RateLimit)));
+        assert_eq!((session.prompts.len(), session.events.len()), (1, 1));
+        let answered = read(&[&prompt, limit, &message("assistant", r#"{"type":"text","text":"Done."}"#)]);
+        assert_eq!((answered.status, answered.error_kind), (Status::Success, None));
+    }
+
+    #[test]
+    fn a_command_that_failed_is_an_error() {
+        let call = message("assistant", r#"{"type":"tool_use","id":"c","name":"Execute","input":{"command":"make"}}"#);
+        for (text, status) in [("x (exit code: 2)", CallStatus::Error), ("x (exit code: 0)", CallStatus::Ok)] {
+            let result = format!(r#"{{"type":"tool_result","tool_use_id":"c","content":"{text}"}}"#);
+            assert_eq!(read(&[&call, &message("user", &result)]).tool_calls[0].status, status, "{text}");
+        }
     }
 
     #[test]

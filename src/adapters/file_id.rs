@@ -6,6 +6,9 @@ use crate::model::source::SEPARATOR;
 /// Names of sessions are not longer, in bytes.
 const MAX_NAME: usize = 64;
 
+/// So many directories around a log may name its session or its runtime.
+const MAX_FOLDERS: usize = 4;
+
 /// The length of a UUID.
 const UUID: usize = 36;
 
@@ -53,7 +56,7 @@ pub(super) fn archive_name_of(path: &str) -> Option<String> {
 
 /// The names of the directories that contain the log at `path`, the innermost first.
 pub(super) fn folders_of(path: &str) -> Vec<String> {
-    let folders = path.rsplit(['/', '\\']).skip(1).take(3);
+    let folders = path.rsplit(['/', '\\']).skip(1).take(MAX_FOLDERS);
     folders.filter(|folder| !folder.is_empty()).map(str::to_owned).collect()
 }
 

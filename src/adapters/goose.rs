@@ -17,6 +17,7 @@ use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use self::session::Session;
+use super::document::Places;
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::sessions_by_id::SessionsById;
 use crate::base::time::Time;
@@ -60,17 +61,24 @@ pub(super) const DATABASE: Adapter = Adapter {
 pub(super) const SESSION: Adapter = Adapter {
     id: "goose-session",
     runtime: "goose",
-    about: "goose before its database, sessions/*.jsonl",
+    about: "goose before its database, sessions/*.jsonl, and goose session export --format json",
     tested: None,
     capabilities: SHOWS,
     places: DATABASE.places,
     claims: |probe| {
         let is_head = probe.has_all(&["description", "message_count"]) && probe.has("total_tokens");
         let is_message = probe.has_all(&["role", "created", "content"]) && is_content(probe);
-        5 * u32::from(is_head) + 3 * u32::from(is_message)
+        5 * u32::from(is_head) + 3 * u32::from(is_message) + 6 * u32::from(is_export(probe))
     },
     parse: fold::<Goose>,
 };
+
+/// Whether a document is an exported session.
+fn is_export(probe: &Probe<'_>) -> bool {
+    let has_sums = || probe.object("accumulated_usage").has("input_tokens") || probe.has("accumulated_total_tokens");
+    let is_own = || has_sums() || probe.has_all(&["extension_data", "message_count"]);
+    probe.has_all(&["id", "working_dir"]) && !probe.has("table") && is_own()
+}
 
 /// Whether the content of a message is goose's. Messages of other programs have the same keys, but no block types in camel
 /// case.
@@ -174,6 +182,15 @@ struct Record<'a> {
     provider_name: Text<'a>,
     #[serde(borrow)]
     model_config_json: Maybe<ModelConfig<'a>>,
+    /// Its name in an export.
+    #[serde(borrow)]
+    model_config: Maybe<ModelConfig<'a>>,
+    // an export
+    /// The messages.
+    #[serde(borrow)]
+    conversation: Raw<'a>,
+    usage: Maybe<ExportedUsage>,
+    accumulated_usage: Maybe<ExportedUsage>,
     message_count: Count,
     accumulated_total_tokens: Count,
     accumulated_input_tokens: Count,
@@ -214,6 +231,17 @@ struct Record<'a> {
 struct ModelConfig<'a> {
     #[serde(borrow)]
     model_name: Text<'a>,
+}
+
+/// Counts in an export of newer versions (1.46). Before, they are members of the session itself.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct ExportedUsage {
+    total_tokens: Count,
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_input_tokens: Count,
+    cache_write_input_tokens: Count,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -292,8 +320,23 @@ struct Usage {
     cache_write: Count,
 }
 
+impl From<&ExportedUsage> for Usage {
+    fn from(usage: &ExportedUsage) -> Self {
+        Self {
+            total: usage.total_tokens,
+            input: usage.input_tokens,
+            output: usage.output_tokens,
+            cache_read: usage.cache_read_input_tokens,
+            cache_write: usage.cache_write_input_tokens,
+        }
+    }
+}
+
 impl Usage {
     fn of(record: &Record<'_>) -> Self {
+        if let Some(usage) = record.usage.get() {
+            return usage.into();
+        }
         Self {
             total: record.total_tokens,
             input: record.input_tokens,
@@ -304,6 +347,9 @@ impl Usage {
     }
 
     fn accumulated(record: &Record<'_>) -> Self {
+        if let Some(usage) = record.accumulated_usage.get() {
+            return usage.into();
+        }
         Self {
             total: record.accumulated_total_tokens,
             input: record.accumulated_input_tokens,
@@ -374,23 +420,14 @@ impl Fold for Goose {
             "usage_ledger" => {
                 self.session(record.session_id.as_str(), line.number).request(&record, line.number, damage);
             }
+            "" if !record.id.is_empty() && record.working_dir.some().is_some() => self.export(&record, line, damage),
             "" if record.message_count != Count::Unknown => {
                 let id = self.file_id(line);
                 self.session(&id, line.number).facts(&record, damage);
             }
             "" if !record.role.as_str().is_empty() => {
                 let session_id = self.file_id(line);
-                let id = if record.id.is_empty() { hashed_id(line.bytes) } else { record.id.text().into_owned() };
-                if self.seen.insert(id.clone()) {
-                    let message = Message {
-                        id: &id,
-                        role: record.role.as_str(),
-                        time: record.created.0,
-                        content: record.content,
-                        is_hidden: is_hidden(&record.metadata),
-                    };
-                    self.session(&session_id, line.number).message(&message, line.number, damage);
-                }
+                self.message(&session_id, &record, line.bytes, line.number, damage);
             }
             _ => return RecordKind::Unknown,
         }
@@ -408,6 +445,33 @@ fn is_hidden(metadata: &Maybe<Metadata>) -> bool {
 }
 
 impl Goose {
+    /// Adds an exported session.
+    fn export(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let id = record.id.text();
+        let session = self.session(&id, line.number);
+        session.is_export = true;
+        session.facts(record, damage);
+        let mut places = Places::new(line);
+        for raw in record.conversation.read::<Vec<Raw<'_>>>() {
+            self.message(&id, &raw.read(), raw.0, places.line_of(raw), damage);
+        }
+    }
+
+    /// Adds a message of a session file or of an export, `bytes`.
+    fn message(&mut self, session: &str, record: &Record<'_>, bytes: &[u8], line: i64, damage: &mut RecordErrors) {
+        let id = if record.id.is_empty() { hashed_id(bytes) } else { record.id.text().into_owned() };
+        if self.seen.insert(format!("{session} {id}")) {
+            let message = Message {
+                id: &id,
+                role: record.role.as_str(),
+                time: record.created.0,
+                content: record.content,
+                is_hidden: is_hidden(&record.metadata),
+            };
+            self.session(session, line).message(&message, line, damage);
+        }
+    }
+
     /// The session id of a session file, which contains one session.
     fn file_id(&self, line: Line<'_>) -> String {
         let known = self.sessions.first().map(|session| session.builder.session.session_id.clone());

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use self::session::Session;
 use super::document::Places;
-use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::chat_completions::ToolCall;
 use crate::adapters::common::sessions_by_id::SessionsById;
 use crate::adapters::common::subagents;
@@ -66,9 +66,42 @@ pub(super) const TRANSCRIPT: Adapter = Adapter {
     tested: None,
     capabilities: SHOWS,
     places: SESSION.places,
-    claims: |probe| 6 * u32::from(probe.text("role") == "session_meta" && !probe.has("table") && !probe.has("type")),
+    claims: claims_transcript,
     parse: fold::<Hermes>,
 };
+
+/// A transcript need not begin with `session_meta`, and its other lines are messages as many programs write them: the name of the
+/// file, its directory, or an id that no other program writes decides.
+fn claims_transcript(probe: &Probe<'_>) -> u32 {
+    let role = probe.text("role");
+    if probe.has("table") || probe.has("type") {
+        return 0;
+    }
+    if role == "session_meta" {
+        return 6;
+    }
+    if !matches!(role.as_ref(), "user" | "assistant" | "tool" | "system") || !probe.has("content") {
+        return 0;
+    }
+    let has_own_ids = || memchr::memmem::find(probe.raw("tool_calls").0, b"\"response_item_id\"").is_some();
+    4 * u32::from(is_name_of_session(probe.path()) || has_own_ids())
+}
+
+/// Whether a log is in Hermes' directory, or has the name of one of its sessions: `DATE_TIME_HEX`, or `cron_JOB_DATE_TIME`.
+fn is_name_of_session(path: &str) -> bool {
+    let mut parts = path.rsplit(['/', '\\']);
+    let name = parts.next().unwrap_or_default().split('.').next().unwrap_or_default();
+    let is_number = |word: &str, length| word.len() == length && word.bytes().all(|it| it.is_ascii_digit());
+    let words: Vec<&str> = name.split('_').collect();
+    let is_session = match words[..] {
+        [date, time, id] => {
+            is_number(date, 8) && is_number(time, 6) && id.len() >= 6 && id.bytes().all(|it| it.is_ascii_hexdigit())
+        }
+        ["cron", _, date, time] => is_number(date, 8) && is_number(time, 6),
+        _ => false,
+    };
+    is_session || parts.any(|folder| folder == ".hermes")
+}
 
 pub(super) const SESSIONS: Table = Table {
     name: "sessions",

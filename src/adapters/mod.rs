@@ -78,6 +78,7 @@ mod pi_session;
 mod pi_subagent;
 mod qwen_chat;
 mod sessions;
+mod side_files;
 mod swe_agent;
 mod trial_results;
 pub mod unknown;

@@ -51,6 +51,14 @@ impl Usage {
     }
 }
 
+/// The runtime that wrote the log of a context. Kilo Code since 5 is a fork of `OpenCode`, with the same records in its own
+/// directory, and there in `kilo.db`, `kilo-CHANNEL.db` or `opencode-CHANNEL.db`.
+pub(super) fn with_runtime(context: &Context) -> Context {
+    let is_its_file = context.file_name.as_ref().is_some_and(|name| name == "kilo" || name.starts_with("kilo-"));
+    let is_of_fork = is_its_file || context.folders.iter().any(|folder| folder == "kilo");
+    Context { runtime: if is_of_fork { "kilo" } else { context.runtime }, ..context.clone() }
+}
+
 /// Whether output includes reasoning in a version: it does until 1.2. Unreleased builds have the version `0.0.0` or a word.
 pub(super) fn reasoning_is_inside(version: &str) -> bool {
     let mut numbers = version.split('.').map(|it| it.parse::<u32>().ok());
@@ -222,7 +230,10 @@ impl Part<'_> {
         }
         let call = builder.call(self.call_id.as_str(), self.tool.as_str(), line, start);
         let arguments = builder.arguments(call, state.input);
+        let exit_code = state.metadata.exit.whole();
         let status = match state.status.as_str() {
+            // A command that failed is `completed`, too: the tool did its work.
+            _ if exit_code.is_some_and(|code| code != 0) => CallStatus::Error,
             "completed" => CallStatus::Ok,
             "error" => CallStatus::Error,
             _ => CallStatus::Incomplete,
@@ -232,7 +243,7 @@ impl Part<'_> {
         let row = &mut builder.session.tool_calls[call];
         // Some models use the same ids in each response.
         row.message_id = self.message_id.some().filter(|it| is_real(it)).map(SharedStr::from);
-        row.exit_code = state.metadata.exit.whole().into();
+        row.exit_code = exit_code.into();
         let is_refused = status == CallStatus::Error && is_refusal(&state.error.text());
         let metadata = &state.metadata;
         match (tools::category(self.tool.as_str()), arguments.patch(), arguments.file()) {

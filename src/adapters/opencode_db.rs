@@ -13,7 +13,7 @@
 use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
-use super::opencode::{Error, ErrorData, Info, Message, Metadata, Part, Span, State, go_on};
+use super::opencode::{Error, ErrorData, Info, Message, Metadata, Part, Span, State, go_on, with_runtime};
 use super::opencode_export::{Conversation, SHOWS};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::common::builder::Builder;
@@ -32,7 +32,12 @@ pub(super) const ADAPTER: Adapter = Adapter {
     about: "OpenCode since 1.2, opencode.db",
     tested: Some("1.18.27"),
     capabilities: SHOWS.and(Capabilities::TURNS).and(Capabilities::KEPT_BY_RUNTIME),
-    places: &[Place::data("opencode/opencode.db")],
+    // Other channels than the released ones have databases of their own.
+    places: &[
+        Place::data("opencode/opencode.db"),
+        Place::data("opencode/opencode-*.db"),
+        Place::only_variable("OPENCODE_DB", ""),
+    ],
     claims,
     parse: fold::<Database>,
 };
@@ -148,7 +153,7 @@ impl Fold for Database {
     type Record<'a> = Row<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: SessionsById::default(), seen: HashSet::new() }
+        Self { context: with_runtime(context), sessions: SessionsById::default(), seen: HashSet::new() }
     }
 
     fn record(&mut self, line: Line<'_>, row: Row<'_>, damage: &mut RecordErrors) -> RecordKind {

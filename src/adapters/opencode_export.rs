@@ -9,7 +9,7 @@
 use serde::Deserialize;
 
 use super::document::Places;
-use super::opencode::{Bill, Info, Message, Part, compaction, go_on, is_real, reasoning_is_inside};
+use super::opencode::{Bill, Info, Message, Part, compaction, go_on, is_real, reasoning_is_inside, with_runtime};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::Builder;
 use crate::adapters::common::repository::of_root;
@@ -73,7 +73,7 @@ impl Fold for Exports {
     type Record<'a> = Document<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Vec::new() }
+        Self { context: with_runtime(context), sessions: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {

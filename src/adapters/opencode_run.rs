@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::opencode::{Error, Part};
+use super::opencode::{Error, Part, with_runtime};
 use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::common::builder::Builder;
 use crate::adapters::common::usage;
@@ -62,7 +62,7 @@ impl Fold for Run {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Rows::default() }
+        Self { context: with_runtime(context), sessions: Rows::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {

@@ -8,7 +8,7 @@
 
 use serde::Deserialize;
 
-use super::opencode::{Info, Message, Part, compaction, go_on, is_last};
+use super::opencode::{Info, Message, Part, compaction, go_on, is_last, with_runtime};
 use super::opencode_export::{SHOWS, is_info};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::common::builder::{Builder, Retention};
@@ -70,7 +70,7 @@ impl Fold for Storage {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Rows::default() }
+        Self { context: with_runtime(context), sessions: Rows::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {

@@ -219,12 +219,14 @@ impl FileJob<'_> {
         for session in &mut sessions {
             self.fill(session, sidecar);
         }
+        let is_auxiliary = parsed.format.is_none()
+            && (self.place.is_sidecar() || adapters::is_auxiliary(self.content, &self.source.path));
         let (options, source) = (self.run.options, &mut self.source);
         source.sessions = sessions;
         source.status = match parsed.format {
             _ if is_cut => SourceStatus::Truncated,
             Some(_) => SourceStatus::Parsed,
-            None if self.place.is_sidecar() || adapters::is_auxiliary(self.content) => SourceStatus::Auxiliary,
+            None if is_auxiliary => SourceStatus::Auxiliary,
             None => SourceStatus::Unrecognised,
         };
         source.health = parsed.health;

@@ -86,8 +86,10 @@ impl Machine {
             if place.base == Base::WorkspaceStorage && !path.exists() {
                 continue;
             }
-            if !paths.iter().any(|known| known.path == path) {
-                paths.push(UserPath { path, ..base });
+            for path in matching(path) {
+                if !paths.iter().any(|known| known.path == path) {
+                    paths.push(UserPath { path, user: base.user.clone() });
+                }
             }
         }
         paths
@@ -246,6 +248,17 @@ fn join(base: &Path, path: &str) -> PathBuf {
     path.split('/').filter(|part| !part.is_empty()).fold(base.to_owned(), |joined, part| joined.join(part))
 }
 
+/// The existing paths that a path with a `*` in its last part means; another path as it is.
+fn matching(path: PathBuf) -> Vec<PathBuf> {
+    let pattern = name_of(&path).unwrap_or_default();
+    let (Some((start, end)), Some(directory)) = (pattern.split_once('*'), path.parent()) else { return vec![path] };
+    let names = directory.read_dir().into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let is_match = |name: &String| name.strip_prefix(start).is_some_and(|rest| rest.ends_with(end));
+    let mut paths: Vec<PathBuf> = names.filter(is_match).map(|name| directory.join(name)).collect();
+    paths.sort();
+    paths
+}
+
 fn name_of(directory: &Path) -> Option<String> {
     directory.file_name()?.to_str().map(str::to_owned)
 }
@@ -277,6 +290,22 @@ mod tests {
 
     fn text(path: &Path) -> String {
         path.to_string_lossy().replace('\\', "/")
+    }
+
+    #[test]
+    fn a_star_stands_for_existing_names() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["x.db", "x-dev.db", "x-beta.db", "x-dev.db-wal", "y-dev.db"] {
+            std::fs::write(directory.path().join(name), "").unwrap();
+        }
+        let data = directory.path().to_string_lossy();
+        let names = |path| {
+            let machine = machine(System::Linux, &[("XDG_DATA_HOME", data.as_ref())]);
+            machine.resolve(&Place::data(path)).iter().filter_map(|found| name_of(&found.path)).collect::<Vec<_>>()
+        };
+        assert_eq!(names("x-*.db"), ["x-beta.db", "x-dev.db"]);
+        assert_eq!(names("z-*.db"), Vec::<String>::new());
+        assert_eq!(names("z.db"), ["z.db"]);
     }
 
     fn paths(machine: &Machine, place: &Place) -> Vec<String> {

@@ -75,4 +75,6 @@ pub struct ModelTotal {
     pub cost: Option<f64>,
     /// Size of its context window.
     pub context_window: Option<i64>,
+    /// The provider that bills it.
+    pub provider: Option<Symbol>,
 }

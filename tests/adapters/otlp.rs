@@ -203,6 +203,29 @@ fn input_includes_caches_unless_the_counts_show_otherwise() {
     }
 }
 
+/// pydantic-ai and older conventions have other names for counts that are inside of the input and of the output.
+#[test]
+fn older_names_of_cache_counts_are_inside_of_the_input() {
+    for (read, write, reasoning) in [
+        ("details.cache_read_tokens", "details.cache_write_tokens", "details.reasoning_tokens"),
+        ("details.cache_read_input_tokens", "details.cache_creation_input_tokens", "details.thinking_tokens"),
+        ("cache_read_tokens", "cache_write_tokens", "reasoning_tokens"),
+        ("cached_input_tokens", "cache_creation_tokens", "reasoning_tokens"),
+        ("input_tokens.cached", "input_tokens.cache_write", "output_tokens.reasoning"),
+        ("cache_read.input_tokens", "cache_creation.input_tokens", "reasoning.output_tokens"),
+    ] {
+        let name = |end: &str| format!("gen_ai.usage.{end}");
+        let mut pairs = json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"});
+        for (end, count) in [("input_tokens", 1000), ("output_tokens", 40), (read, 700), (write, 200), (reasoning, 30)] {
+            pairs[name(end)] = json!(count);
+        }
+        let tables = tables(&[span(3, "chat m", pairs)]);
+        let tokens = only(&tables).tokens;
+        assert_eq!((tokens.input, tokens.cache_read, tokens.cache_write), (Some(100), Some(700), Some(200)), "{read}");
+        assert_eq!((tokens.output, tokens.reasoning), (Some(40), Some(30)), "{reasoning}");
+    }
+}
+
 /// No event ends a session: only a failed last request shows how it ended.
 #[test]
 fn a_failed_last_request_is_an_error() {

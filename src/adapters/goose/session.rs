@@ -18,6 +18,8 @@ pub(super) struct Session {
     /// The line of the session's row, and the last line with a record of the session.
     line: i64,
     pub(super) last_line: i64,
+    /// Whether it is a document of `goose session export`.
+    pub(super) is_export: bool,
     is_subagent: bool,
     provider: Option<Symbol>,
     /// The sums over all requests: their tokens and their cost in US dollars.
@@ -36,6 +38,7 @@ impl Session {
             builder: Builder::new(context, id, line),
             line,
             last_line: line,
+            is_export: false,
             is_subagent: false,
             provider: None,
             accumulated: (Tokens::UNKNOWN, None),
@@ -53,7 +56,10 @@ impl Session {
         let session = &mut self.builder.session;
         session.cwd = record.working_dir.owned();
         session.parent_session_id = record.parent_session_id.owned();
-        session.model = record.model_config_json.get().and_then(|it| it.model_name.owned());
+        session.model = {
+            let configuration = record.model_config_json.get().or_else(|| record.model_config.get());
+            configuration.and_then(|it| it.model_name.owned())
+        };
         self.accumulated = (Usage::accumulated(record).tokens(damage), record.accumulated_cost.money());
         self.last_request = Usage::of(record).tokens(damage);
     }
@@ -193,12 +199,12 @@ impl Session {
                 line: if session.turns.is_empty() { self.line } else { self.last_line },
                 key: format!("goose {} {:?}", session.session_id, first_message.map(Time::micros)),
                 cost,
-                models: vec![ModelTotal { tokens, cost, ..ModelTotal::default() }],
+                models: vec![ModelTotal { tokens, cost, provider: self.provider.clone(), ..ModelTotal::default() }],
                 covers_subagents: true,
                 ..Total::default()
             };
             let mut totals = vec![total(self.first_message)];
-            if session.format == SESSION.id && self.first_message.is_some() {
+            if session.format == SESSION.id && !self.is_export && self.first_message.is_some() {
                 // A copy of the file that was cut after its first line has no message: its sums have this identity.
                 totals.insert(0, total(None));
             }

@@ -93,7 +93,13 @@ impl Session {
                 line,
                 key: "sums".to_owned(),
                 cost,
-                models: vec![ModelTotal { model, tokens, cost, ..ModelTotal::default() }],
+                models: vec![ModelTotal {
+                    model,
+                    tokens,
+                    cost,
+                    provider: row.billing_provider.owned(),
+                    ..ModelTotal::default()
+                }],
                 covers_subagents: true,
                 ..Total::default()
             });
@@ -126,6 +132,10 @@ impl Session {
                     self.builder.prompt_as(identity, Some(&text_of(message.content)));
                 }
                 self.last = if is_active { Last::Work } else { self.last };
+            }
+            // The program writes this in place of an answer.
+            "assistant" if is_interruption(message) => {
+                self.last = if is_active { Last::Abort } else { self.last };
             }
             "assistant" => {
                 self.answers += 1;
@@ -197,12 +207,15 @@ impl Session {
             session.prompts.clear();
             session.user_turns = None;
         }
-        if session.stop_reason.as_ref().is_some_and(|reason| reason == "cron_complete") {
-            self.last = Last::Answer;
-        }
         self.builder.end(self.last);
         self.builder.finish()
     }
+}
+
+/// Whether a message states that the user interrupted the run.
+fn is_interruption(message: &Record<'_>) -> bool {
+    let text = || text_of(message.content);
+    message.finish_reason.some().is_none() && message.tool_calls.is_empty() && text().starts_with("Operation interrupted")
 }
 
 /// A string, or the texts of blocks.

@@ -132,6 +132,7 @@ impl StatedTotals {
             sum.total.tokens = sum.total.tokens.plus(total.tokens);
             sum.total.web_searches = add(sum.total.web_searches, total.web_searches);
             sum.total.context_window = sum.total.context_window.or(total.context_window);
+            sum.total.provider = sum.total.provider.take().or(total.provider);
             sum.total.cost = add_money(sum.total.cost, total.cost);
         }
     }
