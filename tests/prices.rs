@@ -41,10 +41,13 @@ fn names_of_recorded_logs_have_prices() {
         let provider = Some(provider).filter(|it| !it.is_empty());
         let at = Time::parse("2026-11-20T12:00:00Z");
         let priced = price(Request { provider, at, ..row(model) });
-        let price = priced.map_or_else(|_| "-".to_owned(), |priced| {
-            let (entry, rates) = (priced.terms.entry, priced.terms.rates);
-            format!("{}/{} {} {} {}", entry.provider, entry.model, rates.input, rates.output, rates.cache_read)
-        });
+        let price = priced.map_or_else(
+            |_| "-".to_owned(),
+            |priced| {
+                let (entry, rates) = (priced.terms.entry, priced.terms.rates);
+                format!("{}/{} {} {} {}", entry.provider, entry.model, rates.input, rates.output, rates.cache_read)
+            },
+        );
         let canonical = Catalog::built_in().canonical(model);
         table.push_str(&format!("{} | {model} | {canonical} | {price}\n", provider.unwrap_or("-")));
     }
@@ -115,6 +118,47 @@ fn one_model_has_many_names() {
         assert_price(Request { tokens, ..row(name) }, 0.001_575);
     }
     assert_price(Request { tokens: tokens(1000, 100, 3000, 200), ..row("claude-opus-4-7[1m]") }, 0.01025);
+}
+
+/// Hosts mark the names of other makers' models, and some offer them at interfaces like those of OpenAI and Anthropic.
+#[test]
+fn models_of_other_makers_have_their_prices_at_hosts() {
+    // Input, cache read and output of a thousand tokens each, in dollars.
+    let cost_at = |provider, model| {
+        price(Request { provider, tokens: tokens(1000, 1000, 1000, 0), ..row(model) }).map(|it| it.total()).ok()
+    };
+    for (reference, names) in [
+        (
+            "kimi-k2.6",
+            &["openai/kimi-k2.6", "anthropic/kimi-k2.6", "hf:moonshotai/Kimi-K2.6", "Moonshotai/Kimi-K2.6:novita"][..],
+        ),
+        ("glm-4.7", &["openai/glm-4.7", "zai-glm-4.7", "zai-org/glm-4.7-maas", "glm-4-7-251222", "FW-GLM-4.7"][..]),
+        ("minimax-m2.7", &["anthropic/MiniMax-M2.7", "hf:MiniMaxAI/MiniMax-M2.7"][..]),
+        ("deepseek-v3.2", &["openai/deepseek-v3.2", "deepseek-ai/deepseek-v3.2-maas", "deepseek-v3-2-251201"][..]),
+        ("claude-opus-5", &["anthropic/claude-opus-5:high", "claude-opus-5:low"][..]),
+    ] {
+        let expected = cost_at(None, reference);
+        assert!(expected.is_some(), "{reference}");
+        for name in names {
+            assert_eq!(cost_at(None, name), expected, "{name}");
+        }
+    }
+    // Bedrock's own prices, not those of a maker whose name is alike.
+    let provider = |provider, model| price(Request { provider, ..row(model) }).unwrap().terms.entry.provider.clone();
+    for (host, model) in [
+        ("bedrock", "zai.glm-5.3"),
+        ("bedrock", "deepseek.v3.2"),
+        ("bedrock", "us.deepseek.r1-v1:0"),
+        ("azure", "FW-GLM-5.1"),
+        ("cerebras", "zai-glm-4.7"),
+    ] {
+        assert_eq!(provider(Some(host), model), host, "{model}");
+    }
+    assert_eq!(provider(Some("huggingface"), "openai/gpt-oss-120b:groq"), "groq");
+    // A subscription, and what no source has a price for.
+    for name in ["kimi-k2.6:cloud", "glm-5.1:free", "kimi-for-coding", "codex-auto-review"] {
+        assert_eq!(cost_at(None, name), None, "{name}");
+    }
 }
 
 #[test]

@@ -7,7 +7,8 @@ use super::{
     codex_exec_legacy, codex_rollout, continue_dev_data, continue_session, copilot_chat, copilot_events, crush,
     cursor_stream_json, droid_session, drover_events, gemini_chat, gemini_json, goose, hermes, inspect_log, kimi_wire,
     mini_swe_agent, openclaw_events, openclaw_trajectory, opencode_db, opencode_export, opencode_run, opencode_storage,
-    openhands, otlp, pi_json, pi_session, pi_subagent, qwen_chat, side_files, swe_agent, trial_results, zag_json, zag_log, zed_db,
+    openhands, otlp, pi_json, pi_session, pi_subagent, qwen_chat, side_files, swe_agent, trial_results, zag_json,
+    zag_log, zed_db,
 };
 use crate::model::sqlite_schema::Table;
 

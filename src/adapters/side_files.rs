@@ -89,8 +89,8 @@ fn is_of_entire(probe: &Probe<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::{detect, is_auxiliary};
     use crate::adapters::Hints;
+    use crate::adapters::{detect, is_auxiliary};
 
     #[test]
     fn side_files_are_no_logs() {

@@ -252,7 +252,8 @@ fn join(base: &Path, path: &str) -> PathBuf {
 fn matching(path: PathBuf) -> Vec<PathBuf> {
     let pattern = name_of(&path).unwrap_or_default();
     let (Some((start, end)), Some(directory)) = (pattern.split_once('*'), path.parent()) else { return vec![path] };
-    let names = directory.read_dir().into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let names =
+        directory.read_dir().into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let is_match = |name: &String| name.strip_prefix(start).is_some_and(|rest| rest.ends_with(end));
     let mut paths: Vec<PathBuf> = names.filter(is_match).map(|name| directory.join(name)).collect();
     paths.sort();

@@ -4,7 +4,7 @@
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
-use super::model_name::{ModelName, date_at_end, family, is_effort, is_number};
+use super::model_name::{ModelName, date_at_end, family, is_effort, is_number, routed_host, without_mark};
 use super::spelling::is_host;
 
 /// A line of the catalog: a model at a provider, with its names.
@@ -15,10 +15,10 @@ pub(super) struct Listed<'a> {
     pub aliases: Vec<&'a str>,
 }
 
-/// Variants that `OpenRouter` appends to a name after a colon: they choose a host or a price, not another model.
+/// Variants that `OpenRouter` and Ollama append to a name after a colon: they choose a host or a price, not another model.
 #[rustfmt::skip]
 static VARIANTS: &[&str] = &[
-    "batch", "beta", "exacto", "extended", "floor", "free", "nitro", "online", "self-moderated", "thinking",
+    "batch", "beta", "cloud", "exacto", "extended", "floor", "free", "nitro", "online", "self-moderated", "thinking",
 ];
 
 /// All names of a catalog.
@@ -104,10 +104,23 @@ impl Names {
     /// The canonical name of a logged name; `None` if the catalog does not contain it.
     pub fn find(&self, logged: &str) -> Option<String> {
         let mut name = ModelName::new(None, logged);
-        if let Some(spelling) = self.reduce(key(&name.text)) {
+        if let Some(found) = without_mark(&name.text).and_then(|rest| self.find(rest)) {
+            return Some(found);
+        }
+        // Bedrock's `zai.glm-5.3` is not another maker's `zai-glm-5.3`.
+        if !name.is_of_bedrock()
+            && let Some(spelling) = self.reduce(key(&name.text))
+        {
             return Some(spelling);
         }
-        while name.simplify_start() {}
+        loop {
+            if let Some(spelling) = self.find_at_bedrock(&name) {
+                return Some(spelling);
+            }
+            if !name.simplify_start() {
+                break;
+            }
+        }
         if let Some(spelling) = self.reduce(key(&name.text)) {
             return Some(spelling);
         }
@@ -117,6 +130,14 @@ impl Names {
             path.truncate(path.len() - part_at_end(&path)?);
         }
         self.reduce(key(last_segment(&name.text)))
+    }
+
+    /// The canonical name of a name that begins with Bedrock's vendor. Some models' own names begin with it, too: `deepseek.r1-v1:0`.
+    fn find_at_bedrock(&self, name: &ModelName) -> Option<String> {
+        let (vendor, model) = name.bedrock_model()?;
+        let with_vendor = format!("{vendor}-{model}");
+        let names = if family(model).is_some() { [model, &with_vendor] } else { [&with_vendor, model] };
+        names.into_iter().find_map(|name| self.reduce(key(name)))
     }
 
     /// The spelling of a key after all parts at its end are removed without which the name is known.
@@ -219,13 +240,17 @@ fn part_at_end(key: &str) -> Option<usize> {
     {
         return behind(start);
     }
+    if let Some((start, _)) = routed_host(key) {
+        return behind(start);
+    }
     if let Some(length) = variant_at_end(key).or_else(|| revision_at_end(key)).or_else(|| any_date_at_end(key)) {
         return Some(length);
     }
     let (start, word) = key.rsplit_once('-')?;
     let is_version = word.strip_prefix('v').is_some_and(is_number);
     let is_part = match (word, family(key)) {
-        ("latest", _) | ("thinking", Some("anthropic" | "google")) => true,
+        // The last two: a number format, and Vertex' mark of other makers' models.
+        ("latest" | "fp8" | "maas", _) | ("thinking", Some("anthropic" | "google")) => true,
         (_, Some("anthropic")) if is_version => true,
         (_, Some("google")) if word.len() == 3 && word.starts_with("00") && is_number(word) => true,
         (_, Some("anthropic" | "google" | "openai" | "xai")) => is_effort(word),
@@ -234,10 +259,10 @@ fn part_at_end(key: &str) -> Option<usize> {
     is_part.then_some(key.len() - start.len())
 }
 
-/// The length of a [variant](VARIANTS) with its colon.
+/// The length of a [variant](VARIANTS), or of an effort, with its colon.
 fn variant_at_end(key: &str) -> Option<usize> {
     let (_, variant) = key.rsplit_once(':')?;
-    VARIANTS.contains(&variant).then_some(variant.len() + 1)
+    (VARIANTS.contains(&variant) || is_effort(variant)).then_some(variant.len() + 1)
 }
 
 /// The length of Bedrock's `-v1:0`, `-1:0` or `-v1:0:200k`.
@@ -350,13 +375,38 @@ mod tests {
             ("gemini-3.5-flash", &["gemini-3.5-flash-preview"]),
             ("grok-code-fast-1", &["x-ai/grok-code-fast-1", "xai/grok-code-fast-1", "grok-code-fast-1:free"]),
             ("grok-4", &["grok-4-0709", "x-ai/grok-4"]),
-            ("kimi-k2.5", &["moonshotai/kimi-k2.5", "accounts/fireworks/models/kimi-k2p5", "kimi-k2-5"]),
+            (
+                "kimi-k2.5",
+                &[
+                    "moonshotai/kimi-k2.5",
+                    "accounts/fireworks/models/kimi-k2p5",
+                    "kimi-k2-5",
+                    "hf:moonshotai/Kimi-K2.5",
+                    "moonshotai/Kimi-K2.5:novita",
+                    "kimi-k2.5:cloud",
+                    "openai/kimi-k2.5",
+                    "azure/FW-Kimi-K2.5",
+                    "@cf/moonshotai/kimi-k2.5",
+                ],
+            ),
+            ("glm-4.7", &["zai-glm-4.7", "zai.glm-4.7", "zai-org/glm-4.7-maas", "GLM-4.7-FP8", "glm-4-7-251222"]),
+            ("claude-opus-4-8", &["anthropic/claude-opus-4-8:high", "claude-opus-4.8:xhigh"]),
+            ("deepseek-v3.2", &["deepseek.v3.2", "deepseek/deepseek-v3.2", "deepseek-v3-2-251201"]),
             ("glm-4.6", &["z-ai/glm-4.6", "zai-org/GLM-4.6", "accounts/fireworks/models/glm-4p6"]),
             (
                 "deepseek-v4-flash",
                 &["madrid-spain/openrouter/deepseek/deepseek-v4-flash", "deepseek-v4-flash-20260731"],
             ),
-            ("deepseek-r1", &["deepseek/deepseek-r1:free", "deepseek-ai/DeepSeek-R1-0528", "deepseek-r1-0528"]),
+            (
+                "deepseek-r1",
+                &[
+                    "us.deepseek.r1-v1:0",
+                    "bedrock/us.deepseek.r1-v1:0",
+                    "deepseek/deepseek-r1:free",
+                    "deepseek-ai/DeepSeek-R1-0528",
+                    "deepseek-r1-0528",
+                ],
+            ),
             ("qwen3-coder", &["qwen/qwen3-coder:free", "alibaba/qwen3-coder"]),
             ("qwen3-coder-plus", &["qwen3-coder-plus-2026-07-22", "qwen/qwen3-coder-plus"]),
             ("llama-3.3-70b-instruct", &["meta-llama/Llama-3.3-70B-Instruct", "us.meta.llama3-3-70b-instruct-v1:0"]),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::catalog::Catalog;
 use super::entry::Entry;
-use super::model_name::{ModelName, family};
+use super::model_name::{ModelName, family, is_vendor_of};
 use super::rule::Rule;
 use super::spelling::{fold, is_host, provider};
 use crate::base::time::Day;
@@ -42,7 +42,10 @@ impl Catalog {
         let mut name = ModelName::new(provider, model);
         let is_path = name.text.contains('/');
         loop {
-            if let Some(found) = self.find_exact(&name, model) {
+            // Bedrock's `zai.glm-5.3` is not another maker's `zai-glm-5.3`.
+            let is_right =
+                |found: &Found<'_>| found.entries.first().is_some_and(|it| it.provider == "bedrock" || self.is_own(it));
+            if let Some(found) = self.find_exact(&name, model).filter(|it| !name.is_of_bedrock() || is_right(it)) {
                 return Some(found);
             }
             if !name.simplify() {
@@ -71,7 +74,10 @@ impl Catalog {
                 return None;
             }
             let is_of_maker = match name.vendor {
-                Some(vendor) => vendor == entry.provider,
+                Some(vendor) => {
+                    vendor == entry.provider
+                        || is_vendor_of(vendor, &entry.provider) && family == Some(entry.provider.as_str())
+                }
                 // A provider that is not in the table is a user's own.
                 None => family.is_none_or(|maker| maker == entry.provider || provider(&entry.provider).is_none()),
             };

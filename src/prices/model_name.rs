@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::rule::Rule;
-use super::spelling::{fold, provider};
+use super::spelling::{fold, provider, provider_id};
 
 /// Prefixes of model names, each with the maker. The price of another maker never applies to these models.
 #[rustfmt::skip]
@@ -24,6 +24,32 @@ static BEDROCK_VENDORS: &[&str] = &[
     "ai21", "amazon", "anthropic", "cohere", "deepseek", "google", "meta", "minimax", "mistral", "moonshot", "moonshotai",
     "openai", "qwen", "xai", "zai",
 ];
+
+/// Vendors whose interfaces others offer as well: `openai/glm-5.1` is Z.ai's model at an interface like that of OpenAI.
+static INTERFACES: &[&str] = &["anthropic", "openai"];
+
+/// Marks that hosts put before the names of models of other makers: Hugging Face, Fireworks at Azure, Cerebras.
+static MARKS: &[(&str, &str)] = &[("hf:", ""), ("fw-", ""), ("zai-", "glm")];
+
+/// Hosts of Hugging Face's router that are not in the table of providers. It names the host after a colon.
+static ROUTED_HOSTS: &[&str] = &["featherless-ai", "hyperbolic", "nebius", "novita", "nscale", "sambanova"];
+
+/// Whether a model of `maker` can have the name of `vendor` before its own.
+pub(super) fn is_vendor_of(vendor: &str, maker: &str) -> bool {
+    vendor == maker || INTERFACES.contains(&vendor) && !INTERFACES.contains(&maker)
+}
+
+/// The name without a mark of a host.
+pub(super) fn without_mark(name: &str) -> Option<&str> {
+    MARKS.iter().find_map(|(mark, next)| name.strip_prefix(mark).filter(|rest| rest.starts_with(next)))
+}
+
+/// The host that a name has after a colon, as Hugging Face's router does, and the rest of the name.
+pub(super) fn routed_host(name: &str) -> Option<(&str, &str)> {
+    let (start, word) = name.rsplit_once(':')?;
+    let is_host = ROUTED_HOSTS.contains(&word) || provider(word).is_some_and(|it| it.is_host);
+    is_host.then_some((start, word))
+}
 
 /// The maker of a model by the prefix of its name.
 pub(super) fn family(name: &str) -> Option<&'static str> {
@@ -80,7 +106,13 @@ impl ModelName {
 
     /// Removes one part before the name of the model. Returns whether there was one.
     pub fn simplify_start(&mut self) -> bool {
-        self.simplify_path() || self.simplify_bedrock_start()
+        self.simplify_path() || self.simplify_bedrock_start() || self.simplify_mark()
+    }
+
+    fn simplify_mark(&mut self) -> bool {
+        let Some(length) = without_mark(&self.text).map(str::len) else { return false };
+        self.keep_end(length);
+        true
     }
 
     fn simplify_path(&mut self) -> bool {
@@ -116,6 +148,18 @@ impl ModelName {
         }
         self.keep_end(length);
         true
+    }
+
+    /// Whether the name begins as Bedrock's do, with a vendor and a dot.
+    pub fn is_of_bedrock(&self) -> bool {
+        self.bedrock_prefix().is_some()
+    }
+
+    /// Bedrock's vendor as the name spells it, and the rest of the name.
+    pub fn bedrock_model(&self) -> Option<(&str, &str)> {
+        let (_, _, length) = self.bedrock_prefix()?;
+        let (prefix, model) = self.text.split_at_checked(length)?;
+        Some((prefix.trim_end_matches('.').rsplit('.').next()?, model))
     }
 
     /// The region, the vendor and the length of a prefix such as `us.anthropic.`.
@@ -181,10 +225,19 @@ impl ModelName {
         {
             return self.keep_start(start.len());
         }
+        if let Some((start, host)) = routed_host(text) {
+            let length = start.len();
+            self.provider = Some(Cow::Owned(provider_id(host).into_owned()));
+            return self.keep_start(length);
+        }
         let family = family(fold(text).rsplit('/').next().unwrap_or_default());
         if let Some((start, variant)) = text.rsplit_once(':')
-            && matches!((variant, family), ("thinking" | "beta", Some("anthropic" | "google")))
+            && (is_effort(variant) || matches!((variant, family), ("thinking" | "beta", Some("anthropic" | "google"))))
         {
+            return self.keep_start(start.len());
+        }
+        // Vertex: models of other makers.
+        if let Some(start) = text.strip_suffix("-maas") {
             return self.keep_start(start.len());
         }
         if let Some(start) = text.strip_suffix("-latest") {
@@ -233,7 +286,7 @@ fn is_region(word: &str) -> bool {
     )
 }
 
-/// The length of a date at the end of the name, such as `-20250929` or `-2025-09-29`.
+/// The length of a date at the end of the name, such as `-20250929`, `-2025-09-29` or Volcengine's `-251201`.
 pub(super) fn date_at_end(text: &str) -> Option<usize> {
     let is_day = |year: &str, month: &str, day: &str| {
         let in_range = |it: &str, range: std::ops::RangeInclusive<u16>| it.parse().is_ok_and(|it| range.contains(&it));
@@ -246,6 +299,14 @@ pub(super) fn date_at_end(text: &str) -> Option<usize> {
         && is_day(year, month, day)
     {
         return Some(9);
+    }
+    if let Some(date) = tail(7).and_then(|it| it.strip_prefix('-'))
+        && is_number(date)
+        && let (Some(year), Some(month), Some(day)) = (date.get(..2), date.get(2..4), date.get(4..))
+        && year >= "23"
+        && is_day(&format!("20{year}"), month, day)
+    {
+        return Some(7);
     }
     let date = tail(11)?.strip_prefix('-')?;
     let mut parts = date.split('-');

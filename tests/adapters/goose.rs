@@ -41,7 +41,10 @@ fn an_export_has_the_sums_of_its_version() {
         let session = &tables.sessions[0];
         assert_eq!((session.session.runtime.as_ref(), session.session.session_id.as_str()), ("goose", "20261009_1"));
         let tokens = session.tokens;
-        assert_eq!((tokens.input, tokens.output, tokens.cache_read, tokens.cache_write), (Some(100), Some(40), Some(700), Some(200)));
+        assert_eq!(
+            (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write),
+            (Some(100), Some(40), Some(700), Some(200))
+        );
         assert_eq!((session.user_turns, session.session.model.as_deref()), (Some(1), Some("claude-sonnet-4-5")));
         assert_eq!((tables.turns.len(), tables.turns[0].turn.provider.as_deref()), (1, Some("anthropic")));
         assert!(tables.turns[0].money.cost.is_some());
@@ -62,7 +65,8 @@ fn an_export_repeats_the_database() {
         }),
     ];
     let database = rows.map(|row| row.to_string()).join("\n");
-    let sums = json!({"accumulated_total_tokens": 1040, "accumulated_input_tokens": 1000, "accumulated_output_tokens": 40});
+    let sums =
+        json!({"accumulated_total_tokens": 1040, "accumulated_input_tokens": 1000, "accumulated_output_tokens": 40});
     let tables = tables(&[database, export(sums)]);
     assert_eq!((tables.sessions.len(), tables.sessions[0].tokens.total()), (1, Some(1040)));
     assert_eq!(tables.sessions[0].user_turns, Some(1));

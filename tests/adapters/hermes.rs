@@ -43,7 +43,8 @@ fn a_run_without_an_answer_is_no_success() {
         "role": "assistant", "content": "", "finish_reason": "stop",
         "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "web_search", "arguments": "{}"}}],
     });
-    let result = json!({"role": "tool", "content": "x", "tool_call_id": "c1", "finish_reason": null, "tool_calls": null});
+    let result =
+        json!({"role": "tool", "content": "x", "tool_call_id": "c1", "finish_reason": null, "tool_calls": null});
     for (messages, status) in [
         (vec![prompt()], Status::Incomplete),
         (vec![], Status::Incomplete),
@@ -72,7 +73,9 @@ fn a_transcript_may_begin_with_a_message() {
         json!({"role": "assistant", "content": "Done.", "finish_reason": "stop", "timestamp": "2026-10-09T08:00:05.5"}),
     ];
     let log = lines.map(|line| line.to_string()).join("\n");
-    for path in ["/x/20261009_080000_a1b2c3d4.jsonl", "/x/cron_a1_20261009_080000.jsonl", "/home/u/.hermes/sessions/x.jsonl"] {
+    for path in
+        ["/x/20261009_080000_a1b2c3d4.jsonl", "/x/cron_a1_20261009_080000.jsonl", "/home/u/.hermes/sessions/x.jsonl"]
+    {
         let session = sessions_at(path, &log).swap_remove(0);
         assert_eq!((session.format.as_ref(), session.status), ("hermes-transcript", Status::Success), "{path}");
         assert!(path.contains(&format!("/{}.", session.session_id)), "{path}: {}", session.session_id);

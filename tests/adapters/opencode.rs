@@ -18,8 +18,10 @@ fn part(state: &str, exit: Value) -> Value {
 
 /// A log of each of the four formats, with one call.
 fn logs(part: &Value) -> [(&'static str, String); 4] {
-    let message = json!({"id": "msg_1", "sessionID": "ses_1", "role": "assistant", "time": {"created": 1_790_000_000_000_i64}});
-    let info = json!({"id": "ses_1", "version": "1.4.0", "directory": "/work", "time": {"created": 1_790_000_000_000_i64}});
+    let message =
+        json!({"id": "msg_1", "sessionID": "ses_1", "role": "assistant", "time": {"created": 1_790_000_000_000_i64}});
+    let info =
+        json!({"id": "ses_1", "version": "1.4.0", "directory": "/work", "time": {"created": 1_790_000_000_000_i64}});
     let run = json!({"type": "tool_use", "timestamp": 1_790_000_002_000_i64, "sessionID": "ses_1", "part": part});
     let export = json!({"info": info, "messages": [{"info": message, "parts": [part]}]});
     let row = json!({"table": "part", "id": "prt_1", "session_id": "ses_1", "message_id": "msg_1", "data": part});

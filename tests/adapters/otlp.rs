@@ -216,7 +216,8 @@ fn older_names_of_cache_counts_are_inside_of_the_input() {
     ] {
         let name = |end: &str| format!("gen_ai.usage.{end}");
         let mut pairs = json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"});
-        for (end, count) in [("input_tokens", 1000), ("output_tokens", 40), (read, 700), (write, 200), (reasoning, 30)] {
+        for (end, count) in [("input_tokens", 1000), ("output_tokens", 40), (read, 700), (write, 200), (reasoning, 30)]
+        {
             pairs[name(end)] = json!(count);
         }
         let tables = tables(&[span(3, "chat m", pairs)]);

@@ -215,7 +215,9 @@ impl Session {
 /// Whether a message states that the user interrupted the run.
 fn is_interruption(message: &Record<'_>) -> bool {
     let text = || text_of(message.content);
-    message.finish_reason.some().is_none() && message.tool_calls.is_empty() && text().starts_with("Operation interrupted")
+    message.finish_reason.some().is_none()
+        && message.tool_calls.is_empty()
+        && text().starts_with("Operation interrupted")
 }
 
 /// A string, or the texts of blocks.
