@@ -16,8 +16,8 @@ fn part(state: &str, exit: Value) -> Value {
     json!({"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "tool", "callID": "c1", "tool": "bash", "state": state})
 }
 
-/// A log of each of the four formats, with one call.
-fn logs(part: &Value) -> [(&'static str, String); 4] {
+/// A log of each of the four formats, with one call; the last is a database since 2.0.
+fn logs(part: &Value) -> [(&'static str, String); 5] {
     let message =
         json!({"id": "msg_1", "sessionID": "ses_1", "role": "assistant", "time": {"created": 1_790_000_000_000_i64}});
     let info =
@@ -30,7 +30,22 @@ fn logs(part: &Value) -> [(&'static str, String); 4] {
         ("opencode-export", export.to_string()),
         ("opencode-storage", part.to_string()),
         ("opencode-db", row.to_string()),
+        ("opencode-db", row_since_2(part).to_string()),
     ]
+}
+
+/// The row of a message since 2.0, which contains its parts.
+fn row_since_2(part: &Value) -> Value {
+    let state = &part["state"];
+    let mut new =
+        json!({"status": state["status"], "input": state["input"], "content": [{"type": "text", "text": "x"}]});
+    if let Some(metadata) = state.get("metadata") {
+        new["structured"] = metadata.clone();
+    }
+    let call =
+        json!({"type": "tool", "id": "c1", "name": "bash", "state": new, "time": {"created": 1_790_000_001_000_i64}});
+    let data = json!({"time": {"created": 1_790_000_000_000_i64}, "content": [call]});
+    json!({"table": "session_message", "id": "msg_1", "session_id": "ses_1", "type": "assistant", "seq": 1, "data": data})
 }
 
 fn session(path: &str, format: &str, log: &str) -> SessionResult {
