@@ -61,7 +61,7 @@ pub(super) const DATABASE: Adapter = Adapter {
 pub(super) const SESSION: Adapter = Adapter {
     id: "goose-session",
     runtime: "goose",
-    about: "goose before its database, sessions/*.jsonl, and goose session export --format json",
+    about: "goose before its database, sessions/*.jsonl, and its exports",
     tested: None,
     capabilities: SHOWS,
     places: DATABASE.places,

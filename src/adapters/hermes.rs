@@ -1,5 +1,5 @@
 //! Hermes Agent: its database `state.db`, the last view of a session in `session_ID.json`, and transcripts of its gateway
-//! (docs/formats.md#hermes-db). From descriptions of two databases and from its source: no recorded log was at hand.
+//! (docs/formats.md#hermes-db). From its source, and from recorded databases and documents; no recorded transcript was at hand.
 //!
 //! - Only the row of a session contains tokens, as sums over its requests. Input excludes caches; output includes reasoning.
 //! - A session is in up to three files under the same id: the ledger joins them, and only the database has tokens.
@@ -31,7 +31,7 @@ const SHOWS: Capabilities = Capabilities::TOOL_CALLS
 pub(super) const DATABASE: Adapter = Adapter {
     id: "hermes-db",
     runtime: "hermes",
-    about: "Hermes Agent, state.db (from sources)",
+    about: "Hermes Agent, state.db",
     tested: None,
     capabilities: SHOWS.and(Capabilities::SUBAGENTS),
     places: &[Place::variable("HERMES_HOME", ".hermes", "state.db"), Place::home(".hermes/profiles")],
@@ -48,7 +48,7 @@ pub(super) const DATABASE: Adapter = Adapter {
 pub(super) const SESSION: Adapter = Adapter {
     id: "hermes-session",
     runtime: "hermes",
-    about: "Hermes Agent, sessions/session_ID.json (from sources)",
+    about: "Hermes Agent, sessions/session_ID.json",
     tested: None,
     capabilities: SHOWS,
     places: &[Place::variable("HERMES_HOME", ".hermes", "sessions")],

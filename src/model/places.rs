@@ -5,7 +5,7 @@
 pub struct Place {
     /// The directory that the platform or the user decides.
     pub base: Base,
-    /// The path below it, with `/` as the separator; empty for the base itself. A `*` in its last part stands for any characters:
+    /// The path below it, with `/` as the separator; empty for the base itself. A `*` in its last part means any characters:
     /// then only existing paths are known.
     pub path: &'static str,
 }

@@ -101,7 +101,15 @@ impl ModelName {
 
     /// Removes one part of the name. Returns whether there was one.
     pub fn simplify(&mut self) -> bool {
-        self.simplify_start() || self.simplify_bedrock_end() || self.simplify_end()
+        self.simplify_routed_host() || self.simplify_start() || self.simplify_bedrock_end() || self.simplify_end()
+    }
+
+    /// Removes a host after a colon: it bills the request, and its prices may contain the whole path.
+    fn simplify_routed_host(&mut self) -> bool {
+        let Some((start, host)) = routed_host(&self.text) else { return false };
+        let length = start.len();
+        self.provider = Some(Cow::Owned(provider_id(host).into_owned()));
+        self.keep_start(length)
     }
 
     /// Removes one part before the name of the model. Returns whether there was one.
@@ -224,11 +232,6 @@ impl ModelName {
             && (is_number(version) || matches!(version, "default" | "latest"))
         {
             return self.keep_start(start.len());
-        }
-        if let Some((start, host)) = routed_host(text) {
-            let length = start.len();
-            self.provider = Some(Cow::Owned(provider_id(host).into_owned()));
-            return self.keep_start(length);
         }
         let family = family(fold(text).rsplit('/').next().unwrap_or_default());
         if let Some((start, variant)) = text.rsplit_once(':')
