@@ -32,11 +32,9 @@ fn assert_price(request: Request<'_>, expected: f64) {
 #[test]
 fn names_of_recorded_logs_have_prices() {
     let names = include_str!("prices/models.tsv");
-    let mut table = String::new();
-    for line in names.lines() {
+    let described = names.lines().map(|line| {
         let Some((provider, model)) = line.split_once('\t').filter(|_| !line.starts_with('#')) else {
-            table.push_str(&format!("{line}\n"));
-            continue;
+            return line.to_owned();
         };
         let provider = Some(provider).filter(|it| !it.is_empty());
         let at = Time::parse("2026-11-20T12:00:00Z");
@@ -49,8 +47,9 @@ fn names_of_recorded_logs_have_prices() {
             },
         );
         let canonical = Catalog::built_in().canonical(model);
-        table.push_str(&format!("{} | {model} | {canonical} | {price}\n", provider.unwrap_or("-")));
-    }
+        format!("{} | {model} | {canonical} | {price}", provider.unwrap_or("-"))
+    });
+    let table = described.collect::<Vec<_>>().join("\n");
     insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!("prices_of_recorded_names", table);
     });

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::tables;
 
 /// `goose session export --format json`, with these members for the sums.
-fn export(sums: Value) -> String {
+fn export(sums: &Value) -> String {
     let message = |id: &str, role: &str, second: i64, text: &str| {
         json!({
             "id": id, "role": role, "created": 1_791_532_800 + second, "content": [{"type": "text", "text": text}],
@@ -37,7 +37,7 @@ fn an_export_has_the_sums_of_its_version() {
         "accumulated_total_tokens": 1040, "accumulated_cache_read_tokens": 700, "accumulated_cache_write_tokens": 200,
     });
     for sums in [objects, flat] {
-        let tables = tables(&[export(sums)]);
+        let tables = tables(&[export(&sums)]);
         let session = &tables.sessions[0];
         assert_eq!((session.session.runtime.as_ref(), session.session.session_id.as_str()), ("goose", "20261009_1"));
         let tokens = session.tokens;
@@ -67,7 +67,7 @@ fn an_export_repeats_the_database() {
     let database = rows.map(|row| row.to_string()).join("\n");
     let sums =
         json!({"accumulated_total_tokens": 1040, "accumulated_input_tokens": 1000, "accumulated_output_tokens": 40});
-    let tables = tables(&[database, export(sums)]);
+    let tables = tables(&[database, export(&sums)]);
     assert_eq!((tables.sessions.len(), tables.sessions[0].tokens.total()), (1, Some(1040)));
     assert_eq!(tables.sessions[0].user_turns, Some(1));
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::sessions_at;
 
 /// The part of a shell call that ended with this state.
-fn part(state: &str, exit: Value) -> Value {
+fn part(state: &str, exit: &Value) -> Value {
     let mut state = json!({
         "status": state, "input": {"command": "make test"}, "output": "x", "time": {"start": 1_790_000_001_000_i64, "end": 1_790_000_002_000_i64},
     });
@@ -66,7 +66,7 @@ fn a_command_that_failed_is_an_error() {
         ("error", Value::Null, CallStatus::Error),
         ("running", Value::Null, CallStatus::Incomplete),
     ] {
-        for (format, log) in logs(&part(state, exit.clone())) {
+        for (format, log) in logs(&part(state, &exit)) {
             let call = &session("", format, &log).tool_calls[0];
             assert_eq!((call.status, call.exit_code.get()), (status, exit.as_i64()), "{format} {state} {exit}");
         }
@@ -86,7 +86,7 @@ fn the_path_names_the_fork() {
         ("/home/u/kilometres/log.json", "opencode"),
         ("", "opencode"),
     ] {
-        for (format, log) in logs(&part("completed", json!(0))) {
+        for (format, log) in logs(&part("completed", &json!(0))) {
             assert_eq!(session(path, format, &log).runtime, runtime, "{format} {path}");
         }
     }
