@@ -1,28 +1,34 @@
-//! GitHub Copilot CLI's `events.jsonl`, in `~/.copilot/session-state/ID/` (docs/formats.md#copilot-events).
+//! GitHub Copilot CLI's `events.jsonl`, in `~/.copilot/session-state/ID/`, the same events as `copilot -p --output-format json` prints
+//! them, and its store `~/.copilot/session-store.db` (docs/formats.md#copilot-events).
 //!
 //! A message contains only its output tokens. All other counts are in `session.shutdown`: its input includes cache reads and
 //! cache writes, its output includes reasoning. The counts of a process that resumes a session begin at 0, so several
-//! shutdowns add up. The totals of the session are running totals over its processes, as the ledger expects.
+//! shutdowns add up. The totals of the session are running totals over its processes, as the ledger expects. A recording ends with a
+//! `result`, which alone names the session. The store has each request with all of its counts: see `store`.
 
 use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use self::session::Session;
+use self::store::Store;
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::Builder;
 use crate::base::rows::Rows;
-use crate::json::Raw;
+use crate::json::{self, Raw};
 use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::json::lines::Line;
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult, Tokens};
 
 mod session;
+mod store;
+
+pub(super) use self::store::{SESSIONS, USAGE};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "copilot-events",
     runtime: "copilot",
-    about: "GitHub Copilot CLI, events.jsonl under ~/.copilot/session-state",
+    about: "GitHub Copilot CLI, events.jsonl under ~/.copilot/session-state, copilot -p --output-format json, session-store.db",
     tested: Some("1.0.71"),
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
@@ -32,15 +38,26 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::PERMISSION_DENIALS)
         .and(Capabilities::USER_TURNS)
         .and(Capabilities::KEPT_BY_RUNTIME),
-    places: &[Place::variable("COPILOT_HOME", ".copilot", "session-state"), Place::state(".copilot/session-state")],
+    places: &[
+        Place::variable("COPILOT_HOME", ".copilot", "session-state"),
+        Place::variable("COPILOT_HOME", ".copilot", "session-store.db"),
+        // Spans, if the user lets it write them to a file: `otlp` reads them.
+        Place::variable("COPILOT_HOME", ".copilot", "otel"),
+        Place::only_variable("COPILOT_OTEL_FILE_EXPORTER_PATH", ""),
+        Place::state(".copilot/session-state"),
+    ],
     claims,
     parse: fold::<Events>,
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
     let is_event = probe.has_all(&["data", "id", "timestamp", "parentId"]) && is_known(probe.kind());
-    3 * u32::from(is_event)
+    let is_result = probe.kind() == RESULT && probe.has_all(&["sessionId", "exitCode", "usage"]) && !probe.has("data");
+    3 * u32::from(is_event || is_result || store::is_row(probe))
 }
+
+/// The last record of a recording, which has no `data`.
+const RESULT: &str = "result";
 
 /// Whether the runtime writes events of this family. The members of a family change with every version.
 fn is_known(kind: &str) -> bool {
@@ -76,6 +93,27 @@ struct Record<'a> {
     agent_id: Text<'a>,
     #[serde(borrow)]
     data: Data<'a>,
+    // result
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    exit_code: Number,
+    usage: Maybe<RunUsage>,
+}
+
+impl Record<'_> {
+    /// Whether it is the last record of a recording. Other runtimes have records of this type, too.
+    fn is_result(&self) -> bool {
+        self.kind.as_str() == RESULT && (self.session_id.is_some() || self.exit_code.0.is_some())
+    }
+}
+
+/// What a recording states of its process.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RunUsage {
+    total_api_duration_ms: Number,
+    session_duration_ms: Number,
+    code_changes: CodeChanges,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -341,24 +379,36 @@ struct Events {
     sessions: Rows<Session>,
     /// Index of the session of the last record.
     current: usize,
+    store: Store,
 }
 
 impl Fold for Events {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Rows::default(), current: 0 }
+        Self { context: context.clone(), sessions: Rows::default(), current: 0, store: Store::new(context) }
+    }
+
+    fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
+        if line.bytes.starts_with(b"{\"table\":") {
+            return json::from_slice(line.bytes).map(|row| self.store.row(&row, line.number, damage));
+        }
+        json::from_slice(line.bytes).map(|record| self.record(line, record, damage))
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
-        if !is_known(record.kind.as_str()) {
+        let is_result = record.is_result();
+        if !is_result && !is_known(record.kind.as_str()) {
             return RecordKind::Unknown;
         }
         let stated_id = record.data.session_id.some().filter(|_| record.kind.as_str() == "session.start");
-        if stated_id.is_some() || self.sessions.is_empty() {
+        let has_ended = !self.sessions.is_empty() && self.sessions[self.current].has_result;
+        if stated_id.is_some() || self.sessions.is_empty() || has_ended && !is_result {
             let fallback = || self.context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
             let id = stated_id.map_or_else(fallback, str::to_owned);
-            let known = self.sessions.iter().position(|session| session.builder.session.session_id == id);
+            let known = self.sessions.iter().position(|session| {
+                !session.has_result && stated_id.is_some() && session.builder.session.session_id == id
+            });
             self.current = known.unwrap_or_else(|| {
                 self.sessions.push(Session::new(Builder::new(&self.context, id, line.number)));
                 self.sessions.len() - 1
@@ -367,12 +417,21 @@ impl Fold for Events {
         let session = &mut self.sessions[self.current];
         // Every record has an id and a time: an equal line is a copy.
         if session.seen.insert(XxHash3_64::oneshot(line.bytes)) {
-            session.record(&record, line, damage);
+            if is_result {
+                session.result(&record, line, damage);
+            } else {
+                session.record(&record, line, damage);
+            }
         }
         RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        self.sessions.into_iter().map(Session::finish).collect()
+        let mut sessions = self.sessions;
+        if sessions.len() > 1 {
+            // Records about the process may follow the result of a recording.
+            sessions.retain(|session| !session.is_empty());
+        }
+        sessions.into_iter().map(Session::finish).chain(self.store.finish()).collect()
     }
 }

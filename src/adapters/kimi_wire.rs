@@ -4,10 +4,12 @@
 //! The rules are those of its source (1.52: `wire/types.py`, kosong's `TokenUsage`). A `StatusUpdate` with a `token_usage` is
 //! one response. Its counts are disjoint, and its output includes reasoning. No record contains the model. The parent's file
 //! and the subagent's own file both contain the subagent's events, with the same message ids; a fork repeats its parent's
-//! events in the same way. The tokens of a compaction and of a side question (`/btw`) are not logged.
+//! events in the same way. The tokens of a compaction and of a side question (`/btw`) are not logged. Kimi Code, the successor,
+//! writes other records to files of the same name: see `code`.
 
 use foldhash::{HashMap, HashMapExt as _};
 
+use self::code::Code;
 use self::records::{Message, Payload, Record};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, counts_name, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, Last, brief};
@@ -21,12 +23,13 @@ use crate::model::errors::ErrorKind;
 use crate::model::places::Place;
 use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Tokens};
 
+mod code;
 mod records;
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "kimi-wire",
     runtime: "kimi",
-    about: "Kimi CLI, wire.jsonl under ~/.kimi/sessions",
+    about: "Kimi CLI and Kimi Code, wire.jsonl under ~/.kimi/sessions and ~/.kimi-code/sessions",
     tested: None,
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
@@ -37,7 +40,10 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::PERMISSION_DENIALS)
         .and(Capabilities::USER_TURNS)
         .and(Capabilities::KEPT_BY_RUNTIME),
-    places: &[Place::variable("KIMI_SHARE_DIR", ".kimi", "sessions")],
+    places: &[
+        Place::variable("KIMI_SHARE_DIR", ".kimi", "sessions"),
+        Place::variable("KIMI_CODE_HOME", ".kimi-code", "sessions"),
+    ],
     claims,
     parse: fold::<Wire>,
 };
@@ -45,6 +51,9 @@ pub(super) const ADAPTER: Adapter = Adapter {
 fn claims(probe: &Probe<'_>) -> u32 {
     if probe.kind() == "metadata" && probe.has("protocol_version") {
         return 3;
+    }
+    if code::is_record(probe) {
+        return 4;
     }
     // Messages of other formats may be large: they are not parsed for this.
     if !probe.has("timestamp") || probe.has("type") {
@@ -65,6 +74,8 @@ struct Agent {
 struct Wire {
     context: Context,
     builder: Option<Builder>,
+    /// The session, if it is one of Kimi Code.
+    code: Option<Code>,
     /// Approvals that were asked for, and their calls.
     approvals: Vec<(String, String)>,
     /// What the main agent's part ends with.
@@ -86,6 +97,7 @@ impl Fold for Wire {
         Self {
             context: context.clone(),
             builder: None,
+            code: None,
             approvals: Vec::new(),
             last: Last::Work,
             growing: HashMap::new(),
@@ -97,7 +109,7 @@ impl Fold for Wire {
             return RecordKind::Known;
         }
         if record.message.kind.some().is_none() {
-            return RecordKind::Unknown;
+            return self.code(line, damage);
         }
         let context = &self.context;
         let id = || context.folder_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
@@ -111,16 +123,27 @@ impl Fold for Wire {
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        let Some(mut builder) = self.builder else { return Vec::new() };
+        let code = self.code.map(Code::finish);
+        let Some(mut builder) = self.builder else { return code.into_iter().collect() };
         for growing in self.growing.into_values() {
             growing.end(&mut builder);
         }
         builder.end(self.last);
-        vec![builder.finish()]
+        std::iter::once(builder.finish()).chain(code).collect()
     }
 }
 
 impl Wire {
+    /// Folds a record of Kimi Code.
+    fn code(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
+        match json::from_slice::<code::Record<'_>>(line.bytes) {
+            Ok(record) if code::is_known(record.kind.as_str()) => {
+                self.code.get_or_insert_with(|| Code::new(&self.context, line)).record(&record, line, damage)
+            }
+            _ => RecordKind::Unknown,
+        }
+    }
+
     fn message(
         &mut self,
         builder: &mut Builder,

@@ -64,6 +64,7 @@ mod inspect_log;
 mod kimi_wire;
 mod mini_swe_agent;
 mod openclaw_events;
+mod openclaw_session;
 mod openclaw_trajectory;
 mod opencode;
 mod opencode_db;

@@ -8,6 +8,7 @@
 
 use serde::Deserialize;
 
+use super::openclaw_session::is_index;
 use super::pi::{Message, Usage};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, brief};
@@ -28,7 +29,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     about: "openclaw, trajectories beside its session files",
     tested: Some("2026.9.2"),
     capabilities: Capabilities::USER_TURNS.and(Capabilities::RETRIES).and(Capabilities::RUNS_ONLY),
-    places: super::pi_session::OPENCLAW.places,
+    places: super::openclaw_session::ADAPTER.places,
     claims: |probe| if probe.text("traceSchema") == "openclaw-trajectory" { 4 } else { 0 },
     parse: fold::<Trajectory>,
 };
@@ -36,9 +37,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
 /// Whether a document is one of openclaw's files without records of a session: the index `sessions.json`, or the pointer to
 /// a trajectory in another place.
 pub(super) fn is_auxiliary(document: &Probe<'_>) -> bool {
-    let is_index =
-        || document.keys().next().is_some() && document.keys().all(|it| document.object(it).has("sessionId"));
-    document.text("traceSchema") == "openclaw-trajectory-pointer" || is_index()
+    document.text("traceSchema") == "openclaw-trajectory-pointer" || is_index(document)
 }
 
 #[derive(Debug, Default, Deserialize)]

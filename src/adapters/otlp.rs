@@ -5,16 +5,19 @@
 //! uses the events, else the spans, else the metrics, and none of them beside the session's own log.
 
 use self::attributes::Attributes;
+use self::file_exporter::Spans;
 use self::metrics::Sums;
 use self::records::{Export, ResourceLogs, ResourceMetrics, ResourceSpans};
 use self::session::Session;
-use super::sessions::{Sessions, hand_on_sessions};
+use super::sessions::Sessions;
 use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::json;
 use crate::json::lines::Line;
-use crate::model::session::Capabilities;
+use crate::model::session::{Capabilities, SessionResult};
 
 mod attributes;
 mod events;
+mod file_exporter;
 mod metrics;
 mod records;
 mod session;
@@ -39,7 +42,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     places: &[],
     claims: |probe| {
         let is_export = ["resourceLogs", "resourceSpans", "resourceMetrics"].iter().any(|key| probe.has(key));
-        8 * u32::from(is_export)
+        8 * u32::from(is_export) + file_exporter::claims(probe)
     },
     parse: fold::<Exports>,
 };
@@ -81,13 +84,22 @@ enum State {
 struct Exports {
     context: Context,
     sessions: Sessions<State>,
+    spans: Spans,
 }
 
 impl Fold for Exports {
     type Record<'a> = Export<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Sessions::new() }
+        Self { context: context.clone(), sessions: Sessions::new(), spans: Spans::default() }
+    }
+
+    fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
+        let record: Export<'_> = json::from_slice(line.bytes)?;
+        Ok(match self.record(line, record, damage) {
+            RecordKind::Unknown => self.spans.line(line, damage),
+            known @ RecordKind::Known => known,
+        })
     }
 
     fn record(&mut self, line: Line<'_>, record: Export<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -104,10 +116,27 @@ impl Fold for Exports {
         if is_known { RecordKind::Known } else { RecordKind::Unknown }
     }
 
-    hand_on_sessions!(|state| match state {
-        State::Log(session) => session.finish(),
-        State::Sums(sums) => sums.finish(),
-    });
+    fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<SessionResult> {
+        self.sessions.idle(line, go_on, State::finish)
+    }
+
+    fn late(&self) -> foldhash::HashSet<String> {
+        self.sessions.late()
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        let sessions = self.sessions.finish(State::finish);
+        sessions.into_iter().chain(self.spans.finish(&self.context)).collect()
+    }
+}
+
+impl State {
+    fn finish(self) -> SessionResult {
+        match self {
+            Self::Log(session) => session.finish(),
+            Self::Sums(sums) => sums.finish(),
+        }
+    }
 }
 
 impl Exports {

@@ -1,8 +1,9 @@
-//! Session files of pi, versions 1 and 3, of its fork oh-my-pi, and of openclaw, which adds rows of its own.
+//! Session files of pi, versions 1 and 3, and of its fork oh-my-pi. Those of openclaw, which adds rows of its own, are in
+//! `openclaw_session`.
 //!
 //! Entries are a tree. Abandoned branches were billed as well, so all entries count. Forks and snapshots repeat entries: a response is
-//! identified by its time and token counts, and the ledger counts it once (`docs/accounting.md#copies-resumes-and-forks`). A
-//! compaction with a usage of its own is a response.
+//! identified by its time and token counts, and the ledger counts it once (`docs/accounting.md#copies-resumes-and-forks`). The
+//! summary of a compaction or of a branch that was left is a response, if it has a usage of its own.
 
 use serde::Deserialize;
 
@@ -10,11 +11,11 @@ use super::pi::{Agent, Message, SHOWS, Usage, identity, session_of_path};
 use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::brief;
+use crate::adapters::common::usage;
 use crate::json::fields::{Count, Maybe, Text, When};
 use crate::json::lines::Line;
 use crate::json::record::{Skip, record};
 use crate::json::{self, Raw};
-use crate::model::health::Reason;
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, EventKind};
 
@@ -29,23 +30,8 @@ pub(super) const PI: Adapter = Adapter {
     parse: fold::<Log>,
 };
 
-pub(super) const OPENCLAW: Adapter = Adapter {
-    id: "openclaw-session",
-    runtime: "openclaw",
-    about: "openclaw, session files under ~/.openclaw/agents, with their .reset, .deleted, .bak and checkpoint siblings",
-    tested: Some("2026.9.2"),
-    capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
-    places: &[
-        Place::variable("OPENCLAW_STATE_DIR", ".openclaw", "agents"),
-        Place::home(".clawdbot/agents"),
-        Place::home(".moltbot/agents"),
-    ],
-    claims: openclaw_claims,
-    parse: fold::<Log>,
-};
-
 /// Whether a record is an entry of a session file, which may contain only the header.
-fn is_entry(probe: &Probe<'_>) -> bool {
+pub(super) fn is_entry(probe: &Probe<'_>) -> bool {
     match probe.kind() {
         "session" => probe.has_all(&["id", "timestamp", "cwd"]) && !probe.has("payload"),
         "message" => probe.has("message") && probe.has("timestamp"),
@@ -61,29 +47,25 @@ fn is_entry(probe: &Probe<'_>) -> bool {
     }
 }
 
-/// More than the sum of pi's claims over all records that are checked.
-const DECISIVE: u32 = 100;
-
-fn openclaw_claims(probe: &Probe<'_>) -> u32 {
-    if !is_entry(probe) {
-        return 0;
-    }
-    let is_own = probe.text("customType").starts_with("openclaw")
-        || probe.object("message").text("provider") == "openclaw"
-        || probe.text("cwd").replace('\\', "/").contains("/.openclaw")
-        || is_in_its_folder(probe.path());
-    if is_own { DECISIVE } else { 1 }
-}
-
-/// openclaw keeps sessions in `agents/NAME/sessions/ID.jsonl`: a file without its first records is recognised by its directory.
-fn is_in_its_folder(path: &str) -> bool {
-    let mut folders = path.as_bytes().rsplit(|it| matches!(it, b'/' | b'\\')).skip(1);
-    folders.next() == Some(b"sessions") && folders.nth(1) == Some(b"agents")
+/// Whether entries of this type are known, besides the header.
+fn is_known(kind: &str) -> bool {
+    const KINDS: [&str; 9] = [
+        "message",
+        "model_change",
+        "thinking_level_change",
+        "compaction",
+        "branch_summary",
+        "custom",
+        "custom_message",
+        "label",
+        "session_info",
+    ];
+    KINDS.contains(&kind)
 }
 
 record! {
-    struct Record<'a> {
-        "type" => kind: Text<'a>,
+    pub(super) struct Record<'a> {
+        "type" => pub(super) kind: Text<'a>,
         "id" => id: Text<'a>,
         "parentId" => _parent_id: Skip,
         "timestamp" => timestamp: When,
@@ -112,9 +94,10 @@ struct Data<'a> {
     error: Text<'a>,
 }
 
-struct Log {
-    context: Context,
-    sessions: Sessions<Agent>,
+/// Sessions while their entries are read.
+pub(super) struct Log {
+    pub(super) context: Context,
+    pub(super) sessions: Sessions<Agent>,
 }
 
 impl Fold for Log {
@@ -138,23 +121,14 @@ impl Fold for Log {
 }
 
 impl Log {
-    fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+    /// Adds an entry to the session of the last header.
+    pub(super) fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         if record.kind.as_str() == "session" {
-            self.header(record, line);
+            let id = record.id.owned().unwrap_or_else(|| hashed_id(line.bytes));
+            self.header(&id, record, line);
             return RecordKind::Known;
         }
-        if !matches!(
-            record.kind.as_str(),
-            "message"
-                | "model_change"
-                | "thinking_level_change"
-                | "compaction"
-                | "branch_summary"
-                | "custom"
-                | "custom_message"
-                | "label"
-                | "session_info"
-        ) {
+        if !is_known(record.kind.as_str()) {
             return RecordKind::Unknown;
         }
         if self.sessions.is_empty() {
@@ -167,10 +141,29 @@ impl Log {
         RecordKind::Known
     }
 
-    fn header(&mut self, record: &Record<'_>, line: Line<'_>) {
-        let id = record.id.owned().unwrap_or_else(|| hashed_id(line.bytes));
-        let new = || Agent::new(&self.context, id.clone(), line.number);
-        let Some(agent) = self.sessions.get(&id, line.number, new) else { return };
+    /// Adds an entry to the session `id`.
+    pub(super) fn see_of(
+        &mut self,
+        id: &str,
+        line: Line<'_>,
+        record: &Record<'_>,
+        damage: &mut RecordErrors,
+    ) -> RecordKind {
+        match record.kind.as_str() {
+            "session" => self.header(id, record, line),
+            kind if is_known(kind) => {
+                let new = || Agent::new(&self.context, id, line.number);
+                let Some(agent) = self.sessions.get(id, line.number, new) else { return RecordKind::Known };
+                entry(agent, record, line.number, damage);
+            }
+            _ => return RecordKind::Unknown,
+        }
+        RecordKind::Known
+    }
+
+    fn header(&mut self, id: &str, record: &Record<'_>, line: Line<'_>) {
+        let new = || Agent::new(&self.context, id, line.number);
+        let Some(agent) = self.sessions.get(id, line.number, new) else { return };
         agent.builder.saw(record.timestamp.0);
         agent.effort = record.thinking_level.owned();
         let session = &mut agent.builder.session;
@@ -191,24 +184,10 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordE
             let event = agent.builder.event(EventKind::Compaction, line, time);
             event.key = time.map(|it| format!("pi {}", it.micros()).into());
             event.tokens_before = record.tokens_before.get();
-            match &record.usage.read::<Maybe<Usage>>() {
-                Maybe::Absent => {}
-                Maybe::Wrong => damage.note(Reason::NoUsage),
-                Maybe::Present(usage) => {
-                    let tokens = usage.tokens(damage);
-                    if tokens.total().unwrap_or(0) > 0 {
-                        let index = agent.builder.turn(identity(time, tokens), line);
-                        let model =
-                            agent.builder.session.turns.iter().take(index).rev().find_map(|it| it.model.clone());
-                        let turn = &mut agent.builder.session.turns[index];
-                        turn.tokens = tokens.into();
-                        turn.model = model;
-                        turn.occurred_at = time;
-                        turn.cost = usage.cost(damage).map(Box::new);
-                    }
-                }
-            }
+            summary(agent, record, line, damage);
         }
+        // The summary of a branch that the user left.
+        "branch_summary" => summary(agent, record, line, damage),
         "custom" if record.custom_type.as_str() == "openclaw:prompt-error" => {
             let data: Data<'_> = record.data.read();
             let message = data.error.as_str();
@@ -220,4 +199,21 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordE
         }
         _ => {}
     }
+}
+
+/// Adds the response that wrote a summary, if the entry has its usage.
+fn summary(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+    let usage = record.usage.read::<Maybe<Usage>>();
+    let Some(usage) = usage::present(&usage, damage) else { return };
+    let (time, tokens) = (record.timestamp.0, usage.tokens(damage));
+    if tokens.total().unwrap_or(0) == 0 {
+        return;
+    }
+    let index = agent.builder.turn(identity(time, tokens), line);
+    let model = agent.builder.session.turns.iter().take(index).rev().find_map(|it| it.model.clone());
+    let turn = &mut agent.builder.session.turns[index];
+    turn.tokens = tokens.into();
+    turn.model = model.or(turn.model.take());
+    turn.occurred_at = time;
+    turn.cost = usage.cost(damage).map(Box::new);
 }

@@ -6,9 +6,9 @@ use super::{
     aider, amp_thread, atif, claude_stream_json, claude_transcript, cline_session, cline_task, codex_exec,
     codex_exec_legacy, codex_rollout, continue_dev_data, continue_session, copilot_chat, copilot_events, crush,
     cursor_stream_json, droid_session, drover_events, gemini_chat, gemini_json, goose, hermes, inspect_log, kimi_wire,
-    mini_swe_agent, openclaw_events, openclaw_trajectory, opencode_db, opencode_export, opencode_run, opencode_storage,
-    openhands, otlp, pi_json, pi_session, pi_subagent, qwen_chat, side_files, swe_agent, trial_results, zag_json,
-    zag_log, zed_db,
+    mini_swe_agent, openclaw_events, openclaw_session, openclaw_trajectory, opencode_db, opencode_export, opencode_run,
+    opencode_storage, openhands, otlp, pi_json, pi_session, pi_subagent, qwen_chat, side_files, swe_agent, trial_results,
+    zag_json, zag_log, zed_db,
 };
 use crate::model::sqlite_schema::Table;
 
@@ -50,7 +50,7 @@ pub static ADAPTERS: &[Adapter] = &[
     kimi_wire::ADAPTER,
     mini_swe_agent::ADAPTER,
     openclaw_events::ADAPTER,
-    pi_session::OPENCLAW,
+    openclaw_session::ADAPTER,
     openclaw_trajectory::ADAPTER,
     opencode_db::ADAPTER,
     opencode_export::ADAPTER,
@@ -87,9 +87,14 @@ pub fn maker_with_known_prices(runtime: &str) -> Option<&'static str> {
 /// The tables that contain sessions, where the runtime writes a database.
 pub static TABLES: &[Table] = &[
     continue_dev_data::TOKENS,
+    copilot_events::USAGE,
+    copilot_events::SESSIONS,
     crush::SESSIONS,
     goose::SESSIONS,
     hermes::SESSIONS,
+    openclaw_session::EVENTS,
+    openclaw_session::ENTRIES,
+    openclaw_session::NODES,
     opencode_db::SESSION,
     opencode_db::SESSION_2,
     zed_db::THREADS,

@@ -12,6 +12,8 @@
 //! threads      names of responses that forks repeat
 //! ownership    responses that several sessions contain
 //! merge        the parts of a session -> its rows
+//! delegates    turns that another program ran
+//! metered      requests with all counts, beside logs that leave some out
 //! totals       totals that logs state, against the responses
 //! parents      which session started which
 //! trials       results of trials whose logs are present
@@ -20,12 +22,14 @@
 //! ```
 
 pub mod costs;
+mod delegates;
 mod duplicates;
 mod event_id;
 mod grouping;
 mod joins;
 mod links;
 mod merge;
+mod metered;
 mod ownership;
 mod parents;
 mod part;

@@ -8,9 +8,11 @@
 //! [`Total`]: crate::model::session::Total
 //! [`SessionResult::recording`]: crate::model::session::SessionResult::recording
 
+use super::delegates::{defer_to_delegates, take_delegates};
 use super::duplicates::{RowOrigin, drop_copied_recordings, mark_equal_files, mark_files_without_rows};
 use super::joins::join_sessions;
 use super::merge::MergedSession;
+use super::metered::join_metered;
 use super::ownership::give_each_response_to_one_session;
 use super::parents::link_children;
 use super::part::{Sessions, group_by_session, order_by_time, resolve_prompts};
@@ -35,6 +37,7 @@ pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     mark_equal_files(&mut sources);
     let mut sessions = group_by_session(&mut sources);
     defer_to_logs_of_trials(&mut sessions);
+    let delegates = take_delegates(&mut sessions);
     let mut renamed = join_sessions(&mut sessions);
     for parts in sessions.values_mut() {
         resolve_prompts(parts);
@@ -42,10 +45,12 @@ pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
             order_by_time(parts);
             drop_copied_recordings(parts);
             reduce_run_summaries(parts);
+            join_metered(parts);
             keep_most_detailed(parts);
         }
     }
     defer_to_provider(&mut sessions);
+    defer_to_delegates(&mut sessions, &delegates);
     name_by_first_thread(&mut sessions);
     renamed.extend(give_each_response_to_one_session(&mut sessions));
 

@@ -45,7 +45,10 @@ pub(super) enum View {
 impl View {
     pub(super) fn of(session: &SessionResult) -> Self {
         let capabilities = session.capabilities;
-        if capabilities.has(Capabilities::EXPORTED) {
+        if capabilities.has(Capabilities::METERED) {
+            // Its requests are those of the log: see `metered`.
+            Self::Log
+        } else if capabilities.has(Capabilities::EXPORTED) {
             match () {
                 () if capabilities.has(Capabilities::RESULT_ONLY) => Self::ExportedSums,
                 () if capabilities.has(Capabilities::TRACED) => Self::ExportedSpans,

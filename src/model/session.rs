@@ -132,6 +132,9 @@ pub struct SessionResult {
     pub unread: Option<Unread>,
     /// Whether a program wrote its prompts, so that it may have none that a human typed.
     pub is_prompted_by_program: bool,
+    /// Sessions of other programs that ran turns of this one, each with the provider that those turns name. A result that has
+    /// them is the entry of an index, without rows.
+    pub delegates: Vec<(Symbol, String)>,
 }
 
 /// How a session ended.

@@ -14,7 +14,7 @@ use crate::json::lines::Line;
 use crate::model::errors::{self, ErrorKind};
 use crate::model::id_hash::IdHash;
 use crate::model::session::{
-    CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Status, Tokens, Total, TotalKind,
+    CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Status, Tokens, Total, TotalKind, Turn,
 };
 
 /// A subagent that messages or calls belong to.
@@ -45,6 +45,10 @@ pub(super) struct Session {
     /// The number of requests of these processes.
     requests: Option<i64>,
     has_shutdown: bool,
+    /// Indexes of the turns of the current process that summarised the conversation.
+    summaries: Vec<usize>,
+    /// Whether it is a recording that has ended.
+    pub(super) has_result: bool,
 }
 
 impl Session {
@@ -61,6 +65,8 @@ impl Session {
             spent: Vec::new(),
             requests: None,
             has_shutdown: false,
+            summaries: Vec::new(),
+            has_result: false,
         }
     }
 
@@ -70,6 +76,8 @@ impl Session {
         match record.kind.as_str() {
             "session.start" | "session.resume" => self.begin(data),
             "session.model_change" => self.set_model(&data.new_model, &data.reasoning_effort),
+            // The only record of a recording that states the model, if the messages do not.
+            "session.tools_updated" => self.set_model(&data.model, &data.reasoning_effort),
             "user.message" => self.user(record, line),
             "assistant.message" => self.assistant(record, line, damage),
             // A command that the user types is not a call of the agent.
@@ -292,6 +300,7 @@ impl Session {
             turn.occurred_at = time;
             turn.model = usage.model.owned().or_else(|| self.model.clone());
             turn.tokens = usage.tokens(damage).into();
+            self.summaries.push(index);
             index
         });
         if data.success.0 == Some(false) {
@@ -362,18 +371,64 @@ impl Session {
         });
     }
 
+    /// Ends a recording. Its result names the session, and has the exit status of the process.
+    pub(super) fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        self.has_result = true;
+        self.builder.saw(record.timestamp.0);
+        let session = &mut self.builder.session;
+        if let Some(id) = record.session_id.owned() {
+            session.session_id = id;
+        }
+        let exit_code = record.exit_code.whole();
+        session.exit_code = exit_code;
+        match exit_code {
+            Some(0) => self.builder.succeed(),
+            Some(_) if !self.builder.session.status.is_end() => self.builder.fail(None, ""),
+            _ => {}
+        }
+        let Some(usage) = usage::present(&record.usage, damage) else { return };
+        let changes = usage.code_changes.lines_added.get().zip(usage.code_changes.lines_removed.get());
+        self.builder.session.stated_lines = self.builder.session.stated_lines.or(changes);
+        self.builder.session.totals.push(Total {
+            line: line.number,
+            key: hashed_id(line.bytes),
+            kind: TotalKind::Process,
+            occurred_at: record.timestamp.0,
+            duration_ms: usage.session_duration_ms.rounded(),
+            api_duration_ms: usage.total_api_duration_ms.rounded(),
+            covers_subagents: true,
+            ..Total::default()
+        });
+    }
+
+    /// Whether it has nothing besides facts about a process.
+    pub(super) fn is_empty(&self) -> bool {
+        let session = &self.builder.session;
+        session.turns.is_empty()
+            && session.tool_calls.is_empty()
+            && session.prompts.is_empty()
+            && session.events.is_empty()
+            && session.totals.is_empty()
+    }
+
     /// Adds the tokens of a process: those that its shutdown states for a model, for other models those of its turns.
     fn close_process(&mut self, totals: &[(&str, Tokens)]) {
-        let turns = &mut self.builder.session.turns;
         let stated: Vec<_> = totals.iter().filter(|(_, tokens)| *tokens != Tokens::UNKNOWN).collect();
-        let add_output = |sum: i64, tokens: Tokens| sum.saturating_add(tokens.output.unwrap_or(0));
-        let stated_output = stated.iter().fold(0, |sum, (_, tokens)| add_output(sum, *tokens));
-        let logged_output = turns.iter().skip(self.process).fold(0, |sum, turn| add_output(sum, turn.tokens.get()));
         for (model, tokens) in &stated {
             spend(&mut self.spent, Some((*model).into()), *tokens);
         }
+        let outside = self.summaries_outside(&stated);
+        let turns = &mut self.builder.session.turns;
+        let add_output = |sum: i64, tokens: Tokens| sum.saturating_add(tokens.output.unwrap_or(0));
+        let stated_output = stated.iter().fold(0, |sum, (_, tokens)| add_output(sum, *tokens));
+        let of_process = turns.iter_mut().enumerate().skip(self.process);
+        let (separate, mut covered): (Vec<_>, Vec<_>) = of_process.partition(|(index, _)| outside.contains(index));
+        for (_, turn) in separate {
+            spend(&mut self.spent, turn.model.clone(), turn.tokens.get());
+        }
+        let logged_output = covered.iter().fold(0, |sum, (_, turn)| add_output(sum, turn.tokens.get()));
         let is_stated = |model: Option<&str>| stated.iter().any(|(name, _)| Some(*name) == model);
-        for turn in turns.iter_mut().skip(self.process).filter(|turn| !is_stated(turn.model.as_deref())) {
+        for (_, turn) in covered.iter_mut().filter(|(_, turn)| !is_stated(turn.model.as_deref())) {
             if stated_output > 0 && stated_output >= logged_output {
                 // The shutdown has the model under another name: its counts include this turn.
                 turn.tokens = Tokens::UNKNOWN.into();
@@ -384,11 +439,35 @@ impl Session {
         self.process = turns.len();
     }
 
+    /// The summaries of the process that its totals do not contain: the outputs of its messages alone add up to the stated output, of
+    /// the summary's model or of all.
+    fn summaries_outside(&mut self, stated: &[&(&str, Tokens)]) -> Vec<usize> {
+        let summaries = std::mem::take(&mut self.summaries);
+        let turns = &self.builder.session.turns;
+        let is_of = |turn: &Turn, model: Option<&Symbol>| model.is_none() || turn.model.as_ref() == model;
+        let logged = |model: Option<&Symbol>| {
+            let messages = turns.iter().enumerate().skip(self.process).filter(|(index, _)| !summaries.contains(index));
+            messages.filter(|(_, turn)| is_of(turn, model)).filter_map(|(_, turn)| turn.tokens.get().output).sum::<i64>()
+        };
+        let stated = |model: Option<&Symbol>| {
+            let of_model = stated.iter().filter(|(name, _)| model.is_none_or(|model| model == name));
+            of_model.filter_map(|(_, tokens)| tokens.output).sum::<i64>()
+        };
+        let is_all = |model: Option<&Symbol>| stated(model) > 0 && stated(model) == logged(model);
+        let is_outside = |index: &usize| {
+            let turn = &turns[*index];
+            let has_output = turn.tokens.get().output.unwrap_or(0) > 0;
+            has_output && (is_all(None) || turn.model.is_some() && is_all(turn.model.as_ref()))
+        };
+        summaries.iter().copied().filter(is_outside).collect()
+    }
+
     /// Marks the turns of a process that ended without a shutdown: no total includes them.
     fn leave_process(&mut self) {
         let turns = &mut self.builder.session.turns;
         turns.iter_mut().skip(self.process).for_each(|turn| turn.is_of_killed = true);
         self.process = turns.len();
+        self.summaries.clear();
     }
 
     pub(super) fn finish(self) -> SessionResult {

@@ -214,7 +214,7 @@ fn counts_of(attributes: Attributes<'_, '_>) -> [Count; 5] {
 
 /// By the conventions, input includes both caches. Some programs exclude them: the caches are then larger than the input, or
 /// the total includes them.
-fn tokens_of(counts: [Count; 5], total: Count) -> Tokens {
+pub(super) fn tokens_of(counts: [Count; 5], total: Count) -> Tokens {
     let [input, output, cache_read, cache_write, reasoning] = counts.map(Count::get);
     let cached = cache_read.unwrap_or(0) + cache_write.unwrap_or(0);
     let sum = input.unwrap_or(0) + output.unwrap_or(0);

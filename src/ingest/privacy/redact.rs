@@ -82,6 +82,7 @@ pub fn redact_session(session: &mut SessionResult) {
         is_trial_result: _,
         unread: _,
         is_prompted_by_program: _,
+        delegates: _,
     } = session;
     for verdict in verdicts {
         verdict.message.iter_mut().for_each(redact_text);

@@ -1,0 +1,163 @@
+//! Turns that another program ran, whose own log bills them: see docs/accounting.md#programs-that-run-another-agent.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::part::{SessionKey, SessionPart, Sessions};
+use super::renumber::NewIndexes;
+use crate::base::text::Symbol;
+use crate::base::time::Time;
+use crate::model::session::{ModelTotal, SessionResult};
+
+/// By session: the sessions of other programs that ran turns of it, each with the provider that those turns name.
+pub(super) type Delegates = BTreeMap<SessionKey, Vec<(Symbol, String)>>;
+
+/// Takes the entries of indexes out of the sessions: they have no rows.
+pub(super) fn take_delegates(sessions: &mut Sessions) -> Delegates {
+    let mut delegates = Delegates::new();
+    for (key, parts) in sessions.iter_mut() {
+        parts.retain_mut(|part| {
+            let named = std::mem::take(&mut part.session.delegates);
+            let is_entry = !named.is_empty();
+            if is_entry {
+                delegates.entry(key.clone()).or_default().extend(named);
+            }
+            !is_entry
+        });
+    }
+    sessions.retain(|_, parts| !parts.is_empty());
+    delegates
+}
+
+/// Removes the turns that another program ran, if its own log has their responses.
+pub(super) fn defer_to_delegates(sessions: &mut Sessions, delegates: &Delegates) {
+    for (key, named) in delegates {
+        let logs: Vec<(&Symbol, Responses)> = named
+            .iter()
+            .map(|(provider, id)| (provider, Responses::of(sessions, key, id)))
+            .filter(|(_, responses)| !responses.0.is_empty())
+            .collect();
+        let Some(parts) = sessions.get_mut(key).filter(|_| !logs.is_empty()) else { continue };
+        for (provider, responses) in &logs {
+            remove_covered(parts, provider, responses);
+        }
+    }
+}
+
+/// The times of the responses with counts of the sessions of an id, besides those of the outer session.
+struct Responses(Vec<Option<Time>>);
+
+impl Responses {
+    fn of(sessions: &Sessions, outer: &SessionKey, id: &str) -> Self {
+        let others = sessions.iter().filter(|(key, _)| key.1 == id && *key != outer);
+        let inner = others.flat_map(|(_, parts)| parts).map(|part| &part.session);
+        Self(inner.flat_map(times_of).collect())
+    }
+
+    /// The ends of the turns that have one of the responses: of each response the first end that is not before it. `ends` are those of
+    /// all turns of the outer session, in order. `None` if a response without a time may be in any turn.
+    fn ends_of_their_turns(&self, ends: &[Time]) -> Option<BTreeSet<Time>> {
+        /// The outer program may have logged its last turn before the inner one logged its last response.
+        const TOLERANCE_MS: i64 = 2_000;
+        let end_of = |time: Time| {
+            let next = ends.get(ends.partition_point(|end| *end < time));
+            next.or_else(|| ends.last().filter(|last| time.since(**last) <= TOLERANCE_MS)).copied()
+        };
+        let times: Option<Vec<Time>> = self.0.iter().copied().collect();
+        Some(times?.into_iter().filter_map(end_of).collect())
+    }
+}
+
+/// The times of the responses with counts; that of a total where there are no responses.
+fn times_of(session: &SessionResult) -> Vec<Option<Time>> {
+    let turns = session.turns.iter().filter(|turn| turn.tokens.get().total().is_some());
+    let times: Vec<Option<Time>> = turns.map(|turn| turn.occurred_at).collect();
+    if !times.is_empty() {
+        return times;
+    }
+    let has_counts = |models: &[ModelTotal]| models.iter().any(|it| it.tokens.total().is_some());
+    session.totals.iter().filter(|total| has_counts(&total.models)).map(|total| total.occurred_at).collect()
+}
+
+/// Removes the turns of that provider that have a response in the inner log. A turn from before the inner session, or from after the
+/// end of its log, stays: nothing else has its tokens.
+fn remove_covered(parts: &mut [SessionPart], provider: &Symbol, responses: &Responses) {
+    let turns = parts.iter().flat_map(|part| &part.session.turns);
+    let mut ends: Vec<Time> = turns.filter_map(|turn| turn.occurred_at).collect();
+    ends.sort_unstable();
+    let covered = responses.ends_of_their_turns(&ends);
+    let is_covered = |end: Option<Time>| match (&covered, end) {
+        (Some(covered), Some(end)) => covered.contains(&end),
+        _ => true,
+    };
+    for part in parts {
+        let session = &mut part.session;
+        let count = session.turns.len();
+        let turns = NewIndexes::after_removal(&mut session.turns, |turn| {
+            let is_of_provider = turn.provider.as_ref().is_some_and(|it| it == provider);
+            !is_of_provider || !is_covered(turn.occurred_at)
+        });
+        if session.turns.len() == count {
+            continue;
+        }
+        let calls = NewIndexes::after_removal(&mut session.tool_calls, |call| turns.update(&mut call.turn));
+        session.file_changes.retain_mut(|change| calls.update(&mut change.call));
+        session.events.iter_mut().for_each(|event| {
+            turns.update(&mut event.turn);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::session::{Tokens, Turn};
+
+    fn session(runtime: &'static str, id: &str, turns: &[(i64, &str)]) -> SessionResult {
+        let turn = |(second, provider): &(i64, &str)| {
+            Box::new(Turn {
+                occurred_at: Some(Time::from_micros(second * 1_000_000)),
+                provider: Some((*provider).into()),
+                tokens: Tokens { input: Some(1), ..Tokens::UNKNOWN }.into(),
+                ..Turn::default()
+            })
+        };
+        SessionResult {
+            runtime: runtime.into(),
+            session_id: id.to_owned(),
+            turns: turns.iter().map(turn).collect::<Vec<_>>().into(),
+            ..SessionResult::default()
+        }
+    }
+
+    /// The seconds of the outer session's turns that stay.
+    fn remaining(outer: &[(i64, &str)], inner: &[(i64, &str)]) -> Vec<i64> {
+        let index = SessionResult { delegates: vec![("x-cli".into(), "i".to_owned())], ..session("outer", "o", &[]) };
+        let mut sessions = Sessions::new();
+        for session in [session("outer", "o", outer), index, session("inner", "i", inner)] {
+            let key = (session.runtime.clone().into_owned(), session.session_id.clone());
+            let part = SessionPart { source: 0, session, transferred_to: None, is_supplement: false };
+            sessions.entry(key).or_default().push(part);
+        }
+        let delegates = take_delegates(&mut sessions);
+        defer_to_delegates(&mut sessions, &delegates);
+        let parts = sessions.remove(&("outer".to_owned(), "o".to_owned())).unwrap_or_default();
+        assert_eq!(parts.len(), 1);
+        let turns = parts.iter().flat_map(|part| &part.session.turns);
+        turns.filter_map(|turn| Some(turn.occurred_at?.micros() / 1_000_000)).collect()
+    }
+
+    #[test]
+    fn turns_whose_responses_the_inner_log_has_are_removed() {
+        let outer = [(10, "x-cli"), (20, "other"), (30, "x-cli"), (40, "x-cli")];
+        for (inner, expected) in [
+            (&[][..], &[10, 20, 30, 40][..]),
+            (&[(9, "p"), (29, "p"), (38, "p"), (39, "p")], &[20]),
+            // The inner session began after the first turn, and its log is cut before the last one.
+            (&[(25, "p")], &[10, 20, 40]),
+            (&[(41, "p")], &[10, 20, 30]),
+            (&[(99, "p")], &[10, 20, 30, 40]),
+        ] {
+            assert_eq!(remaining(&outer, inner), expected, "{inner:?}");
+        }
+    }
+}

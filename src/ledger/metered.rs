@@ -1,0 +1,222 @@
+//! Requests with all of their counts, which a runtime writes beside logs that leave counts out: the responses of the other logs get
+//! the names of their requests, so that the merge joins them. See docs/accounting.md#requests-beside-a-log.
+
+use std::mem;
+
+use foldhash::{HashMap, HashSet, HashSetExt as _};
+
+use super::part::SessionPart;
+use super::renumber::NewIndexes;
+use crate::base::rows::Rows;
+use crate::base::text::SharedStr;
+use crate::base::time::Time;
+use crate::model::session::{Capabilities, Identity, SessionResult, Tokens, Total, Turn};
+
+/// Two logs name the times of one response at most so many milliseconds apart.
+const SAME_TIME_MS: i64 = 60_000;
+
+/// Joins the responses of a session with its requests, if a log has them.
+pub(super) fn join_metered(parts: &mut [SessionPart]) {
+    remove_repeated_durations(parts);
+    let is_metered = |part: &SessionPart| part.session.capabilities.has(Capabilities::METERED);
+    if !parts.iter().any(is_metered) {
+        return;
+    }
+    let mut requests = Requests::default();
+    for part in parts.iter_mut().filter(|part| is_metered(part)) {
+        requests.name(&mut part.session.turns);
+        requests.add(&part.session.turns);
+    }
+    let is_exported = |part: &SessionPart| {
+        let capabilities = part.session.capabilities;
+        capabilities.has(Capabilities::EXPORTED) || capabilities.has(Capabilities::CONVERTED)
+    };
+    let is_log = |part: &&mut SessionPart| !is_metered(part) && !is_exported(part);
+    let mut has_all = true;
+    for part in parts.iter_mut().filter(is_log) {
+        has_all &= requests.name(&mut part.session.turns);
+    }
+    let shows_calls = parts.iter().any(|part| !is_metered(part) && part.session.capabilities.has(Capabilities::TOOL_CALLS));
+    if shows_calls {
+        parts.iter_mut().filter(|part| is_metered(part)).for_each(|part| remove_calls(&mut part.session));
+    }
+    if has_all && !requests.all.is_empty() {
+        let sum = requests.sum();
+        for part in parts.iter_mut().filter(is_log) {
+            part.session.under_reports = false;
+            remove_smaller_totals(&mut part.session.totals, sum);
+        }
+    }
+}
+
+/// The requests so far, each once.
+#[derive(Default)]
+struct Requests {
+    all: Rows<Request>,
+    by_identity: HashMap<Identity, usize>,
+    /// By the provider's ids.
+    by_id: HashMap<SharedStr, usize>,
+}
+
+struct Request {
+    identity: Identity,
+    occurred_at: Option<Time>,
+    tokens: Tokens,
+}
+
+impl Requests {
+    fn add(&mut self, turns: &Rows<Box<Turn>>) {
+        for turn in turns.iter().filter(|turn| turn.identity != Identity::Unique) {
+            let index = self.all.len();
+            if self.by_identity.contains_key(&turn.identity) {
+                continue;
+            }
+            self.by_identity.insert(turn.identity.clone(), index);
+            for id in [&turn.message_id, &turn.request_id].into_iter().flatten() {
+                self.by_id.entry(id.clone()).or_insert(index);
+            }
+            let request =
+                Request { identity: turn.identity.clone(), occurred_at: turn.occurred_at, tokens: turn.tokens.get() };
+            self.all.push(request);
+        }
+    }
+
+    /// Gives the responses of a log the names of their requests: by their ids, else by the counts that they have, in the order of
+    /// time. Returns whether each has a request.
+    fn name(&self, turns: &mut Rows<Box<Turn>>) -> bool {
+        let mut taken = HashSet::new();
+        let mut others = Vec::new();
+        for (index, turn) in turns.iter().enumerate() {
+            let ids = [&turn.message_id, &turn.request_id].into_iter().flatten();
+            let known = self.by_identity.get(&turn.identity);
+            match known.or_else(|| ids.into_iter().find_map(|id| self.by_id.get(id))) {
+                Some(request) if taken.insert(*request) => others.push((index, Some(*request))),
+                _ => others.push((index, None)),
+            }
+        }
+        let mut has_all = true;
+        for (index, named) in others {
+            let turn = &mut turns[index];
+            let request = named.or_else(|| {
+                let request = self.like(turn, &taken)?;
+                taken.insert(request);
+                Some(request)
+            });
+            match request {
+                Some(request) => turn.identity = self.all[request].identity.clone(),
+                None => has_all = false,
+            }
+        }
+        has_all
+    }
+
+    /// The request with the counts that a response has, and the nearest time.
+    fn like(&self, turn: &Turn, taken: &HashSet<usize>) -> Option<usize> {
+        let tokens = turn.tokens.get();
+        let distance = |request: &Request| match (request.occurred_at, turn.occurred_at) {
+            (Some(a), Some(b)) => a.since(b).abs(),
+            _ => 0,
+        };
+        let is_like = |(index, request): &(usize, &Request)| {
+            let mut kinds = tokens.kinds().into_iter().zip(request.tokens.kinds());
+            !taken.contains(index)
+                && distance(request) <= SAME_TIME_MS
+                && kinds.all(|(known, all)| known.is_none() || all.is_none() || known == all)
+        };
+        let like = self.all.iter().enumerate().filter(is_like);
+        like.min_by_key(|(_, request)| distance(request)).map(|(index, _)| index)
+    }
+
+    fn sum(&self) -> Tokens {
+        self.all.iter().fold(Tokens::UNKNOWN, |sum, request| sum.plus(request.tokens))
+    }
+}
+
+/// Removes the calls of a log of requests: another log has them with more.
+fn remove_calls(session: &mut SessionResult) {
+    let calls = NewIndexes::after_removal(&mut session.tool_calls, |_| false);
+    session.file_changes.retain_mut(|change| calls.update(&mut change.call));
+}
+
+/// Removes the counts of totals that do not contain all of the requests. A larger total contains more than they do.
+fn remove_smaller_totals(totals: &mut [Total], sum: Tokens) {
+    for total in totals {
+        let stated = total.models.iter().fold(Tokens::UNKNOWN, |sum, model| sum.plus(model.tokens));
+        let mut kinds = stated.kinds().into_iter().zip(sum.kinds());
+        if kinds.any(|(stated, sum)| stated.is_some() && stated < sum) {
+            total.models = Vec::new();
+        }
+    }
+}
+
+/// A recording states the time that a process waited for the provider, as the total of the runtime's own log does: it counts once.
+fn remove_repeated_durations(parts: &mut [SessionPart]) {
+    let is_bare = |total: &Total| total.models.is_empty() && total.cost.is_none() && total.api_duration_ms.is_some();
+    let totals = || parts.iter().flat_map(|part| &part.session.totals);
+    if parts.len() < 2 || !totals().any(is_bare) {
+        return;
+    }
+    let stated: HashSet<i64> = totals().filter(|total| !is_bare(total)).filter_map(|it| it.api_duration_ms).collect();
+    for total in parts.iter_mut().flat_map(|part| &mut part.session.totals) {
+        if is_bare(total) && total.api_duration_ms.is_some_and(|it| stated.contains(&it)) {
+            mem::take(&mut total.api_duration_ms);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::session::ModelTotal;
+
+    fn turn(name: &str, second: i64, kinds: [Option<i64>; 4]) -> Box<Turn> {
+        let [input, output, cache_read, cache_write] = kinds;
+        Box::new(Turn {
+            identity: if name.is_empty() { Identity::Unique } else { Identity::Session(name.into()) },
+            message_id: Some(name.into()).filter(|_| !name.is_empty()),
+            occurred_at: Some(Time::from_micros(second * 1_000_000)),
+            tokens: Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN }.into(),
+            ..Turn::default()
+        })
+    }
+
+    fn part(capabilities: Capabilities, turns: Vec<Box<Turn>>) -> SessionPart {
+        let session = SessionResult { capabilities, turns: turns.into(), under_reports: true, ..SessionResult::default() };
+        SessionPart { source: 0, session, transferred_to: None, is_supplement: false }
+    }
+
+    fn names(part: &SessionPart) -> Vec<&Identity> {
+        part.session.turns.iter().map(|turn| &turn.identity).collect()
+    }
+
+    /// A response is found by its id, else by the counts that it has at nearly the same time.
+    #[test]
+    fn responses_get_the_names_of_their_requests() {
+        let all = |output| [Some(1), Some(output), Some(2), Some(3)];
+        let only = |output| [None, Some(output), None, None];
+        let requests = vec![turn("a", 1, all(5)), turn("b", 2, all(7)), turn("c", 3, all(5)), turn("d", 999, all(9))];
+        let log = vec![turn("a", 1, only(4)), turn("x", 3, only(5)), turn("y", 2, only(7)), turn("z", 4, only(9))];
+        let mut parts = [part(Capabilities::TURNS, log), part(Capabilities::METERED, requests)];
+        join_metered(&mut parts);
+        let name = |name: &str| Identity::Session(name.into());
+        assert_eq!(names(&parts[0]), [&name("a"), &name("c"), &name("b"), &name("z")]);
+        // The last one has no request.
+        assert!(parts[0].session.under_reports);
+    }
+
+    #[test]
+    fn a_log_whose_responses_all_have_requests_is_complete() {
+        let all = [Some(1), Some(5), Some(2), Some(3)];
+        let all_of = |count| Tokens { input: Some(count), cache_read: Some(count), cache_write: Some(count), ..Tokens::UNKNOWN };
+        for (stated, is_kept) in [(9, true), (4, false)] {
+            let mut log = part(Capabilities::TURNS, vec![turn("a", 1, [None; 4])]);
+            let tokens = Tokens { output: Some(stated), ..all_of(9) };
+            let models = vec![ModelTotal { tokens, ..ModelTotal::default() }];
+            log.session.totals = vec![Total { models, ..Total::default() }];
+            let mut parts = [log, part(Capabilities::METERED, vec![turn("a", 1, all)])];
+            join_metered(&mut parts);
+            assert!(!parts[0].session.under_reports);
+            assert_eq!(!parts[0].session.totals[0].models.is_empty(), is_kept);
+        }
+    }
+}
