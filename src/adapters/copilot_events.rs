@@ -14,9 +14,9 @@ use self::store::Store;
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::Builder;
 use crate::base::rows::Rows;
-use crate::json::{self, Raw};
 use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::json::lines::Line;
+use crate::json::{self, Raw};
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult, Tokens};
 

@@ -5,6 +5,8 @@
 //! A message is written again under its id as it grows; the last version counts. Input includes cached tokens. It excludes
 //! the tokens that tools add to the prompt, and output excludes thoughts, unless the total shows that output includes them.
 //! `$set` may repeat or replace the history, and `$rewindTo` removes messages from it: their responses were billed and count.
+//!
+//! A subagent has a session of its own, `chats/PARENT/ID.jsonl`. A program writes its prompts, and the call of `complete_task` ends it.
 
 use std::borrow::Cow;
 
@@ -82,6 +84,11 @@ struct Record<'a> {
     session_id: Text<'a>,
     #[serde(borrow)]
     project_hash: Text<'a>,
+    /// Of a header: `main` or `subagent`.
+    #[serde(borrow, rename = "kind")]
+    session_kind: Text<'a>,
+    #[serde(borrow)]
+    parent_session_id: Text<'a>,
     start_time: When,
     last_updated: When,
     /// Not parsed, as each one's line is needed.
@@ -281,6 +288,9 @@ impl Fold for Chats {
             self.current = self.session(stated_id, line);
         }
         let chat = &mut self.sessions[self.current];
+        if is_header && !is_message {
+            chat.set_kind(&record, &self.context);
+        }
         chat.builder.saw(record.start_time.0);
         chat.builder.saw(record.last_updated.0);
         if is_message {
@@ -394,6 +404,32 @@ mod tests {
         assert_eq!(id(&log, hints), "later");
         assert_eq!(id(ANSWER, hints), "0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f");
         assert!(id(ANSWER, Hints::default()).starts_with('~'));
+    }
+
+    /// A subagent has a session of its own with a parent. A program writes its prompts, and a call ends it.
+    #[test]
+    fn a_subagent_is_a_session_with_a_parent() {
+        let read = |header: &str, path: &str, status: &str| {
+            let call = format!(r#"{{"id":"c","name":"complete_task","args":{{}},"status":"{status}","result":[]}}"#);
+            let answer = ANSWER.replacen("\"Done.\"", &format!("\"\",\"toolCalls\":[{call}]"), 1);
+            let log = [header, PROMPT, &answer].join("\n");
+            let hints = Hints { path, ..Hints::default() };
+            parse(log.as_bytes(), hints, Retention::None).sessions.swap_remove(0)
+        };
+        let stated = r#"{"sessionId":"child","projectHash":"h","startTime":"2026-10-02T08:00:00Z","kind":"subagent"}"#;
+        let path = "/tmp/h/chats/0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f/child.jsonl";
+        let session = read(stated, path, "success");
+        assert_eq!(session.parent_session_id.as_deref(), Some("0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f"));
+        assert_eq!((session.session_id.as_str(), session.prompts.len(), session.status), ("child", 0, Status::Success));
+        assert_eq!(read(stated, path, "error").status, Status::Incomplete);
+        // The header has the parent's id, or no kind: the path shows both.
+        let unnamed =
+            stated.replace("child", "0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f").replace(r#","kind":"subagent""#, "");
+        let session = read(&unnamed, path, "success");
+        assert_eq!((session.session_id.as_str(), session.parent_session_id.is_some()), ("child", true));
+        let main = stated.replace("subagent", "main");
+        let session = read(&main, "/tmp/h/chats/session-1.jsonl", "success");
+        assert_eq!((session.parent_session_id, session.prompts.len(), session.status), (None, 1, Status::Incomplete));
     }
 
     #[test]

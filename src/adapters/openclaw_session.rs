@@ -104,7 +104,8 @@ fn is_row(probe: &Probe<'_>) -> bool {
 
 /// Whether a document is an index that names sessions of other programs. An index without them adds nothing.
 fn names_other_sessions(probe: &Probe<'_>) -> bool {
-    let names = |raw: Raw<'_>| [&b"cliSession"[..], b"CliSessionId"].iter().any(|it| memchr::memmem::find(raw.0, it).is_some());
+    let names =
+        |raw: Raw<'_>| [&b"cliSession"[..], b"CliSessionId"].iter().any(|it| memchr::memmem::find(raw.0, it).is_some());
     is_index(probe) && probe.pairs().any(|(_, raw)| names(*raw))
 }
 
@@ -278,7 +279,9 @@ mod tests {
     #[test]
     fn rows_of_the_database_are_entries() {
         let row = |session: &str, seq: i64, json: &str, zstd: &str| {
-            format!(r#"{{"table":"transcript_events","session_id":"{session}","seq":{seq},"event_json":{json},"event_zstd":{zstd}}}"#)
+            format!(
+                r#"{{"table":"transcript_events","session_id":"{session}","seq":{seq},"event_json":{json},"event_zstd":{zstd}}}"#
+            )
         };
         let log = [
             row("a", 0, HEADER, "null"),

@@ -57,7 +57,7 @@ impl Responses {
     /// all turns of the outer session, in order. `None` if a response without a time may be in any turn.
     fn ends_of_their_turns(&self, ends: &[Time]) -> Option<BTreeSet<Time>> {
         /// The outer program may have logged its last turn before the inner one logged its last response.
-        const TOLERANCE_MS: i64 = 2_000;
+        const TOLERANCE_MS: i64 = 30_000;
         let end_of = |time: Time| {
             let next = ends.get(ends.partition_point(|end| *end < time));
             next.or_else(|| ends.last().filter(|last| time.since(**last) <= TOLERANCE_MS)).copied()

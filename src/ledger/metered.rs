@@ -36,7 +36,8 @@ pub(super) fn join_metered(parts: &mut [SessionPart]) {
     for part in parts.iter_mut().filter(is_log) {
         has_all &= requests.name(&mut part.session.turns);
     }
-    let shows_calls = parts.iter().any(|part| !is_metered(part) && part.session.capabilities.has(Capabilities::TOOL_CALLS));
+    let shows_calls =
+        parts.iter().any(|part| !is_metered(part) && part.session.capabilities.has(Capabilities::TOOL_CALLS));
     if shows_calls {
         parts.iter_mut().filter(|part| is_metered(part)).for_each(|part| remove_calls(&mut part.session));
     }
@@ -181,7 +182,8 @@ mod tests {
     }
 
     fn part(capabilities: Capabilities, turns: Vec<Box<Turn>>) -> SessionPart {
-        let session = SessionResult { capabilities, turns: turns.into(), under_reports: true, ..SessionResult::default() };
+        let session =
+            SessionResult { capabilities, turns: turns.into(), under_reports: true, ..SessionResult::default() };
         SessionPart { source: 0, session, transferred_to: None, is_supplement: false }
     }
 
@@ -207,7 +209,8 @@ mod tests {
     #[test]
     fn a_log_whose_responses_all_have_requests_is_complete() {
         let all = [Some(1), Some(5), Some(2), Some(3)];
-        let all_of = |count| Tokens { input: Some(count), cache_read: Some(count), cache_write: Some(count), ..Tokens::UNKNOWN };
+        let all_of =
+            |count| Tokens { input: Some(count), cache_read: Some(count), cache_write: Some(count), ..Tokens::UNKNOWN };
         for (stated, is_kept) in [(9, true), (4, false)] {
             let mut log = part(Capabilities::TURNS, vec![turn("a", 1, [None; 4])]);
             let tokens = Tokens { output: Some(stated), ..all_of(9) };

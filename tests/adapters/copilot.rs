@@ -95,3 +95,129 @@ fn an_abort_ends_a_session_only_if_nothing_follows() {
     assert_eq!(status(&[abort.clone(), shutdown(3, "m", 1, 1)]), Status::Aborted);
     assert_eq!(status(&[abort, message(3, "m", 7), shutdown(4, "m", 1, 1)]), Status::Success);
 }
+
+fn compaction(second: u32, model: &str, input: u32, output: u32) -> String {
+    let usage = format!(r#"{{"model":"{model}","inputTokens":{input},"outputTokens":{output}}}"#);
+    event("session.compaction_complete", second, &format!(r#"{{"success":true,"compactionTokensUsed":{usage}}}"#))
+}
+
+/// The total of a process may leave the summary of a compaction out: the outputs of its messages show it.
+#[test]
+fn a_compaction_outside_of_the_total_is_a_row_of_its_own() {
+    let outside = [message(1, "m", 7), compaction(2, "m", 900, 30), message(3, "m", 9), shutdown(4, "m", 100, 16)];
+    let tables = tables_of(&outside);
+    assert_eq!(counts(&tables), [Some(985), Some(46), Some(10), Some(5)]);
+    assert_eq!((tables.sessions[0].usage, tables.sessions[0].compactions), (Usage::Exact, Some(1)));
+    let inside = [message(1, "m", 7), compaction(2, "m", 50, 30), message(3, "m", 9), shutdown(4, "m", 100, 46)];
+    let tables = tables_of(&inside);
+    assert_eq!(counts(&tables), [Some(85), Some(46), Some(10), Some(5)]);
+    assert_eq!(tables.sessions[0].usage, Usage::Exact);
+    // A summary by a model that the total does not name.
+    let other = [message(1, "m", 7), compaction(2, "small", 900, 30), shutdown(4, "m", 100, 7)];
+    assert_eq!(counts(&tables_of(&other)), [Some(985), Some(37), Some(10), Some(5)]);
+    let two = [
+        message(1, "m", 7),
+        compaction(2, "m", 900, 30),
+        shutdown(4, "m", 100, 7),
+        message(5, "m", 8),
+        compaction(6, "m", 50, 20),
+        shutdown(7, "m", 100, 28),
+    ];
+    assert_eq!(counts(&tables_of(&two)), [Some(1070), Some(65), Some(20), Some(10)]);
+}
+
+fn result(second: u32, exit_code: u32) -> String {
+    format!(
+        r#"{{"type":"result","timestamp":"2026-10-02T08:00:{second:02}Z","sessionId":"s","exitCode":{exit_code},"usage":{{"premiumRequests":1,"totalApiDurationMs":5000,"sessionDurationMs":9000,"codeChanges":{{"linesAdded":3,"linesRemoved":1,"filesModified":[]}}}}}}"#
+    )
+}
+
+fn recording(exit_code: u32) -> Vec<String> {
+    let answer = r#"{"messageId":"m3","content":"Done."}"#;
+    vec![
+        event("session.tools_updated", 1, r#"{"model":"m"}"#),
+        event("user.message", 2, r#"{"content":"Go."}"#),
+        event("assistant.message", 3, answer),
+        result(9, exit_code),
+    ]
+}
+
+/// The last record of a recording names the session, and states how the process ended.
+#[test]
+fn a_recording_ends_with_its_result() {
+    for (exit_code, status) in [(0, Status::Success), (1, Status::Error)] {
+        let tables = tables(&[recording(exit_code).join("\n")]);
+        let [row] = tables.sessions.as_slice() else { panic!() };
+        assert_eq!((row.session.session_id.as_str(), row.session.status), ("s", status));
+        assert_eq!((row.session.exit_code, row.model.as_deref()), (Some(i64::from(exit_code)), Some("m")));
+        assert_eq!((row.duration_ms, row.api_duration_ms), (Some(9000), Some(5000)));
+        assert_eq!((row.user_turns, row.turns, row.lines_added), (Some(1), Some(1), Some(3)));
+        // A message without tokens is not one with 0.
+        assert_eq!((row.tokens.total(), row.usage), (None, Usage::Unknown));
+    }
+    // Two processes of the session in one file, and records after the last result.
+    let resumed = recording(0).join("\n").replace("08:00:", "09:00:").replace("\"e", "\"f").replace("m3", "m4");
+    let more = event("session.background_tasks_changed", 50, "{}");
+    let tables = tables(&[[recording(1).join("\n"), resumed, more].join("\n")]);
+    let [row] = tables.sessions.as_slice() else { panic!("{}", tables.sessions.len()) };
+    assert_eq!((row.turns, row.user_turns, row.duration_ms), (Some(2), Some(2), Some(18_000)));
+    assert_eq!(row.session.status, Status::Success);
+}
+
+/// A recording beside the session's own log is a view of it.
+#[test]
+fn a_recording_and_the_log_count_once() {
+    let shutdown = shutdown(8, "m", 100, 7).replace("routine\",", "routine\",\"totalApiDurationMs\":5000,");
+    let prompt = event("user.message", 2, r#"{"content":"Go."}"#);
+    let log = [event("session.start", 0, r#"{"sessionId":"s"}"#), prompt, message(3, "m", 7), shutdown].join("\n");
+    for logs in [[log.clone(), recording(0).join("\n")], [recording(0).join("\n"), log]] {
+        let tables = tables(&logs);
+        let [row] = tables.sessions.as_slice() else { panic!() };
+        assert_eq!(row.tokens.kinds(), [Some(85), Some(7), Some(10), Some(5)]);
+        assert_eq!((row.turns, row.user_turns), (Some(1), Some(1)));
+        assert_eq!((row.duration_ms, row.api_duration_ms), (Some(9000), Some(5000)));
+        assert_eq!((row.usage, row.session.status), (Usage::Exact, Status::Success));
+    }
+}
+
+fn request(id: u32, session: &str, output: u32, call: &str, second: u32) -> String {
+    format!(
+        r#"{{"table":"assistant_usage_events","id":{id},"session_id":"{session}","model":"m","copilot_usage_model":"m","reasoning_effort":null,"input_tokens":1000,"output_tokens":{output},"cache_read_tokens":700,"cache_write_tokens":200,"reasoning_tokens":0,"duration_ms":2500.0,"finish_reason":"stop","api_call_id":{call},"agent_id":null,"parent_tool_call_id":null,"created_at":"2026-10-02 08:00:{second:02}"}}"#
+    )
+}
+
+/// The store has the counts that the log of a killed process leaves out. A request is found by the id of its call, else by its output.
+#[test]
+fn the_store_fills_the_log() {
+    let place =
+        r#"{"table":"sessions","id":"s","cwd":"/work/shop","repository":"acme/shop","branch":"main","host_type":null}"#;
+    let store = |calls: [&str; 3]| {
+        let requests = [(1, 7, 1), (2, 9, 3), (3, 30, 4)].into_iter().zip(calls);
+        let rows = requests.map(|((id, output, second), call)| request(id, "s", output, call, second));
+        rows.chain([place.to_owned()]).collect::<Vec<_>>().join("\n")
+    };
+    let start = event("session.start", 0, r#"{"sessionId":"s"}"#);
+    let messages = [start, message(1, "m", 7), message(3, "m", 9)];
+    let killed = messages.join("\n");
+    let ids = store(["\"m1\"", "\"m3\"", "\"m9\""]);
+    let no_ids = store(["null"; 3]);
+    for store in [&ids, &no_ids] {
+        for logs in [[&killed, store], [store, &killed]] {
+            let tables = tables(&logs);
+            let [row] = tables.sessions.as_slice() else { panic!() };
+            assert_eq!(row.tokens.kinds(), [Some(300), Some(46), Some(2100), Some(600)]);
+            assert_eq!((row.turns, row.session.cwd.as_deref()), (Some(3), Some("/work/shop")));
+        }
+    }
+    // The total of a process contains the requests of its messages, and not the one outside of it.
+    let ended = [&messages[..], &[shutdown(5, "m", 215, 16)]].concat().join("\n");
+    let tables = tables(&[ended, ids]);
+    assert_eq!(tables.sessions[0].tokens.kinds(), [Some(300), Some(46), Some(2100), Some(600)]);
+    assert_eq!(tables.sessions[0].usage, Usage::Exact);
+    // Without its log, a session is known by its requests.
+    let tables = super::tables(&[no_ids]);
+    assert_eq!(
+        (tables.sessions[0].turns, tables.sessions[0].session.repository.as_deref()),
+        (Some(3), Some("github.com/acme/shop"))
+    );
+}

@@ -249,3 +249,74 @@ fn telemetry_of_other_programs_is_unknown() {
     );
     assert_eq!((parsed.format, parsed.sessions.len(), parsed.health.unknown_records), (Some("otlp"), 1, 1));
 }
+
+/// A line of Copilot's file exporter.
+fn copilot_span(second: u64, id: &str, parent: &str, operation: &str, more: Value) -> String {
+    let mut attributes = json!({"gen_ai.operation.name": operation});
+    let Value::Object(more) = more else { panic!() };
+    more.into_iter().for_each(|(key, value)| attributes[key] = value);
+    json!({
+        "type": "span", "traceId": "t1", "spanId": id, "parentSpanId": parent, "name": operation, "attributes": attributes,
+        "startTime": [1_791_450_000 + second, 748_000_000], "endTime": [1_791_450_001 + second, 0], "status": {"code": 0},
+        "resource": {"attributes": {"service.name": "github-copilot", "service.version": "1.0.84"}},
+    })
+    .to_string()
+}
+
+fn copilot_request(second: u64, id: &str, parent: &str, input: i64, output: i64) -> String {
+    let more = json!({
+        "gen_ai.response.model": "m", "gen_ai.response.id": format!("resp {id}"), "gen_ai.response.finish_reasons": ["stop"],
+        "gen_ai.usage.input_tokens": input, "gen_ai.usage.output_tokens": output,
+        "gen_ai.usage.cache_read.input_tokens": 40, "gen_ai.usage.cache_creation.input_tokens": 0,
+    });
+    copilot_span(second, id, parent, "chat", more)
+}
+
+/// Requests are the spans with usage. The span of the agent repeats their sum, and names the conversation of its trace.
+#[test]
+fn spans_in_a_file_are_requests() {
+    let sum = json!({"gen_ai.usage.input_tokens": 600, "gen_ai.conversation.id": SESSION});
+    let lines = [
+        r#"{"type":"metric","name":"gen_ai.client.token.usage","dataPoints":[]}"#.to_owned(),
+        copilot_request(1, "a", "root", 100, 7),
+        copilot_span(2, "b", "root", "chat", json!({"gen_ai.request.model": "m"})),
+        copilot_span(
+            3,
+            "c",
+            "root",
+            "execute_tool",
+            json!({"gen_ai.tool.name": "bash", "gen_ai.tool.call.id": "call_1"}),
+        ),
+        copilot_request(4, "d", "inner", 200, 9),
+        copilot_span(4, "inner", "c", "invoke_agent", json!({"gen_ai.agent.name": "explore"})),
+        copilot_request(5, "e", "root", 300, 8),
+        copilot_span(0, "root", "", "invoke_agent", sum),
+    ];
+    let all = tables(&[lines.join("\n")]);
+    let [row] = all.sessions.as_slice() else { panic!() };
+    assert_eq!((row.session.runtime.as_ref(), row.session.session_id.as_str()), ("copilot", SESSION));
+    assert_eq!((row.tokens.kinds(), row.tool_calls), ([Some(480), Some(24), Some(120), Some(0)], Some(1)));
+    assert_eq!(row.session.runtime_version.as_deref(), Some("1.0.84"));
+    let agents: Vec<_> = all.turns.iter().map(|row| row.turn.agent.as_deref()).collect();
+    assert_eq!(agents, [None, Some("explore"), None]);
+    // Beside the log of a killed process, which has outputs only.
+    let event = |second: u32, kind: &str, data: Value| {
+        let time = format!("2026-10-08T09:00:{second:02}Z");
+        json!({"type": kind, "data": data, "id": format!("e{second}"), "timestamp": time, "parentId": null}).to_string()
+    };
+    let answer = |second: u32, id: &str, output: i64| {
+        event(
+            second,
+            "assistant.message",
+            json!({"messageId": id, "apiCallId": id, "model": "m", "content": "", "outputTokens": output}),
+        )
+    };
+    let start = event(0, "session.start", json!({"sessionId": SESSION}));
+    // The first is found by its id, the others by their outputs.
+    let log = [start, answer(2, "resp a", 7), answer(5, "x", 9), answer(6, "y", 8)].join("\n");
+    for logs in [[log.clone(), lines.join("\n")], [lines.join("\n"), log]] {
+        let both = tables(&logs);
+        assert_eq!(both.sessions.len(), 1);
+        assert_eq!((both.sessions[0].tokens.kinds(), both.sessions[0].turns), (row.tokens.kinds(), Some(3)));
+    }
+}

@@ -76,3 +76,51 @@ fn the_last_response_decides_the_status() {
     assert_eq!(read(&[killed]).status, Status::Incomplete);
     assert_eq!(read(&[aborted]).status, Status::Aborted);
 }
+
+/// The request that summarised a branch which was left is billed as that of a compaction. In pi and in openclaw.
+#[test]
+fn the_summary_of_a_branch_is_a_response() {
+    let usage =
+        r#"{"input":40,"output":20,"cacheRead":0,"cacheWrite":0,"cost":{"input":0.5,"output":0.25,"total":0.75}}"#;
+    let summary = |usage: &str| {
+        format!(
+            r#"{{"type":"branch_summary","id":"b","parentId":"a","timestamp":"2026-01-02T03:04:20Z","fromId":"a9","summary":"x"{usage}}}"#
+        )
+    };
+    for directory in ["/a", "/home/ada/.openclaw/workspace"] {
+        let header = format!(
+            r#"{{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:00Z","cwd":"{directory}"}}"#
+        );
+        let log = |usage: &str| [header.clone(), response(1, 9, "", "stop"), summary(usage)].join("\n");
+        let tables = tables(&[log(&format!(r#","usage":{usage}"#)), log("")]);
+        let row = &tables.sessions[0];
+        assert_eq!((row.tokens.kinds(), row.turns), ([Some(49), Some(27), Some(3), Some(0)], Some(2)));
+        assert_eq!((row.compactions, row.user_turns), (Some(0), Some(0)));
+        let turn = &tables.turns[1].turn;
+        assert_eq!((turn.cost.as_deref().map(|cost| cost.total), turn.model.as_deref()), (Some(0.75), Some("m")));
+    }
+}
+
+/// A turn that openclaw let Claude Code run is in Claude's own log, response by response: it counts there, if that is present.
+#[test]
+fn turns_of_a_cli_backend_count_in_its_own_log() {
+    let header =
+        r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:00Z","cwd":"/home/ada/.openclaw/x"}"#;
+    let cli = |second: u32| response(second, second, "", "stop").replace("\"p\"", "\"claude-cli\"");
+    let own = [header.to_owned(), response(5, 5, "", "stop"), cli(20)].join("\n");
+    let index = r#"{"agent:main:main":{"sessionId":"s1","cliSessionIds":{"claude-cli":"c1"}}}"#.to_owned();
+    let claude = r#"{"type":"assistant","uuid":"u1","sessionId":"c1","timestamp":"2026-01-02T03:04:19Z","message":{"id":"msg_1","model":"m","role":"assistant","content":[],"stop_reason":"end_turn","usage":{"input_tokens":20,"output_tokens":7,"cache_read_input_tokens":3,"cache_creation_input_tokens":0}},"requestId":"r1"}"#.to_owned();
+    let inputs = |logs: &[&String]| {
+        let tables = tables(logs);
+        let input = |row: &agentlogs::model::tables::SessionRow| (row.session.runtime.to_string(), row.tokens.input);
+        let mut inputs: Vec<_> = tables.sessions.iter().map(input).collect();
+        inputs.sort();
+        inputs
+    };
+    let once = [("claude".to_owned(), Some(20)), ("openclaw".to_owned(), Some(5))];
+    for logs in [[&own, &index, &claude], [&claude, &index, &own], [&index, &claude, &own]] {
+        assert_eq!(inputs(&logs), once);
+    }
+    assert_eq!(inputs(&[&own, &index]), [("openclaw".to_owned(), Some(25))]);
+    assert_eq!(inputs(&[&claude, &index]), once[..1]);
+}

@@ -383,19 +383,26 @@ impl Session {
         session.exit_code = exit_code;
         match exit_code {
             Some(0) => self.builder.succeed(),
-            Some(_) if !self.builder.session.status.is_end() => self.builder.fail(None, ""),
+            // An error or an abort before it has a kind.
+            Some(_) if !matches!(self.builder.session.status, Status::Error | Status::Aborted) => {
+                self.builder.fail(None, "");
+            }
             _ => {}
         }
         let Some(usage) = usage::present(&record.usage, damage) else { return };
         let changes = usage.code_changes.lines_added.get().zip(usage.code_changes.lines_removed.get());
-        self.builder.session.stated_lines = self.builder.session.stated_lines.or(changes);
-        self.builder.session.totals.push(Total {
+        let session = &mut self.builder.session;
+        session.stated_lines = session.stated_lines.or(changes);
+        // A shutdown before it may state the same.
+        let api_duration_ms = usage.total_api_duration_ms.rounded();
+        let is_repeated = session.totals.iter().any(|total| total.api_duration_ms == api_duration_ms);
+        session.totals.push(Total {
             line: line.number,
             key: hashed_id(line.bytes),
             kind: TotalKind::Process,
             occurred_at: record.timestamp.0,
             duration_ms: usage.session_duration_ms.rounded(),
-            api_duration_ms: usage.total_api_duration_ms.rounded(),
+            api_duration_ms: api_duration_ms.filter(|_| !is_repeated),
             covers_subagents: true,
             ..Total::default()
         });
@@ -447,7 +454,10 @@ impl Session {
         let is_of = |turn: &Turn, model: Option<&Symbol>| model.is_none() || turn.model.as_ref() == model;
         let logged = |model: Option<&Symbol>| {
             let messages = turns.iter().enumerate().skip(self.process).filter(|(index, _)| !summaries.contains(index));
-            messages.filter(|(_, turn)| is_of(turn, model)).filter_map(|(_, turn)| turn.tokens.get().output).sum::<i64>()
+            messages
+                .filter(|(_, turn)| is_of(turn, model))
+                .filter_map(|(_, turn)| turn.tokens.get().output)
+                .sum::<i64>()
         };
         let stated = |model: Option<&Symbol>| {
             let of_model = stated.iter().filter(|(name, _)| model.is_none_or(|model| model == name));

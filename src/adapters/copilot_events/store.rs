@@ -112,8 +112,7 @@ pub(super) struct Store {
 
 impl Store {
     pub(super) fn new(context: &Context) -> Self {
-        let capabilities =
-            Capabilities::TURNS.and(Capabilities::KEPT_BY_RUNTIME).and(Capabilities::METERED);
+        let capabilities = Capabilities::TURNS.and(Capabilities::KEPT_BY_RUNTIME).and(Capabilities::METERED);
         Self { context: Context { capabilities, ..context.clone() }, sessions: SessionsById::default() }
     }
 

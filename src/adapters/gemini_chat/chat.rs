@@ -10,6 +10,9 @@ use crate::adapters::{Context, RecordErrors};
 use crate::model::errors::ErrorKind;
 use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult};
 
+/// The tool with which a subagent hands over its result.
+const COMPLETE: &str = "complete_task";
+
 /// What a chat ends with so far.
 #[derive(Debug, PartialEq)]
 enum Ending {
@@ -27,11 +30,45 @@ pub(super) struct Chat {
     /// Ids of the messages so far.
     ids: HashSet<String>,
     last: Ending,
+    is_subagent: bool,
+    /// Whether it is a subagent that has handed over its result.
+    is_complete: bool,
 }
 
 impl Chat {
     pub(super) fn new(context: &Context, id: String, has_stated_id: bool, line: i64) -> Self {
-        Self { builder: Builder::new(context, id, line), has_stated_id, ids: HashSet::new(), last: Ending::Nothing }
+        Self {
+            builder: Builder::new(context, id, line),
+            has_stated_id,
+            ids: HashSet::new(),
+            last: Ending::Nothing,
+            is_subagent: false,
+            is_complete: false,
+        }
+    }
+
+    /// Reads from a header, else from the path, whether it is the session of a subagent: `chats/PARENT/ID.jsonl`.
+    pub(super) fn set_kind(&mut self, header: &Record<'_>, context: &Context) {
+        let folder = match context.folders.as_slice() {
+            [parent, chats, ..] if chats == "chats" => Some(parent.clone()),
+            _ => None,
+        };
+        self.is_subagent = match header.session_kind.as_str() {
+            "" => folder.is_some(),
+            kind => kind == "subagent",
+        };
+        if !self.is_subagent {
+            return;
+        }
+        let parent = header.parent_session_id.owned().or(folder);
+        let session = &mut self.builder.session;
+        // Each subagent has a file, named after it.
+        if parent.as_ref() == Some(&session.session_id)
+            && let Some(name) = &context.file_name
+        {
+            session.session_id.clone_from(name);
+        }
+        session.parent_session_id = parent.filter(|parent| *parent != session.session_id);
     }
 
     /// Adds a message. `is_history`: whether it repeats or replaces the history.
@@ -45,7 +82,10 @@ impl Chat {
             "user" => {
                 self.last = Ending::Prompt;
                 // The messages with which a compaction replaces the history were not typed.
-                if !is_history && let Some(text) = text_of(message.content).filter(|it| !it.is_empty()) {
+                if !is_history
+                    && !self.is_subagent
+                    && let Some(text) = text_of(message.content).filter(|it| !it.is_empty())
+                {
                     let identity = if id.is_empty() { Identity::Unique } else { Identity::Session(id.into()) };
                     let typed = text_of(message.display_content).filter(|it| !it.is_empty()).unwrap_or(text);
                     self.builder.prompt_as(identity, Some(&typed));
@@ -97,6 +137,7 @@ impl Chat {
             self.builder.say(&text);
         }
         for call in &message.tool_calls {
+            self.is_complete |= self.is_subagent && call.name.as_str() == COMPLETE && call.status.as_str() == "success";
             self.call(call, turn, line);
         }
     }
@@ -148,12 +189,13 @@ impl Chat {
         self.builder.change(call, file, operation, lines, line, logged.timestamp.0);
     }
 
-    /// The format has no end record: a chat is a success if its last answer has no calls.
+    /// The format has no end record: a chat is a success if its last answer has no calls, a subagent's if it handed over its result.
     pub(super) fn finish(mut self) -> SessionResult {
         self.builder.end(match self.last {
             Ending::Answer { has_calls: false, .. } => Last::Answer,
             Ending::Error => Last::Error,
             Ending::Cancelled => Last::Abort,
+            _ if self.is_complete => Last::Answer,
             Ending::Nothing | Ending::Prompt | Ending::Answer { .. } => Last::Work,
         });
         self.builder.finish()

@@ -15,9 +15,7 @@ use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
-use crate::model::session::{
-    CallStatus, EventKind, Identity, ModelTotal, SessionResult, Tokens, Total, TotalKind,
-};
+use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, SessionResult, Tokens, Total, TotalKind};
 
 /// The name of the main agent's directory.
 const MAIN: &str = "main";
@@ -191,6 +189,13 @@ struct Step {
     line: i64,
     time: Option<Time>,
     tokens: Tokens,
+}
+
+impl Step {
+    fn identity(&self) -> Identity {
+        let named = self.uuid.as_ref().map(|uuid| Identity::Global(format!("kimi step {uuid}").into()));
+        named.unwrap_or_else(|| identity_of(self.time, self.tokens))
+    }
 }
 
 /// A session's file while it is read.
@@ -367,8 +372,12 @@ impl Code {
         if self.steps.last().is_some_and(|step| step.tokens == tokens) {
             let step = self.steps.pop();
             self.add_steps();
+            let identity = match (time, &step) {
+                (None, Some(step)) => step.identity(),
+                _ => identity_of(time, tokens),
+            };
             let time = step.and_then(|step| step.time).or(time);
-            self.response(identity_of(record.time.0, tokens), line, time, tokens, Some(&record.agent_id));
+            self.response(identity, line, time, tokens, Some(&record.agent_id));
         } else if self.steps.len() > 1 && sum == tokens {
             // The sum of several steps.
             self.add_steps();
@@ -381,9 +390,7 @@ impl Code {
     /// Adds the steps whose usage no other record states.
     fn add_steps(&mut self) {
         for step in std::mem::take(&mut self.steps) {
-            let named = step.uuid.map(|uuid| Identity::Global(format!("kimi step {uuid}").into()));
-            let identity = named.unwrap_or_else(|| identity_of(step.time, step.tokens));
-            self.response(identity, step.line, step.time, step.tokens, None);
+            self.response(step.identity(), step.line, step.time, step.tokens, None);
         }
     }
 
@@ -494,4 +501,102 @@ fn identity_of_prompt(time: Option<Time>) -> Identity {
 fn text_of(content: &TextOrBlocks<'_, Part<'_>>) -> String {
     let parts = content.blocks.iter().map(|part| part.text.as_str());
     content.text.as_deref().into_iter().chain(parts).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::{Hints, parse};
+    use crate::model::retention::Retention;
+    use crate::model::session::Status;
+
+    const SESSION: &str = "session_01c917ae-f708-5490-a290-1103233b4cb6";
+
+    fn record(second: i64, kind: &str, members: &str) -> String {
+        format!(r#"{{"type":"{kind}",{members},"time":{}}}"#, 1_791_446_400_000 + second * 1000)
+    }
+
+    fn usage(second: i64, scope: &str, input: i64) -> String {
+        let members = format!(
+            r#""model":"k","usage":{{"inputOther":{input},"output":{input},"inputCacheRead":{input},"inputCacheCreation":0}}{scope}"#
+        );
+        record(second, "usage.record", &members)
+    }
+
+    const TURN: &str = r#","usageScope":"turn""#;
+    const SUM: &str = r#","usageScope":"session""#;
+
+    fn event(second: i64, members: &str) -> String {
+        record(second, "context.append_loop_event", &format!(r#""event":{{{members}}}"#))
+    }
+
+    fn step(second: i64, input: i64) -> String {
+        let usage = format!(
+            r#""usage":{{"inputOther":{input},"output":{input},"inputCacheRead":{input},"inputCacheCreation":0}}"#
+        );
+        event(second, &format!(r#""type":"step.end","uuid":"u{second}",{usage}"#))
+    }
+
+    fn read(agent: &str, records: &[String]) -> SessionResult {
+        let header = r#"{"type":"metadata","protocol_version":"1.5","created_at":1791446400000}"#.to_owned();
+        let path = format!("/sessions/wd_work/{SESSION}/agents/{agent}/wire.jsonl");
+        let log = [&[header], records].concat().join("\n");
+        parse(log.as_bytes(), Hints { path: &path, ..Hints::default() }, Retention::None).sessions.swap_remove(0)
+    }
+
+    fn inputs(session: &SessionResult) -> Vec<Option<i64>> {
+        session.turns.iter().map(|turn| turn.tokens.get().input).collect()
+    }
+
+    /// The end of a step and its record are one response, in either order; each of them may be absent.
+    #[test]
+    fn a_response_counts_once() {
+        for (records, expected) in [
+            (vec![step(1, 7), usage(1, TURN, 7), step(2, 7), usage(2, TURN, 7), usage(3, SUM, 14)], vec![7, 7]),
+            (
+                vec![usage(1, TURN, 7), step(2, 7), event(3, r#""type":"step.begin""#), usage(4, "", 9), step(5, 9)],
+                vec![7, 9],
+            ),
+            (vec![step(1, 7), step(2, 9)], vec![7, 9]),
+            (vec![step(1, 7), step(2, 9), usage(2, TURN, 9)], vec![7, 9]),
+            // A record of the sum of two steps.
+            (vec![step(1, 7), step(2, 9), usage(2, TURN, 16)], vec![7, 9]),
+            (vec![usage(1, TURN, 7), usage(2, TURN, 9)], vec![7, 9]),
+        ] {
+            let session = read("main", &records);
+            let expected: Vec<_> = expected.into_iter().map(Some).collect();
+            assert_eq!(inputs(&session), expected, "{records:?}");
+            assert!(!session.under_reports && session.totals.is_empty());
+        }
+        // Only a sum is left.
+        let session = read("main", &[usage(3, SUM, 14)]);
+        assert_eq!((session.turns.len(), session.totals.len()), (0, 1));
+        assert!(session.under_reports);
+    }
+
+    #[test]
+    fn prompts_of_the_main_agent_are_typed() {
+        let prompt = record(1, "turn.prompt", r#""input":[{"type":"text","text":"Go."}],"origin":{"kind":"user"}"#);
+        let message = r#""message":{"role":"user","content":"Go.","origin":{"kind":"user"}}"#;
+        let message = record(1, "context.append_message", message);
+        let other = record(2, "turn.prompt", r#""input":"Wake up.","origin":{"kind":"cron"}"#);
+        let records = [prompt, message.clone(), other, step(3, 7)];
+        let session = read("main", &records);
+        assert_eq!((session.session_id.as_str(), session.prompts.len(), session.status), (SESSION, 1, Status::Success));
+        assert_eq!(read("main", &[message, step(3, 7)]).prompts.len(), 1);
+        let agent = read("agent-1", &records);
+        assert_eq!((agent.prompts.len(), agent.subagents.len(), agent.turns[0].is_subagent), (0, 1, true));
+    }
+
+    #[test]
+    fn calls_have_their_results() {
+        let call = r#""type":"tool.call","toolCallId":"c1","name":"Bash","args":"{\"command\":\"ls\"}""#;
+        let result = r#""type":"tool.result","toolCallId":"c1","result":{"output":"x","isError":true}"#;
+        let records =
+            [event(1, r#""type":"step.begin""#), event(2, call), event(3, result), step(4, 7), usage(4, TURN, 7)];
+        let session = read("main", &records);
+        let call = &session.tool_calls[0];
+        assert_eq!((call.target.as_deref(), call.status, call.turn), (Some("ls"), CallStatus::Error, Some(0)));
+        assert_eq!(session.status, Status::Incomplete);
+    }
 }

@@ -103,10 +103,21 @@ struct Span {
 #[derive(Debug)]
 enum What {
     /// A request, and its error if it was not answered.
-    Request { request: Box<Request>, error: Option<String> },
-    Call { id: String, tool: String, arguments: String, result: String, is_error: bool },
+    Request {
+        request: Box<Request>,
+        error: Option<String>,
+    },
+    Call {
+        id: String,
+        tool: String,
+        arguments: String,
+        result: String,
+        is_error: bool,
+    },
     /// The run of an agent.
-    Agent { name: Option<String> },
+    Agent {
+        name: Option<String>,
+    },
     Other,
 }
 
@@ -163,7 +174,8 @@ impl Spans {
             self.all.push(span);
             return RecordKind::Known;
         }
-        let is_other_signal = matches!(record.kind.as_str(), "metric" | "log" | "event") || !record.scope_metrics.is_empty();
+        let is_other_signal =
+            matches!(record.kind.as_str(), "metric" | "log" | "event") || !record.scope_metrics.is_empty();
         if is_other_signal { RecordKind::Known } else { RecordKind::Unknown }
     }
 
@@ -181,8 +193,7 @@ impl Spans {
         for span in self.all.iter().filter(|span| !matches!(span.what, What::Agent { .. } | What::Other)) {
             let known = span.conversation.as_deref().or_else(|| conversations.get(span.trace.as_str()).copied());
             let id = known.unwrap_or(&span.trace);
-            let session =
-                sessions.find_or_add(&format!("{} {id}", span.runtime), || Session::new(&context, span, id));
+            let session = sessions.find_or_add(&format!("{} {id}", span.runtime), || Session::new(&context, span, id));
             session.add(span, subagent_of(span, &by_name));
         }
         sessions.into_iter().map(Session::finish).collect()
