@@ -4,8 +4,9 @@
 //! counts: a step without such a record is a response by itself. A record of the scope `session` repeats the sum. Counts are disjoint.
 
 use foldhash::{HashSet, HashSetExt as _};
-use serde::Deserialize;
 
+pub(super) use self::records::Record;
+use self::records::{Event, Message, Origin};
 use super::records::Part;
 use crate::adapters::common::builder::{Builder, Last, brief};
 use crate::adapters::common::{subagents, usage};
@@ -13,9 +14,11 @@ use crate::adapters::{Context, Probe, RecordErrors, RecordKind, counts_name, has
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
+use crate::json::fields::{Text, TextOrBlocks};
 use crate::json::lines::Line;
 use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, SessionResult, Tokens, Total, TotalKind};
+
+mod records;
 
 /// The name of the main agent's directory.
 const MAIN: &str = "main";
@@ -55,132 +58,6 @@ pub(super) fn is_known(kind: &str) -> bool {
         "usage",
     ];
     kind == "forked" || kind.split_once('.').is_some_and(|(family, _)| FAMILIES.contains(&family))
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Record<'a> {
-    #[serde(borrow, rename = "type")]
-    pub(super) kind: Text<'a>,
-    time: When,
-    #[serde(borrow)]
-    agent_id: Text<'a>,
-    // config.update, llm.request, usage.record
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    model_alias: Text<'a>,
-    #[serde(borrow)]
-    thinking_effort: Text<'a>,
-    #[serde(borrow)]
-    provider: Text<'a>,
-    #[serde(borrow)]
-    cwd: Text<'a>,
-    // turn.prompt, turn.steer
-    #[serde(borrow)]
-    input: TextOrBlocks<'a, Part<'a>>,
-    #[serde(borrow)]
-    origin: Origin<'a>,
-    // context.append_message
-    #[serde(borrow)]
-    message: Message<'a>,
-    // context.append_loop_event
-    #[serde(borrow)]
-    event: Event<'a>,
-    // usage.record
-    usage: Maybe<Usage>,
-    #[serde(borrow)]
-    usage_scope: Text<'a>,
-    // context.apply_compaction, full_compaction.complete
-    tokens_before: Count,
-    tokens_after: Count,
-    // turn.ended, turn.step.retrying
-    #[serde(borrow)]
-    reason: Text<'a>,
-    #[serde(borrow)]
-    error_message: Text<'a>,
-    status_code: Number,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Origin<'a> {
-    #[serde(borrow)]
-    kind: Text<'a>,
-}
-
-impl Origin<'_> {
-    fn is_user(&self) -> bool {
-        matches!(self.kind.as_str(), "" | "user")
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    role: Text<'a>,
-    #[serde(borrow)]
-    origin: Origin<'a>,
-    #[serde(borrow)]
-    content: TextOrBlocks<'a, Part<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Event<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    uuid: Text<'a>,
-    // content.part
-    #[serde(borrow)]
-    part: Part<'a>,
-    // tool.call, tool.result
-    #[serde(borrow)]
-    tool_call_id: Text<'a>,
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    args: Raw<'a>,
-    #[serde(borrow)]
-    result: Outcome<'a>,
-    // step.end
-    usage: Maybe<Usage>,
-    #[serde(borrow)]
-    finish_reason: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Outcome<'a> {
-    #[serde(borrow)]
-    output: Raw<'a>,
-    is_error: Flag,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Usage {
-    input_other: Count,
-    output: Count,
-    input_cache_read: Count,
-    input_cache_creation: Count,
-}
-
-impl Usage {
-    /// The counts; `None` if all are 0 or unknown.
-    fn tokens(&self, damage: &mut RecordErrors) -> Option<Tokens> {
-        damage.refuses(&[self.input_other, self.output, self.input_cache_read, self.input_cache_creation]);
-        let tokens = Tokens {
-            input: self.input_other.get(),
-            output: self.output.get(),
-            cache_read: self.input_cache_read.get(),
-            cache_write: self.input_cache_creation.get(),
-            ..Tokens::UNKNOWN
-        };
-        (tokens.total().unwrap_or(0) > 0).then_some(tokens)
-    }
 }
 
 /// A response that ended, until its `usage.record` is found.

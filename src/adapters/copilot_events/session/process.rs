@@ -1,0 +1,166 @@
+//! The end of a process of Copilot CLI: its totals, and which responses they contain.
+
+use super::super::Record;
+use super::Session;
+use crate::adapters::common::usage;
+use crate::adapters::{RecordErrors, hashed_id};
+use crate::base::text::Symbol;
+use crate::json::lines::Line;
+use crate::model::session::{ModelTotal, Status, Tokens, Total, TotalKind, Turn};
+
+impl Session {
+    /// Ends a process, and adds its tokens to the totals.
+    pub(super) fn shutdown(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let data = &record.data;
+        let session = &mut self.builder.session;
+        if let Some((added, removed)) = data.code_changes.lines_added.get().zip(data.code_changes.lines_removed.get()) {
+            let before = session.stated_lines.unwrap_or((0, 0));
+            session.stated_lines = Some((before.0 + added, before.1 + removed));
+        }
+        session.model = data.current_model.owned().or(session.model.take());
+        // A process that the user stopped, or that failed, may still write a routine shutdown.
+        if data.shutdown_type.as_str() == "error" {
+            self.builder.fail(None, data.error_reason.as_str());
+        } else if session.status == Status::Incomplete {
+            self.builder.succeed();
+        }
+        let metrics = usage::present(&data.model_metrics, damage).map_or(&[][..], |metrics| metrics.0.as_slice());
+        let mut totals = Vec::new();
+        for (model, metric) in metrics {
+            let tokens = usage::present(&metric.usage, damage).map_or(Tokens::UNKNOWN, |usage| usage.tokens(damage));
+            self.requests = metric.requests.count.get().map(|it| it + self.requests.unwrap_or(0)).or(self.requests);
+            totals.push((model.as_ref(), tokens));
+        }
+        self.close_process(&totals);
+        self.has_shutdown = true;
+        self.builder.session.totals.push(Total {
+            line: line.number,
+            key: record.id.owned().unwrap_or_else(|| hashed_id(line.bytes)),
+            kind: TotalKind::Process,
+            occurred_at: record.timestamp.0,
+            api_duration_ms: data.total_api_duration_ms.rounded(),
+            turns: self.requests,
+            models: self.spent.clone(),
+            covers_subagents: true,
+            ..Total::default()
+        });
+    }
+
+    /// Ends a recording. Its result names the session, and has the exit status of the process.
+    pub(in super::super) fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        self.has_result = true;
+        self.builder.saw(record.timestamp.0);
+        let session = &mut self.builder.session;
+        if let Some(id) = record.session_id.owned() {
+            session.session_id = id;
+        }
+        let exit_code = record.exit_code.whole();
+        session.exit_code = exit_code;
+        match exit_code {
+            Some(0) => self.builder.succeed(),
+            // An error or an abort before it has a kind.
+            Some(_) if !matches!(self.builder.session.status, Status::Error | Status::Aborted) => {
+                self.builder.fail(None, "");
+            }
+            _ => {}
+        }
+        let Some(usage) = usage::present(&record.usage, damage) else { return };
+        let changes = usage.code_changes.lines_added.get().zip(usage.code_changes.lines_removed.get());
+        let session = &mut self.builder.session;
+        session.stated_lines = session.stated_lines.or(changes);
+        // A shutdown before it may state the same.
+        let api_duration_ms = usage.total_api_duration_ms.rounded();
+        let is_repeated = session.totals.iter().any(|total| total.api_duration_ms == api_duration_ms);
+        session.totals.push(Total {
+            line: line.number,
+            key: hashed_id(line.bytes),
+            kind: TotalKind::Process,
+            occurred_at: record.timestamp.0,
+            duration_ms: usage.session_duration_ms.rounded(),
+            api_duration_ms: api_duration_ms.filter(|_| !is_repeated),
+            covers_subagents: true,
+            ..Total::default()
+        });
+    }
+
+    /// Whether it has nothing besides facts about a process.
+    pub(in super::super) fn is_empty(&self) -> bool {
+        let session = &self.builder.session;
+        session.turns.is_empty()
+            && session.tool_calls.is_empty()
+            && session.prompts.is_empty()
+            && session.events.is_empty()
+            && session.totals.is_empty()
+    }
+
+    /// Adds the tokens of a process: those that its shutdown states for a model, for other models those of its turns.
+    fn close_process(&mut self, totals: &[(&str, Tokens)]) {
+        let stated: Vec<_> = totals.iter().filter(|(_, tokens)| *tokens != Tokens::UNKNOWN).collect();
+        for (model, tokens) in &stated {
+            spend(&mut self.spent, Some((*model).into()), *tokens);
+        }
+        let outside = self.summaries_outside(&stated);
+        let turns = &mut self.builder.session.turns;
+        let add_output = |sum: i64, tokens: Tokens| sum.saturating_add(tokens.output.unwrap_or(0));
+        let stated_output = stated.iter().fold(0, |sum, (_, tokens)| add_output(sum, *tokens));
+        let of_process = turns.iter_mut().enumerate().skip(self.process);
+        let (separate, mut covered): (Vec<_>, Vec<_>) = of_process.partition(|(index, _)| outside.contains(index));
+        for (_, turn) in separate {
+            spend(&mut self.spent, turn.model.clone(), turn.tokens.get());
+        }
+        let logged_output = covered.iter().fold(0, |sum, (_, turn)| add_output(sum, turn.tokens.get()));
+        let is_stated = |model: Option<&str>| stated.iter().any(|(name, _)| Some(*name) == model);
+        for (_, turn) in covered.iter_mut().filter(|(_, turn)| !is_stated(turn.model.as_deref())) {
+            if stated_output > 0 && stated_output >= logged_output {
+                // The shutdown has the model under another name: its counts include this turn.
+                turn.tokens = Tokens::UNKNOWN.into();
+            } else if turn.tokens.get() != Tokens::UNKNOWN {
+                spend(&mut self.spent, turn.model.clone(), turn.tokens.get());
+            }
+        }
+        self.process = turns.len();
+    }
+
+    /// The summaries of the process that its totals do not contain: the outputs of its messages alone add up to the stated output, of
+    /// the summary's model or of all.
+    fn summaries_outside(&mut self, stated: &[&(&str, Tokens)]) -> Vec<usize> {
+        let summaries = std::mem::take(&mut self.summaries);
+        let turns = &self.builder.session.turns;
+        let is_of = |turn: &Turn, model: Option<&Symbol>| model.is_none() || turn.model.as_ref() == model;
+        let logged = |model: Option<&Symbol>| {
+            let messages = turns.iter().enumerate().skip(self.process).filter(|(index, _)| !summaries.contains(index));
+            messages
+                .filter(|(_, turn)| is_of(turn, model))
+                .filter_map(|(_, turn)| turn.tokens.get().output)
+                .sum::<i64>()
+        };
+        let stated = |model: Option<&Symbol>| {
+            let of_model = stated.iter().filter(|(name, _)| model.is_none_or(|model| model == name));
+            of_model.filter_map(|(_, tokens)| tokens.output).sum::<i64>()
+        };
+        let is_all = |model: Option<&Symbol>| stated(model) > 0 && stated(model) == logged(model);
+        let is_outside = |index: &usize| {
+            let turn = &turns[*index];
+            let has_output = turn.tokens.get().output.unwrap_or(0) > 0;
+            has_output && (is_all(None) || turn.model.is_some() && is_all(turn.model.as_ref()))
+        };
+        summaries.iter().copied().filter(is_outside).collect()
+    }
+
+    /// Marks the turns of a process that ended without a shutdown: no total includes them.
+    pub(super) fn leave_process(&mut self) {
+        let turns = &mut self.builder.session.turns;
+        turns.iter_mut().skip(self.process).for_each(|turn| turn.is_of_killed = true);
+        self.process = turns.len();
+        self.summaries.clear();
+    }
+}
+
+/// Adds tokens to the total of their model.
+fn spend(spent: &mut Vec<ModelTotal>, model: Option<Symbol>, tokens: Tokens) {
+    if let Some(known) = spent.iter_mut().find(|it| it.model == model) {
+        known.tokens = known.tokens.plus(tokens);
+    } else {
+        spent.push(ModelTotal { model, tokens, ..ModelTotal::default() });
+    }
+}
