@@ -28,7 +28,7 @@ pub(super) use self::store::{SESSIONS, USAGE};
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "copilot-events",
     runtime: "copilot",
-    about: "GitHub Copilot CLI, events.jsonl under ~/.copilot/session-state, copilot -p --output-format json, session-store.db",
+    about: "GitHub Copilot CLI, events.jsonl and session-store.db under ~/.copilot, copilot -p --output-format json",
     tested: Some("1.0.71"),
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)

@@ -28,8 +28,7 @@ use crate::model::sqlite_schema::Table;
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "openclaw-session",
     runtime: "openclaw",
-    about: "openclaw, session files and openclaw-agent.sqlite under ~/.openclaw/agents, with their .reset, .deleted, .bak and \
-            checkpoint siblings",
+    about: "openclaw, session files under ~/.openclaw/agents, with their .reset, .deleted, .bak and checkpoint siblings",
     tested: Some("2026.9.2"),
     capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
     places: &[

@@ -1,8 +1,6 @@
 //! Requests with all of their counts, which a runtime writes beside logs that leave counts out: the responses of the other logs get
 //! the names of their requests, so that the merge joins them. See docs/accounting.md#requests-beside-a-log.
 
-use std::mem;
-
 use foldhash::{HashMap, HashSet, HashSetExt as _};
 
 use super::part::SessionPart;
@@ -160,7 +158,7 @@ fn remove_repeated_durations(parts: &mut [SessionPart]) {
     let stated: HashSet<i64> = totals().filter(|total| !is_bare(total)).filter_map(|it| it.api_duration_ms).collect();
     for total in parts.iter_mut().flat_map(|part| &mut part.session.totals) {
         if is_bare(total) && total.api_duration_ms.is_some_and(|it| stated.contains(&it)) {
-            mem::take(&mut total.api_duration_ms);
+            total.api_duration_ms = None;
         }
     }
 }
