@@ -156,7 +156,8 @@ fn a_recording_ends_with_its_result() {
         assert_eq!((row.tokens.total(), row.usage), (None, Usage::Unknown));
     }
     // Two processes of the session in one file, and records after the last result.
-    let resumed = recording(0).join("\n").replace("08:00:", "09:00:").replace("\"e", "\"f").replace("m3", "m4");
+    let resumed =
+        recording(0).join("\n").replace("08:00:", "09:00:").replace("\"id\":\"e", "\"id\":\"f").replace("m3", "m4");
     let more = event("session.background_tasks_changed", 50, "{}");
     let tables = tables(&[[recording(1).join("\n"), resumed, more].join("\n")]);
     let [row] = tables.sessions.as_slice() else { panic!("{}", tables.sessions.len()) };

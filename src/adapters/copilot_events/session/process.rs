@@ -1,8 +1,8 @@
 //! The end of a process of Copilot CLI: its totals, and which responses they contain.
 
-use super::super::Record;
 use super::Session;
 use crate::adapters::common::usage;
+use crate::adapters::copilot_events::Record;
 use crate::adapters::{RecordErrors, hashed_id};
 use crate::base::text::Symbol;
 use crate::json::lines::Line;

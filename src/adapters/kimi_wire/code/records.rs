@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::super::records::Part;
 use crate::adapters::RecordErrors;
+use crate::adapters::kimi_wire::records::Part;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
 use crate::model::session::Tokens;
