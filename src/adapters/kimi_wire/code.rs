@@ -296,7 +296,7 @@ impl Code {
         self.sums = self.sums.map(|sum| sum.plus(tokens));
     }
 
-    /// A sum that the log states. One that is none of the known sums contains responses that are not in the log.
+    /// A sum that the log states. One that differs from all known sums contains responses that are not in the log.
     fn sum(&mut self, record: &Record<'_>, tokens: Tokens, line: i64) {
         let steps = self.steps.iter().fold(Tokens::UNKNOWN, |sum, step| sum.plus(step.tokens));
         let is_sum = self.sums.iter().any(|sum| sum.plus(steps) == tokens);
