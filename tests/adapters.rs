@@ -1,6 +1,8 @@
 //! What the tables contain of a log of one format: tests of an adapter that need the ledger.
 
 mod claude;
+mod claude_programs;
+mod claude_totals;
 mod cline;
 mod cline_session;
 mod copilot;

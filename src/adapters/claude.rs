@@ -1,20 +1,28 @@
 //! Messages and tool results of Claude Code, in its streams, its transcripts, and the logs of programs that run it.
 
+mod call_result;
+mod early_results;
+mod iterations;
 pub(super) mod limits;
+pub(super) mod model_usage;
+pub(super) mod prompts;
 
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
+pub(super) use self::call_result::{CallResult, NotRun, ResultMeta, ToolUseResult};
+use self::early_results::EarlyResults;
+use self::iterations::{Iteration, billed_apart};
 use super::{Context, RecordErrors};
 use crate::adapters::common::builder::Builder;
-use crate::adapters::common::tools::{self, Arguments, ToolArguments};
+use crate::adapters::common::tools::{Arguments, ToolArguments};
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Text, TextOrBlocks};
+use crate::json::fields::{Count, Flag, LazyText, Maybe, Text, TextOrBlocks};
 use crate::json::record::{Skip, record};
 use crate::model::health::Reason;
-use crate::model::session::{CallStatus, EventKind, Identity, Operation, Tokens};
+use crate::model::session::{EventKind, Identity, Operation, Tokens};
 
 record! {
     /// A response of the API, or what the user or a tool wrote.
@@ -81,20 +89,6 @@ pub(super) struct ServerToolUse {
     pub(super) web_search_requests: Count,
 }
 
-/// A part of a response. Parts of the type `advisor_message` come from another model and are billed separately.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Iteration<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_input_tokens: Count,
-    cache_creation_input_tokens: Count,
-}
-
 impl Usage<'_> {
     pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let tokens = Tokens {
@@ -114,141 +108,6 @@ impl Usage<'_> {
     }
 }
 
-/// The structured result of a call (`tool_use_result`). Its members depend on the tool.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct ToolUseResult<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    duration_ms: Number,
-    total_duration_ms: Number,
-    /// Of a web search, in seconds.
-    duration_seconds: Number,
-    interrupted: Flag,
-    #[serde(borrow)]
-    return_code_interpretation: Text<'a>,
-    #[serde(borrow)]
-    file_path: Text<'a>,
-    #[serde(borrow)]
-    content: Raw<'a>,
-    #[serde(borrow)]
-    original_file: Raw<'a>,
-    #[serde(borrow)]
-    structured_patch: Option<Vec<Hunk<'a>>>,
-    // of a call that runs a subagent
-    #[serde(borrow)]
-    pub(super) agent_id: Text<'a>,
-    #[serde(borrow)]
-    pub(super) usage: Maybe<Usage<'a>>,
-    pub(super) total_tool_use_count: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Hunk<'a> {
-    #[serde(borrow)]
-    lines: Vec<Text<'a>>,
-}
-
-/// How the result of a refused call begins.
-const DENIALS: [&str; 6] = [
-    "Claude requested permissions",
-    "The user doesn't want to proceed",
-    "The user doesn't want to take this action right now",
-    "This command requires approval",
-    "Permission to use",
-    "Permission for this action",
-];
-
-/// How the result of a call begins that never ran: a parallel call failed, or the user interrupted the response.
-const CANCELLATIONS: [&str; 4] = [
-    "Sibling tool call errored",
-    "Cancelled: parallel tool call",
-    "[Request interrupted by user",
-    "Interrupted by user",
-];
-
-/// How a call ended is in the first bytes of its result.
-const HEAD: usize = 256;
-
-/// The result of a call.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct CallResult<'a, 'r> {
-    /// The result for the model: a string or blocks.
-    pub(super) content: Raw<'a>,
-    /// Whether the log marks it as a failure.
-    pub(super) is_error: bool,
-    /// The structured result.
-    pub(super) rich: Option<&'r ToolUseResult<'a>>,
-    /// The line of its record.
-    pub(super) line: i64,
-    /// Its time.
-    pub(super) time: Option<Time>,
-}
-
-impl CallResult<'_, '_> {
-    /// Adds the result to its call: status, duration, changed files. A refused call stays refused.
-    pub(super) fn apply(&self, builder: &mut Builder, call: usize) {
-        let none = ToolUseResult::default();
-        let rich = self.rich.unwrap_or(&none);
-        let text = first_text(self.content);
-        let head = text.head(HEAD);
-        // With `returnCodeInterpretation` the exit status is not a failure: grep found nothing.
-        let is_error =
-            (self.is_error && rich.return_code_interpretation.some().is_none()) || rich.interrupted.is_true();
-        let was_denied = builder.session.tool_calls[call].status == CallStatus::Denied;
-        let begins_with = |texts: &[&str]| {
-            let head = head.strip_prefix("<tool_use_error>").unwrap_or(&head);
-            texts.iter().any(|start| head.starts_with(start))
-        };
-        let status = if was_denied {
-            CallStatus::Denied
-        } else if is_error && begins_with(&CANCELLATIONS) {
-            // A subagent may have worked until the interruption.
-            let is_agent = builder.session.tool_calls[call].category == "subagent";
-            if is_agent { CallStatus::Incomplete } else { CallStatus::Cancelled }
-        } else {
-            CallStatus::from_error(is_error)
-        };
-        builder.result(call, self.content, self.time, status);
-        let row = &mut builder.session.tool_calls[call];
-        let from_seconds = || Number(rich.duration_seconds.0.map(|seconds| seconds * 1000.0)).rounded();
-        let logged = rich.duration_ms.rounded().or(rich.total_duration_ms.rounded()).or_else(from_seconds);
-        row.duration_ms = logged.or(row.duration_ms.get()).into();
-        if row.category == "shell" && is_error {
-            row.exit_code =
-                head.strip_prefix("Exit code ").and_then(|it| it.split_whitespace().next()?.parse().ok()).into();
-        }
-        if begins_with(&DENIALS) {
-            builder.deny(call, self.line, self.time, Some(text.as_str()));
-        } else if row.status == CallStatus::Ok && matches!(row.category.as_ref(), "edit" | "write") {
-            self.file_change(builder, call, rich, &text);
-        }
-    }
-
-    /// Adds the file change of an edit or a write.
-    fn file_change(&self, builder: &mut Builder, call: usize, rich: &ToolUseResult<'_>, text: &LazyText<'_>) {
-        let target = builder.session.tool_calls[call].target.clone();
-        let Some(path) = rich.file_path.owned().or(target) else { return };
-        let hunks = rich.structured_patch.as_deref();
-        let operation = match rich.kind.as_str() {
-            "create" => Some(Operation::Create),
-            "update" => Some(Operation::Update),
-            // An edit of a missing file creates it.
-            _ if hunks.is_some() && rich.original_file.0 == b"\"\"" => Some(Operation::Create),
-            _ if hunks.is_some() || text.as_str().contains("has been updated") => Some(Operation::Update),
-            _ if text.as_str().starts_with("File created") => Some(Operation::Create),
-            _ => None,
-        };
-        let lines = match hunks {
-            _ if rich.kind.as_str() == "create" => Some((tools::line_count(&rich.content.text()), 0)),
-            Some(hunks) => Some(tools::diff_lines(hunks.iter().flat_map(|it| &it.lines).map(Text::as_str))),
-            None => None,
-        };
-        builder.change(call, &path, operation, lines, self.line, self.time);
-    }
-}
-
 /// The record of a message, and the agent that wrote it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Origin<'a> {
@@ -263,8 +122,10 @@ pub(super) struct Origin<'a> {
     pub(super) agent_id: Option<&'a str>,
     /// The structured result of a call.
     pub(super) tool_use_result: Option<&'a ToolUseResult<'a>>,
-    /// Whether it is a progress record, which contains no structured results of edits.
-    pub(super) is_progress: bool,
+    /// Why calls were not executed, as the record states it.
+    pub(super) not_run: NotRun<'a>,
+    /// The bytes of the record.
+    pub(super) bytes: &'a [u8],
 }
 
 impl<'a> Origin<'a> {
@@ -280,11 +141,30 @@ pub(super) struct Conversation {
     pub(super) builder: Builder,
     /// The type of the agent that each call starts.
     pub(super) agents: HashMap<String, Symbol>,
+    /// Whether the input of the program includes what was read from the cache.
+    pub(super) input_includes_cache: bool,
+    /// Results whose calls are on later lines.
+    pub(super) early: EarlyResults,
 }
 
 impl Conversation {
     pub(super) fn new(context: &Context, id: &str, line: i64) -> Self {
-        Self { builder: Builder::new(context, id, line), agents: HashMap::new() }
+        Self {
+            builder: Builder::new(context, id, line),
+            agents: HashMap::new(),
+            input_includes_cache: false,
+            early: EarlyResults::default(),
+        }
+    }
+
+    /// The tokens of a response or a total.
+    pub(super) fn tokens(&self, usage: &Usage<'_>, damage: &mut RecordErrors) -> Tokens {
+        let tokens = usage.tokens(damage);
+        let input = match (tokens.input, tokens.cache_read) {
+            (Some(input), Some(cached)) if self.input_includes_cache && cached <= input => Some(input - cached),
+            (input, _) => input,
+        };
+        Tokens { input, ..tokens }
     }
 
     /// Adds a line of a response: one content block, with the usage of the whole response. Returns the index of the turn.
@@ -296,6 +176,7 @@ impl Conversation {
         damage: &mut RecordErrors,
     ) -> usize {
         let (line, time) = (origin.line, origin.time);
+        let tokens = message.usage.get().map(|usage| self.tokens(usage, damage)).unwrap_or_default();
         let known = self.builder.session.turns.len();
         let id = message.id.some().or(origin.uuid);
         let index = self.builder.turn(identity(id), line);
@@ -315,12 +196,11 @@ impl Conversation {
             (turn.is_subagent, turn.agent_id, turn.agent) = (false, None, None);
         }
         let (is_subagent, agent) = (turn.is_subagent, turn.agent.clone());
-        let mut advice = Vec::new();
+        let mut apart = Vec::new();
         match &message.usage {
             Maybe::Absent => {}
             Maybe::Wrong => damage.note(Reason::NoUsage),
             Maybe::Present(usage) => {
-                let tokens = usage.tokens(damage);
                 // Proxies write zeros while they stream. A response with content cannot have cost nothing.
                 let has_content = message.content.text.is_some() || !message.content.blocks.is_empty();
                 if !(tokens.is_all_zero() && has_content) {
@@ -331,12 +211,12 @@ impl Conversation {
                 turn.speed = usage.speed.owned().or_else(|| turn.speed.take());
                 let geo = usage.inference_geo.owned().filter(|it| it != "not_available");
                 turn.inference_geo = geo.or_else(|| turn.inference_geo.take());
-                advice = usage.iterations.iter().filter(|it| it.kind.as_str() == "advisor_message").collect();
+                apart = billed_apart(&usage.iterations, message.model.as_str());
             }
         }
-        for (number, iteration) in advice.into_iter().enumerate() {
-            let id = id.map(|id| format!("{id}#advisor{number}"));
-            self.advice(index, identity(id.as_deref()), iteration, line);
+        for (name, iteration) in apart {
+            let id = id.map(|id| format!("{id}#{name}"));
+            iteration.add(&mut self.builder, index, identity(id.as_deref()), line);
         }
         for block in &message.content.blocks {
             match block.kind.as_str() {
@@ -352,7 +232,8 @@ impl Conversation {
                         && let Some(file) = arguments.and_then(Arguments::file)
                     {
                         let operation = (block.name.as_str() != "Write").then_some(Operation::Update);
-                        let lines = if origin.is_progress { tools::lines_in_arguments(block.input.raw) } else { None };
+                        // The files of subagents contain no structured results.
+                        let lines = if origin.is_subagent { call_result::lines_of(&block.input) } else { None };
                         self.builder.change(call, file, operation, lines, line, time);
                     }
                 }
@@ -371,26 +252,6 @@ impl Conversation {
                 message.stop_reason.owned().or_else(|| self.builder.session.stop_reason.take());
         }
         index
-    }
-
-    /// Adds the response of an advisor within a turn as a row of its own, with its own model.
-    fn advice(&mut self, of: usize, identity: Identity, iteration: &Iteration<'_>, line: i64) {
-        let of = self.builder.session.turns[of].clone();
-        let index = self.builder.turn(identity, line);
-        let turn = &mut self.builder.session.turns[index];
-        let tokens = Tokens {
-            input: iteration.input_tokens.get(),
-            output: iteration.output_tokens.get(),
-            cache_read: iteration.cache_read_input_tokens.get(),
-            cache_write: iteration.cache_creation_input_tokens.get(),
-            ..Tokens::UNKNOWN
-        };
-        turn.tokens = turn.tokens.get().max(tokens).into();
-        turn.model = iteration.model.owned();
-        turn.message_id = of.message_id;
-        turn.request_id = of.request_id;
-        turn.occurred_at = of.occurred_at;
-        (turn.agent, turn.agent_id, turn.is_subagent) = (of.agent, of.agent_id, of.is_subagent);
     }
 
     /// Adds the agent that a call started. Returns its type.
@@ -417,9 +278,19 @@ impl Conversation {
         is_result
     }
 
+    /// Adds the result of a call that is on a later line than its result, from the record of the result.
+    pub(super) fn early_result(&mut self, call_id: &str, message: &Message<'_>, origin: &Origin<'_>) {
+        for block in message.content.blocks.iter().filter(|block| block.tool_use_id.as_str() == call_id) {
+            self.call_result(block, origin);
+        }
+    }
+
     fn call_result(&mut self, block: &Block<'_>, origin: &Origin<'_>) {
-        // A result without a call is ignored.
-        let Some(call) = self.builder.call_index(block.tool_use_id.as_str()) else { return };
+        let call_id = block.tool_use_id.as_str();
+        let Some(call) = self.builder.call_index(call_id) else {
+            self.early.add(call_id, origin.line, origin.bytes);
+            return;
+        };
         // A call and its result in one record have the same time, which is not a duration.
         let row = &self.builder.session.tool_calls[call];
         let has_own_record = (row.line, row.occurred_at) != (origin.line, origin.time);
@@ -427,6 +298,7 @@ impl Conversation {
             content: block.content,
             is_error: block.is_error.is_true(),
             rich: origin.tool_use_result,
+            not_run: origin.not_run.of(call_id),
             line: origin.line,
             time: origin.time.filter(|_| has_own_record),
         };
@@ -441,30 +313,6 @@ fn identity(id: Option<&str>) -> Identity {
         Some(id) if id.starts_with("msg_") => Identity::Global(id.into()),
         Some(id) => Identity::Session(id.into()),
     }
-}
-
-/// The text of a result: a string, or its first text block.
-fn first_text(content: Raw<'_>) -> LazyText<'_> {
-    if content.0.first() == Some(&b'[') {
-        let blocks: Vec<Block<'_>> = content.read();
-        return blocks.into_iter().map(|it| it.text).find(LazyText::is_some).unwrap_or_default();
-    }
-    LazyText::of(content)
-}
-
-/// Whether a human typed a text. Slash commands, their output, task notifications and interruptions also have the user's role
-/// (`docs/accounting.md#what-is-never-counted`).
-pub(super) fn is_human(text: &str) -> bool {
-    const MACHINE: [&str; 7] = [
-        "<command-name>",
-        "<command-message>",
-        "<local-command-",
-        "<task-notification>",
-        "<system-reminder>",
-        "<bash-",
-        "[Request interrupted",
-    ];
-    !MACHINE.iter().any(|start| text.trim_start().starts_with(start))
 }
 
 #[cfg(test)]

@@ -11,7 +11,9 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::claude::{Conversation, Message, Origin, ToolUseResult, Usage, is_human, limits};
+use super::claude::model_usage::ModelUsage;
+use super::claude::prompts::{Author, PromptOrigin};
+use super::claude::{Conversation, Message, NotRun, Origin, ResultMeta, ToolUseResult, Usage, limits};
 use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::{brief, money};
@@ -53,6 +55,12 @@ pub(super) const STREAM: Adapter = Adapter {
     parse: fold::<Stream>,
 };
 
+/// Programs that write the same records, in sessions of their own: Qwen Code, whose `init` states its version, and Amp, whose ids
+/// begin in its own way.
+const QWEN: &str = "qwen";
+const AMP: &str = "amp";
+const AMP_ID: &str = "T-";
+
 fn is_result(probe: &Probe<'_>) -> bool {
     probe.has("session_id") && (probe.has("total_cost_usd") || probe.has("modelUsage") || probe.has("num_turns"))
 }
@@ -93,6 +101,10 @@ struct Record<'a> {
     is_synthetic: Flag,
     #[serde(borrow)]
     tool_use_result: ToolUseResult<'a>,
+    #[serde(borrow)]
+    tool_result_meta: Vec<ResultMeta<'a>>,
+    #[serde(borrow)]
+    origin: PromptOrigin<'a>,
     /// Of an assistant line that the program wrote, or of an `api_retry`.
     #[serde(borrow)]
     error: Raw<'a>,
@@ -103,6 +115,8 @@ struct Record<'a> {
     cwd: Text<'a>,
     #[serde(borrow)]
     claude_code_version: Text<'a>,
+    #[serde(borrow)]
+    qwen_code_version: Text<'a>,
     #[serde(borrow)]
     compact_metadata: CompactMetadata<'a>,
     error_status: Number,
@@ -128,20 +142,6 @@ struct Record<'a> {
     // rate_limit_event
     #[serde(borrow)]
     rate_limit_info: Raw<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ModelUsage {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_input_tokens: Count,
-    cache_creation_input_tokens: Count,
-    web_search_requests: Count,
-    thinking_tokens: Count,
-    #[serde(rename = "costUSD")]
-    cost_usd: Number,
-    context_window: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -222,9 +222,10 @@ impl Fold for Stream {
 
 impl Stream {
     fn session(&mut self, record: &Record<'_>, line: Line<'_>) -> Option<&mut Session> {
+        let context = Context { format: STREAM.id, capabilities: STREAM.capabilities, ..self.context.clone() };
         let new = |id: &str| Session {
             conversation: Conversation::new(
-                &Context { format: STREAM.id, capabilities: STREAM.capabilities, ..self.context.clone() },
+                &Context { runtime: if id.starts_with(AMP_ID) { AMP } else { context.runtime }, ..context.clone() },
                 id,
                 line.number,
             ),
@@ -252,7 +253,12 @@ impl Session {
                 self.runs.push(Vec::new());
                 session.model = session.model.take().or_else(|| record.model.owned());
                 session.cwd = session.cwd.take().or_else(|| record.cwd.owned());
-                session.runtime_version = record.claude_code_version.owned().or_else(|| session.runtime_version.take());
+                if record.qwen_code_version.some().is_some() {
+                    session.runtime = Cow::Borrowed(QWEN);
+                    self.conversation.input_includes_cache = true;
+                }
+                let version = record.claude_code_version.some().or(record.qwen_code_version.some());
+                session.runtime_version = version.map(str::to_owned).or_else(|| session.runtime_version.take());
             }
             // The status `compacting` before it is the same compaction, with an id that the transcript does not contain.
             "compact_boundary" => {
@@ -297,6 +303,11 @@ impl Session {
         if let Some(run) = self.runs.last_mut() {
             run.push(turn);
         }
+        for early in self.conversation.early.take_known(&self.conversation.builder) {
+            let record: Record<'_> = Raw(&early.record).read();
+            let line = Line { number: early.line, bytes: &early.record };
+            self.conversation.early_result(&early.call_id, &record.message, &origin(&record, line));
+        }
     }
 
     fn user(&mut self, record: &Record<'_>, line: Line<'_>) {
@@ -306,7 +317,8 @@ impl Session {
         }
         let text = record.message.content.text.as_deref();
         let text = text.or_else(|| record.message.content.blocks.iter().find_map(|it| it.text.some()));
-        if text.is_some_and(is_human) {
+        let author = Author { origin: record.origin.kind.as_str(), ..Author::default() };
+        if text.is_some() && author.is_human(text) {
             self.conversation.builder.prompt(text);
         } else if text.is_some() {
             self.conversation.builder.prompted_by_program();
@@ -321,16 +333,18 @@ impl Session {
         let key =
             record.uuid.owned().unwrap_or_else(|| format!("{:?} {:?}", record.total_cost_usd.0, record.duration_ms.0));
         let usage = record.usage.get();
-        let main = usage.map(|it| it.tokens(damage)).filter(|it| !it.is_all_zero());
+        let stated = usage.map(|it| self.conversation.tokens(it, damage));
+        let main = stated.filter(|it| !it.is_all_zero());
         let cost = money(record.total_cost_usd, damage);
         let mut models: Vec<_> = record
             .model_usage
             .get()
             .into_iter()
             .flat_map(|it| &it.0)
-            .map(|(model, usage)| model_total(model, usage, damage))
+            .map(|(model, usage)| usage.total(model, damage))
             .collect();
-        let covers_subagents = !models.is_empty();
+        // Qwen Code adds up all agents.
+        let covers_subagents = !models.is_empty() || self.conversation.input_includes_cache;
         if models.is_empty()
             && let Some(tokens) = main
         {
@@ -355,9 +369,10 @@ impl Session {
             cost,
             models,
             covers_subagents,
-            is_of_new_process: false,
+            ..Total::default()
         };
         let runs = std::mem::replace(&mut self.runs, vec![Vec::new()]);
+        total.own = own_tokens(&runs, session, stated);
         if session.totals.iter().all(|it| it.key != total.key) {
             for turn in killed(&runs, session, &total) {
                 total.is_of_new_process = true;
@@ -444,7 +459,19 @@ fn killed(runs: &[Vec<usize>], session: &SessionResult, total: &Total) -> BTreeS
     own.map_or_else(BTreeSet::new, |own| turns_of(runs).difference(&own).copied().collect())
 }
 
-fn origin<'a>(record: &'a Record<'a>, line: Line<'_>) -> Origin<'a> {
+/// What a process spent since its result before: the main agent's part as the result states it or as its responses show it, of which
+/// one may contain more than this run, and all of the subagents.
+fn own_tokens(runs: &[Vec<usize>], session: &SessionResult, stated: Option<Tokens>) -> Tokens {
+    let turns: BTreeSet<usize> = runs.iter().flatten().copied().collect();
+    let spent = |is_subagent: bool| {
+        let turns = turns.iter().map(|it| &session.turns[*it]).filter(|it| it.is_subagent == is_subagent);
+        turns.fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.tokens.get()))
+    };
+    let smaller = |a: Option<i64>, b: Option<i64>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
+    spent(false).zip(stated.unwrap_or_default(), smaller).plus(spent(true))
+}
+
+fn origin<'a>(record: &'a Record<'a>, line: Line<'a>) -> Origin<'a> {
     let parent = record.parent_tool_use_id.some();
     Origin {
         line: line.number,
@@ -454,7 +481,8 @@ fn origin<'a>(record: &'a Record<'a>, line: Line<'_>) -> Origin<'a> {
         is_subagent: parent.is_some(),
         agent_id: parent,
         tool_use_result: Some(&record.tool_use_result),
-        is_progress: false,
+        not_run: NotRun::ByCall(&record.tool_result_meta),
+        bytes: line.bytes,
     }
 }
 
@@ -470,27 +498,4 @@ fn main_model(models: &[ModelTotal], main: Option<Tokens>) -> Option<Symbol> {
         None => models.iter().max_by_key(distance),
     };
     nearest.and_then(|it| it.model.clone())
-}
-
-fn model_total(model: &str, usage: &ModelUsage, damage: &mut RecordErrors) -> ModelTotal {
-    let counts =
-        [usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens];
-    if !damage.refuses(&counts) && counts.iter().all(|it| it.get().is_none()) {
-        damage.note(Reason::NoUsage);
-    }
-    ModelTotal {
-        model: Some(model.into()),
-        tokens: Tokens {
-            input: usage.input_tokens.get(),
-            output: usage.output_tokens.get(),
-            cache_read: usage.cache_read_input_tokens.get(),
-            cache_write: usage.cache_creation_input_tokens.get(),
-            cache_write_1h: None,
-            reasoning: usage.thinking_tokens.get(),
-        },
-        web_searches: usage.web_search_requests.get(),
-        cost: money(usage.cost_usd, damage),
-        context_window: usage.context_window.get(),
-        ..ModelTotal::default()
-    }
 }

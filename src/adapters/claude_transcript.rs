@@ -9,18 +9,24 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::claude::{Conversation, Message, Origin, ToolUseResult, is_human, limits};
+use self::side_records::{CostState, ForkContext};
+use super::claude::prompts::{Author, PromptOrigin};
+use super::claude::{Conversation, Message, NotRun, Origin, ToolUseResult, limits};
 use super::sessions::{Sessions, hand_on_sessions};
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::common::builder::{Last, brief, money};
 use crate::base::text::{SharedStr, Symbol};
-use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
 use crate::json::record::{Skip, record};
 use crate::json::{self, Raw};
 use crate::model::health::Reason;
 use crate::model::places::Place;
 use crate::model::session::{CallStatus, Capabilities, Cost, EventKind, Identity, SessionResult};
+
+mod side_records;
+
+pub(super) use self::side_records::is_auxiliary;
 
 pub(super) const ADAPTER: Adapter = Adapter {
     id: "claude-transcript",
@@ -51,11 +57,9 @@ fn claims(probe: &Probe<'_>) -> u32 {
         // They are at the beginning of a file, without a session id.
         "summary" if probe.has("leafUuid") => 2,
         "file-history-snapshot" if probe.has("messageId") => 2,
-        "queue-operation" | "last-prompt" | "custom-title" | "agent-name" | "permission-mode" | "ai-title" | "mode"
-            if probe.has("sessionId") =>
-        {
-            1
-        }
+        // Other runtimes have results as well.
+        "result" | "started" => 0,
+        kind if (side_records::is_known(kind) || kind == "cost-state") && probe.has("sessionId") => 1,
         _ => 0,
     }
 }
@@ -83,8 +87,19 @@ record! {
         "toolUseID" => _tool_use_id: Skip,
         "uuid" => uuid: Text<'a>,
         "timestamp" => timestamp: When,
+        // of prompts, in newer versions
+        "origin" => origin: PromptOrigin<'a>,
+        "promptSource" => prompt_source: Text<'a>,
+        "turnOrigin" => turn_origin: Text<'a>,
         "toolUseResult" => tool_use_result: Option<Box<ToolUseResult<'a>>>,
+        "toolDenialKind" => tool_denial_kind: Text<'a>,
         "sourceToolAssistantUUID" => _source_tool_assistant_uuid: Skip,
+        "session_id" => origin_session_id: Text<'a>,
+        "sessionKind" => session_kind: Text<'a>,
+        "forkedFrom" => forked_from: ForkedFrom<'a>,
+        "attachment" => attachment: Option<Box<Attachment<'a>>>,
+        "isAbortedMidStream" => is_aborted_mid_stream: Flag,
+        "apiErrorStatus" => api_error_status: Number,
         "isCompactSummary" => is_compact_summary: Flag,
         "isApiErrorMessage" => is_api_error_message: Flag,
         "costUSD" => cost_usd: Number,
@@ -105,6 +120,46 @@ struct CompactMetadata<'a> {
     trigger: Text<'a>,
     pre_tokens: Count,
     post_tokens: Count,
+}
+
+/// The session whose history a fork copies.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ForkedFrom<'a> {
+    #[serde(borrow)]
+    session_id: Text<'a>,
+}
+
+/// Context that was added to a request. A prompt that the user typed while a tool ran is one of the type `queued_command`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Attachment<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    command_mode: Text<'a>,
+    #[serde(borrow)]
+    prompt: TextOrBlocks<'a, PromptBlock<'a>>,
+    #[serde(borrow)]
+    origin: PromptOrigin<'a>,
+    /// The id that the prompt has elsewhere.
+    #[serde(borrow, rename = "source_uuid")]
+    source_uuid: Text<'a>,
+    is_meta: Flag,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct PromptBlock<'a> {
+    #[serde(borrow)]
+    text: Text<'a>,
+}
+
+impl Attachment<'_> {
+    /// Whether it is a prompt of the queue.
+    fn is_prompt(&self) -> bool {
+        self.kind.as_str() == "queued_command" && self.command_mode.as_str() == "prompt" && !self.is_meta.is_true()
+    }
 }
 
 /// A report of a running tool; of a subagent, its messages.
@@ -148,6 +203,8 @@ struct ApiError<'a> {
 struct Transcript {
     context: Context,
     sessions: Sessions<Session>,
+    /// The session whose history the file repeats, from a record that names no session of its own.
+    parent: Option<String>,
 }
 
 /// The last of the main agent's records so far.
@@ -169,17 +226,25 @@ struct Session {
     conversation: Conversation,
     /// The type of each agent, from the call that started it.
     types: BTreeMap<String, Symbol>,
-    /// Number of responses of the main agent, and of those with an end.
-    responses: usize,
-    stopped: usize,
+    /// The responses, each by its turn, and whether only progress records contain it so far.
+    responses: Vec<(usize, bool)>,
+    /// Whether a response was aborted while it was streamed.
+    has_aborted_response: bool,
     last: Ending,
 }
+
+/// A response of a subagent without a stop reason has at most so many output tokens if only the count from the start of its stream
+/// was logged.
+const STUB: i64 = 32;
+
+/// How the ids of agents begin that Claude Code runs for itself: for compactions and side questions.
+const OWN_AGENTS: [&str; 2] = ["acompact-", "aside_question-"];
 
 impl Fold for Transcript {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Sessions::new() }
+        Self { context: context.clone(), sessions: Sessions::new(), parent: None }
     }
 
     fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
@@ -198,23 +263,13 @@ impl Fold for Transcript {
 impl Transcript {
     fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         match record.kind.as_str() {
-            "assistant" | "user" | "system" | "progress" => {}
-            "summary"
-            | "file-history-snapshot"
-            | "file-history-delta"
-            | "queue-operation"
-            | "attachment"
-            | "last-prompt"
-            | "custom-title"
-            | "agent-name"
-            | "agent-setting"
-            | "pr-link"
-            | "permission-mode"
-            | "ai-title"
-            | "mode"
-            | "worktree-state"
-            | "started"
-            | "result" => return RecordKind::Known,
+            "assistant" | "user" | "system" | "progress" | "cost-state" => {}
+            "attachment" if record.attachment.as_ref().is_some_and(|it| it.is_prompt()) => {}
+            "fork-context-ref" => {
+                self.fork(line);
+                return RecordKind::Known;
+            }
+            kind if kind == "attachment" || side_records::is_known(kind) => return RecordKind::Known,
             _ => return RecordKind::Unknown,
         }
         let Some(id) = record.session_id.some() else {
@@ -226,18 +281,42 @@ impl Transcript {
         let new = || Session {
             conversation: Conversation::new(&self.context, id, line.number),
             types: BTreeMap::new(),
-            responses: 0,
-            stopped: 0,
+            responses: Vec::new(),
+            has_aborted_response: false,
             last: Ending::Nothing,
         };
         let Some(session) = self.sessions.get(id, line.number, new) else { return RecordKind::Known };
-        session.record(record, line.number, damage);
+        if record.kind.as_str() == "cost-state" {
+            let state: CostState<'_> = Raw(line.bytes).read();
+            session.conversation.builder.session.totals.extend(state.total(
+                &session.conversation.builder,
+                line,
+                damage,
+            ));
+            return RecordKind::Known;
+        }
+        session.record(record, line, damage);
+        if let Some(parent) = &self.parent {
+            session.set_parent(parent);
+        }
         RecordKind::Known
+    }
+
+    /// A record that names the session whose history is the context of this file.
+    fn fork(&mut self, line: Line<'_>) {
+        let fork: ForkContext<'_> = Raw(line.bytes).read();
+        let Some(parent) = fork.parent() else { return };
+        if !self.sessions.is_empty()
+            && let Some(session) = self.sessions.current(line.number)
+        {
+            session.set_parent(parent);
+        }
+        self.parent = Some(parent.to_owned());
     }
 }
 
 impl Session {
-    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let session = &mut self.conversation.builder.session;
         let fill = |known: &mut Option<String>, text: &Text<'_>| {
             if known.is_none() {
@@ -252,22 +331,31 @@ impl Session {
         {
             session.runtime_version = Some(version.to_owned());
         }
+        if let Some(parent) = record.forked_from.session_id.some() {
+            self.set_parent(parent);
+        }
+        // A job in the background has the id of the session that started it besides its own.
+        if let Some(parent) = record.origin_session_id.some()
+            && record.session_kind.as_str() == "bg"
+        {
+            self.set_parent(parent);
+        }
         self.conversation.builder.saw(record.timestamp.0);
-        let origin = Origin {
-            line,
-            time: record.timestamp.0,
-            uuid: record.uuid.some(),
-            request_id: record.request_id.some(),
-            is_subagent: record.is_sidechain.is_true(),
-            agent_id: record.agent_id.some(),
-            tool_use_result: record.tool_use_result.as_deref(),
-            is_progress: false,
-        };
+        let origin = origin(record, line);
         match record.kind.as_str() {
             "assistant" => self.assistant(record, &origin, damage),
             "user" => self.user(record, &origin, damage),
             "system" => self.system(record, &origin),
+            "attachment" => self.queued_prompt(record, &origin),
             _ => self.progress(record, &origin, damage),
+        }
+    }
+
+    /// The session that this one continues or belongs to. The first that is named counts.
+    fn set_parent(&mut self, parent: &str) {
+        let session = &mut self.conversation.builder.session;
+        if session.parent_session_id.is_none() && session.session_id != parent {
+            session.parent_session_id = Some(parent.to_owned());
         }
     }
 
@@ -291,7 +379,7 @@ impl Session {
                     limits::add(&mut self.conversation.builder, record.quota_limits, origin);
                 }
                 if is_main {
-                    self.conversation.builder.fail(None, text);
+                    self.conversation.builder.fail(record.api_error_status.whole(), text);
                     self.last = Ending::Error;
                 }
             }
@@ -301,7 +389,9 @@ impl Session {
         if message.id.some().is_none() && message.usage.get().is_none() {
             return;
         }
-        let turn = self.response(message, origin, damage);
+        self.has_aborted_response |= record.is_aborted_mid_stream.is_true();
+        let turn = self.response(message, origin, false, damage);
+        self.early_results(damage);
         if let Some(total) = money(record.cost_usd, damage) {
             self.conversation.builder.session.turns[turn].cost = Some(Cost::of(total));
         }
@@ -311,7 +401,13 @@ impl Session {
     }
 
     /// Returns the index of the turn.
-    fn response(&mut self, message: &Message<'_>, origin: &Origin<'_>, damage: &mut RecordErrors) -> usize {
+    fn response(
+        &mut self,
+        message: &Message<'_>,
+        origin: &Origin<'_>,
+        is_progress: bool,
+        damage: &mut RecordErrors,
+    ) -> usize {
         if let Some(agent) = origin.agent_id
             && origin.is_subagent
         {
@@ -319,13 +415,54 @@ impl Session {
         }
         let known = self.conversation.builder.session.turns.len();
         let index = self.conversation.response(message, origin, None, damage);
-        self.responses += usize::from(index == known);
-        self.stopped += usize::from(index == known && message.stop_reason.some().is_some());
+        if index >= known {
+            self.responses.push((index, is_progress));
+        } else if !is_progress && let Some(response) = self.responses.iter_mut().rev().find(|(turn, _)| *turn == index)
+        {
+            response.1 = false;
+        }
         index
     }
 
-    /// Adds a subagent.
+    /// Adds results that were on earlier lines than their calls.
+    fn early_results(&mut self, damage: &mut RecordErrors) {
+        for early in self.conversation.early.take_known(&self.conversation.builder) {
+            let record: Record<'_> = Raw(&early.record).read();
+            let line = Line { number: early.line, bytes: &early.record };
+            let inner = record.data.as_ref().map(|data| &data.message);
+            let (message, origin) = match inner {
+                Some(inner) => (&inner.message, inner_origin(&record, inner, line)),
+                None => (&record.message, origin(&record, line)),
+            };
+            self.conversation.early_result(&early.call_id, message, &origin);
+            if inner.is_none() {
+                self.agent_result(&early.call_id, &origin, damage);
+            }
+        }
+    }
+
+    /// A prompt that the user typed while the agent was at work.
+    fn queued_prompt(&mut self, record: &Record<'_>, origin: &Origin<'_>) {
+        let Some(attachment) = record.attachment.as_deref().filter(|_| !origin.is_subagent) else { return };
+        let blocks = attachment.prompt.blocks.iter().find_map(|it| it.text.some());
+        let text = attachment.prompt.text.as_deref().or(blocks);
+        let own = record.origin.kind.as_str();
+        let author = Author {
+            origin: if own.is_empty() { attachment.origin.kind.as_str() } else { own },
+            source: record.prompt_source.as_str(),
+            turn: record.turn_origin.as_str(),
+        };
+        if author.is_human(text) {
+            let id = attachment.source_uuid.some().or(origin.uuid);
+            self.conversation.builder.prompt_as(prompt_identity(id), text);
+        }
+    }
+
+    /// Adds a subagent, unless Claude Code runs it for itself.
     fn subagent(&mut self, agent_id: &str, call_id: Option<&str>, origin: &Origin<'_>) {
+        if OWN_AGENTS.iter().any(|own| agent_id.starts_with(own)) {
+            return;
+        }
         if self.conversation.builder.session.subagents.insert(agent_id.into()) {
             let event = self.conversation.builder.event(EventKind::Subagent, origin.line, origin.time);
             event.key = Some(format!("agent {agent_id}").into());
@@ -353,10 +490,13 @@ impl Session {
         let text = message.content.text.as_deref();
         let text = text.or_else(|| message.content.blocks.iter().find_map(|it| it.text.some()));
         let has_image = message.content.blocks.iter().any(|it| it.kind.as_str() == "image");
-        if !is_machine && (text.is_some_and(is_human) || (text.is_none() && has_image)) {
-            let identity =
-                record.uuid.some().map_or(Identity::Unique, |it| Identity::Global(format!("prompt {it}").into()));
-            self.conversation.builder.prompt_as(identity, text);
+        let author = Author {
+            origin: record.origin.kind.as_str(),
+            source: record.prompt_source.as_str(),
+            turn: record.turn_origin.as_str(),
+        };
+        if !is_machine && (text.is_some() || has_image) && author.is_human(text) {
+            self.conversation.builder.prompt_as(prompt_identity(record.uuid.some()), text);
             if matches!(self.last, Ending::Interruption) {
                 self.last = Ending::Prompt;
             }
@@ -427,24 +567,14 @@ impl Session {
     fn progress(&mut self, record: &Record<'_>, outer: &Origin<'_>, damage: &mut RecordErrors) {
         let Some(data) = record.data.as_ref().filter(|it| it.kind.as_str() == "agent_progress") else { return };
         let inner = &data.message;
-        let call_id = record.parent_tool_use_id.some();
-        let agent_id = data.agent_id.some().or(call_id);
-        let origin = Origin {
-            line: outer.line,
-            time: inner.timestamp.0.or(outer.time),
-            uuid: inner.uuid.some(),
-            request_id: inner.request_id.some(),
-            is_subagent: true,
-            agent_id,
-            tool_use_result: inner.tool_use_result.as_deref(),
-            is_progress: true,
-        };
-        if let Some(agent_id) = agent_id {
-            self.subagent(agent_id, call_id, &origin);
+        let origin = inner_origin(record, inner, Line { number: outer.line, bytes: outer.bytes });
+        if let Some(agent_id) = origin.agent_id {
+            self.subagent(agent_id, record.parent_tool_use_id.some(), &origin);
         }
         match inner.kind.as_str() {
             "assistant" if inner.message.model.as_str() != "<synthetic>" && inner.message.id.some().is_some() => {
-                self.response(&inner.message, &origin, damage);
+                self.response(&inner.message, &origin, true, damage);
+                self.early_results(damage);
             }
             "user" => {
                 self.conversation.results(&inner.message, &origin);
@@ -470,9 +600,7 @@ impl Session {
             let call = &mut session.tool_calls[index];
             (call.agent, call.is_subagent) = (agent, is_subagent);
         }
-        // Versions 2.0 to 2.1.42 never write the final output tokens of most responses
-        // (`docs/accounting.md#completeness`).
-        session.under_reports = self.stopped * 2 < self.responses;
+        session.under_reports = self.has_aborted_response || under_reports(&session, &self.responses);
         session
     }
 
@@ -492,5 +620,52 @@ impl Session {
                 builder.last_response(turn, ended_by_itself)
             }
         }
+    }
+}
+
+/// Whether responses lack their final counts: most of them in versions 2.0 to 2.1.42, later single ones of subagents
+/// (`docs/accounting.md#completeness`).
+fn under_reports(session: &SessionResult, responses: &[(usize, bool)]) -> bool {
+    let has_stopped = |turn: usize| session.turns[turn].stop_reason.is_some();
+    let stopped = responses.iter().filter(|(turn, _)| has_stopped(*turn)).count();
+    let is_stub = |&(turn, is_progress): &(usize, bool)| {
+        let response = &session.turns[turn];
+        let is_small = response.tokens.get().output.is_some_and(|output| output <= STUB);
+        response.is_subagent && !is_progress && !has_stopped(turn) && is_small
+    };
+    stopped * 2 < responses.len() || responses.iter().any(is_stub)
+}
+
+fn prompt_identity(id: Option<&str>) -> Identity {
+    id.map_or(Identity::Unique, |id| Identity::Global(format!("prompt {id}").into()))
+}
+
+fn origin<'a>(record: &'a Record<'a>, line: Line<'a>) -> Origin<'a> {
+    Origin {
+        line: line.number,
+        time: record.timestamp.0,
+        uuid: record.uuid.some(),
+        request_id: record.request_id.some(),
+        is_subagent: record.is_sidechain.is_true(),
+        agent_id: record.agent_id.some(),
+        tool_use_result: record.tool_use_result.as_deref(),
+        not_run: record.tool_denial_kind.some().map_or(NotRun::Unstated, NotRun::All),
+        bytes: line.bytes,
+    }
+}
+
+/// The origin of a record of a subagent inside a progress record.
+fn inner_origin<'a>(record: &'a Record<'a>, inner: &'a Inner<'a>, line: Line<'a>) -> Origin<'a> {
+    let agent_id = record.data.as_ref().and_then(|data| data.agent_id.some());
+    Origin {
+        line: line.number,
+        time: inner.timestamp.0.or(record.timestamp.0),
+        uuid: inner.uuid.some(),
+        request_id: inner.request_id.some(),
+        is_subagent: true,
+        agent_id: agent_id.or(record.parent_tool_use_id.some()),
+        tool_use_result: inner.tool_use_result.as_deref(),
+        not_run: NotRun::Unstated,
+        bytes: line.bytes,
     }
 }

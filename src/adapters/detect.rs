@@ -68,12 +68,16 @@ fn detect_text(bytes: &[u8]) -> Option<&'static Adapter> {
     TEXTS.iter().find(|(start, _)| rest.starts_with(start.as_bytes())).map(|(_, adapter)| *adapter)
 }
 
-/// Whether a file that no format claims belongs to logs without being one: an index, a pointer. One of its first records, or its
-/// path, decides.
+/// Whether a file at `path` that no format claims belongs to logs without being one: an index, a pointer. One of its first records,
+/// the document that it consists of, or its path decides.
 pub fn is_auxiliary(bytes: &[u8], path: &str) -> bool {
-    let probes = Lines::new(bytes).take(MAX_AUXILIARY_RECORDS).filter_map(|line| Probe::new(line.bytes, path));
+    let is_known = |probe: Probe<'_>| AUXILIARY.iter().any(|is_auxiliary| is_auxiliary(&probe));
+    let mut records = Lines::new(bytes).take(MAX_AUXILIARY_RECORDS).filter_map(|line| Probe::new(line.bytes, path)).peekable();
     is_in_side_directory(path)
-        || probes.into_iter().any(|probe| AUXILIARY.iter().any(|is_auxiliary| is_auxiliary(&probe)))
+        || match records.peek() {
+            Some(_) => records.any(is_known),
+            None => Probe::new(bytes.trim_ascii(), path).is_some_and(is_known),
+        }
 }
 
 /// Returns the format of the records that formats of `runtimes` do not know: two of the records must surely be of it.

@@ -106,6 +106,7 @@ pub(super) static TEXTS: &[(&str, &Adapter)] =
 
 /// Recognise files that belong to logs without being logs.
 pub(super) static AUXILIARY: &[fn(&Probe<'_>) -> bool] = &[
+    claude_transcript::is_auxiliary,
     continue_dev_data::is_auxiliary,
     inspect_log::is_auxiliary,
     openclaw_trajectory::is_auxiliary,

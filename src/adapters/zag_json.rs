@@ -205,7 +205,7 @@ impl ToolResult<'_> {
     pub(super) fn apply(&self, builder: &mut Builder, call: usize, line: i64, time: Option<Time>) {
         let content = if self.output.is_empty() { self.error } else { self.output };
         let is_error = self.success.0.map_or(!self.error.is_empty(), |it| !it);
-        CallResult { content, is_error, rich: Some(&self.data.read()), line, time }.apply(builder, call);
+        CallResult { content, is_error, rich: Some(&self.data.read()), not_run: "", line, time }.apply(builder, call);
     }
 }
 

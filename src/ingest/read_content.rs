@@ -219,16 +219,16 @@ impl FileJob<'_> {
         for session in &mut sessions {
             self.fill(session, sidecar);
         }
-        let is_auxiliary = parsed.format.is_none()
-            && (self.place.is_sidecar() || adapters::is_auxiliary(self.content, &self.source.path));
-        let (options, source) = (self.run.options, &mut self.source);
-        source.sessions = sessions;
-        source.status = match parsed.format {
+        let is_auxiliary = || self.place.is_sidecar() || adapters::is_auxiliary(self.content, &self.source.path);
+        let status = match parsed.format {
             _ if is_cut => SourceStatus::Truncated,
             Some(_) => SourceStatus::Parsed,
-            None if is_auxiliary => SourceStatus::Auxiliary,
+            None if is_auxiliary() => SourceStatus::Auxiliary,
             None => SourceStatus::Unrecognised,
         };
+        let (options, source) = (self.run.options, &mut self.source);
+        source.sessions = sessions;
+        source.status = status;
         source.health = parsed.health;
         privacy::reduce_types(&mut source.health.unknown_types);
         source.runtime = parsed.runtime.map(str::to_owned);

@@ -18,6 +18,9 @@ pub enum TotalKind {
     Thread,
     /// Usage of one run. Runs add up, each key once. They are ignored if the runtime's own file contains the responses.
     Run,
+    /// Running totals of a process that the runtime saves in its own file, from time to time. A later process either goes on from
+    /// them or begins at 0: the counts show which.
+    Saved,
 }
 
 /// A total that the log states.
@@ -46,9 +49,18 @@ pub struct Total {
     pub covers_subagents: bool,
     /// Whether it begins another process, though no count decreases.
     pub is_of_new_process: bool,
+    /// The tokens of the process since its total before, as the log shows them apart from the total.
+    pub own: Tokens,
+    /// When the process began.
+    pub started_at: Option<Time>,
 }
 
 impl Total {
+    /// The sum over all models.
+    pub fn tokens(&self) -> Tokens {
+        self.models.iter().fold(Tokens::UNKNOWN, |sum, model| sum.plus(model.tokens))
+    }
+
     /// Whether it states a cost.
     pub fn has_cost(&self) -> bool {
         self.cost.is_some() || self.models.iter().any(|model| model.cost.is_some())

@@ -192,3 +192,142 @@ fn a_search_of_the_web_takes_as_long_as_is_logged() {
     );
     assert_eq!(tables_of(&[&[call, result]]).tool_calls[0].duration_ms(), Some(2500));
 }
+
+/// Newer versions state why a call was not executed; texts decide where they do not.
+#[test]
+fn stated_kinds_decide_which_calls_were_refused() {
+    let result = |second: u32, text: &str, is_error: bool, kind: &str| {
+        let block = format!(
+            r#"[{{"type":"tool_result","tool_use_id":"toolu_1","content":"{text}","is_error":{is_error}}}]"#
+        );
+        user(second, &block, kind)
+    };
+    let kind = |kind: &str| format!(r#","toolDenialKind":"{kind}""#);
+    let refusal = "Permission to use Bash has been denied.";
+    for (text, is_error, kind, status, denials) in [
+        ("A hook says no.", true, kind("permission-rule"), "denied", 1),
+        ("No.", true, kind("user-rejected"), "denied", 1),
+        ("Blocked.", true, kind("automode-blocked"), "denied", 1),
+        ("Not available.", true, kind("automode-unavailable"), "denied", 1),
+        (refusal, true, kind("interrupted"), "cancelled", 0),
+        (refusal, true, String::new(), "denied", 1),
+        // The output of a call that ran.
+        (refusal, false, String::new(), "ok", 0),
+        ("Exit code 1", true, String::new(), "error", 0),
+    ] {
+        let tables = tables_of(&[&[response(1, "msg_1", CALL, ""), result(2, text, is_error, &kind)]]);
+        let session = &tables.sessions[0];
+        assert_eq!(tables.tool_calls[0].call.status.as_str(), status, "{text} {kind}");
+        assert_eq!(session.permission_denials, Some(denials), "{text} {kind}");
+    }
+}
+
+#[test]
+fn prompts_in_the_queue_are_typed() {
+    let queued = |second: u32, mode: &str, more: &str| {
+        line(
+            "attachment",
+            second,
+            &format!(r#""attachment":{{"type":"queued_command","prompt":"And the logs?","commandMode":"{mode}"{more}}}"#),
+        )
+    };
+    let prompts = |lines: &[String]| tables_of(&[lines]).sessions[0].user_turns;
+    let first = user(1, r#""Run it.""#, "");
+    assert_eq!(prompts(&[first.clone(), queued(2, "prompt", "")]), Some(2));
+    assert_eq!(prompts(&[first.clone(), queued(2, "prompt", r#","origin":{"kind":"human"}"#)]), Some(2));
+    assert_eq!(prompts(&[first.clone(), queued(2, "prompt", r#","origin":{"kind":"peer"}"#)]), Some(1));
+    assert_eq!(prompts(&[first.clone(), queued(2, "task-notification", "")]), Some(1));
+    // The same prompt as a message of its own.
+    assert_eq!(prompts(&[first, queued(2, "prompt", r#","source_uuid":"u1""#)]), Some(1));
+}
+
+#[test]
+fn a_result_may_precede_its_call() {
+    let result = user(
+        1,
+        r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"Exit code 2","is_error":true}]"#,
+        "",
+    );
+    let tables = tables_of(&[&[result, response(2, "msg_1", CALL, "")]]);
+    let call = &tables.tool_calls[0].call;
+    assert_eq!((call.status.as_str(), call.exit_code.get()), ("error", Some(2)));
+}
+
+#[test]
+fn lines_of_a_subagent_s_edits_are_those_of_their_arguments() {
+    const AGENT: &str = r#","isSidechain":true,"agentId":"a1""#;
+    let call = |name: &str, input: &str| {
+        response(1, "msg_1", &format!(r#"{{"type":"tool_use","id":"toolu_1","name":"{name}","input":{input}}}"#), AGENT)
+    };
+    let edit = r#"{"file_path":"/a","old_string":"x\ny","new_string":"x\nz\nw"}"#;
+    let write = r#"{"file_path":"/a","content":"1\n2\n3\n"}"#;
+    for (name, input, text, lines) in [
+        ("Edit", edit, "The file /a has been updated.", (Some(2), Some(1))),
+        ("Write", write, "File created successfully at: /a", (Some(3), Some(0))),
+        // The old content is not known.
+        ("Write", write, "The file /a has been updated.", (None, None)),
+    ] {
+        let block = format!(r#"[{{"type":"tool_result","tool_use_id":"toolu_1","content":"{text}"}}]"#);
+        let tables = tables_of(&[&[call(name, input), user(2, &block, AGENT)]]);
+        let change = &tables.file_changes[0].change;
+        assert_eq!((change.lines_added, change.lines_removed), lines, "{name} {text}");
+    }
+}
+
+/// One response of a subagent that was never finished makes the whole session a lower bound, from a file of its own too.
+#[test]
+fn a_stub_of_a_subagent_is_a_lower_bound() {
+    const AGENT: &str = r#","isSidechain":true,"agentId":"a1""#;
+    let main = [response(1, "msg_1", "", ""), response(9, "msg_2", "", "")];
+    let done = [response(5, "msg_a", "", AGENT), response(6, "msg_b", "", AGENT), response(7, "msg_c", "", AGENT)];
+    let stub = [done[0].clone(), done[1].clone(), done[2].replace(r#""end_turn""#, "null")];
+    for (logs, usage) in [
+        ([&main[..], &done[..]], Usage::Exact),
+        ([&main[..], &stub[..]], Usage::LowerBound),
+        ([&stub[..], &main[..]], Usage::LowerBound),
+    ] {
+        assert_eq!(tables_of(&logs).sessions[0].usage, usage);
+    }
+}
+
+/// Agents for compactions and side questions are not started by anybody.
+#[test]
+fn agents_that_the_program_runs_for_itself_are_no_subagents() {
+    for (agent, subagents) in [("a1f2", 1), ("acompact-1f2", 0), ("aside_question-1f2", 0)] {
+        let more = format!(r#","isSidechain":true,"agentId":"{agent}""#);
+        let tables = tables_of(&[&[response(1, "msg_1", "", ""), response(2, "msg_2", "", &more)]]);
+        let session = &tables.sessions[0];
+        assert_eq!((session.subagents, session.turns), (Some(subagents), Some(2)), "{agent}");
+    }
+}
+
+#[test]
+fn jobs_and_forks_have_parents() {
+    let parent_of = |lines: &[String]| tables_of(&[lines]).sessions[0].session.parent_session_id.clone();
+    let own = response(1, "msg_1", "", "");
+    assert_eq!(parent_of(std::slice::from_ref(&own)), None);
+    let job = |origin: &str| response(1, "msg_1", "", &format!(r#","session_id":"{origin}","sessionKind":"bg""#));
+    assert_eq!(parent_of(&[job("p")]).as_deref(), Some("p"));
+    assert_eq!(parent_of(&[job("s")]), None);
+    let fork = response(1, "msg_1", "", r#","forkedFrom":{"sessionId":"p","messageUuid":"u"}"#);
+    assert_eq!(parent_of(&[fork]).as_deref(), Some("p"));
+    let reference = r#"{"type":"fork-context-ref","agentId":"a","parentSessionId":"p"}"#.to_owned();
+    assert_eq!(parent_of(&[reference.clone(), own.clone()]).as_deref(), Some("p"));
+    assert_eq!(parent_of(&[own, reference]).as_deref(), Some("p"));
+}
+
+/// A job that only copies the history of another session names no parent: the owner of the copied responses is the parent.
+#[test]
+fn a_fork_without_a_reference_has_the_owner_of_its_history_as_parent() {
+    let parent = [response(1, "msg_1", "", ""), response(2, "msg_2", "", "")];
+    let fork: Vec<String> = (parent.iter().chain([&response(9, "msg_3", "", "")]))
+        .map(|line| line.replace(r#""sessionId":"s""#, r#""sessionId":"f""#))
+        .collect();
+    let tables = tables_of(&[&fork, &parent]);
+    let found: Vec<_> = tables
+        .sessions
+        .iter()
+        .map(|row| (row.session.session_id.as_str(), row.session.parent_session_id.as_deref(), row.turns))
+        .collect();
+    assert_eq!(found, [("f", Some("s"), Some(1)), ("s", None, Some(2))]);
+}

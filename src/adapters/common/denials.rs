@@ -6,9 +6,8 @@
 /// The placeholder for words of the log.
 const ANY: char = '…';
 
-/// Known texts of refusals. The first that fits is used, so that longer texts precede shorter ones.
-pub const DENIALS: &[&str] = &[
-    // Claude Code
+/// Texts of refusals by Claude Code, which begin the results of refused calls.
+pub const CLAUDE_CODE: &[&str] = &[
     "Claude requested permissions to write to …, but you haven't granted it yet",
     "Claude requested permissions to use …, but you haven't granted it yet",
     "Claude requested permissions",
@@ -20,6 +19,10 @@ pub const DENIALS: &[&str] = &[
     "Permission to use",
     "Permission for this action was denied by the Claude Code auto mode classifier",
     "Permission for this action … denied",
+];
+
+/// Texts of refusals by other runtimes, which the results of refused calls contain.
+pub const OTHERS: &[&str] = &[
     // Codex
     "rejected by user",
     "denied by user",
@@ -40,9 +43,18 @@ pub const DENIALS: &[&str] = &[
     "The tool call is rejected by the user",
 ];
 
-/// The known text that a message contains.
+/// The known text that a message contains. The first that fits is used, so that longer texts precede shorter ones.
 pub fn known_text(message: &str) -> Option<&'static str> {
-    DENIALS.iter().copied().find(|known| contains(message, known))
+    all().find(|known| contains(message, known))
+}
+
+fn all() -> impl Iterator<Item = &'static str> {
+    CLAUDE_CODE.iter().chain(OTHERS).copied()
+}
+
+/// Whether a message begins as one of the texts, up to the words of the log.
+pub fn begins_with_one_of(message: &str, texts: &[&str]) -> bool {
+    texts.iter().any(|text| text.split(ANY).next().is_some_and(|start| message.starts_with(start.trim_end())))
 }
 
 /// Whether a message contains the parts of a known text, in order.
@@ -81,9 +93,9 @@ mod tests {
     /// A longer text would never be found after a shorter one that it contains.
     #[test]
     fn longer_texts_precede_shorter_ones() {
-        for (index, text) in DENIALS.iter().enumerate() {
+        for (index, text) in all().enumerate() {
             let whole = text.replace(ANY, "x");
-            assert_eq!(DENIALS.iter().position(|known| contains(&whole, known)), Some(index), "{text}");
+            assert_eq!(all().position(|known| contains(&whole, known)), Some(index), "{text}");
         }
     }
 }

@@ -22,7 +22,7 @@ impl MergedSession {
         let session = tables.sessions.len();
         let order = TurnOrder::of(&self.turns);
         let mut rows = self.take_turn_rows(session, &order);
-        let totals = StatedTotals::of_files(mem::take(&mut self.totals));
+        let totals = StatedTotals::of_files(mem::take(&mut self.totals), &mut rows);
         let verdicts = mem::take(&mut self.facts.session.verdicts);
         let is_conflict = totals.add_remainders(&mut rows, session, &self.facts.session);
         tables.sessions.push(session_row(&mut self, &rows, &totals, is_conflict));

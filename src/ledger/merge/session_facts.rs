@@ -1,5 +1,9 @@
 //! What the parts of a session report about the session as a whole.
 
+use std::collections::BTreeMap;
+use std::mem;
+
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::model::session::{Capabilities, SessionResult, Status, add, add_verdicts};
 
@@ -11,6 +15,8 @@ pub(super) struct SessionFacts {
     text_at: Option<Time>,
     /// The end of the part that the status comes from.
     ending: Ending,
+    /// By subagent, whether the latest copy of its own file is known to contain less than was billed, and when that ends.
+    subagents: BTreeMap<Option<Symbol>, (Option<Time>, bool)>,
 }
 
 impl SessionFacts {
@@ -43,8 +49,19 @@ impl SessionFacts {
         add_verdicts(&mut known.verdicts, view.verdicts);
     }
 
+    /// Whether a file of a subagent is known to contain less than was billed.
+    pub fn has_incomplete_subagent(&self) -> bool {
+        self.subagents.values().any(|(_, under_reports)| *under_reports)
+    }
+
     /// Adds the facts of another part.
-    pub fn join(&mut self, part: SessionResult, ending: Ending) {
+    pub fn join(&mut self, mut part: SessionResult, ending: Ending) {
+        if let Some(agent) = ending.subagent.clone() {
+            // The file of a subagent states nothing about the responses of others.
+            let latest = (part.ended_at, mem::take(&mut part.under_reports));
+            let known = self.subagents.entry(agent).or_insert(latest);
+            *known = if latest.0 > known.0 { latest } else { *known };
+        }
         // The last text counts, whichever part decides the status.
         if part.text.is_some() && (self.session.text.is_none() || part.ended_at >= self.text_at) {
             self.session.text.clone_from(&part.text);
@@ -64,14 +81,15 @@ impl SessionFacts {
         }
         // Recordings contain successive runs of a session; other logs of one session repeat each other.
         let are_recordings = part.recording.is_some() && known.recording.is_some();
-        if ending.outranks(self.ending) {
+        if ending.outranks(&self.ending) {
+            let is_of_subagent = ending.subagent.is_some();
             self.ending = ending;
             known.status = part.status;
             known.error_kind = part.error_kind;
             known.error_message = part.error_message;
             known.stop_reason = part.stop_reason.or(known.stop_reason.take());
             known.exit_code = part.exit_code.or(known.exit_code);
-            if !are_recordings {
+            if !are_recordings && !is_of_subagent {
                 known.under_reports = part.under_reports;
             }
         }
@@ -119,29 +137,33 @@ fn set_if_unknown<T>(known: &mut Option<T>, value: Option<T>) {
 }
 
 /// What decides which part determines the status of a session: see docs/accounting.md#status.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Ending {
     status: Status,
     ended_at: Option<Time>,
     /// Whether the part is a copy of the runtime's own file, with responses of the main agent.
     is_main_file: bool,
+    /// The agent of the first response, if the part is a file of the runtime with responses of subagents only.
+    subagent: Option<Option<Symbol>>,
 }
 
 impl Ending {
     pub fn of(part: &SessionResult) -> Self {
-        let is_main_file =
-            part.capabilities.has(Capabilities::KEPT_BY_RUNTIME) && part.turns.iter().any(|turn| !turn.is_subagent);
-        Self { status: part.status, ended_at: part.ended_at, is_main_file }
+        let is_kept = part.capabilities.has(Capabilities::KEPT_BY_RUNTIME);
+        let is_main_file = is_kept && part.turns.iter().any(|turn| !turn.is_subagent);
+        let first = part.turns.first().filter(|_| is_kept && !is_main_file);
+        let subagent = first.map(|turn| turn.agent_id.clone());
+        Self { status: part.status, ended_at: part.ended_at, is_main_file, subagent }
     }
 
     /// Of two copies of the runtime's own file, the one with the later last record decides. Of other parts, any end
     /// outranks none, and a later success outranks an earlier error.
-    fn outranks(self, known: Self) -> bool {
+    fn outranks(&self, known: &Self) -> bool {
         let are_copies = self.is_main_file && known.is_main_file;
         if are_copies && self.status != Status::Unknown && self.ended_at != known.ended_at {
             return self.ended_at > known.ended_at;
         }
-        let rank = |ending: Self| (ending.status.is_end(), ending.ended_at, ending.status == Status::Success);
+        let rank = |ending: &Self| (ending.status.is_end(), ending.ended_at, ending.status == Status::Success);
         rank(self) >= rank(known)
     }
 }
@@ -149,12 +171,13 @@ impl Ending {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::session::Turn;
 
     #[test]
     fn the_part_that_decides_the_status() {
         let ending = |status, ended_at, is_main_file| {
             let ended_at = Some(Time::from_micros(ended_at));
-            Ending { status, ended_at, is_main_file }
+            Ending { status, ended_at, is_main_file, subagent: None }
         };
         let (error, success, open, unknown) = (Status::Error, Status::Success, Status::Incomplete, Status::Unknown);
         let cases = [
@@ -170,7 +193,41 @@ mod tests {
             ("a copy without a status", ending(unknown, 2, true), ending(success, 1, true), false),
         ];
         for (name, ending, known, expected) in cases {
-            assert_eq!(ending.outranks(known), expected, "{name}");
+            assert_eq!(ending.outranks(&known), expected, "{name}");
+        }
+    }
+    #[test]
+    fn a_file_of_a_subagent_that_under_reports_reaches_the_session() {
+        let part = |agent: Option<&str>, ended_at: i64, under_reports: bool| SessionResult {
+            session_id: "s".to_owned(),
+            capabilities: Capabilities::KEPT_BY_RUNTIME,
+            ended_at: Some(Time::from_micros(ended_at)),
+            status: Status::Success,
+            under_reports,
+            turns: vec![Box::new(Turn {
+                is_subagent: agent.is_some(),
+                agent_id: agent.map(Symbol::new),
+                ..Turn::default()
+            })]
+            .into(),
+            ..SessionResult::default()
+        };
+        let main = part(None, 9, false);
+        for (name, parts, expected) in [
+            ("after the main file", vec![main.clone(), part(Some("a"), 5, true)], true),
+            ("before it", vec![part(Some("a"), 5, true), main.clone()], true),
+            ("of several agents one", vec![part(Some("a"), 5, true), part(Some("b"), 6, false), main.clone()], true),
+            ("an earlier copy", vec![part(Some("a"), 5, true), part(Some("a"), 6, false), main.clone()], false),
+            ("none", vec![part(Some("a"), 5, false), main], false),
+            ("only the main file", vec![part(None, 9, true), part(Some("a"), 5, false)], false),
+        ] {
+            let mut facts = SessionFacts::default();
+            for part in parts {
+                let ending = Ending::of(&part);
+                facts.join(part, ending);
+            }
+            assert_eq!(facts.has_incomplete_subagent(), expected, "{name}");
+            assert_eq!(facts.session.under_reports, name == "only the main file", "{name}");
         }
     }
 }

@@ -22,7 +22,9 @@ pub(super) fn session_row(
     totals: &StatedTotals,
     is_conflict: bool,
 ) -> SessionRow {
-    let session = mem::take(&mut merged.facts.session);
+    let has_incomplete_subagent = merged.facts.has_incomplete_subagent();
+    let mut session = mem::take(&mut merged.facts.session);
+    session.under_reports |= has_incomplete_subagent;
     let capabilities = session.capabilities;
     let count_if_shown = |what: Capabilities, count: usize| {
         let count = i64::try_from(count).unwrap_or(i64::MAX);

@@ -54,6 +54,7 @@ impl Owners {
     fn transfer(&self, sessions: &mut Sessions) -> HashMap<SessionKey, SessionKey> {
         let owner_rows = self.rows_of_owners(sessions);
         let mut aliases = Vec::new();
+        let parents = self.parents_of_forks(sessions);
         for (session, (parts, numbers)) in sessions.values_mut().zip(&self.numbers).enumerate() {
             if !numbers.iter().flat_map(PartNumbers::all).any(|number| self.owner(number).is_some()) {
                 continue;
@@ -61,6 +62,10 @@ impl Owners {
             let foreign_messages = self.foreign_messages(session, parts, numbers);
             let foreign_owners = self.foreign_owners(session, numbers, &owner_rows);
             let first_turn = self.first_own_turn(session, parts, numbers);
+            if let Some(part) = parts.first_mut() {
+                part.session.parent_session_id =
+                    part.session.parent_session_id.take().or_else(|| parents.get(&session).cloned());
+            }
             for (part, numbers) in parts.iter_mut().zip(numbers) {
                 if let Some(owner) = self.owner_of_whole(session, part, numbers) {
                     part.session = facts_only(mem::take(&mut part.session));
@@ -78,6 +83,28 @@ impl Owners {
         let aliases = aliases.into_iter().map(|(alias, owner)| (keys[alias].clone(), keys[owner].clone())).collect();
         sessions.retain(|_, parts| parts.iter().any(|part| part.transferred_to.is_none() || part.row_count() > 0));
         aliases
+    }
+
+    /// The parents of sessions that begin with the history of another one and do not name it: the session that owns the last of the
+    /// copied responses.
+    fn parents_of_forks(&self, sessions: &Sessions) -> HashMap<usize, String> {
+        let keys: Rows<&SessionKey> = sessions.keys().collect();
+        let parent = |(session, ((runtime, _), parts)): (usize, (&SessionKey, &Vec<SessionPart>))| {
+            let numbers = &self.numbers[session];
+            let is_named = parts.iter().any(|part| part.session.parent_session_id.is_some());
+            let first_own = self.first_own_turn(session, parts, numbers)?;
+            let kept = parts
+                .iter()
+                .zip(numbers)
+                .filter(|(part, _)| part.session.capabilities.has(Capabilities::KEPT_BY_RUNTIME));
+            let turns = kept.flat_map(|(part, numbers)| part.session.turns.iter().zip(&numbers.turns));
+            let copied =
+                turns.filter_map(|(turn, number)| Some((turn.occurred_at?, self.foreign_owner(session, *number)?)));
+            let (time, owner) = copied.max_by_key(|(time, _)| *time)?;
+            let (other_runtime, id) = keys[owner.session];
+            (!is_named && time <= first_own && runtime == other_runtime).then(|| (session, id.clone()))
+        };
+        sessions.iter().enumerate().filter_map(parent).collect()
     }
 
     /// The rows of the sessions that own shared responses, before any are removed.

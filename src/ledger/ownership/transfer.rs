@@ -2,12 +2,12 @@
 
 use foldhash::{HashMap, HashSet};
 
-use crate::base::text::SharedStr;
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::ledger::event_id::EventId;
 use crate::ledger::part::SessionPart;
 use crate::ledger::renumber::NewIndexes;
-use crate::model::session::{Event, SessionResult, ToolCall};
+use crate::model::session::{Event, SessionResult, Tokens, ToolCall, Total, TotalKind};
 
 /// The rows of a part that belong to other sessions.
 pub(super) struct ForeignRows<'a> {
@@ -64,6 +64,7 @@ pub(super) fn transfer_rows(part: &mut SessionPart, foreign: &ForeignRows<'_>) {
     let Some(target) = foreign.target(session) else { return };
     part.transferred_to = Some(target);
 
+    remove_copied_totals(session, &foreign.turns);
     let mut owners = foreign.turns.iter();
     let turns = NewIndexes::after_removal(&mut session.turns, |_| owners.next().is_none_or(Option::is_none));
     let mut owners = foreign.prompts.iter();
@@ -80,6 +81,34 @@ pub(super) fn transfer_rows(part: &mut SessionPart, foreign: &ForeignRows<'_>) {
     remove_limits_before(foreign.first_turn, session);
     if let Some(first_turn) = foreign.first_turn {
         remove_events_before(first_turn, session);
+    }
+}
+
+/// A copied history contains the totals that its process saved: those before the session's first own response. Later ones may go on
+/// from them.
+fn remove_copied_totals(session: &mut SessionResult, owners: &[Option<usize>]) {
+    let turns = session.turns.iter().zip(owners);
+    let first_own = turns.filter(|(_, owner)| owner.is_none()).map(|(turn, _)| turn.line).min();
+    let is_copied = |total: &Total| total.kind == TotalKind::Saved && first_own.is_none_or(|line| total.line < line);
+    session.totals.retain(|total| !is_copied(total));
+    for total in session.totals.iter_mut().filter(|total| total.kind == TotalKind::Saved) {
+        let before = || session.turns.iter().zip(owners).filter(|(turn, _)| turn.line < total.line);
+        let all = before().fold(Tokens::UNKNOWN, |sum, (turn, _)| sum.plus(turn.tokens.get()));
+        let excess = total.tokens().minus(all).kinds().into_iter().flatten().min();
+        if excess.is_some_and(|least| least < 0) {
+            continue;
+        }
+        let foreign: Vec<(Option<Symbol>, Tokens)> = before()
+            .filter(|(_, owner)| owner.is_some())
+            .map(|(turn, _)| (turn.model.clone(), turn.tokens.get()))
+            .collect();
+        for (model, tokens) in foreign {
+            if let Some(of_model) = total.models.iter_mut().find(|it| it.model == model) {
+                of_model.tokens = of_model.tokens.minus(tokens);
+                of_model.cost = None;
+                total.cost = None;
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod matching;
 mod model_name;
 mod processes;
 mod remainders;
+mod saved;
 mod stated;
 mod thread_steps;
 

@@ -1,8 +1,9 @@
 //! Running totals of processes: which results belong to one process. See docs/accounting.md#process-totals.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use crate::model::session::Total;
+use crate::model::session::{Tokens, Total};
 
 /// The results of one process. They are running totals, so the last one counts.
 #[derive(Debug)]
@@ -12,6 +13,15 @@ pub(super) struct Process {
     /// The keys of all results.
     keys: BTreeSet<String>,
     pub last: Total,
+    /// What it spent itself, as far as the log shows it apart from the totals.
+    own: Tokens,
+}
+
+impl Process {
+    /// Whether it went on from a total that an earlier process saved.
+    pub(super) fn goes_on_from(&self, saved: &Total) -> bool {
+        self.own.total().is_some() && contains(&self.last, self.own, saved)
+    }
 }
 
 /// Adds the next result of a file to the processes of that file.
@@ -21,12 +31,51 @@ pub(super) fn add_result(processes: &mut Vec<Process>, source: usize, result: To
         return;
     }
     match processes.last_mut() {
-        Some(process) if !result.is_of_new_process && !has_fallen(&process.last, &result) => {
+        Some(process) if !result.is_of_new_process && contains(&result, result.own, &process.last) => {
             process.keys.insert(result.key.clone());
+            process.own = process.own.plus(result.own);
             process.last = result;
         }
-        _ => processes.push(Process { source, keys: BTreeSet::from([result.key.clone()]), last: result }),
+        _ => {
+            let keys = BTreeSet::from([result.key.clone()]);
+            processes.push(Process { source, keys, own: result.own, last: result });
+        }
     }
+}
+
+/// Removes processes whose totals another process restored and went on from: see docs/accounting.md#restored-totals. Each process
+/// goes on from at most one, the largest whose totals it can contain, and no two from the same one.
+pub(super) fn drop_restored(mut processes: Vec<Process>) -> Vec<Process> {
+    let size = |process: &Process| process.last.tokens().total();
+    let mut by_size: Vec<usize> = (0..processes.len()).collect();
+    by_size.sort_by_key(|index| (Reverse(processes.get(*index).and_then(size)), *index));
+    let mut restored: BTreeSet<usize> = BTreeSet::new();
+    for (place, index) in by_size.iter().enumerate() {
+        let Some(process) = processes.get(*index).filter(|process| process.own.total().is_some()) else { continue };
+        let goes_on_from = |other: &&usize| {
+            let Some(earlier) = processes.get(**other) else { return false };
+            // Processes of one file are in their order.
+            let is_before = earlier.source != process.source || *other < index;
+            is_before && size(earlier) > Some(0) && contains(&process.last, process.own, &earlier.last)
+        };
+        let mut smaller = by_size.iter().skip(place + 1).filter(|other| !restored.contains(*other));
+        restored.extend(smaller.find(goes_on_from));
+    }
+    let mut index = 0..;
+    processes.retain(|_| index.next().is_none_or(|index: usize| !restored.contains(&index)));
+    processes
+}
+
+/// Whether the totals of a process contain an earlier total: none of them is smaller, and together they are not smaller than the
+/// earlier total and what the process itself spent.
+pub(super) fn contains(total: &Total, own: Tokens, earlier: &Total) -> bool {
+    let needed = earlier.tokens().plus(own);
+    !has_fallen(earlier, total) && fits(needed, total.tokens())
+}
+
+/// Whether no count is larger than that of the whole. Unknown counts are taken as 0.
+pub(super) fn fits(part: Tokens, whole: Tokens) -> bool {
+    part.kinds().into_iter().zip(whole.kinds()).all(|(part, whole)| part.unwrap_or(0) <= whole.unwrap_or(0))
 }
 
 /// Adds a process of the next file to the processes of the files before it. Captures of one process share results: they
@@ -36,6 +85,7 @@ pub(super) fn join_captures(processes: &mut Vec<Process>, mut process: Process) 
     let captures: Vec<Process> = processes.extract_if(.., is_capture).collect();
     for mut known in captures {
         process.keys.append(&mut known.keys);
+        process.own = process.own.max(known.own);
         if has_fallen(&known.last, &process.last) || known.last == process.last {
             (process.source, process.last) = (known.source, known.last);
         }
@@ -45,7 +95,7 @@ pub(super) fn join_captures(processes: &mut Vec<Process>, mut process: Process) 
 
 /// Whether a count or the cost fell between two results: running totals do not fall, so the next one is of another
 /// process.
-fn has_fallen(last: &Total, next: &Total) -> bool {
+pub(super) fn has_fallen(last: &Total, next: &Total) -> bool {
     if let (Some(last), Some(next)) = (last.cost, next.cost)
         && next < last - 1e-9
     {

@@ -6,7 +6,8 @@ use foldhash::{HashMap, HashSet, HashSetExt as _};
 
 use super::matching::ModelName;
 use super::model_name::canonical;
-use super::processes::{Process, add_result, join_captures};
+use super::processes::{Process, add_result, drop_restored, join_captures};
+use super::saved::last_of_processes;
 use super::thread_steps::thread_steps;
 use crate::base::time::Time;
 use crate::model::session::{ModelTotal, Total, TotalKind, add, add_money};
@@ -64,12 +65,13 @@ impl LastTotals {
 }
 
 impl StatedTotals {
-    /// Adds up the totals of all files. Each list has the index of its file.
-    pub(in crate::ledger) fn of_files(files: Vec<(usize, Vec<Total>)>) -> Self {
+    /// Adds up the totals of all files. Each list has the index of its file. Marks the responses in `rows` that no total can contain.
+    pub(in crate::ledger) fn of_files(files: Vec<(usize, Vec<Total>)>, rows: &mut [TurnRow]) -> Self {
         let mut totals = Self { covers_subagents: true, ..Self::default() };
         let mut keys = HashSet::new();
         let mut processes: Vec<Process> = Vec::new();
         let mut threads = Vec::new();
+        let mut saved = Vec::new();
         for (source, stated) in files {
             let mut processes_of_file: Vec<Process> = Vec::new();
             for total in stated {
@@ -78,6 +80,11 @@ impl StatedTotals {
                     TotalKind::Run => {
                         if keys.insert(total.key.clone()) {
                             totals.steps.push((source, total));
+                        }
+                    }
+                    TotalKind::Saved => {
+                        if keys.insert(total.key.clone()) {
+                            saved.push((source, total));
                         }
                     }
                     TotalKind::Process => {
@@ -91,8 +98,17 @@ impl StatedTotals {
                 join_captures(&mut processes, process);
             }
         }
+        let mut saved = last_of_processes(saved, rows);
+        processes.retain(|process| !saved.iter().any(|it| it.contains(&process.last)));
+        processes = drop_restored(processes);
+        saved.retain(|it| !processes.iter().any(|process| process.goes_on_from(&it.total)));
         for process in processes {
-            totals.add_process(process);
+            totals.add_process(process.source, process.last);
+        }
+        for it in saved {
+            totals.add_place(it.source, &it.total);
+            totals.api_duration_ms = add(totals.api_duration_ms, it.total.api_duration_ms);
+            totals.add_process(it.source, it.total);
         }
         totals.steps.extend(thread_steps(threads));
         totals
@@ -100,18 +116,22 @@ impl StatedTotals {
 
     /// Adds what a total of a process reports besides tokens and cost. `is_new`: it is not a copy of another one.
     fn add_facts(&mut self, source: usize, total: &Total, is_new: bool) {
-        self.last.add(source, total);
-        let names = total.models.iter().map(|model| model.model.as_deref().map(canonical));
-        self.names_in_files.entry(source).or_default().extend(names);
+        self.add_place(source, total);
         if is_new {
             self.duration_ms = add(self.duration_ms, total.duration_ms);
             self.api_duration_ms = add(self.api_duration_ms, total.api_duration_ms);
         }
     }
 
+    /// Adds the place of a total and the names of its models.
+    fn add_place(&mut self, source: usize, total: &Total) {
+        self.last.add(source, total);
+        let names = total.models.iter().map(|model| model.model.as_deref().map(canonical));
+        self.names_in_files.entry(source).or_default().extend(names);
+    }
+
     /// Adds the last total of a process.
-    fn add_process(&mut self, process: Process) {
-        let Process { source, mut last, .. } = process;
+    fn add_process(&mut self, source: usize, mut last: Total) {
         self.turns = add(self.turns, last.turns);
         self.covers_subagents &= last.covers_subagents;
         if last.models.is_empty() && last.cost.is_some() {
@@ -157,7 +177,7 @@ mod tests {
             (source, vec![process, next, total("r", TotalKind::Run, 5)])
         };
         for files in [vec![file(0)], vec![file(0), file(1)]] {
-            let totals = StatedTotals::of_files(files);
+            let totals = StatedTotals::of_files(files, &mut []);
             let sums: Vec<_> = totals.models.values().map(|sum| sum.total.tokens.input).collect();
             assert_eq!((sums, totals.steps.len(), totals.duration_ms), (vec![Some(30)], 1, Some(30)));
         }
@@ -169,7 +189,7 @@ mod tests {
         let cases = [(vec![model(Some(1.0))], Some(0.5)), (vec![model(None)], Some(1.5)), (vec![], None)];
         for (models, expected) in cases {
             let total = Total { key: "p".to_owned(), cost: Some(1.5), models, ..Total::default() };
-            let totals = StatedTotals::of_files(vec![(0, vec![total])]);
+            let totals = StatedTotals::of_files(vec![(0, vec![total])], &mut []);
             assert_eq!(totals.unassigned_cost, expected);
         }
     }

@@ -1,0 +1,99 @@
+//! Running totals that the runtime saves in its own file: see docs/accounting.md#saved-totals.
+
+use std::collections::BTreeSet;
+
+use super::processes::{contains, fits, has_fallen};
+use crate::base::time::Time;
+use crate::model::session::{Tokens, Total};
+use crate::model::tables::{Grain, TurnRow};
+
+/// The time by which a total of a recording may follow the one that the same process saves, in milliseconds.
+const TOLERANCE_MS: i64 = 60_000;
+
+/// The last total of a process, or of several that went on from each other.
+pub(super) struct SavedTotal {
+    /// Index of its file.
+    pub source: usize,
+    pub total: Total,
+}
+
+impl SavedTotal {
+    /// Whether it contains a total that a recording of one of its processes states.
+    pub fn contains(&self, stated: &Total) -> bool {
+        let is_after =
+            |a: Option<Time>, b: Option<Time>, tolerance: i64| a.zip(b).is_some_and(|(a, b)| a.since(b) > tolerance);
+        !is_after(stated.occurred_at, self.total.occurred_at, TOLERANCE_MS)
+            && !is_after(self.total.started_at, stated.occurred_at, 0)
+            && !has_fallen(stated, &self.total)
+    }
+}
+
+/// The totals that count, of all that the files of a session contain. Marks the responses before them that they cannot contain.
+pub(super) fn last_of_processes(mut saved: Vec<(usize, Total)>, rows: &mut [TurnRow]) -> Vec<SavedTotal> {
+    if saved.is_empty() {
+        return Vec::new();
+    }
+    saved.sort_by(|(a_source, a), (b_source, b)| {
+        (a.occurred_at, a_source, a.line).cmp(&(b.occurred_at, b_source, b.line))
+    });
+    let mut before: BTreeSet<usize> = BTreeSet::new();
+    // The last total of each process, and the indexes of the responses that it has to contain.
+    let mut processes: Vec<(SavedTotal, Vec<usize>)> = Vec::new();
+    for (source, total) in saved {
+        let is_own = |(index, row): (usize, &TurnRow)| {
+            (row.grain == Grain::Turn && !before.contains(&index) && precedes(row, source, &total)).then_some(index)
+        };
+        let mut own: Vec<usize> = rows.iter().enumerate().filter_map(is_own).collect();
+        before.extend(&own);
+        match processes.last_mut() {
+            Some((last, covered)) if goes_on_from(&last.total, &total, sum(rows, &own)) => {
+                covered.append(&mut own);
+                *last = SavedTotal { source, total };
+            }
+            _ => processes.push((SavedTotal { source, total }, own)),
+        }
+    }
+    processes.retain(|(saved, covered)| mark_others(&saved.total, covered, rows));
+    processes.into_iter().map(|(saved, _)| saved).collect()
+}
+
+/// Whether a response is before a total.
+fn precedes(row: &TurnRow, source: usize, total: &Total) -> bool {
+    if row.source == source {
+        return row.turn.line <= total.line;
+    }
+    row.turn.occurred_at.is_none_or(|time| total.occurred_at.is_none_or(|total| time <= total))
+}
+
+/// Whether a total contains the one before it: both are of one process, or the counts of the responses between them show that a
+/// later process went on from it.
+fn goes_on_from(last: &Total, next: &Total, between: Tokens) -> bool {
+    let is_same_process = next.started_at.is_some() && next.started_at == last.started_at;
+    contains(next, if is_same_process { Tokens::UNKNOWN } else { between }, last)
+}
+
+/// Marks responses that the total cannot contain. Returns whether it contains any: a total that is smaller than the responses of its
+/// own process is of no use.
+fn mark_others(total: &Total, covered: &[usize], rows: &mut [TurnRow]) -> bool {
+    if fits(sum(rows, covered), total.tokens()) {
+        return true;
+    }
+    // Earlier processes did not save their totals.
+    let is_own = |index: &usize| {
+        let time = rows.get(*index).and_then(|row| row.turn.occurred_at);
+        total.started_at.is_some() && time >= total.started_at
+    };
+    let (own, others): (Vec<usize>, Vec<usize>) = covered.iter().partition(|index| is_own(index));
+    let is_useful = !own.is_empty() && fits(sum(rows, &own), total.tokens());
+    for index in if is_useful { &others } else { covered } {
+        if let Some(row) = rows.get_mut(*index) {
+            row.turn.is_of_killed = true;
+        }
+    }
+    is_useful
+}
+
+fn sum(rows: &[TurnRow], indexes: &[usize]) -> Tokens {
+    let rows = indexes.iter().filter_map(|index| rows.get(*index));
+    rows.fold(Tokens::UNKNOWN, |sum, row| sum.plus(row.turn.tokens.get()))
+}

@@ -1,0 +1,28 @@
+//! Programs that write the records of Claude Code's stream.
+
+use super::tables;
+
+/// The input of Qwen Code includes what was read from the cache, and its totals include its subagents.
+#[test]
+fn qwen_code_and_amp_have_sessions_of_their_own() {
+    let line = |session: &str, id: &str, usage: &str| {
+        format!(
+            r#"{{"type":"assistant","session_id":"{session}","parent_tool_use_id":null,"uuid":"u{id}","message":{{"id":"{id}","model":"m","content":[],"usage":{usage}}}}}"#
+        )
+    };
+    let init = r#"{"type":"system","subtype":"init","session_id":"q","uuid":"q","tools":[],"qwen_code_version":"0.14.2"}"#;
+    let result = r#"{"type":"result","subtype":"success","is_error":false,"session_id":"q","num_turns":2,"usage":{"input_tokens":250,"output_tokens":20,"cache_read_input_tokens":80}}"#;
+    let usage = r#"{"input_tokens":120,"output_tokens":10,"cache_read_input_tokens":80}"#;
+    let qwen = [init.to_owned(), line("q", "1", usage), result.to_owned()].join("\n");
+    let amp = line("T-1", "2", usage);
+    let tables = tables(&[qwen, amp]);
+    let found: Vec<_> = tables
+        .sessions
+        .iter()
+        .map(|row| {
+            let version = row.session.runtime_version.as_deref();
+            (&*row.session.runtime, version, row.tokens.input, row.tokens.cache_read)
+        })
+        .collect();
+    assert_eq!(found, [("amp", None, Some(120), Some(80)), ("qwen", Some("0.14.2"), Some(170), Some(80))]);
+}
