@@ -197,9 +197,8 @@ fn a_search_of_the_web_takes_as_long_as_is_logged() {
 #[test]
 fn stated_kinds_decide_which_calls_were_refused() {
     let result = |second: u32, text: &str, is_error: bool, kind: &str| {
-        let block = format!(
-            r#"[{{"type":"tool_result","tool_use_id":"toolu_1","content":"{text}","is_error":{is_error}}}]"#
-        );
+        let block =
+            format!(r#"[{{"type":"tool_result","tool_use_id":"toolu_1","content":"{text}","is_error":{is_error}}}]"#);
         user(second, &block, kind)
     };
     let kind = |kind: &str| format!(r#","toolDenialKind":"{kind}""#);
@@ -228,7 +227,9 @@ fn prompts_in_the_queue_are_typed() {
         line(
             "attachment",
             second,
-            &format!(r#""attachment":{{"type":"queued_command","prompt":"And the logs?","commandMode":"{mode}"{more}}}"#),
+            &format!(
+                r#""attachment":{{"type":"queued_command","prompt":"And the logs?","commandMode":"{mode}"{more}}}"#
+            ),
         )
     };
     let prompts = |lines: &[String]| tables_of(&[lines]).sessions[0].user_turns;
@@ -243,11 +244,8 @@ fn prompts_in_the_queue_are_typed() {
 
 #[test]
 fn a_result_may_precede_its_call() {
-    let result = user(
-        1,
-        r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"Exit code 2","is_error":true}]"#,
-        "",
-    );
+    let result =
+        user(1, r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"Exit code 2","is_error":true}]"#, "");
     let tables = tables_of(&[&[result, response(2, "msg_1", CALL, "")]]);
     let call = &tables.tool_calls[0].call;
     assert_eq!((call.status.as_str(), call.exit_code.get()), ("error", Some(2)));
@@ -323,7 +321,7 @@ fn a_fork_without_a_reference_has_the_owner_of_its_history_as_parent() {
     let fork: Vec<String> = (parent.iter().chain([&response(9, "msg_3", "", "")]))
         .map(|line| line.replace(r#""sessionId":"s""#, r#""sessionId":"f""#))
         .collect();
-    let tables = tables_of(&[&fork, &parent]);
+    let tables = tables_of(&[&fork[..], &parent[..]]);
     let found: Vec<_> = tables
         .sessions
         .iter()

@@ -10,7 +10,8 @@ fn qwen_code_and_amp_have_sessions_of_their_own() {
             r#"{{"type":"assistant","session_id":"{session}","parent_tool_use_id":null,"uuid":"u{id}","message":{{"id":"{id}","model":"m","content":[],"usage":{usage}}}}}"#
         )
     };
-    let init = r#"{"type":"system","subtype":"init","session_id":"q","uuid":"q","tools":[],"qwen_code_version":"0.14.2"}"#;
+    let init =
+        r#"{"type":"system","subtype":"init","session_id":"q","uuid":"q","tools":[],"qwen_code_version":"0.14.2"}"#;
     let result = r#"{"type":"result","subtype":"success","is_error":false,"session_id":"q","num_turns":2,"usage":{"input_tokens":250,"output_tokens":20,"cache_read_input_tokens":80}}"#;
     let usage = r#"{"input_tokens":120,"output_tokens":10,"cache_read_input_tokens":80}"#;
     let qwen = [init.to_owned(), line("q", "1", usage), result.to_owned()].join("\n");

@@ -20,7 +20,12 @@ pub(super) struct Process {
 impl Process {
     /// Whether it went on from a total that an earlier process saved.
     pub(super) fn goes_on_from(&self, saved: &Total) -> bool {
-        self.own.total().is_some() && contains(&self.last, self.own, saved)
+        self.shows_own() && contains(&self.last, self.own, saved)
+    }
+
+    /// Whether the log shows what it spent itself, apart from a total of all agents.
+    fn shows_own(&self) -> bool {
+        self.last.covers_subagents && self.own.total().is_some()
     }
 }
 
@@ -51,7 +56,7 @@ pub(super) fn drop_restored(mut processes: Vec<Process>) -> Vec<Process> {
     by_size.sort_by_key(|index| (Reverse(processes.get(*index).and_then(size)), *index));
     let mut restored: BTreeSet<usize> = BTreeSet::new();
     for (place, index) in by_size.iter().enumerate() {
-        let Some(process) = processes.get(*index).filter(|process| process.own.total().is_some()) else { continue };
+        let Some(process) = processes.get(*index).filter(|process| process.shows_own()) else { continue };
         let goes_on_from = |other: &&usize| {
             let Some(earlier) = processes.get(**other) else { return false };
             // Processes of one file are in their order.
@@ -70,7 +75,8 @@ pub(super) fn drop_restored(mut processes: Vec<Process>) -> Vec<Process> {
 /// earlier total and what the process itself spent.
 pub(super) fn contains(total: &Total, own: Tokens, earlier: &Total) -> bool {
     let needed = earlier.tokens().plus(own);
-    !has_fallen(earlier, total) && fits(needed, total.tokens())
+    // A total of the main agent only may be that of its last prompt.
+    !has_fallen(earlier, total) && (!total.covers_subagents || fits(needed, total.tokens()))
 }
 
 /// Whether no count is larger than that of the whole. Unknown counts are taken as 0.
