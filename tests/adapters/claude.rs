@@ -263,7 +263,7 @@ fn lines_of_a_subagent_s_edits_are_those_of_their_arguments() {
         ("Edit", edit, "The file /a has been updated.", (Some(2), Some(1))),
         ("Write", write, "File created successfully at: /a", (Some(3), Some(0))),
         // The old content is not known.
-        ("Write", write, "The file /a has been updated.", (None, None)),
+        ("Write", write, "The file /a has been updated.", (Some(3), None)),
     ] {
         let block = format!(r#"[{{"type":"tool_result","tool_use_id":"toolu_1","content":"{text}"}}]"#);
         let tables = tables_of(&[&[call(name, input), user(2, &block, AGENT)]]);

@@ -186,9 +186,8 @@ impl CallResult<'_, '_> {
         };
         let change = builder.change(call, &path, operation, lines, self.line, self.time);
         if is_write && lines.is_none() && operation != Some(Operation::Create) {
-            // The content shows the lines of a new file only.
-            let change = &mut builder.session.file_changes[change];
-            (change.lines_added, change.lines_removed) = (None, None);
+            // All lines of the content were written. The lines that it replaced are not known.
+            builder.session.file_changes[change].lines_removed = None;
         }
     }
 }

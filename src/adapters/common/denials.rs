@@ -48,7 +48,8 @@ pub fn known_text(message: &str) -> Option<&'static str> {
     all().find(|known| contains(message, known))
 }
 
-fn all() -> impl Iterator<Item = &'static str> {
+/// All known texts.
+pub fn all() -> impl Iterator<Item = &'static str> {
     CLAUDE_CODE.iter().chain(OTHERS).copied()
 }
 
