@@ -5,6 +5,7 @@ mod claude_programs;
 mod claude_totals;
 mod cline;
 mod cline_session;
+mod codex;
 mod copilot;
 mod cursor;
 mod goose;

@@ -8,13 +8,14 @@ use std::mem;
 use serde::Deserialize;
 
 use super::RecordErrors;
-use crate::adapters::common::builder::Builder;
+use crate::adapters::common::builder::{Builder, brief};
 use crate::adapters::common::tools;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, LazyText, Maybe, Text};
+use crate::json::fields::{Count, Flag, LazyText, Maybe, Pairs, Text};
 use crate::json::record::{Skip, record};
+use crate::model::errors::{self, ErrorKind};
 use crate::model::session::{Identity, Operation, Tokens};
 
 record! {
@@ -100,10 +101,53 @@ pub(super) struct McpOutput {
     is_error: Flag,
 }
 
-impl Outcome<'_> {
+impl<'a> Outcome<'a> {
+    /// The outcome that a bare result states: `{…,"isError":…}`.
+    pub(super) fn of_result(result: Raw<'a>) -> Self {
+        Self { ok: result.read(), err: Raw::default() }
+    }
+
     /// Whether the server failed, or the connection to it.
     pub(super) fn is_error(&self) -> bool {
         !self.err.is_empty() || self.ok.is_error.is_true()
+    }
+}
+
+/// The details of an error that Codex names.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ErrorDetails {
+    #[serde(alias = "httpStatusCode")]
+    http_status_code: Count,
+}
+
+/// An error that Codex names: a word, or `{"word":{"http_status_code":…}}`.
+pub(super) struct NamedError {
+    pub(super) name: Option<Symbol>,
+    pub(super) kind: ErrorKind,
+    /// Whether it ends a turn. The turn of a request to the client may go on.
+    pub(super) ends_turn: bool,
+}
+
+impl NamedError {
+    pub(super) fn of(info: Raw<'_>, message: &str) -> Self {
+        let details: Pairs<'_, ErrorDetails> = info.read();
+        let (name, status) = match details.0.into_iter().next() {
+            Some((name, details)) => (Some(name), details.http_status_code.get()),
+            None => (info.len().map(|_| info.text()), None),
+        };
+        let mut word = name.as_deref().unwrap_or_default().replace('_', "");
+        word.make_ascii_lowercase();
+        let kind = match word.as_str() {
+            "usagelimitexceeded" | "ratelimitexceeded" | "modelcap" => ErrorKind::RateLimit,
+            "contextwindowexceeded" => ErrorKind::ContextOverflow,
+            "sessionbudgetexceeded" => ErrorKind::Budget,
+            "serveroverloaded" | "flexunavailable" => ErrorKind::Overloaded,
+            "unauthorized" => ErrorKind::Auth,
+            _ => errors::classify(status, message),
+        };
+        let ends_turn = !matches!(word.as_str(), "threadrollbackfailed" | "activeturnnotsteerable");
+        Self { name: name.map(|it| Symbol::new(&brief(&it))), kind, ends_turn }
     }
 }
 
@@ -135,8 +179,9 @@ impl Running {
         damage: &mut RecordErrors,
     ) -> Option<Spent> {
         let (total, before) = (total?.tokens(damage), self.0);
-        let restarts = total.kinds().into_iter().zip(before.kinds()).any(|(new, old)| new < old);
-        // A total that decreases begins a new count.
+        // A total that decreases begins a new count, as does one that is the usage of its last response.
+        let is_first = last.is_some_and(|last| last.tokens(&mut RecordErrors::default()) == total) && total != before;
+        let restarts = is_first || total.kinds().into_iter().zip(before.kinds()).any(|(new, old)| new < old);
         let whole = if restarts { last.map_or(total, |it| it.tokens(damage)) } else { total.minus(before) };
         self.0 = total;
         if whole.total().unwrap_or(0) <= 0 {
@@ -160,6 +205,13 @@ impl Running {
     /// The last total.
     pub(super) const fn reached(&self) -> Tokens {
         self.0
+    }
+
+    /// The total is that of another log, which has its tokens.
+    pub(super) fn reach(&mut self, total: Option<Usage>) {
+        if let Some(total) = total {
+            self.0 = total.tokens(&mut RecordErrors::default());
+        }
     }
 
     /// Continues the count of another thread, whose total was the first total minus the last response.

@@ -6,10 +6,16 @@
 //! counts them once.
 
 mod calls;
+mod code_mode;
+mod completed;
+mod history;
+mod items;
 mod limits;
 mod log;
 mod records;
+mod script;
 mod shell_output;
+mod tasks;
 mod thread;
 mod times;
 mod usage;

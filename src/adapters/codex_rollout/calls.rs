@@ -2,16 +2,21 @@
 
 use std::borrow::Cow;
 
-use super::records::{Arguments, Call, CallOutput, ExecEnd, McpEnd, Output, PatchEnd};
-use super::shell_output::{PATCH, ShellEnd, ShellHead, head_of_output, head_of_shell, is_failure, is_refusal};
-use super::thread::{Thread, WRITE_STDIN};
+use super::code_mode::{Part, texts};
+use super::completed::{At, command_in};
+use super::items::FileChangeItem;
+use super::records::{Arguments, Assessment, Call, CallOutput, ExecEnd, McpEnd, Output, PatchEnd};
+use super::shell_output::{
+    PATCH, RISK, ShellEnd, ShellHead, cell, head_of_output, head_of_shell, is_failure, is_refusal,
+};
+use super::thread::{Thread, WAIT, WRITE_STDIN};
 use crate::adapters::codex::Outcome;
 use crate::adapters::common::tools;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Number, Text};
 use crate::json::lines::Line;
-use crate::model::session::{CallStatus, Operation};
+use crate::model::session::CallStatus;
 
 impl Thread {
     pub(super) fn call(&mut self, item: &Call<'_>, tool: &str, line: Line<'_>, time: Option<Time>) -> usize {
@@ -27,18 +32,17 @@ impl Thread {
     pub(super) fn arguments(&mut self, call: usize, raw: Raw<'_>, text: &str, line: Line<'_>, time: Option<Time>) {
         self.builder.arguments(call, Raw(text.as_bytes()));
         self.builder.arguments_as_logged(call, raw);
-        let is_input = self.builder.session.tool_calls[call].tool == WRITE_STDIN;
+        let tool = &self.builder.session.tool_calls[call].tool;
+        let (is_input, is_wait) = (tool == WRITE_STDIN, tool == WAIT);
         let has_patch = text.contains(PATCH);
-        if !is_input && !has_patch {
+        if !is_input && !is_wait && !has_patch {
             return;
         }
         let own: Arguments<'_> = Raw(text.as_bytes()).read();
         if is_input && !own.session_id.is_empty() {
-            let shell = own.session_id.text().into_owned();
-            let began = self.state.shells.get(&shell).copied();
-            let target = began.and_then(|it| self.builder.session.tool_calls[it].target.clone());
-            self.builder.session.tool_calls[call].target = target;
-            self.state.inputs.insert(call, shell);
+            self.continues(call, own.session_id.text().into_owned());
+        } else if is_wait && !own.cell_id.is_empty() {
+            self.continues(call, cell(&own.cell_id.text()));
         }
         // A patch may be the input of a shell command.
         let words: Vec<Text<'_>> = own.command.read();
@@ -49,39 +53,69 @@ impl Thread {
         }
     }
 
+    /// The call writes to a shell, or waits for a script. Its target is that of the call that started it.
+    fn continues(&mut self, call: usize, shell: String) {
+        let began = self.state.shells.get(&shell).copied();
+        let target = began.and_then(|it| self.builder.session.tool_calls[it].target.clone());
+        self.builder.session.tool_calls[call].target = target;
+        self.state.inputs.insert(call, shell);
+    }
+
     pub(super) fn output(&mut self, item: &CallOutput<'_>, line: Line<'_>, time: Option<Time>) {
         let Some(call) = self.builder.call_index(item.call_id.as_str()) else { return };
         let known = self.builder.session.tool_calls[call].status;
-        // A list contains images and other parts. The call succeeded.
+        let is_input = self.state.inputs.contains_key(&call);
+        // A list contains images and other parts. A header is in its first text.
         let is_list = item.output.0.first() == Some(&b'[');
+        let parts: Vec<Part<'_>> = if is_list { item.output.read() } else { Vec::new() };
+        let first = if is_list { parts.first().map_or(Raw::default(), |it| it.text) } else { item.output };
         // Of a command's output only the header that the client adds is used.
-        let is_read = !is_list && known != CallStatus::Denied;
-        let mut head = if is_read { head_of_shell(item.output) } else { ShellHead::default() };
-        let text = if is_list || head.end.is_some() { Cow::Borrowed("") } else { head_of_output(item.output) };
+        let mut head = match known {
+            CallStatus::Denied => ShellHead::default(),
+            _ => head_of_shell(first, is_input || self.is_script(call)),
+        };
+        // Without a header, the call of a list succeeded.
+        let is_read = !is_list && known != CallStatus::Denied && head.end.is_none();
+        let text = if is_read { head_of_output(first) } else { Cow::Borrowed("") };
         let own: Output = if text.starts_with('{') { Raw(text.as_bytes()).read() } else { Output::default() };
         if head.end.is_none() {
-            head = ShellHead::of_lines(tools::lines(&text).map(str::as_bytes)).0;
+            head = ShellHead::of_lines(tools::lines(&text).map(str::as_bytes), false).0;
         }
         let end = head.end.or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
+        // The call of the shell or script that ended, whichever call observed it.
+        let began = match &end {
+            Some(ShellEnd::Exited(_) | ShellEnd::Scripted { .. }) => {
+                self.state.inputs.get(&call).and_then(|it| self.state.shells.remove(it))
+            }
+            _ => None,
+        };
+        let script = match end {
+            Some(ShellEnd::Scripted { is_failed }) => {
+                let all = if is_list { texts(&parts) } else { vec![item.output.text()] };
+                Some(self.script_end(began.unwrap_or(call), is_failed, &all))
+            }
+            _ => None,
+        };
         let status = match &end {
             // Known from an event.
             _ if known != CallStatus::Incomplete => known,
-            // The command is running: another call gets its end. A call that wrote to it has succeeded.
-            Some(ShellEnd::Runs(_)) if self.state.inputs.contains_key(&call) => CallStatus::Ok,
+            // A call that wrote to a command, or waited for a script, has succeeded: the other call gets the end.
+            Some(_) if is_input => CallStatus::Ok,
             Some(ShellEnd::Runs(_)) => CallStatus::Incomplete,
-            Some(ShellEnd::Exited(_)) if self.state.inputs.contains_key(&call) => CallStatus::Ok,
             Some(ShellEnd::Exited(code)) => CallStatus::from_error(*code != 0),
+            Some(ShellEnd::Scripted { .. }) => script.map_or(CallStatus::Ok, |it| it.status),
             None if is_refusal(&text) => CallStatus::Denied,
             None => CallStatus::from_error(own.success.0 == Some(false) || is_failure(&text)),
         };
         self.builder.result(call, item.output, time, status);
         if status == CallStatus::Denied {
-            self.builder.deny(call, line.number, time, Some(&text));
+            let text = if script.is_some() { RISK } else { &text };
+            self.builder.deny(call, line.number, time, Some(text));
         }
         let row = &mut self.builder.session.tool_calls[call];
         let logged = own.metadata.duration_seconds.0.or(head.wall_seconds).map(|seconds| seconds * 1000.0);
         // The wall time of a running command only covers the time until its first output.
-        if !(status == CallStatus::Incomplete && matches!(end, Some(ShellEnd::Runs(_)))) {
+        if !(matches!(end, Some(ShellEnd::Runs(_))) && !is_input) {
             row.duration_ms = row.duration_ms.get().or(Number(logged).rounded()).into();
         }
         match end {
@@ -91,24 +125,61 @@ impl Thread {
                 }
                 self.state.shells.entry(shell).or_insert(call);
             }
-            Some(ShellEnd::Exited(code)) => {
-                // The command of the shell ended, whichever call observed it.
-                let began = self.state.inputs.get(&call).and_then(|it| self.state.shells.remove(it));
-                if began.is_some() || !self.state.inputs.contains_key(&call) {
-                    let row = &mut self.builder.session.tool_calls[began.unwrap_or(call)];
-                    row.exit_code = Some(code).into();
-                    if began.is_some() {
-                        row.status = CallStatus::from_error(code != 0);
-                        row.ended_at = time;
-                    }
+            Some(ShellEnd::Exited(code)) if began.is_some() || !is_input => {
+                self.command_ended(began, call, CallStatus::from_error(code != 0), Some(code), line, time);
+            }
+            Some(ShellEnd::Scripted { .. }) if began.is_some() || !is_input => {
+                if let Some(script) = script {
+                    self.command_ended(began, call, script.status, script.exit_code, line, time);
                 }
             }
-            None => {}
+            _ => {}
+        }
+    }
+
+    /// The command or script of the call `began` ended, if another call observed it, else that of `call`.
+    fn command_ended(
+        &mut self,
+        began: Option<usize>,
+        call: usize,
+        status: CallStatus,
+        exit_code: Option<i64>,
+        line: Line<'_>,
+        time: Option<Time>,
+    ) {
+        let row = &mut self.builder.session.tool_calls[began.unwrap_or(call)];
+        row.exit_code = exit_code.or(row.exit_code.get()).into();
+        let Some(began) = began else { return };
+        row.status = status;
+        row.ended_at = time;
+        if status == CallStatus::Denied {
+            self.builder.deny(began, line.number, time, Some(RISK));
+        }
+    }
+
+    /// The guardian did not allow a call.
+    pub(super) fn assessed(&mut self, assessment: &Assessment<'_>, line: Line<'_>, time: Option<Time>) {
+        if assessment.status.as_str() != "denied" {
+            return;
+        }
+        let id = assessment.target_item_id.as_str();
+        if let Some(call) = self.builder.call_index(id).or_else(|| self.script_that_made(id, None)) {
+            self.builder.deny(call, line.number, time, Some(RISK));
         }
     }
 
     pub(super) fn exec_end(&mut self, event: &ExecEnd<'_>) {
-        let Some(call) = self.builder.call_index(event.call_id.as_str()) else { return };
+        let id = event.call_id.as_str();
+        let Some(call) = self.builder.call_index(id) else {
+            let command = command_in(event.command);
+            if let Some(call) = self.script_that_made(id, command.as_deref()) {
+                self.script_ran(call, command.as_deref(), event.exit_code.whole());
+                if event.exit_code.whole().is_some_and(|code| code != 0) {
+                    self.builder.session.tool_calls[call].status = CallStatus::Error;
+                }
+            }
+            return;
+        };
         let row = &mut self.builder.session.tool_calls[call];
         row.exit_code = event.exit_code.whole().or(row.exit_code.get()).into();
         row.duration_ms = event.duration.milliseconds().or(row.duration_ms.get()).into();
@@ -120,30 +191,41 @@ impl Thread {
     }
 
     pub(super) fn mcp_end(&mut self, event: &McpEnd<'_>, line: Line<'_>, time: Option<Time>) {
-        let call = self.builder.call(event.call_id.as_str(), event.invocation.tool.as_str(), line.number, time);
-        self.state.next.made(call);
+        let at = At { line: line.number, time, start: time };
+        let reported = self.reported(event.call_id.as_str(), event.invocation.tool.as_str(), None, at);
         let outcome: Outcome<'_> = event.result.read();
-        self.builder.mcp(call, event.invocation.server.some());
-        let row = &mut self.builder.session.tool_calls[call];
-        row.duration_ms = event.duration.milliseconds().into();
-        row.status = CallStatus::from_error(outcome.is_error());
-        if row.args_bytes.get().is_none() {
-            self.builder.arguments(call, event.invocation.arguments);
+        self.asked_server(reported, event.invocation.server.as_str());
+        if !reported.is_nested {
+            self.state.next.made(reported.call);
+            let row = &mut self.builder.session.tool_calls[reported.call];
+            row.duration_ms = event.duration.milliseconds().into();
+            if row.args_bytes.get().is_none() {
+                self.builder.arguments(reported.call, event.invocation.arguments);
+            }
         }
+        self.ended(reported, Some(CallStatus::from_error(outcome.is_error())), at);
     }
 
-    /// The event contains absolute paths, the patch those that the model wrote.
-    pub(super) fn patch_end(&mut self, event: &PatchEnd<'_>, line: Line<'_>, time: Option<Time>) {
-        let call = self.builder.call(event.call_id.as_str(), "apply_patch", line.number, time);
-        self.state.next.made(call);
-        self.builder.session.tool_calls[call].status = CallStatus::from_error(event.success.0 == Some(false));
-        if !event.changes.0.is_empty() && !self.state.stated_changes.contains(&call) {
-            self.state.stated_changes.push(call);
-            self.builder.forget_changes(call);
+    pub(super) fn patch_end(&mut self, event: PatchEnd<'_>, line: Line<'_>, time: Option<Time>) {
+        let at = At { line: line.number, time, start: time };
+        let reported = self.reported(event.call_id.as_str(), "apply_patch", None, at);
+        if !reported.is_nested {
+            self.state.next.made(reported.call);
         }
-        for (path, edit) in &event.changes.0 {
-            let operation = Operation::from_word(edit.kind.as_str());
-            edit.change(&mut self.builder, call, path, operation, line.number, time);
+        let is_failed = event.success.0 == Some(false) && event.status.as_str() != "declined";
+        let status = if is_failed { Text(Some(Cow::Borrowed("failed"))) } else { event.status };
+        let item = FileChangeItem { status, changes: event.changes, ..FileChangeItem::default() };
+        self.changed(reported, &item, at);
+    }
+
+    /// A search that an event or an item reports. A response item may report it as well, without its id.
+    pub(super) fn searched(&mut self, id: &str, query: Raw<'_>, line: Line<'_>, time: Option<Time>) {
+        if self.script_that_made(id, None).is_some() || !self.state.searched.insert(id.to_owned()) {
+            return;
+        }
+        self.state.searches += 1;
+        if self.state.searches > 0 {
+            self.search(id, query, line, time);
         }
     }
 

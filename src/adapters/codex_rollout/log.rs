@@ -18,6 +18,7 @@ pub(in crate::adapters) const ADAPTER: Adapter = Adapter {
     tested: Some("0.153.4"),
     capabilities: Capabilities::TOOL_CALLS
         .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
         .and(Capabilities::COMPACTIONS)
         .and(Capabilities::PERMISSION_DENIALS)
         .and(Capabilities::USER_TURNS)
@@ -84,6 +85,9 @@ impl Fold for Rollout {
             thread.meta(&meta);
             return RecordKind::Known;
         }
+        if thread.is_copied(record.ordinal.get()) {
+            return thread.copied(record);
+        }
         match (record.kind.as_str(), record.payload) {
             ("turn_context", Payload::Other(payload)) => thread.turn_context(&payload.read()),
             ("event_msg", Payload::Wrong) => return RecordKind::Unknown,
@@ -100,7 +104,16 @@ impl Fold for Rollout {
                     thread.compacted_by(compacted.compaction_response_id.some());
                 }
             }
-            ("inter_agent_communication" | "inter_agent_communication_metadata", _) => {}
+            ("guardian_assessment", Payload::Other(payload)) => thread.assessed(&payload.read(), line, time),
+            (
+                "inter_agent_communication"
+                | "inter_agent_communication_metadata"
+                | "world_state"
+                | "security_risk_score"
+                | "realtime_item"
+                | "guardian_assessment",
+                _,
+            ) => {}
             ("", _) if record.record_type.is_some() => {}
             // Before the envelope, items were records.
             (_, Payload::Absent) => {

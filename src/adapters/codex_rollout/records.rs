@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::items::{ActivityItem, ItemCompleted};
 use crate::adapters::codex::{Duration, Edit, Info, Invocation, Usage};
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Pairs, Text, When, by_type};
@@ -10,6 +11,7 @@ use crate::json::record::{Skip, record};
 record! {
     pub(super) struct Record<'a> {
         "timestamp" => pub(super) timestamp: When,
+        "ordinal" => pub(super) ordinal: Count,
         "type" => pub(super) kind: Text<'a>,
         "payload" => pub(super) payload: Payload<'a>,
         "record_type" => pub(super) record_type: Text<'a>,
@@ -38,12 +40,18 @@ by_type! {
         "tool_search_call" => ToolSearchCall(Call<'a>),
         "web_search_call" => WebSearchCall(Call<'a>),
         "function_call_output" | "custom_tool_call_output" | "tool_search_output" => CallOutput(CallOutput<'a>),
-        "reasoning" | "ghost_snapshot" | "compaction" | "compaction_summary" | "image_generation_call" => UnreadItem,
+        "reasoning"
+        | "ghost_snapshot"
+        | "compaction"
+        | "compaction_summary"
+        | "context_compaction"
+        | "additional_tools"
+        | "image_generation_call" => UnreadItem,
         // Events.
         "token_count" => TokenCount(TokenCount<'a>),
         "user_message" => UserMessage(MessageEvent<'a>),
         "agent_message" => AgentMessage(MessageEvent<'a>),
-        "task_started" | "turn_started" => TaskStarted(TaskStarted),
+        "task_started" | "turn_started" => TaskStarted(TaskStarted<'a>),
         "task_complete" | "turn_complete" => TaskComplete(TaskComplete<'a>),
         "turn_aborted" => TurnAborted(TurnAborted<'a>),
         "error" => Error(MessageEvent<'a>),
@@ -54,11 +62,15 @@ by_type! {
         "exec_command_end" => ExecEnd(ExecEnd<'a>),
         "mcp_tool_call_end" => McpEnd(McpEnd<'a>),
         "web_search_end" => WebSearchEnd(WebSearchEnd<'a>),
+        "item_completed" => ItemCompleted(ItemCompleted<'a>),
+        "guardian_assessment" => Assessment(Assessment<'a>),
+        "sub_agent_activity" => SubagentActivity(ActivityItem<'a>),
+        "collab_agent_spawn_end" => SpawnEnd(SpawnEnd<'a>),
         // Events that repeat items, and events that are not used.
         "agent_reasoning"
         | "agent_reasoning_raw_content"
         | "agent_reasoning_section_break"
-        | "item_completed"
+        | "item_started"
         | "thread_name_updated"
         | "thread_rolled_back"
         | "entered_review_mode"
@@ -74,8 +86,10 @@ by_type! {
         | "background_event"
         | "dynamic_tool_call_request"
         | "dynamic_tool_call_response"
-        | "sub_agent_activity"
-        | "collab_agent_spawn_end"
+        | "guardian_warning"
+        | "world_state"
+        | "security_risk_score"
+        | "realtime_item"
         | "collab_agent_interaction_end"
         | "collab_waiting_end"
         | "collab_close_end"
@@ -90,8 +104,20 @@ by_type! {
 pub(super) struct Meta<'a> {
     #[serde(borrow)]
     pub(super) id: Text<'a>,
+    /// The id of the root of the agents, if it has another one.
+    #[serde(borrow)]
+    pub(super) session_id: Text<'a>,
     #[serde(borrow)]
     pub(super) forked_from_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) parent_thread_id: Text<'a>,
+    /// The file begins where another one ends, whose records it does not repeat.
+    pub(super) history_base: Maybe<HistoryBase>,
+    /// The records before this one are copies of the parent's.
+    pub(super) subagent_history_start_ordinal: Count,
+    /// Who the prompts are from.
+    #[serde(borrow)]
+    pub(super) thread_source: Text<'a>,
     #[serde(borrow)]
     pub(super) cwd: Text<'a>,
     #[serde(borrow)]
@@ -104,6 +130,13 @@ pub(super) struct Meta<'a> {
     pub(super) source: Source<'a>,
     #[serde(borrow)]
     pub(super) git: Git<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct HistoryBase {
+    #[serde(alias = "end_ordinal")]
+    pub(super) end_ordinal_exclusive: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -192,7 +225,9 @@ record! {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct TaskStarted {
+pub(super) struct TaskStarted<'a> {
+    #[serde(borrow)]
+    pub(super) turn_id: Text<'a>,
     pub(super) model_context_window: Count,
 }
 
@@ -202,6 +237,28 @@ pub(super) struct TaskComplete<'a> {
     #[serde(borrow)]
     pub(super) last_agent_message: LazyText<'a>,
     pub(super) duration_ms: Number,
+    /// The error that ended the task.
+    #[serde(borrow)]
+    pub(super) error: Maybe<MessageEvent<'a>>,
+}
+
+/// What the guardian, an agent that reviews calls, decided.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Assessment<'a> {
+    #[serde(borrow)]
+    pub(super) target_item_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) status: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SpawnEnd<'a> {
+    #[serde(borrow)]
+    pub(super) call_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) new_thread_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -225,6 +282,8 @@ pub(super) struct PatchEnd<'a> {
     pub(super) call_id: Text<'a>,
     pub(super) success: Flag,
     #[serde(borrow)]
+    pub(super) status: Text<'a>,
+    #[serde(borrow)]
     pub(super) changes: Pairs<'a, Edit<'a>>,
 }
 
@@ -233,6 +292,8 @@ pub(super) struct PatchEnd<'a> {
 pub(super) struct ExecEnd<'a> {
     #[serde(borrow)]
     pub(super) call_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) command: Raw<'a>,
     pub(super) exit_code: Number,
     pub(super) duration: Duration,
     #[serde(borrow)]
@@ -268,12 +329,23 @@ pub(super) struct Settings<'a> {
     pub(super) service_tier: Text<'a>,
 }
 
-/// `{"subagent":{"thread_spawn":{"parent_thread_id":…}}}`, or the name of a client.
+/// `{"subagent":…}`, or the name of a client.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Source<'a> {
+    /// The name of the program that started it, or `{"thread_spawn":{"parent_thread_id":…}}`, or `{"other":"guardian"}`.
     #[serde(borrow)]
-    pub(super) subagent: Subagent<'a>,
+    pub(super) subagent: Raw<'a>,
+    /// A thread of the client's own.
+    #[serde(borrow)]
+    pub(super) internal: Raw<'a>,
+}
+
+impl Source<'_> {
+    /// Whether a program writes its prompts.
+    pub(super) fn is_program(&self) -> bool {
+        !self.subagent.is_empty() || !self.internal.is_empty()
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -303,6 +375,8 @@ pub(super) struct Block<'a> {
 pub(super) struct Arguments<'a> {
     #[serde(borrow)]
     pub(super) session_id: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) cell_id: Raw<'a>,
     #[serde(borrow)]
     pub(super) cmd: Text<'a>,
     #[serde(borrow)]

@@ -51,6 +51,18 @@ pub(super) enum ShellEnd {
     Exited(i64),
     /// It is running in the shell of this number.
     Runs(String),
+    /// A script ended. Its commands have exit codes of their own.
+    Scripted {
+        is_failed: bool,
+    },
+}
+
+/// The number of a script that is running, among those of shells.
+const CELL: &str = "cell ";
+
+/// The name of the script with this number among shells.
+pub(super) fn cell(number: &str) -> String {
+    format!("{CELL}{number}")
 }
 
 /// The header that a client puts before a command's output has at most this many lines, and fewer bytes.
@@ -59,7 +71,7 @@ const HEAD_BYTES: usize = 256;
 
 /// The header of a command's output, or all of a text that may contain the same anywhere.
 pub(super) fn head_of_output(output: Raw<'_>) -> Cow<'_, str> {
-    let head = whole_head(output, MAX_REFUSAL).map(|it| it.0).filter(|it| it.len() >= MAX_REFUSAL);
+    let head = whole_head(output, MAX_REFUSAL, false).map(|it| it.0).filter(|it| it.len() >= MAX_REFUSAL);
     head.unwrap_or_else(|| output.text())
 }
 
@@ -72,24 +84,32 @@ pub(super) struct ShellHead {
 }
 
 impl ShellHead {
-    /// The header in these lines, and whether it is complete: the last line of a cut text may not be.
-    pub(super) fn of_lines<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (Self, bool) {
+    /// The header in these lines, and whether it is complete: the last line of a cut text may not be. Only the output of a script
+    /// begins with how that ended.
+    pub(super) fn of_lines<'a>(lines: impl Iterator<Item = &'a [u8]>, is_script: bool) -> (Self, bool) {
         let mut head = Self::default();
         for (number, line) in lines.enumerate() {
             if number == HEAD || line.starts_with(b"Output:") {
                 return (head, true);
+            }
+            if is_script && number == 0 {
+                head.end = script_end_in_line(line);
             }
             head.end = head.end.or_else(|| end_in_line(line));
             head.wall_seconds = head.wall_seconds.or_else(|| wall_time_in_line(line));
         }
         (head, false)
     }
+
+    pub(super) const fn exit_code(&self) -> Option<i64> {
+        if let Some(ShellEnd::Exited(code)) = &self.end { Some(*code) } else { None }
+    }
 }
 
 /// The header of a result, if it can be found without parsing the whole result.
-pub(super) fn head_of_shell(output: Raw<'_>) -> ShellHead {
-    let (head, is_whole) = ShellHead::of_lines(plain_lines(output.0));
-    if is_whole { head } else { whole_head(output, HEAD_BYTES).map(|it| it.1).unwrap_or_default() }
+pub(super) fn head_of_shell(output: Raw<'_>, is_script: bool) -> ShellHead {
+    let (head, is_whole) = ShellHead::of_lines(plain_lines(output.0), is_script);
+    if is_whole { head } else { whole_head(output, HEAD_BYTES, is_script).map(|it| it.1).unwrap_or_default() }
 }
 
 /// The first lines of a text with its escapes, as many as a header has, up to the first one that is not ASCII or contains an
@@ -106,9 +126,9 @@ fn plain_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// The first `length` bytes of an output or more, and its header, if that is complete.
-fn whole_head(output: Raw<'_>, length: usize) -> Option<(Cow<'_, str>, ShellHead)> {
+fn whole_head(output: Raw<'_>, length: usize, is_script: bool) -> Option<(Cow<'_, str>, ShellHead)> {
     let text = output.head(length);
-    let (head, is_whole) = ShellHead::of_lines(tools::lines(&text).map(str::as_bytes));
+    let (head, is_whole) = ShellHead::of_lines(tools::lines(&text).map(str::as_bytes), is_script);
     (is_whole && !text.starts_with('{')).then_some((text, head))
 }
 
@@ -120,8 +140,21 @@ fn end_in_line(line: &[u8]) -> Option<ShellEnd> {
     text(line.strip_prefix(b"Process running with session ID ")?).map(|it| ShellEnd::Runs(it.to_owned()))
 }
 
+/// How a script ended.
+fn script_end_in_line(line: &[u8]) -> Option<ShellEnd> {
+    match line.trim_ascii_end() {
+        b"Script completed" => Some(ShellEnd::Scripted { is_failed: false }),
+        b"Script failed" | b"Script terminated" => Some(ShellEnd::Scripted { is_failed: true }),
+        line => {
+            let number = line.strip_prefix(b"Script running with cell ID ")?;
+            std::str::from_utf8(number).ok().map(|number| ShellEnd::Runs(cell(number.trim())))
+        }
+    }
+}
+
 fn wall_time_in_line(line: &[u8]) -> Option<f64> {
-    let seconds = line.strip_prefix(b"Wall time: ")?.strip_suffix(b" seconds")?;
+    let time = line.strip_prefix(b"Wall time")?;
+    let seconds = time.strip_prefix(b":").unwrap_or(time).strip_prefix(b" ")?.strip_suffix(b" seconds")?;
     std::str::from_utf8(seconds).ok()?.parse().ok()
 }
 
@@ -130,7 +163,20 @@ const MAX_REFUSAL: usize = 1000;
 
 pub(super) fn is_refusal(text: &str) -> bool {
     text.len() < MAX_REFUSAL
-        && ["rejected by user", "denied by user", "blocked by policy"].iter().any(|it| text.contains(it))
+        && ["rejected by user", "denied by user", "blocked by policy", RISK].iter().any(|it| text.contains(it))
+        || is_failure(text) && is_rejection(text)
+}
+
+/// What the guardian answers in place of a tool. The reason follows it, of any length.
+pub(super) const RISK: &str = "This action was rejected due to unacceptable risk";
+
+/// Whether the text contains the error of a call that was not allowed to run.
+pub(super) fn is_rejection(text: &str) -> bool {
+    static REJECTED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("Rejected("));
+    REJECTED.find(text.as_bytes()).is_some_and(|at| {
+        let reason = text[at..].trim_start_matches("Rejected(").trim_start_matches(['\\', '"']);
+        [RISK, "rejected by user", "denied by user", "blocked by policy"].iter().any(|it| reason.starts_with(it))
+    })
 }
 
 /// Whether the client answered in place of a tool that could not run.
@@ -217,10 +263,11 @@ mod tests {
         let printed = |end: Option<ShellEnd>| match end {
             Some(ShellEnd::Exited(code)) => format!("exited {code}"),
             Some(ShellEnd::Runs(shell)) => format!("runs {shell}"),
+            Some(ShellEnd::Scripted { is_failed }) => format!("script {is_failed}"),
             None => String::new(),
         };
         let plain = |output: &[u8]| {
-            let (head, is_whole) = ShellHead::of_lines(plain_lines(output));
+            let (head, is_whole) = ShellHead::of_lines(plain_lines(output), true);
             is_whole.then(|| printed(head.end))
         };
         for (output, expected) in [
@@ -228,6 +275,9 @@ mod tests {
             (r#""Exit code: 0\nWall time: 0.1 seconds\nOutput:\n""#, Some("exited 0")),
             (r#""Process running with session ID 7\nOutput:\n""#, Some("runs 7")),
             (r#""Output:\nProcess exited with code 1\n""#, Some("")),
+            (r#""Script failed\nWall time 0.1 seconds\nOutput:\n""#, Some("script true")),
+            (r#""Script running with cell ID 9\nWall time 10.0 seconds\nOutput:\n""#, Some("runs cell 9")),
+            (r#""x\nScript failed\nOutput:\n""#, Some("")),
             (r#""Exit code: 0\r\nOutput:\n""#, None),
             (r#""Exit \"code\"\nOutput:\n""#, None),
             (r#""{\"output\":\"\"}""#, None),
@@ -239,7 +289,7 @@ mod tests {
         ] {
             assert_eq!(plain(output.as_bytes()).as_deref(), expected, "{output}");
             if let Some(expected) = expected {
-                let whole = whole_head(Raw(output.as_bytes()), HEAD_BYTES).and_then(|it| it.1.end);
+                let whole = whole_head(Raw(output.as_bytes()), HEAD_BYTES, true).and_then(|it| it.1.end);
                 assert_eq!(printed(whole), expected, "{output}");
             }
         }

@@ -3,23 +3,25 @@
 use foldhash::{HashMap, HashSet};
 use twox_hash::XxHash3_64;
 
-use super::records::{Block, Message, Meta, Payload, TurnContext};
+use super::code_mode::{Called, EXEC};
+use super::completed::At;
+use super::records::{Block, Message, Payload, TurnContext};
 use super::shell_output::command_of;
 use super::times::Open;
 use super::usage::Recorded;
 use crate::adapters::codex::Next;
 use crate::adapters::common::builder::{Builder, brief};
-use crate::adapters::common::repository::of_remote;
 use crate::adapters::{Context, RecordErrors, RecordKind};
-use crate::base::text::{SharedStr, Symbol};
+use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::json::fields::TextOrBlocks;
 use crate::json::lines::Line;
-use crate::model::errors::{self, ErrorKind};
 use crate::model::session::{EventKind, Identity, SessionResult, Status};
 
 /// The tool that writes to a running command.
 pub(super) const WRITE_STDIN: &str = "write_stdin";
+/// The tool that waits for a running script.
+pub(super) const WAIT: &str = "wait";
 
 /// A thread while its records are read.
 pub(super) struct Thread {
@@ -29,6 +31,10 @@ pub(super) struct Thread {
     /// The thread that the first records come from: this one, or the one from which it was forked.
     pub(super) root: SharedStr,
     pub(super) state: State,
+    /// The first record that is its own, by its number. Those before it are copies of another thread's.
+    pub(super) own_from: Option<i64>,
+    /// Whether a program writes its prompts.
+    pub(super) is_program: bool,
     /// Prompts, for versions without events.
     pub(super) typed: Vec<(Identity, String)>,
     pub(super) has_events: bool,
@@ -43,10 +49,20 @@ pub(super) struct State {
     pub(super) stated_changes: Vec<usize>,
     /// The call that started each shell, by the number of the shell.
     pub(super) shells: HashMap<String, usize>,
-    /// The shell that a call writes to.
+    /// The shell that a call writes to, or the script that it waits for.
     pub(super) inputs: HashMap<usize, String>,
+    /// The scripts of code mode.
+    pub(super) scripts: Vec<Called>,
     /// A search is logged twice, under two names: searches with an event minus searches with an item.
     pub(super) searches: i64,
+    /// The ids of searches with an event.
+    pub(super) searched: HashSet<String>,
+    /// A prompt may be logged by an item and by an event: items minus events, by the hash of the text.
+    pub(super) forms: HashMap<u64, i64>,
+    /// Whether the current task was imported from another runtime.
+    pub(super) is_imported: bool,
+    /// Whether the totals may continue those of another file.
+    pub(super) continues: bool,
     /// Whether the current task met an error.
     pub(super) is_failed: bool,
     /// The number of responses before the current task.
@@ -71,31 +87,12 @@ impl Thread {
             root: id.as_str().into(),
             builder: Builder::new(context, id, line.number),
             state: State::default(),
+            own_from: None,
+            is_program: false,
             typed: Vec::new(),
             has_events: false,
             has_ends: false,
         }
-    }
-
-    pub(super) fn meta(&mut self, meta: &Meta<'_>) {
-        let session = &mut self.builder.session;
-        if meta.id.some().is_some_and(|it| it != session.session_id) {
-            // The next records come from this thread. The last one named is the oldest.
-            self.root = meta.id.as_str().into();
-            session.parent_session_id = session.parent_session_id.take().or_else(|| meta.id.owned());
-            return;
-        }
-        let parent = meta.forked_from_id.some().or(meta.source.subagent.thread_spawn.parent_thread_id.some());
-        if let Some(parent) = parent.filter(|it| *it != session.session_id) {
-            session.parent_session_id = Some(parent.to_owned());
-            self.root = parent.into();
-        }
-        session.cwd = meta.cwd.owned().or_else(|| session.cwd.take());
-        session.git_branch = meta.git.branch.owned().or_else(|| session.git_branch.take());
-        session.repository = of_remote(meta.git.repository_url.as_str()).or_else(|| session.repository.take());
-        session.runtime_version = meta.cli_version.owned().or_else(|| session.runtime_version.take());
-        session.entrypoint = meta.originator.owned().or_else(|| session.entrypoint.take());
-        self.state.next.provider = meta.model_provider.owned().or_else(|| self.state.next.provider.take());
     }
 
     pub(super) fn turn_context(&mut self, context: &TurnContext<'_>) {
@@ -119,64 +116,37 @@ impl Thread {
                 self.limits(it.rate_limits, line, time);
                 self.token_count(&it.info, line, time, damage);
             }
-            Payload::UserMessage(it) => {
-                self.state.open.asked(time, true);
-                let identity = self.prompt_identity(it.message.as_str());
-                self.builder.prompt_as(identity, it.message.some());
-            }
+            Payload::UserMessage(it) => self.prompted(it.message.as_str(), None, time),
             Payload::AgentMessage(it) => {
                 if self.builder.keeps_text() {
                     self.builder.say(it.message.as_str());
                 }
             }
-            Payload::TaskStarted(it) => {
-                self.has_ends = true;
-                self.state.is_failed = false;
-                self.state.first_of_task = Some(self.builder.session.turns.len());
-                self.builder.session.status = Status::Incomplete;
-                self.state.next.context_window = it.model_context_window.get().or(self.state.next.context_window);
-            }
-            Payload::TaskComplete(it) => {
-                self.has_ends = true;
-                // A task ends after an error as well, without an answer.
-                if !self.state.is_failed || it.last_agent_message.is_some() {
-                    self.builder.succeed();
-                }
-                self.task_took(it.duration_ms);
-                if self.builder.keeps_text() {
-                    self.builder.say(it.last_agent_message.as_str());
-                }
-            }
+            Payload::TaskStarted(it) => self.task_started(&it),
+            Payload::TaskComplete(it) => self.task_completed(&it, line, time),
             Payload::TurnAborted(it) => {
                 self.has_ends = true;
                 self.state.next.interrupt();
                 self.builder.abort(it.reason.as_str());
                 self.builder.event(EventKind::Abort, line.number, time).message = it.reason.owned();
             }
-            Payload::Error(it) => {
-                (self.has_ends, self.state.is_failed) = (true, true);
-                let code = it.codex_error_info.text();
-                match code.as_ref() {
-                    "usage_limit_exceeded" => self.builder.fail_as(ErrorKind::RateLimit, it.message.as_str()),
-                    _ => self.builder.fail_as(errors::classify(None, it.message.as_str()), it.message.as_str()),
-                }
-                let row = self.builder.event(EventKind::Error, line.number, time);
-                row.message = it.message.some().map(brief);
-                row.code = it.codex_error_info.len().map(|_| Symbol::new(&brief(&code)));
-            }
+            Payload::Error(it) => self.error(&it, line, time),
             Payload::StreamError(it) => {
                 self.builder.event(EventKind::Retry, line.number, time).message = it.message.some().map(brief);
             }
             // The event contains all settings: without a tier the standard one applies.
             Payload::ThreadSettings(it) => self.state.next.service_tier = it.thread_settings.service_tier.owned(),
             Payload::ContextCompacted => self.compacted(line, time),
-            Payload::PatchEnd(it) => self.patch_end(&it, line, time),
+            Payload::PatchEnd(it) => self.patch_end(it, line, time),
             Payload::ExecEnd(it) => self.exec_end(&it),
             Payload::McpEnd(it) => self.mcp_end(&it, line, time),
-            Payload::WebSearchEnd(it) => {
-                self.state.searches += 1;
-                if self.state.searches > 0 {
-                    self.search(it.call_id.as_str(), it.query, line, time);
+            Payload::WebSearchEnd(it) => self.searched(it.call_id.as_str(), it.query, line, time),
+            Payload::ItemCompleted(it) => return self.completed(it, line, time),
+            Payload::Assessment(it) => self.assessed(&it, line, time),
+            Payload::SubagentActivity(it) => self.activity(&it, At { line: line.number, time, start: time }),
+            Payload::SpawnEnd(it) => {
+                if let Some(child) = it.new_thread_id.some() {
+                    self.spawned(child, it.call_id.as_str(), line.number, time);
                 }
             }
             Payload::UnreadEvent => {}
@@ -202,7 +172,10 @@ impl Thread {
                 let call = self.call(&it, it.name.as_str(), line, time);
                 let input = it.input.text();
                 self.builder.arguments(call, it.input);
-                self.builder.patch(call, &input, line.number, time);
+                match it.name.as_str() {
+                    EXEC => self.script(call, &input, line.number, time),
+                    _ => self.builder.patch(call, &input, line.number, time),
+                }
             }
             Payload::LocalShellCall(it) => {
                 let call = self.call(&it, "local_shell", line, time);
@@ -222,7 +195,8 @@ impl Thread {
                 }
             }
             Payload::CallOutput(it) => self.output(&it, line, time),
-            Payload::UnreadItem => {}
+            // The second is the message of another agent.
+            Payload::UnreadItem | Payload::AgentMessage(_) => {}
             _ => return RecordKind::Unknown,
         }
         RecordKind::Known
@@ -231,7 +205,7 @@ impl Thread {
     pub(super) fn message(&mut self, item: &Message<'_>) {
         let is_read = match item.role.as_str() {
             "assistant" => self.builder.keeps_text(),
-            "user" => !self.has_events,
+            "user" => !self.has_events && !self.is_program,
             _ => false,
         };
         if !is_read {
@@ -248,13 +222,6 @@ impl Thread {
             }
             _ => {}
         }
-    }
-
-    /// The identity of a prompt, equal in all copies of it.
-    pub(super) fn prompt_identity(&mut self, text: &str) -> Identity {
-        self.state.prompts += 1;
-        let name = format!("user {} {:x}", self.state.prompts, XxHash3_64::oneshot(text.as_bytes()));
-        Identity::Thread(self.root.clone(), name.into())
     }
 
     pub(super) fn finish(mut self) -> SessionResult {

@@ -26,6 +26,11 @@ impl Open {
         }
     }
 
+    /// Whether items of a response were read.
+    pub(super) const fn is_answering(&self) -> bool {
+        self.response.is_some()
+    }
+
     fn item(&mut self, time: Option<Time>) {
         let (cause, _) = self.response.take().unwrap_or_else(|| (self.cause.take(), None));
         self.response = Some((cause, time));

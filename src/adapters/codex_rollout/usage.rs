@@ -28,7 +28,12 @@ impl Thread {
     pub(super) fn token_count(&mut self, info: &Info, line: Line<'_>, time: Option<Time>, damage: &mut RecordErrors) {
         let last = info.last_token_usage.get().copied();
         let total = info.total_token_usage.get().copied();
-        if self.root != self.builder.session.session_id {
+        if self.state.continues && self.is_idle() {
+            // The total is that of the other file.
+            self.state.next.total.reach(info.total_token_usage.get().copied());
+            return;
+        }
+        if self.state.continues || self.root != self.builder.session.session_id {
             // The count may continue another thread's, which has those tokens in its own rows.
             self.state.next.total.begin(total, last);
         }
@@ -103,8 +108,8 @@ impl Thread {
     }
 
     pub(super) fn compacted(&mut self, line: Line<'_>, time: Option<Time>) {
-        // A record and an event can report the same compaction.
-        if self.state.compacted_at.take().is_some_and(|it| time.is_none_or(|time| time.since(it).abs() < 5_000)) {
+        // A record, an event and an item can report the same compaction.
+        if self.state.compacted_at.is_some_and(|it| time.is_none_or(|time| time.since(it).abs() < 5_000)) {
             return;
         }
         self.state.compacted_at = time;

@@ -27,6 +27,7 @@ pub const OTHERS: &[&str] = &[
     "rejected by user",
     "denied by user",
     "blocked by policy",
+    "This action was rejected due to unacceptable risk",
     // Gemini CLI, Qwen Code
     "User did not allow tool call",
     "User denied execution",

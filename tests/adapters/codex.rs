@@ -1,0 +1,473 @@
+//! What a session contains of Codex's paginated histories, and of the scripts of code mode.
+
+use agentlogs::model::session::{CallStatus, EventKind, SessionResult, Status};
+
+use super::{sessions, tables};
+
+/// A log whose records have numbers and times, one second apart.
+struct Log {
+    lines: Vec<String>,
+    first: usize,
+}
+
+impl Log {
+    fn of(meta: &str) -> Self {
+        Self::from(0, meta)
+    }
+
+    /// A log that continues another one, whose records it does not repeat.
+    fn from(first: usize, meta: &str) -> Self {
+        let log = Self { lines: Vec::new(), first };
+        log.record("session_meta", &format!(r#"{{"history_mode":"paginated",{meta}}}"#))
+    }
+
+    fn record(mut self, kind: &str, payload: &str) -> Self {
+        let ordinal = self.first + self.lines.len();
+        let (minute, second) = (ordinal / 60, ordinal % 60);
+        self.lines.push(format!(
+            r#"{{"timestamp":"2026-10-07T08:{minute:02}:{second:02}.000Z","ordinal":{ordinal},"type":"{kind}","payload":{payload}}}"#
+        ));
+        self
+    }
+
+    fn event(self, payload: &str) -> Self {
+        self.record("event_msg", payload)
+    }
+
+    fn response(self, payload: &str) -> Self {
+        self.record("response_item", payload)
+    }
+
+    fn item(self, item: &str) -> Self {
+        self.event(&format!(r#"{{"type":"item_completed","thread_id":"t","turn_id":"1","item":{item}}}"#))
+    }
+
+    fn start(self) -> Self {
+        self.event(r#"{"type":"task_started","turn_id":"1"}"#)
+    }
+
+    fn end(self) -> Self {
+        self.event(r#"{"type":"task_complete","turn_id":"1","last_agent_message":"Done."}"#)
+    }
+
+    fn prompt(self, id: &str, text: &str) -> Self {
+        self.item(&format!(r#"{{"type":"UserMessage","id":"{id}","content":[{{"type":"text","text":"{text}"}}]}}"#))
+    }
+
+    fn count(self, total: i64, last: i64) -> Self {
+        let usage = |input: i64| {
+            format!(r#"{{"input_tokens":{input},"cached_input_tokens":0,"output_tokens":0,"total_tokens":{input}}}"#)
+        };
+        self.event(&format!(
+            r#"{{"type":"token_count","info":{{"total_token_usage":{},"last_token_usage":{}}}}}"#,
+            usage(total),
+            usage(last)
+        ))
+    }
+
+    fn script(self, id: &str, script: &str) -> Self {
+        let script = serde_json::to_string(script).unwrap();
+        self.response(&format!(r#"{{"type":"custom_tool_call","name":"exec","call_id":"{id}","input":{script}}}"#))
+    }
+
+    fn output(self, id: &str, texts: &[&str]) -> Self {
+        let parts: Vec<_> = texts
+            .iter()
+            .map(|text| format!(r#"{{"type":"input_text","text":{}}}"#, serde_json::to_string(text).unwrap()))
+            .collect();
+        let parts = parts.join(",");
+        self.response(&format!(r#"{{"type":"custom_tool_call_output","call_id":"{id}","output":[{parts}]}}"#))
+    }
+
+    fn ran(self, id: &str, command: &str, exit_code: i64) -> Self {
+        let status = if exit_code == 0 { "completed" } else { "failed" };
+        self.item(&format!(
+            r#"{{"type":"CommandExecution","id":"{id}","command":["/bin/bash","-lc","{command}"],"status":"{status}","exit_code":{exit_code},"duration":{{"secs":2,"nanos":0}}}}"#
+        ))
+    }
+
+    fn text(&self) -> String {
+        self.lines.join("\n")
+    }
+
+    fn session(&self) -> SessionResult {
+        sessions(&self.text()).swap_remove(0)
+    }
+}
+
+const COMPLETED: &str = "Script completed\nWall time 1.5 seconds\nOutput:\n";
+const FAILED: &str = "Script failed\nWall time 0.1 seconds\nOutput:\n";
+
+fn user_turns(log: &Log) -> Option<i64> {
+    tables(&[log.text()]).sessions[0].user_turns
+}
+
+#[test]
+fn a_prompt_is_an_item_or_an_event() {
+    let event = r#"{"type":"user_message","message":"a"}"#;
+    let prompt = |log: Log| log.prompt("i1", "a");
+    let log = || Log::of(r#""id":"t""#).start();
+    for (name, log, expected) in [
+        ("items", prompt(log()).prompt("i2", "a"), 2),
+        ("an item, then the event of it", prompt(log()).event(event), 1),
+        ("the event, then its item", prompt(log().event(event)), 1),
+        ("two prompts in both forms", prompt(log()).event(event).prompt("i2", "a").event(event), 2),
+        ("prompts of two tasks", prompt(log()).end().start().event(event), 2),
+    ] {
+        assert_eq!(user_turns(&log), Some(expected), "{name}");
+    }
+}
+
+#[test]
+fn prompts_of_programs_are_not_typed() {
+    for source in [
+        r#""source":{"subagent":{"other":"guardian"}}"#,
+        r#""source":{"subagent":"review"}"#,
+        r#""source":{"subagent":{"thread_spawn":{"parent_thread_id":"p","depth":1}}}"#,
+        r#""source":"cli","thread_source":"subagent""#,
+    ] {
+        let log = Log::of(&format!(r#""id":"t",{source}"#)).start().prompt("i1", "a");
+        assert_eq!(user_turns(&log.event(r#"{"type":"user_message","message":"b"}"#)), Some(0), "{source}");
+    }
+    let log = Log::of(r#""id":"t","source":"cli","thread_source":"user""#).start().prompt("i1", "a");
+    assert_eq!(user_turns(&log), Some(1));
+}
+
+/// The conversation is in the log of the other runtime.
+#[test]
+fn an_imported_conversation_is_not_counted() {
+    let log = Log::of(r#""id":"t""#)
+        .event(r#"{"type":"task_started","turn_id":"external-import-turn-1"}"#)
+        .event(r#"{"type":"user_message","message":"imported"}"#)
+        .event(r#"{"type":"task_complete","turn_id":"external-import-turn-1"}"#);
+    assert_eq!((user_turns(&log), log.session().status), (Some(0), Status::Unknown));
+    let log = log.start().prompt("i1", "own").count(10, 10).end();
+    assert_eq!((user_turns(&log), log.session().status), (Some(1), Status::Success));
+}
+
+#[test]
+fn a_failed_task_has_the_kind_of_its_error() {
+    for (info, kind, code) in [
+        (r#""usage_limit_exceeded""#, "rate_limit", Some("usage_limit_exceeded")),
+        (r#""context_window_exceeded""#, "context_overflow", Some("context_window_exceeded")),
+        (r#""session_budget_exceeded""#, "budget", Some("session_budget_exceeded")),
+        (r#""server_overloaded""#, "overloaded", Some("server_overloaded")),
+        (r#""unauthorized""#, "auth", Some("unauthorized")),
+        (r#""internal_server_error""#, "other", Some("internal_server_error")),
+        (r#""cyber_policy""#, "other", Some("cyber_policy")),
+        (r#"{"http_connection_failed":{"http_status_code":401}}"#, "auth", Some("http_connection_failed")),
+        (
+            r#"{"response_too_many_failed_attempts":{"http_status_code":429}}"#,
+            "rate_limit",
+            Some("response_too_many_failed_attempts"),
+        ),
+        (
+            r#"{"response_stream_disconnected":{"http_status_code":null}}"#,
+            "other",
+            Some("response_stream_disconnected"),
+        ),
+        (r#"{"model_cap":{"model":"m","reset_after_seconds":1}}"#, "rate_limit", Some("model_cap")),
+        ("null", "other", None),
+    ] {
+        let failed = format!(
+            r#"{{"type":"task_complete","last_agent_message":null,"error":{{"message":"No.","codex_error_info":{info}}}}}"#
+        );
+        let log = Log::of(r#""id":"t""#).start().event(&failed);
+        let session = log.session();
+        assert_eq!(session.status, Status::Error, "{info}");
+        assert_eq!(session.error_kind.map(|it| it.as_str()), Some(kind), "{info}");
+        let events: Vec<_> = session.events.iter().map(|it| (it.kind, it.code.as_deref())).collect();
+        assert_eq!(events, [(EventKind::Error, code)], "{info}");
+        assert_eq!(log.start().end().session().status, Status::Success, "{info}");
+        // An event and the end of the task state the same error.
+        let event = r#"{"type":"error","message":"No.","codex_error_info":"usage_limit_exceeded"}"#;
+        assert_eq!(Log::of(r#""id":"t""#).start().event(event).event(&failed).session().events.len(), 1);
+    }
+    let session = Log::of(r#""id":"t""#)
+        .start()
+        .event(r#"{"type":"task_complete","last_agent_message":null,"error":null}"#)
+        .session();
+    assert_eq!((session.status, session.events.len()), (Status::Success, 0));
+}
+
+fn calls(log: &Log) -> Vec<(String, String, Option<String>, CallStatus, Option<i64>)> {
+    let row = |call: &agentlogs::model::session::ToolCall| {
+        let target = call.target.as_deref().map(str::to_owned);
+        (call.call_id.to_string(), call.category.to_string(), target, call.status, call.exit_code.get())
+    };
+    log.session().tool_calls.iter().map(|call| row(call)).collect()
+}
+
+fn row(
+    id: &str,
+    category: &str,
+    target: Option<&str>,
+    status: CallStatus,
+    exit_code: Option<i64>,
+) -> (String, String, Option<String>, CallStatus, Option<i64>) {
+    (id.to_owned(), category.to_owned(), target.map(str::to_owned), status, exit_code)
+}
+
+#[test]
+fn a_script_has_the_outcome_of_its_commands() {
+    use CallStatus::{Error, Ok};
+    let log = Log::of(r#""id":"t""#)
+        .start()
+        .script("a", r#"const r = await tools.exec_command({cmd: "pytest -q"}); text(r.output);"#)
+        .ran("exec-1", "pytest -q", 1)
+        .output("a", &[COMPLETED, "1 failed\n"])
+        .script("b", r#"text(await tools.exec_command({cmd: "cargo test"}))"#)
+        .output("b", &[COMPLETED, r#"{"chunk_id":"1","exit_code":101,"output":"exit_code"}"#])
+        .script("c", r#"text(await tools.exec_command({cmd: "ls"}))"#)
+        .output("c", &[COMPLETED, "a.py\n"])
+        .script("d", "await tools.view_imag({path: 'a.png'})")
+        .output("d", &[FAILED, "Script error:\nTypeError: tools.view_imag is not a function"])
+        .script("e", r#"await Promise.all([tools.exec_command({cmd: "ls"}), tools.exec_command({cmd: "make"})])"#)
+        .ran("exec-2", "ls", 0)
+        .ran("exec-3", "make", 2)
+        .output("e", &[COMPLETED, ""])
+        .script("f", "await tools.exec_command({cmd: commands.pop()})")
+        .ran("exec-4", "git status", 0)
+        .output("f", &[COMPLETED, ""])
+        .end();
+    let expected = [
+        row("a", "shell", Some("pytest"), Error, Some(1)),
+        row("b", "shell", Some("cargo"), Error, Some(101)),
+        row("c", "shell", Some("ls"), Ok, None),
+        row("d", "other", None, Error, None),
+        row("e", "shell", Some("ls"), Error, Some(2)),
+        row("f", "shell", Some("git"), Ok, Some(0)),
+    ];
+    assert_eq!(calls(&log), expected);
+    let session = log.session();
+    let kinds: Vec<_> = session.tool_calls.iter().map(|call| call.command_kind.map(|kind| kind.as_str())).collect();
+    assert_eq!(kinds[..3], [Some("test"), Some("test"), Some("read")]);
+    assert_eq!(session.tool_calls[0].duration_ms.get(), Some(1500));
+}
+
+/// Parallel scripts run at the same time: an item belongs to the script that contains its command.
+#[test]
+fn an_item_belongs_to_the_script_with_its_command() {
+    use CallStatus::{Error, Ok};
+    let log = Log::of(r#""id":"t""#)
+        .start()
+        .script("a", r#"await tools.exec_command({cmd: "ls"})"#)
+        .script("b", r#"await tools.exec_command({cmd: "make"})"#)
+        .ran("exec-1", "make", 2)
+        .output("a", &[COMPLETED, ""])
+        .output("b", &[COMPLETED, ""])
+        .ran("exec-2", "ls", 0);
+    let expected = [row("a", "shell", Some("ls"), Ok, Some(0)), row("b", "shell", Some("make"), Error, Some(2))];
+    assert_eq!(calls(&log), expected);
+    // An item whose script is in another file is a call.
+    let log = Log::of(r#""id":"t""#).start().ran("exec-1", "make", 2);
+    assert_eq!(calls(&log), [row("exec-1", "shell", Some("make"), Error, Some(2))]);
+}
+
+/// A script that runs on ends in the output of a call that waits for it.
+#[test]
+fn a_call_that_waits_gets_the_end_of_a_script() {
+    use CallStatus::{Error, Ok};
+    let log = Log::of(r#""id":"t""#)
+        .start()
+        .script("a", r#"text(await tools.exec_command({cmd: "make"}))"#)
+        .response(r#"{"type":"custom_tool_call_output","call_id":"a","output":"Script running with cell ID 8\nWall time 10.0 seconds\nOutput:\n"}"#);
+    assert_eq!(calls(&log), [row("a", "shell", Some("make"), CallStatus::Incomplete, None)]);
+    let log = log
+        .response(r#"{"type":"function_call","name":"wait","call_id":"w","arguments":"{\"cell_id\":\"8\"}"}"#)
+        .output("w", &[COMPLETED, r#"{"exit_code":2,"output":""}"#]);
+    let expected = [row("a", "shell", Some("make"), Error, Some(2)), row("w", "other", Some("make"), Ok, None)];
+    assert_eq!(calls(&log), expected);
+}
+
+#[test]
+fn a_script_changes_files_and_calls_servers() {
+    let patch = "await tools.apply_patch(\"*** Begin Patch\\n*** Add File: a.rs\\n+a\\n*** End Patch\")";
+    let item = r#"{"type":"FileChange","id":"exec-1","changes":{"/w/a.rs":{"type":"add","content":"a\nb\n"}},"status":"completed"}"#;
+    for (name, log, path, lines) in [
+        ("only the script", Log::of(r#""id":"t""#).start().script("a", patch), "a.rs", Some(1)),
+        ("an item", Log::of(r#""id":"t""#).start().script("a", patch).item(item), "/w/a.rs", Some(2)),
+    ] {
+        let log = log.output("a", &[COMPLETED, "{}"]);
+        assert_eq!(calls(&log), [row("a", "edit", Some("a.rs"), CallStatus::Ok, None)], "{name}");
+        let changes = log.session().file_changes;
+        let changes: Vec<_> = changes.iter().map(|it| (it.path.as_ref(), it.lines_added)).collect();
+        assert_eq!(changes, [(path, lines)], "{name}");
+    }
+    let failed =
+        r#"{"type":"FileChange","id":"exec-1","changes":{"/w/a.rs":{"type":"add","content":"a"}},"status":"failed"}"#;
+    let log = Log::of(r#""id":"t""#).start().script("a", patch).item(failed).output("a", &[COMPLETED, "{}"]);
+    assert_eq!((calls(&log)[0].3, log.session().file_changes.len()), (CallStatus::Error, 0));
+
+    let log = Log::of(r#""id":"t""#)
+        .start()
+        .script("a", "text(await tools.mcp__docs__find({query: 'x'}))")
+        .item(r#"{"type":"McpToolCall","id":"exec-1","server":"docs","tool":"find","arguments":{},"status":"failed","error":{"message":"no"}}"#)
+        .output("a", &[COMPLETED, "no"]);
+    assert_eq!(calls(&log), [row("a", "mcp", None, CallStatus::Error, None)]);
+    assert_eq!(log.session().tool_calls[0].mcp_server.as_deref(), Some("docs"));
+}
+
+/// An item and a response item with the same id are the same call.
+#[test]
+fn an_item_is_the_call_with_its_id() {
+    use CallStatus::{Denied, Error, Ok};
+    let call = |name: &str, id: &str, arguments: &str| {
+        format!(r#"{{"type":"function_call","name":"{name}","call_id":"{id}","arguments":{arguments:?}}}"#)
+    };
+    let log = Log::of(r#""id":"t""#)
+        .start()
+        .response(&call("exec_command", "c1", r#"{"cmd":"make"}"#))
+        .ran("c1", "make", 2)
+        .response(r#"{"type":"function_call_output","call_id":"c1","output":"Process exited with code 2\nOutput:\n"}"#)
+        .response(&call("find", "c2", "{}"))
+        .item(r#"{"type":"McpToolCall","id":"c2","server":"docs","tool":"find","arguments":{},"status":"completed","result":{"content":[]},"duration":{"secs":1,"nanos":0}}"#)
+        .response(&call("pick", "c3", "{}"))
+        .item(r#"{"type":"DynamicToolCall","id":"c3","tool":"pick","arguments":{},"status":"completed","success":false}"#)
+        .response(r#"{"type":"web_search_call","id":"ws_1","action":{"type":"search","query":"x"}}"#)
+        .item(r#"{"type":"WebSearch","id":"ws_1","query":"x","action":{"type":"search","query":"x"}}"#)
+        .event(r#"{"type":"web_search_end","call_id":"ws_1","query":"x"}"#)
+        .item(r#"{"type":"WebSearch","id":"ws_2","query":"y","action":{"type":"search","query":"y"}}"#)
+        .response(r#"{"type":"web_search_call","action":{"type":"search","query":"y"}}"#)
+        .item(r#"{"type":"CommandExecution","id":"c6","command":["bash","-lc","rm x"],"source":"agent","status":"declined"}"#)
+        .item(r#"{"type":"CommandExecution","id":"u","command":["bash","-lc","ls"],"source":"user_shell","status":"completed","exit_code":0}"#)
+        .end();
+    let expected = [
+        row("c1", "shell", Some("make"), Error, Some(2)),
+        row("c2", "mcp", None, Ok, None),
+        row("c3", "other", None, Error, None),
+        row("ws_1", "web", None, Ok, None),
+        row("ws_2", "web", None, Ok, None),
+        row("c6", "shell", Some("rm"), Denied, None),
+    ];
+    assert_eq!(calls(&log), expected);
+    let session = log.session();
+    assert_eq!(session.tool_calls[0].duration_ms.get(), Some(2000));
+    assert_eq!(session.tool_calls[1].duration_ms.get(), Some(1000));
+}
+
+#[test]
+fn other_items_are_events_or_carry_nothing() {
+    let log = Log::of(r#""id":"t""#)
+        .start()
+        .item(r#"{"type":"ContextCompaction","id":"k"}"#)
+        .record("compacted", r#"{"message":""}"#)
+        .event(r#"{"type":"context_compacted"}"#)
+        .item(r#"{"type":"SubAgentActivity","id":"c1","kind":"started","agent_thread_id":"child","agent_path":"/root/a"}"#)
+        .event(r#"{"type":"sub_agent_activity","event_id":"c1","kind":"started","agent_thread_id":"child"}"#)
+        .item(r#"{"type":"SubAgentActivity","id":"c2","kind":"interacted","agent_thread_id":"other","agent_path":"/root"}"#)
+        .item(r#"{"type":"Plan","id":"p","text":"1."}"#)
+        .item(r#"{"type":"Reasoning","id":"r","summary_text":[]}"#)
+        .item(r#"{"type":"AgentMessage","id":"m","content":[{"type":"Text","text":"Answer."}]}"#)
+        .record("world_state", r#"{"full":true}"#)
+        .record("security_risk_score", "{}")
+        .record("realtime_item", r#"{"type":"x"}"#)
+        .event(r#"{"type":"guardian_assessment","id":"g","status":"approved"}"#)
+        .response(r#"{"type":"agent_message","author":"/root","content":[]}"#)
+        .response(r#"{"type":"context_compaction"}"#)
+        .response(r#"{"type":"additional_tools","tools":[]}"#);
+    let session = log.session();
+    let events: Vec<_> = session.events.iter().map(|it| (it.kind, it.code.as_deref())).collect();
+    assert_eq!(events, [(EventKind::Compaction, None), (EventKind::Subagent, Some("child"))]);
+    assert_eq!(session.text.as_deref(), Some("Answer."));
+    let parsed = agentlogs::adapters::parse(
+        log.text().as_bytes(),
+        agentlogs::adapters::Hints::default(),
+        agentlogs::model::retention::Retention::None,
+    );
+    assert_eq!(parsed.health.unknown_records, 0);
+}
+
+#[test]
+fn a_rejection_of_the_guardian_is_a_denial() {
+    let reason = "x".repeat(2000);
+    let rejected = format!(
+        r#"exec_command failed for `{reason}`: CreateProcess {{ message: "Rejected(\"This action was rejected due to unacceptable risk.\\nReason: {reason}\")" }}"#
+    );
+    let output = format!(
+        r#"{{"type":"function_call_output","call_id":"c1","output":{}}}"#,
+        serde_json::to_string(&rejected).unwrap()
+    );
+    let call = r#"{"type":"function_call","name":"exec_command","call_id":"c1","arguments":"{\"cmd\":\"curl x\"}"}"#;
+    let denied = r#"{"type":"guardian_assessment","id":"g","target_item_id":"c1","status":"denied"}"#;
+    let log = || Log::of(r#""id":"t""#).start().response(call);
+    for (name, log) in [
+        ("the output", log().response(&output)),
+        ("the assessment", log().event(denied)),
+        ("both", log().event(denied).response(&output)),
+        (
+            "a script",
+            Log::of(r#""id":"t""#)
+                .start()
+                .script("c1", r#"await tools.exec_command({cmd: "curl x"})"#)
+                .output("c1", &[FAILED, &format!("Script error:\n{rejected}")]),
+        ),
+    ] {
+        assert_eq!(calls(&log), [row("c1", "shell", Some("curl"), CallStatus::Denied, None)], "{name}");
+        let events = log.session().events;
+        let kinds: Vec<_> = events.iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [EventKind::PermissionDenial], "{name}");
+    }
+}
+
+/// The input tokens of each session's turns.
+fn inputs(logs: &[&Log]) -> Vec<(String, Option<String>, Option<i64>, Option<i64>)> {
+    let logs: Vec<_> = logs.iter().map(|it| it.text()).collect();
+    let mut rows: Vec<_> = tables(&logs)
+        .sessions
+        .iter()
+        .map(|it| {
+            (
+                it.session.session_id.clone(),
+                it.session.parent_session_id.clone(),
+                it.tokens.input,
+                it.user_turns,
+            )
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn files_that_continue_others_count_what_they_add() {
+    let base = Log::of(r#""id":"t""#).start().prompt("i1", "go on").count(100, 100).count(250, 150).end();
+    let history = r#""history_base":{"thread_id":"t","end_ordinal_exclusive":6,"end_byte_offset":9}"#;
+    let page = |log: Log| log.start().prompt("i9", "go on").count(320, 70).end();
+    let continuation = page(Log::from(6, &format!(r#""id":"t",{history}"#)));
+    let repeated = page(Log::from(6, &format!(r#""id":"t",{history}"#)).count(250, 150));
+    let fork = |id: &str| page(Log::from(6, &format!(r#""id":"{id}","forked_from_id":"t",{history}"#)));
+    let own = ("t".to_owned(), None, Some(250), Some(1));
+    let whole = ("t".to_owned(), None, Some(320), Some(2));
+    let forked = |id: &str| (id.to_owned(), Some("t".to_owned()), Some(70), Some(1));
+    assert_eq!(inputs(&[&base, &continuation]), [whole.clone()]);
+    assert_eq!(inputs(&[&base, &repeated]), [whole]);
+    assert_eq!(inputs(&[&base, &fork("u"), &fork("v")]), [own, forked("u"), forked("v")]);
+    assert_eq!(inputs(&[&fork("u")]), [forked("u")]);
+}
+
+#[test]
+fn a_subagent_counts_nothing_that_it_copied() {
+    let parent = Log::of(r#""id":"p""#).start().prompt("i1", "go").count(100, 100).end();
+    let child = |first: i64, last: i64| {
+        Log::of(r#""id":"c","session_id":"p","source":{"subagent":{"thread_spawn":{"parent_thread_id":"p"}}},"subagent_history_start_ordinal":6"#)
+            .record("session_meta", r#"{"id":"p"}"#)
+            .start()
+            .prompt("i1", "go")
+            .count(100, 100)
+            .end()
+            .start()
+            .count(first, last)
+            .end()
+    };
+    let own = |tokens| ("c".to_owned(), Some("p".to_owned()), Some(tokens), Some(0));
+    for (name, child, expected) in [
+        ("the count goes on", child(130, 30), own(30)),
+        ("the count begins again", child(130, 130), own(130)),
+        ("the count begins again below", child(30, 30), own(30)),
+    ] {
+        assert_eq!(inputs(&[&child]), [expected.clone()], "{name}");
+        let rows = inputs(&[&parent, &child]);
+        assert_eq!(rows, [expected, ("p".to_owned(), None, Some(100), Some(1))], "{name}");
+    }
+}
