@@ -234,7 +234,7 @@ fn a_script_has_the_outcome_of_its_commands() {
         row("a", "shell", Some("pytest"), Error, Some(1)),
         row("b", "shell", Some("cargo"), Error, Some(101)),
         row("c", "shell", Some("ls"), Ok, None),
-        row("d", "other", None, Error, None),
+        row("d", "other", Some("a.png"), Error, None),
         row("e", "shell", Some("ls"), Error, Some(2)),
         row("f", "shell", Some("git"), Ok, Some(0)),
     ];
