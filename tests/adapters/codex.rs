@@ -241,7 +241,7 @@ fn a_script_has_the_outcome_of_its_commands() {
     assert_eq!(calls(&log), expected);
     let session = log.session();
     let kinds: Vec<_> = session.tool_calls.iter().map(|call| call.command_kind.map(|kind| kind.as_str())).collect();
-    assert_eq!(kinds[..3], [Some("test"), Some("test"), Some("read")]);
+    assert_eq!(kinds[..3], [Some("test"), Some("test"), Some("search")]);
     assert_eq!(session.tool_calls[0].duration_ms.get(), Some(1500));
 }
 
@@ -416,14 +416,7 @@ fn inputs(logs: &[&Log]) -> Vec<(String, Option<String>, Option<i64>, Option<i64
     let mut rows: Vec<_> = tables(&logs)
         .sessions
         .iter()
-        .map(|it| {
-            (
-                it.session.session_id.clone(),
-                it.session.parent_session_id.clone(),
-                it.tokens.input,
-                it.user_turns,
-            )
-        })
+        .map(|it| (it.session.session_id.clone(), it.session.parent_session_id.clone(), it.tokens.input, it.user_turns))
         .collect();
     rows.sort();
     rows

@@ -202,7 +202,7 @@ fn text_at(all: &[Token<'_>], tokens: &[Token<'_>]) -> Option<String> {
             command_of_words(&words)
         }
         [Token::Word(variable), ..] => match value_of(all, variable)? {
-            value @ ([Token::Text(_), ..] | [Token::Word("String"), ..]) => text_at(&[], value),
+            value @ [Token::Text(_) | Token::Word("String"), ..] => text_at(&[], value),
             _ => None,
         },
         _ => None,
