@@ -115,7 +115,7 @@ impl Thread {
         let row = &mut self.builder.session.tool_calls[call];
         let logged = own.metadata.duration_seconds.0.or(head.wall_seconds).map(|seconds| seconds * 1000.0);
         // The wall time of a running command only covers the time until its first output.
-        if !(matches!(end, Some(ShellEnd::Runs(_))) && !is_input) {
+        if is_input || !matches!(end, Some(ShellEnd::Runs(_))) {
             row.duration_ms = row.duration_ms.get().or(Number(logged).rounded()).into();
         }
         match end {

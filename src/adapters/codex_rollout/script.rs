@@ -31,7 +31,7 @@ impl Script {
         let tokens = tokens(source);
         let mut calls = Vec::new();
         for at in 0..tokens.len() {
-            if let Some((tool, arguments)) = call_at(&tokens[at..]) {
+            if let Some((tool, arguments)) = tokens.get(at..).and_then(call_at) {
                 let fields = Fields { all: &tokens, own: arguments };
                 calls.push(ScriptCall {
                     tool: tool.to_owned(),
@@ -77,7 +77,7 @@ impl Script {
     /// The file that the first call names.
     pub(super) fn path(&self) -> Option<String> {
         let patched = || self.patches.iter().find_map(|it| tools::patched_files(it).into_iter().next());
-        self.calls.first().and_then(|it| it.path.clone()).or_else(|| patched().map(|it| it.path.to_string()))
+        self.calls.first().and_then(|it| it.path.clone()).or_else(|| patched().map(|it| it.path))
     }
 }
 
@@ -178,8 +178,10 @@ impl Fields<'_, '_> {
 
     /// The text of the member whose name is at `at`: `name: "…"`, `name: VARIABLE`, or only `name`.
     fn member(&self, at: usize, name: &str) -> Option<String> {
-        let is_after =
-            |signs: &[u8]| at.checked_sub(1).is_none_or(|it| signs.iter().any(|sign| self.own[it].is(*sign)));
+        let is_after = |signs: &[u8]| {
+            at.checked_sub(1)
+                .is_none_or(|it| signs.iter().any(|sign| self.own.get(it).is_some_and(|token| token.is(*sign))))
+        };
         match self.own.get(at + 1)? {
             Token::Sign(b':') => text_at(self.all, self.own.get(at + 2..)?),
             Token::Sign(b',' | b'}') if is_after(b"{,") => text_at(self.all, value_of(self.all, name)?),
@@ -220,7 +222,7 @@ pub(super) fn command_of_words(words: &[&str]) -> Option<String> {
 
 /// The value that is assigned to a variable.
 fn value_of<'t, 's>(tokens: &'t [Token<'s>], variable: &str) -> Option<&'t [Token<'s>]> {
-    let is_assigned = |at: &usize| matches!(&tokens[*at..], [Token::Word(it), Token::Sign(b'='), next, ..] if *it == variable && !next.is(b'='));
+    let is_assigned = |at: &usize| matches!(tokens.get(*at..), Some([Token::Word(it), Token::Sign(b'='), next, ..]) if *it == variable && !next.is(b'='));
     // The value of an object begins after its bracket.
     let at = (0..tokens.len()).find(is_assigned)? + 2;
     tokens.get(if tokens.get(at)?.is(b'{') { at + 1 } else { at }..)
@@ -246,7 +248,7 @@ fn tokens(source: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        let rest = &source.as_bytes()[at..];
+        let rest = bytes.get(at..).unwrap_or_default();
         if rest.starts_with(b"//") {
             at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
         } else if rest.starts_with(b"/*") {
@@ -277,13 +279,13 @@ const fn is_word(byte: u8) -> bool {
 
 /// Where the closing quote of the text at `start` is. Expressions in templates belong to the text.
 fn end_of_text(bytes: &[u8], start: usize) -> usize {
-    let quote = bytes[start];
+    let quote = bytes.get(start).copied().unwrap_or_default();
     let mut at = start + 1;
     let mut depth = 0_usize;
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'\\' => at += 1,
-            b'{' if quote == b'`' && (depth > 0 || bytes[at - 1] == b'$') => depth += 1,
+            b'{' if quote == b'`' && (depth > 0 || bytes.get(at - 1) == Some(&b'$')) => depth += 1,
             b'}' => depth = depth.saturating_sub(1),
             _ if byte == quote && depth == 0 => return at,
             _ => {}
@@ -307,8 +309,8 @@ fn unescape(text: &str) -> Cow<'_, str> {
             Some('t') => out.push('\t'),
             Some('r') => out.push('\r'),
             Some('\n') | None => {}
-            Some('x') => characters = hexadecimal(&escape[1..], 2, &mut out).chars(),
-            Some('u') => characters = hexadecimal(&escape[1..], 4, &mut out).chars(),
+            Some('x') => characters = hexadecimal(characters.as_str(), 2, &mut out).chars(),
+            Some('u') => characters = hexadecimal(characters.as_str(), 4, &mut out).chars(),
             Some(other) => out.push(other),
         }
         rest = characters.as_str();

@@ -174,7 +174,7 @@ pub(super) const RISK: &str = "This action was rejected due to unacceptable risk
 pub(super) fn is_rejection(text: &str) -> bool {
     static REJECTED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("Rejected("));
     REJECTED.find(text.as_bytes()).is_some_and(|at| {
-        let reason = text[at..].trim_start_matches("Rejected(").trim_start_matches(['\\', '"']);
+        let reason = text.get(at..).unwrap_or_default().trim_start_matches("Rejected(").trim_start_matches(['\\', '"']);
         [RISK, "rejected by user", "denied by user", "blocked by policy"].iter().any(|it| reason.starts_with(it))
     })
 }
