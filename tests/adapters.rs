@@ -8,6 +8,7 @@ mod cline_session;
 mod codex;
 mod copilot;
 mod cursor;
+mod gh_aw;
 mod goose;
 mod hermes;
 mod inspect;

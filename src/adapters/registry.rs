@@ -3,12 +3,12 @@
 use super::api::Adapter;
 use super::probe::Probe;
 use super::{
-    aider, amp_thread, atif, claude_stream_json, claude_transcript, cline_session, cline_task, codex_exec,
-    codex_exec_legacy, codex_rollout, continue_dev_data, continue_session, copilot_chat, copilot_events, crush,
-    cursor_stream_json, droid_session, drover_events, gemini_chat, gemini_json, goose, hermes, inspect_log, kimi_wire,
-    mini_swe_agent, openclaw_events, openclaw_session, openclaw_trajectory, opencode_db, opencode_export, opencode_run,
-    opencode_storage, openhands, otlp, pi_json, pi_session, pi_subagent, qwen_chat, side_files, swe_agent, trial_results,
-    zag_json, zag_log, zed_db,
+    aider, amp_thread, antigravity_transcript, atif, claude_stream_json, claude_transcript, cline_session, cline_task,
+    codex_exec, codex_exec_legacy, codex_rollout, continue_dev_data, continue_session, copilot_chat, copilot_events,
+    crush, cursor_stream_json, cursor_transcript, droid_session, drover_events, gemini_chat, gemini_json,
+    gh_aw_token_usage, goose, hermes, inspect_log, kimi_wire, kiro, mini_swe_agent, openclaw_events, openclaw_session,
+    openclaw_trajectory, opencode_db, opencode_export, opencode_run, opencode_storage, openhands, otlp, pi_json,
+    pi_session, pi_subagent, qwen_chat, side_files, swe_agent, trial_results, zag_json, zag_log, zed_db,
 };
 use crate::model::sqlite_schema::Table;
 
@@ -18,6 +18,7 @@ pub static ADAPTERS: &[Adapter] = &[
     aider::CHAT,
     aider::LLM_HISTORY,
     amp_thread::ADAPTER,
+    antigravity_transcript::ADAPTER,
     atif::ADAPTER,
     claude_stream_json::JSON,
     claude_stream_json::STREAM,
@@ -35,11 +36,13 @@ pub static ADAPTERS: &[Adapter] = &[
     copilot_events::ADAPTER,
     crush::ADAPTER,
     cursor_stream_json::ADAPTER,
+    cursor_transcript::ADAPTER,
     droid_session::ADAPTER,
     drover_events::ADAPTER,
     gemini_chat::ADAPTER,
     gemini_json::JSON,
     gemini_json::STREAM,
+    gh_aw_token_usage::ADAPTER,
     goose::DATABASE,
     goose::SESSION,
     trial_results::HARBOR,
@@ -48,6 +51,8 @@ pub static ADAPTERS: &[Adapter] = &[
     hermes::TRANSCRIPT,
     inspect_log::ADAPTER,
     kimi_wire::ADAPTER,
+    kiro::CONVERSATION,
+    kiro::SESSION,
     mini_swe_agent::ADAPTER,
     openclaw_events::ADAPTER,
     openclaw_session::ADAPTER,
@@ -92,8 +97,10 @@ pub static TABLES: &[Table] = &[
     crush::SESSIONS,
     goose::SESSIONS,
     hermes::SESSIONS,
-    openclaw_session::EVENTS,
+    kiro::CONVERSATIONS,
+    kiro::CONVERSATIONS_2,
     openclaw_session::ENTRIES,
+    openclaw_session::EVENTS,
     openclaw_session::NODES,
     opencode_db::SESSION,
     opencode_db::SESSION_2,
@@ -106,9 +113,12 @@ pub(super) static TEXTS: &[(&str, &Adapter)] =
 
 /// Recognise files that belong to logs without being logs.
 pub(super) static AUXILIARY: &[fn(&Probe<'_>) -> bool] = &[
+    antigravity_transcript::is_auxiliary,
     claude_transcript::is_auxiliary,
     continue_dev_data::is_auxiliary,
+    gh_aw_token_usage::is_auxiliary,
     inspect_log::is_auxiliary,
+    kiro::is_auxiliary,
     openclaw_trajectory::is_auxiliary,
     side_files::is_auxiliary,
     trial_results::is_auxiliary,

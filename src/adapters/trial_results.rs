@@ -11,7 +11,7 @@
 use serde::Deserialize;
 
 use super::atif::runtime_of;
-use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
+use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, gh_aw_token_usage, hashed_id};
 use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::json::lines::Line;
 use crate::json::{self, Raw};
@@ -66,7 +66,7 @@ pub(super) fn is_auxiliary(probe: &Probe<'_>) -> bool {
 /// The result of the trial whose directory contains this file, if it is one.
 pub fn trial_of(bytes: &[u8]) -> Option<TrialResult> {
     let document: Document<'_> = json::from_slice(bytes.trim_ascii()).ok()?;
-    document.trial()
+    document.trial().or_else(|| gh_aw_token_usage::run_of(bytes))
 }
 
 /// The results of a trial, or of all trials of a run.

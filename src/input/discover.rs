@@ -56,8 +56,9 @@ impl Found {
 /// The name of a sidecar, which describes the logs beside it: `NAME.meta.json`, or `meta.json` for its directory.
 pub const SIDECAR: &str = "meta.json";
 
-/// The names of files with the results of an evaluation. They describe the logs in their directory and below it.
-pub const RESULTS: [&str; 3] = ["result.json", "results.json", "run_metadata.json"];
+/// The names of files with the results of an evaluation, or that name the run. They describe the logs in their directory and below
+/// it.
+pub const RESULTS: [&str; 4] = ["result.json", "results.json", "run_metadata.json", "aw_info.json"];
 
 /// The ends of the names of files that belong to a log beside them.
 const COMPANIONS: [&str; 2] = [SIDECAR, WAL];

@@ -10,7 +10,7 @@
 
 use super::delegates::{defer_to_delegates, take_delegates};
 use super::duplicates::{RowOrigin, drop_copied_recordings, mark_equal_files, mark_files_without_rows};
-use super::joins::join_sessions;
+use super::joins::{defer_to_sessions_of_run, join_sessions};
 use super::merge::MergedSession;
 use super::metered::join_metered;
 use super::ownership::give_each_response_to_one_session;
@@ -39,6 +39,7 @@ pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     defer_to_logs_of_trials(&mut sessions);
     let delegates = take_delegates(&mut sessions);
     let mut renamed = join_sessions(&mut sessions);
+    defer_to_sessions_of_run(&mut sessions);
     for parts in sessions.values_mut() {
         resolve_prompts(parts);
         if parts.len() > 1 {

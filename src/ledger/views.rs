@@ -28,6 +28,8 @@ use crate::model::session::{
 pub(super) enum View {
     /// Converted by another program, whose conventions may differ from those of the runtime.
     Conversion,
+    /// Requests that a proxy counted. It knows nothing else of the session, but has all of them.
+    Metered,
     /// Counters that the runtime exported.
     ExportedSums,
     /// The result of a run, without its responses.
@@ -91,6 +93,7 @@ pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
             View::ExportedSpans,
             View::Summary,
             View::ExportedSums,
+            View::Metered,
             View::Conversion,
         ];
         for next in lesser {
@@ -101,6 +104,7 @@ pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
                 match next {
                     View::Conversion => shown.fill_only(part, shown.cut_at),
                     View::ExportedSums | View::ExportedSpans | View::ExportedEvents => shown.fill_only(part, None),
+                    View::Metered => shown.reduce_metered(part),
                     View::Summary | View::Stream | View::Log => shown.reduce_recording(part),
                 }
             }
@@ -136,6 +140,8 @@ struct Shown<'a> {
     tokens: Option<i64>,
     /// Whether there is a count of tokens anywhere, in a response or in a total.
     has_tokens: bool,
+    /// Whether a total has counts of tokens.
+    has_stated_tokens: bool,
     /// Whether there is a cost anywhere.
     has_cost: bool,
     has_calls: bool,
@@ -164,6 +170,7 @@ impl<'a> Shown<'a> {
         };
         let has_end = sessions().any(|session| session.status.is_end());
         let is_exported = sessions().all(|session| session.capabilities.has(Capabilities::EXPORTED));
+        let has_stated_tokens = totals.any(|model| model.tokens.total().is_some());
         Some(Self {
             source,
             responses: turns().map(|turn| &turn.identity).filter(|identity| **identity != Identity::Unique).collect(),
@@ -172,7 +179,8 @@ impl<'a> Shown<'a> {
             has_turns: turns().next().is_some(),
             has_global_ids: turns().any(|turn| turn.identity.global().is_some()),
             tokens,
-            has_tokens: tokens.is_some() || totals.any(|model| model.tokens.total().is_some()),
+            has_tokens: tokens.is_some() || has_stated_tokens,
+            has_stated_tokens,
             has_cost: has_stated_cost || turns().any(|turn| turn.cost.is_some()),
             has_calls: sessions().any(shows_calls),
             has_limits: sessions().any(|session| !session.limits.is_empty()),
@@ -204,6 +212,18 @@ impl<'a> Shown<'a> {
         let limits = mem::take(&mut session.limits);
         let (started_at, ended_at) = (session.started_at, session.ended_at);
         part.session = SessionResult { started_at, ended_at, totals, limits, ..facts_only(session) };
+        part.transferred_to = Some(self.source);
+    }
+
+    /// A proxy counted the requests of the session: what they hold beyond the responses becomes a total, unless the runtime itself
+    /// states one.
+    fn reduce_metered(&self, part: &mut SessionPart) {
+        let session = mem::take(&mut part.session);
+        let is_more = !self.has_stated_tokens && sum(&session.turns).total() > self.tokens;
+        let totals = total_of(&session).filter(|_| is_more).into_iter().collect();
+        let turns = session.stated_turns;
+        part.session = SessionResult { status: Status::Unknown, stated_turns: turns, totals, ..facts_only(session) };
+        part.is_supplement = true;
         part.transferred_to = Some(self.source);
     }
 

@@ -61,7 +61,7 @@ impl Capabilities {
     pub const RUNS_ONLY: Self = Self(512);
     /// The result of a run, without the responses.
     pub const RESULT_ONLY: Self = Self(1024);
-    /// Another program converted the file from a log of the session, which contains all of it.
+    /// The file was converted from a log of the session, which contains all of it, by another program or by the runtime itself.
     pub const CONVERTED: Self = Self(2048);
     /// Each response of the model.
     pub const TURNS: Self = Self(4096);

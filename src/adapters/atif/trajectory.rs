@@ -18,6 +18,7 @@ use crate::model::session::{CallStatus, Cost, EventKind, Identity, Operation, Se
 /// Harbor's names of agents, and their runtimes.
 const RUNTIMES: &[(&str, &str)] = &[
     ("amp-cli", "amp"),
+    ("antigravity-cli", "antigravity"),
     ("claude-code", "claude"),
     ("cline-cli", "cline"),
     ("codex-cli", "codex"),
@@ -25,6 +26,7 @@ const RUNTIMES: &[(&str, &str)] = &[
     ("cursor-cli", "cursor"),
     ("gemini-cli", "gemini"),
     ("kimi-cli", "kimi"),
+    ("kiro-cli", "kiro"),
     ("qwen-code", "qwen"),
     ("qwen-coder", "qwen"),
 ];

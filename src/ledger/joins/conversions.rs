@@ -22,12 +22,7 @@ pub(super) fn conversions_with_other_names(sessions: &Sessions) -> Vec<(SessionK
     if conversions.is_empty() || others.is_empty() {
         return Vec::new();
     }
-    let mut logs = Logs::default();
-    for (key, parts) in others {
-        for part in parts.iter().filter(|part| view(part) != View::Conversion) {
-            logs.add(key, &part.session);
-        }
-    }
+    let logs = logs_without_conversions(&others);
     let find = |(key, parts): (&SessionKey, &Vec<SessionPart>)| {
         let conversions = || parts.iter().map(|part| &part.session);
         let found = conversions()
@@ -39,10 +34,21 @@ pub(super) fn conversions_with_other_names(sessions: &Sessions) -> Vec<(SessionK
     conversions.into_iter().filter_map(find).collect()
 }
 
+/// The logs of sessions, which are neither conversions nor counts of a proxy.
+pub(super) fn logs_without_conversions<'a>(sessions: &[(&'a SessionKey, &'a Vec<SessionPart>)]) -> Logs<'a> {
+    let mut logs = Logs::default();
+    for (key, parts) in sessions {
+        for part in parts.iter().filter(|part| !matches!(view(part), View::Conversion | View::Metered)) {
+            logs.add(key, &part.session);
+        }
+    }
+    logs
+}
+
 /// The logs that conversions may be made from. They are found by the same keys as their
 /// [links](super::signature::links), so a conversion finds the same log whichever files are reconciled together.
 #[derive(Default)]
-struct Logs<'a> {
+pub(super) struct Logs<'a> {
     logs: Vec<(&'a SessionKey, &'a SessionResult, Vec<Spent>)>,
     by_id: HashMap<&'a str, Vec<usize>>,
     by_call: HashMap<&'a str, Vec<usize>>,
@@ -107,7 +113,7 @@ impl<'a> Logs<'a> {
     }
 
     /// A session whose responses have the same sizes in the same order. The conversion must not continue after its end.
-    fn of_same_tokens(&self, conversion: &SessionResult) -> Option<&'a SessionKey> {
+    pub(super) fn of_same_tokens(&self, conversion: &SessionResult) -> Option<&'a SessionKey> {
         let spent = spending(conversion);
         let is_it = |session: &SessionResult, other: &[Spent]| {
             let may_be_cut = !session.status.is_end() && session.ended_at.is_some();
@@ -121,7 +127,7 @@ impl<'a> Logs<'a> {
 }
 
 /// Whether one session ended before the other began.
-fn are_apart(one: &SessionResult, other: &SessionResult) -> bool {
+pub(super) fn are_apart(one: &SessionResult, other: &SessionResult) -> bool {
     let is_before =
         |a: &SessionResult, b: &SessionResult| a.ended_at.zip(b.started_at).is_some_and(|(end, start)| end < start);
     is_before(one, other) || is_before(other, one)

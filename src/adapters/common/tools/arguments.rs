@@ -156,7 +156,7 @@ impl Arguments<'_> {
 }
 
 /// The host of a URL, without user, port and a leading scheme; `None` for a text that is no URL.
-fn host(url: &str) -> Option<SharedStr> {
+pub fn host(url: &str) -> Option<SharedStr> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next()?;
     let host = authority.rsplit('@').next()?;

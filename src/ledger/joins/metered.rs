@@ -1,0 +1,122 @@
+//! Finds the session whose requests a proxy counted. The proxy knows neither the session nor the agent.
+
+use std::collections::BTreeSet;
+
+use super::conversions::{are_apart, logs_without_conversions};
+use crate::ledger::part::{SessionKey, SessionPart, Sessions};
+use crate::ledger::views::{View, view};
+use crate::model::session::EventKind;
+
+/// Whether all parts of a session are counts of a proxy.
+pub(super) fn are_metered(parts: &[SessionPart]) -> bool {
+    parts.iter().all(|part| view(part) == View::Metered)
+}
+
+/// Counts of a proxy, each with the session that sent the requests: the only one of the same run at the same time that no other
+/// session started, else one with the same counts.
+pub(super) fn metered_with_their_session(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)> {
+    let (metered, others): (Vec<_>, Vec<_>) = sessions.iter().partition(|(_, parts)| are_metered(parts));
+    if metered.is_empty() || others.is_empty() {
+        return Vec::new();
+    }
+    let logs = logs_without_conversions(&others);
+    let find = |(key, parts): (&SessionKey, &Vec<SessionPart>)| {
+        let found = match roots_of_run(parts, &others).as_slice() {
+            [] => parts.iter().find_map(|part| logs.of_same_tokens(&part.session)),
+            [root] => Some(*root),
+            [_, _, ..] => None,
+        };
+        Some((key.clone(), found?.clone()))
+    };
+    metered.into_iter().filter_map(find).collect()
+}
+
+/// Removes counts of a proxy that belong to several sessions of one run, if these have counts of their own.
+pub(in crate::ledger) fn defer_to_sessions_of_run(sessions: &mut Sessions) {
+    let (metered, others): (Vec<_>, Vec<_>) = sessions.iter().partition(|(_, parts)| are_metered(parts));
+    let has_counts = |key: &SessionKey| {
+        let parts = sessions.get(key).into_iter().flatten();
+        let turns = parts.clone().flat_map(|part| &part.session.turns).map(|turn| turn.tokens.get());
+        let totals = parts.flat_map(|part| &part.session.totals).flat_map(|total| &total.models).map(|it| it.tokens);
+        turns.chain(totals).any(|tokens| tokens.total().is_some())
+    };
+    let is_counted = |parts: &Vec<SessionPart>| {
+        let roots = roots_of_run(parts, &others);
+        roots.len() > 1 && roots.into_iter().all(has_counts)
+    };
+    let counted = metered.into_iter().filter(|(_, parts)| is_counted(parts)).map(|(key, _)| key.clone());
+    for key in counted.collect::<Vec<_>>() {
+        sessions.remove(&key);
+    }
+}
+
+/// The sessions of the same run at the same time that no other session started.
+fn roots_of_run<'s>(metered: &[SessionPart], others: &[(&'s SessionKey, &'s Vec<SessionPart>)]) -> Vec<&'s SessionKey> {
+    let runs: BTreeSet<&str> = metered.iter().filter_map(|part| part.session.trial.as_deref()).collect();
+    if runs.is_empty() {
+        return Vec::new();
+    }
+    let is_of_run = |part: &SessionPart| {
+        let is_same_run = part.session.trial.as_deref().is_some_and(|run| runs.contains(run));
+        is_same_run && metered.iter().any(|it| !are_apart(&it.session, &part.session))
+    };
+    let of_run = || others.iter().filter(|(_, parts)| parts.iter().any(is_of_run));
+    let events = of_run().flat_map(|(_, parts)| parts.iter()).flat_map(|part| &part.session.events);
+    let children: BTreeSet<&str> =
+        events.filter(|event| event.kind == EventKind::Subagent).filter_map(|event| event.code.as_deref()).collect();
+    let is_root = |key: &SessionKey, parts: &[SessionPart]| {
+        !children.contains(key.1.as_str()) && parts.iter().all(|part| part.session.parent_session_id.is_none())
+    };
+    of_run().filter(|(key, parts)| is_root(key, parts)).map(|(key, _)| *key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::time::Time;
+    use crate::model::session::{Capabilities, Identity, SessionResult, Tokens, Turn};
+
+    fn part(runtime: &'static str, id: &str, capabilities: Capabilities, minute: i64) -> SessionPart {
+        let time = Some(Time::from_micros(1_790_000_000_000_000 + minute * 60_000_000));
+        let tokens = Tokens { input: Some(minute), output: Some(1), ..Tokens::UNKNOWN };
+        let turn = Turn { identity: Identity::Unique, tokens: tokens.into(), ..Turn::default() };
+        let session = SessionResult {
+            session_id: id.to_owned(),
+            runtime: runtime.into(),
+            capabilities,
+            started_at: time,
+            ended_at: time,
+            trial: Some("run".to_owned()),
+            turns: [Box::new(turn)].into_iter().collect(),
+            ..SessionResult::default()
+        };
+        SessionPart { source: 0, session, transferred_to: None, is_supplement: false }
+    }
+
+    fn sessions(parts: impl IntoIterator<Item = SessionPart>) -> Sessions {
+        let key = |part: &SessionPart| (part.session.runtime.to_string(), part.session.session_id.clone());
+        parts.into_iter().map(|part| (key(&part), vec![part])).collect()
+    }
+
+    #[test]
+    fn counts_belong_to_the_only_session_of_their_run() {
+        let meter = || part("proxy", "m", Capabilities::METERED, 1);
+        let agent = |id: &str, minute: i64| part("agent", id, Capabilities::KEPT_BY_RUNTIME, minute);
+        let child = || {
+            let mut child = agent("c", 1);
+            child.session.parent_session_id = Some("a".to_owned());
+            child
+        };
+        let found = |parts: Vec<SessionPart>| {
+            let mut sessions = sessions(parts);
+            let joined: Vec<String> = metered_with_their_session(&sessions).into_iter().map(|(_, to)| to.1).collect();
+            defer_to_sessions_of_run(&mut sessions);
+            (joined, sessions.len())
+        };
+        assert_eq!(found(vec![meter(), agent("a", 1), child()]), (vec!["a".to_owned()], 3));
+        // Another time: the agent of another step of the run.
+        assert_eq!(found(vec![meter(), agent("a", 5)]), (Vec::new(), 2));
+        // Several sessions have all of these counts.
+        assert_eq!(found(vec![meter(), agent("a", 1), agent("b", 1)]), (Vec::new(), 2));
+    }
+}
