@@ -1,5 +1,6 @@
 //! What the tables contain of a log of one format: tests of an adapter that need the ledger.
 
+mod antigravity;
 mod claude;
 mod claude_programs;
 mod claude_totals;
@@ -13,6 +14,7 @@ mod goose;
 mod hermes;
 mod inspect;
 mod kimi;
+mod kiro;
 mod mini_swe_agent;
 mod opencode;
 mod openhands;

@@ -26,7 +26,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "gh-aw-token-usage",
     runtime: "gh-aw",
     about: "GitHub Agentic Workflows, token-usage.jsonl of the proxy",
-    capabilities: Capabilities::TURNS.and(Capabilities::METERED),
+    capabilities: Capabilities::TURNS.and(Capabilities::PROXIED),
     places: &[],
     claims: |probe| {
         let is_usage = probe.text("event") == "token_usage" || probe.text("_schema").starts_with("token-usage/");

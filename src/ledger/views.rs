@@ -29,7 +29,7 @@ pub(super) enum View {
     /// Converted by another program, whose conventions may differ from those of the runtime.
     Conversion,
     /// Requests that a proxy counted. It knows nothing else of the session, but has all of them.
-    Metered,
+    Proxied,
     /// Counters that the runtime exported.
     ExportedSums,
     /// The result of a run, without its responses.
@@ -50,6 +50,8 @@ impl View {
         if capabilities.has(Capabilities::METERED) {
             // Its requests are those of the log: see `metered`.
             Self::Log
+        } else if capabilities.has(Capabilities::PROXIED) {
+            Self::Proxied
         } else if capabilities.has(Capabilities::EXPORTED) {
             match () {
                 () if capabilities.has(Capabilities::RESULT_ONLY) => Self::ExportedSums,
@@ -93,7 +95,7 @@ pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
             View::ExportedSpans,
             View::Summary,
             View::ExportedSums,
-            View::Metered,
+            View::Proxied,
             View::Conversion,
         ];
         for next in lesser {
@@ -104,7 +106,7 @@ pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
                 match next {
                     View::Conversion => shown.fill_only(part, shown.cut_at),
                     View::ExportedSums | View::ExportedSpans | View::ExportedEvents => shown.fill_only(part, None),
-                    View::Metered => shown.reduce_metered(part),
+                    View::Proxied => shown.reduce_proxied(part),
                     View::Summary | View::Stream | View::Log => shown.reduce_recording(part),
                 }
             }
@@ -217,7 +219,7 @@ impl<'a> Shown<'a> {
 
     /// A proxy counted the requests of the session: what they hold beyond the responses becomes a total, unless the runtime itself
     /// states one.
-    fn reduce_metered(&self, part: &mut SessionPart) {
+    fn reduce_proxied(&self, part: &mut SessionPart) {
         let session = mem::take(&mut part.session);
         let is_more = !self.has_stated_tokens && sum(&session.turns).total() > self.tokens;
         let totals = total_of(&session).filter(|_| is_more).into_iter().collect();

@@ -10,7 +10,7 @@ pub struct Capabilities(u16);
 /// Serialized as a number, and in human-readable formats as a list of words.
 impl Serialize for Capabilities {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const WORDS: [(Capabilities, &str); 16] = [
+        const WORDS: [(Capabilities, &str); 15] = [
             (Capabilities::TURNS, "turns"),
             (Capabilities::TOOL_CALLS, "tool_calls"),
             (Capabilities::FILE_CHANGES, "file_changes"),
@@ -26,7 +26,6 @@ impl Serialize for Capabilities {
             (Capabilities::CONVERTED, "converted"),
             (Capabilities::EXPORTED, "exported"),
             (Capabilities::TRACED, "traced"),
-            (Capabilities::METERED, "metered"),
         ];
         if serializer.is_human_readable() {
             serializer.collect_seq(WORDS.iter().filter(|(shown, _)| self.has(*shown)).map(|(_, word)| word))
@@ -71,6 +70,8 @@ impl Capabilities {
     pub const TRACED: Self = Self(16384);
     /// Each request of the session with all of its counts, which other logs of the session leave out.
     pub const METERED: Self = Self(32768);
+    /// A proxy between the agent and its provider counted each request: all of them, and nothing else. No other format has both.
+    pub const PROXIED: Self = Self::CONVERTED.and(Self::EXPORTED);
 
     /// The union of both sets.
     #[must_use]

@@ -38,7 +38,7 @@ pub(super) fn conversions_with_other_names(sessions: &Sessions) -> Vec<(SessionK
 pub(super) fn logs_without_conversions<'a>(sessions: &[(&'a SessionKey, &'a Vec<SessionPart>)]) -> Logs<'a> {
     let mut logs = Logs::default();
     for (key, parts) in sessions {
-        for part in parts.iter().filter(|part| !matches!(view(part), View::Conversion | View::Metered)) {
+        for part in parts.iter().filter(|part| !matches!(view(part), View::Conversion | View::Proxied)) {
             logs.add(key, &part.session);
         }
     }

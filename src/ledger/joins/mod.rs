@@ -3,10 +3,10 @@
 //! docs/accounting.md#several-views-of-one-session.
 
 mod conversions;
-mod metered;
+mod proxied;
 mod sessions;
 mod signature;
 
-pub(super) use metered::defer_to_sessions_of_run;
+pub(super) use proxied::defer_to_sessions_of_run;
 pub(super) use sessions::join_sessions;
 pub(super) use signature::links;

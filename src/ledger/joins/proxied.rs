@@ -8,19 +8,28 @@ use crate::ledger::views::{View, view};
 use crate::model::session::EventKind;
 
 /// Whether all parts of a session are counts of a proxy.
-pub(super) fn are_metered(parts: &[SessionPart]) -> bool {
-    parts.iter().all(|part| view(part) == View::Metered)
+fn are_proxied(parts: &[SessionPart]) -> bool {
+    parts.iter().all(|part| view(part) == View::Proxied)
+}
+
+/// A session with its key.
+type Entry<'s> = (&'s SessionKey, &'s Vec<SessionPart>);
+
+/// The counts of proxies, and the other sessions, if there are both.
+fn divide(sessions: &Sessions) -> Option<(Vec<Entry<'_>>, Vec<Entry<'_>>)> {
+    if !sessions.values().any(|parts| are_proxied(parts)) {
+        return None;
+    }
+    let (proxied, others): (Vec<_>, Vec<_>) = sessions.iter().partition(|(_, parts)| are_proxied(parts));
+    (!others.is_empty()).then_some((proxied, others))
 }
 
 /// Counts of a proxy, each with the session that sent the requests: the only one of the same run at the same time that no other
 /// session started, else one with the same counts.
-pub(super) fn metered_with_their_session(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)> {
-    let (metered, others): (Vec<_>, Vec<_>) = sessions.iter().partition(|(_, parts)| are_metered(parts));
-    if metered.is_empty() || others.is_empty() {
-        return Vec::new();
-    }
+pub(super) fn proxied_with_their_session(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)> {
+    let Some((proxied, others)) = divide(sessions) else { return Vec::new() };
     let logs = logs_without_conversions(&others);
-    let find = |(key, parts): (&SessionKey, &Vec<SessionPart>)| {
+    let find = |(key, parts): Entry<'_>| {
         let found = match roots_of_run(parts, &others).as_slice() {
             [] => parts.iter().find_map(|part| logs.of_same_tokens(&part.session)),
             [root] => Some(*root),
@@ -28,12 +37,12 @@ pub(super) fn metered_with_their_session(sessions: &Sessions) -> Vec<(SessionKey
         };
         Some((key.clone(), found?.clone()))
     };
-    metered.into_iter().filter_map(find).collect()
+    proxied.into_iter().filter_map(find).collect()
 }
 
-/// Removes counts of a proxy that belong to several sessions of one run, if these have counts of their own.
+/// Removes counts of a proxy that belong to several sessions of one run, if one of these has counts of its own.
 pub(in crate::ledger) fn defer_to_sessions_of_run(sessions: &mut Sessions) {
-    let (metered, others): (Vec<_>, Vec<_>) = sessions.iter().partition(|(_, parts)| are_metered(parts));
+    let Some((proxied, others)) = divide(sessions) else { return };
     let has_counts = |key: &SessionKey| {
         let parts = sessions.get(key).into_iter().flatten();
         let turns = parts.clone().flat_map(|part| &part.session.turns).map(|turn| turn.tokens.get());
@@ -42,23 +51,23 @@ pub(in crate::ledger) fn defer_to_sessions_of_run(sessions: &mut Sessions) {
     };
     let is_counted = |parts: &Vec<SessionPart>| {
         let roots = roots_of_run(parts, &others);
-        roots.len() > 1 && roots.into_iter().all(has_counts)
+        roots.len() > 1 && roots.into_iter().any(has_counts)
     };
-    let counted = metered.into_iter().filter(|(_, parts)| is_counted(parts)).map(|(key, _)| key.clone());
+    let counted = proxied.into_iter().filter(|(_, parts)| is_counted(parts)).map(|(key, _)| key.clone());
     for key in counted.collect::<Vec<_>>() {
         sessions.remove(&key);
     }
 }
 
 /// The sessions of the same run at the same time that no other session started.
-fn roots_of_run<'s>(metered: &[SessionPart], others: &[(&'s SessionKey, &'s Vec<SessionPart>)]) -> Vec<&'s SessionKey> {
-    let runs: BTreeSet<&str> = metered.iter().filter_map(|part| part.session.trial.as_deref()).collect();
+fn roots_of_run<'s>(proxied: &[SessionPart], others: &[Entry<'s>]) -> Vec<&'s SessionKey> {
+    let runs: BTreeSet<&str> = proxied.iter().filter_map(|part| part.session.trial.as_deref()).collect();
     if runs.is_empty() {
         return Vec::new();
     }
     let is_of_run = |part: &SessionPart| {
         let is_same_run = part.session.trial.as_deref().is_some_and(|run| runs.contains(run));
-        is_same_run && metered.iter().any(|it| !are_apart(&it.session, &part.session))
+        is_same_run && proxied.iter().any(|it| !are_apart(&it.session, &part.session))
     };
     let of_run = || others.iter().filter(|(_, parts)| parts.iter().any(is_of_run));
     let events = of_run().flat_map(|(_, parts)| parts.iter()).flat_map(|part| &part.session.events);
@@ -100,7 +109,7 @@ mod tests {
 
     #[test]
     fn counts_belong_to_the_only_session_of_their_run() {
-        let meter = || part("proxy", "m", Capabilities::METERED, 1);
+        let proxy = || part("proxy", "m", Capabilities::PROXIED, 1);
         let agent = |id: &str, minute: i64| part("agent", id, Capabilities::KEPT_BY_RUNTIME, minute);
         let child = || {
             let mut child = agent("c", 1);
@@ -109,14 +118,14 @@ mod tests {
         };
         let found = |parts: Vec<SessionPart>| {
             let mut sessions = sessions(parts);
-            let joined: Vec<String> = metered_with_their_session(&sessions).into_iter().map(|(_, to)| to.1).collect();
+            let joined: Vec<String> = proxied_with_their_session(&sessions).into_iter().map(|(_, to)| to.1).collect();
             defer_to_sessions_of_run(&mut sessions);
             (joined, sessions.len())
         };
-        assert_eq!(found(vec![meter(), agent("a", 1), child()]), (vec!["a".to_owned()], 3));
+        assert_eq!(found(vec![proxy(), agent("a", 1), child()]), (vec!["a".to_owned()], 3));
         // Another time: the agent of another step of the run.
-        assert_eq!(found(vec![meter(), agent("a", 5)]), (Vec::new(), 2));
+        assert_eq!(found(vec![proxy(), agent("a", 5)]), (Vec::new(), 2));
         // Several sessions have all of these counts.
-        assert_eq!(found(vec![meter(), agent("a", 1), agent("b", 1)]), (Vec::new(), 2));
+        assert_eq!(found(vec![proxy(), agent("a", 1), agent("b", 1)]), (Vec::new(), 2));
     }
 }
