@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(inputs(&[openai, anthropic]), [Some(40), Some(100)]);
         // One record with a cache write shows how Copilot counts.
         let copilot = line("c", "copilot", [100, 5, 60, 0], "");
-        assert_eq!(inputs(&[copilot.clone()]), [Some(40)]);
+        assert_eq!(inputs(std::slice::from_ref(&copilot)), [Some(40)]);
         assert_eq!(inputs(&[copilot, line("d", "copilot", [3, 5, 60, 7], "")]), [Some(100), Some(3)]);
         let stated =
             |flag: bool| line("e", "copilot", [100, 5, 60, 7], &format!(r#","input_tokens_include_cache":{flag}"#));
