@@ -6,6 +6,7 @@
 
 use jiff::civil::DateTime;
 use serde::Deserialize;
+use twox_hash::XxHash3_64;
 
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, Last, brief};
@@ -96,14 +97,15 @@ struct OwnArguments<'a> {
 
 struct Transcript {
     context: Context,
-    session: Option<Session>,
+    /// One for each time that the log begins again: a copy may be appended to it.
+    recordings: Vec<Session>,
 }
 
 impl Fold for Transcript {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), session: None }
+        Self { context: context.clone(), recordings: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, _: &mut RecordErrors) -> RecordKind {
@@ -111,8 +113,12 @@ impl Fold for Transcript {
         if !matches!((role, kind), ("user" | "assistant", _) | (_, "turn_ended")) {
             return RecordKind::Unknown;
         }
-        let context = &self.context;
-        let session = self.session.get_or_insert_with(|| Session::new(context, line));
+        let hash = XxHash3_64::oneshot(line.bytes);
+        if self.recordings.last().is_none_or(|recording| recording.hashes.first() == Some(&hash)) {
+            self.recordings.push(Session::new(&self.context, line));
+        }
+        let Some(session) = self.recordings.last_mut() else { return RecordKind::Unknown };
+        session.hashes.push(hash);
         match role {
             "user" => session.prompt(&record.message),
             "assistant" => session.response(&record.message, line.number),
@@ -123,7 +129,7 @@ impl Fold for Transcript {
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        self.session.into_iter().map(Session::finish).collect()
+        self.recordings.into_iter().map(Session::finish).collect()
     }
 }
 
@@ -131,8 +137,9 @@ impl Fold for Transcript {
 struct Session {
     builder: Builder,
     is_subagent: bool,
-    prompts: usize,
     responses: usize,
+    /// A hash of each record: there are no ids.
+    hashes: Vec<u64>,
     last: Last,
 }
 
@@ -141,7 +148,7 @@ impl Session {
         let (id, parent, is_subagent) = names(context);
         let mut builder = Builder::new(context, id.unwrap_or_else(|| hashed_id(line.bytes)), line.number);
         builder.session.parent_session_id = parent;
-        Self { builder, is_subagent, prompts: 0, responses: 0, last: Last::Work }
+        Self { builder, is_subagent, responses: 0, hashes: Vec::new(), last: Last::Work }
     }
 
     fn prompt(&mut self, message: &Message<'_>) {
@@ -153,15 +160,13 @@ impl Session {
         // Notices of the program are in tags of their own.
         let is_typed = query.is_some() || !text.trim_start().starts_with('<');
         if is_typed && !self.is_subagent {
-            self.prompts += 1;
-            let identity = Identity::Session(format!("prompt {}", self.prompts).into());
-            self.builder.prompt_as(identity, Some(query.unwrap_or(&text).trim()));
+            self.builder.prompt(Some(query.unwrap_or(&text).trim()));
         }
     }
 
     fn response(&mut self, message: &Message<'_>, line: i64) {
         self.responses += 1;
-        let turn = self.builder.turn(Identity::Session(format!("response {}", self.responses).into()), line);
+        let turn = self.builder.turn(Identity::Unique, line);
         let text = text_of(&message.content);
         self.builder.say(text.trim());
         let calls = message.content.blocks.iter().filter(|block| block.kind.as_str() == "tool_use");
@@ -222,7 +227,9 @@ impl Session {
 
     fn finish(mut self) -> SessionResult {
         self.builder.end(self.last);
-        self.builder.finish()
+        let mut session = self.builder.finish();
+        session.recording = Some(self.hashes);
+        session
     }
 }
 
@@ -301,7 +308,7 @@ mod tests {
     fn the_path_names_the_session_and_its_parent() {
         let names = |path: &str| {
             let session = read(&path.replace("ID", ID), &[&user("<user_query>Go</user_query>"), ANSWER]);
-            (session.session_id, session.parent_session_id, session.prompts.len())
+            (session.session_id, session.parent_session_id, session.user_turns.unwrap_or(0))
         };
         let id = |id: &str| id.to_owned();
         let root = "/home/u/.cursor/projects/work-shop/agent-transcripts";
@@ -322,7 +329,7 @@ mod tests {
         ];
         let lines = texts.map(user);
         let session = read("", &lines.each_ref().map(String::as_str));
-        assert_eq!((session.prompts.len(), session.prompt.as_deref()), (2, Some("hello")));
+        assert_eq!((session.user_turns, session.prompt.as_deref()), (Some(2), Some("hello")));
         assert_eq!(session.started_at, Time::parse("2026-07-17T08:10:00Z"));
         for (text, time) in [
             ("Monday, Jan 5, 2026, 12:00 AM (UTC-5:30)", Some("2026-01-05T05:30:00Z")),

@@ -106,7 +106,7 @@ impl Given<'_> {
     /// Lines added and removed by an edit; `None` if a text may be replaced several times.
     pub(super) fn edited_lines(&self) -> Option<(i64, i64)> {
         if !self.replacement_chunks.is_empty() {
-            let text = self.replacement_chunks.text();
+            let text = plain(self.replacement_chunks).unwrap_or_default();
             let chunks: Vec<Given<'_>> = Raw(text.as_bytes()).read();
             let lines = chunks.iter().map(Given::edited_lines);
             return lines.reduce(|sum, lines| {
@@ -124,7 +124,7 @@ impl Given<'_> {
 
     /// The types of the agents that the call starts.
     pub(super) fn agents(&self) -> Vec<String> {
-        let text = self.subagents.text();
+        let text = plain(self.subagents).unwrap_or_default();
         let agents: Vec<Subagent<'_>> = Raw(text.as_bytes()).read();
         let name = |agent: &Subagent<'_>| agent.type_name.some().or(agent.role.some()).unwrap_or_default().to_owned();
         agents.iter().map(name).collect()
@@ -178,5 +178,16 @@ mod tests {
         let chunks = r#"{"ReplacementChunks":"[{\"TargetContent\":\"a\",\"ReplacementContent\":\"b\",\"AllowMultiple\":false},{\"TargetContent\":\"c\",\"ReplacementContent\":\"c\\nd\"}]"}"#;
         assert_eq!(lines(chunks), Some((2, 1)));
         assert_eq!(lines("{}"), None);
+    }
+
+    #[test]
+    fn agents_are_named_in_every_form_of_the_list() {
+        let list = r#"[{"TypeName":"research","Role":"Reader"},{"Role":"Writer"}]"#;
+        let once = serde_json::to_string(list).unwrap();
+        for list in [list, &once, &serde_json::to_string(&once).unwrap()] {
+            let text = format!(r#"{{"Subagents":{list}}}"#);
+            let given: Given<'_> = json::from_slice(text.as_bytes()).unwrap();
+            assert_eq!(given.agents(), ["research", "Writer"], "{text}");
+        }
     }
 }

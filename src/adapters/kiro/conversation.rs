@@ -253,12 +253,13 @@ impl Conversation {
         let end = metadata.stream_end_timestamp_ms.0;
         self.builder.saw(end);
         let Some(answer) = entry.assistant.tool_use.as_ref().or(entry.assistant.response.as_ref()) else { return };
-        let turn = self.response(answer, name, metadata, line);
+        let turn = self.response(answer, name.clone(), metadata, line);
         let place = Place { turn, line, time: end };
         for call in &answer.tool_uses {
             let name = call.orig_name.some().unwrap_or_else(|| call.name.as_str());
             tools::add(&mut self.builder, call.id.as_str(), name, call.args, place);
         }
+        self.builder.name_events(Some(&name), &[]);
         self.builder.say(answer.content.as_str());
         self.last = if entry.assistant.tool_use.is_some() { Last::Work } else { Last::Answer };
     }

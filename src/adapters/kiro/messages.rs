@@ -161,7 +161,7 @@ impl Fold for Messages {
             _ => {}
         }
         if let Some(builder) = &mut self.session {
-            builder.name_events(None, line.bytes);
+            builder.name_events(data.message_id.some(), line.bytes);
         }
         RecordKind::Known
     }
