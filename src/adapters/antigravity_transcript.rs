@@ -28,6 +28,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "antigravity-transcript",
     runtime: "antigravity",
     about: "Google's Antigravity, brain/*/.system_generated/logs/transcript*.jsonl",
+    tested: None,
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::FILE_CHANGES)

@@ -22,6 +22,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "cursor-transcript",
     runtime: "cursor",
     about: "Cursor, projects/*/agent-transcripts/*/*.jsonl",
+    tested: None,
     capabilities: Capabilities::TURNS
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::SUBAGENTS)

@@ -72,7 +72,8 @@ fn detect_text(bytes: &[u8]) -> Option<&'static Adapter> {
 /// the document that it consists of, or its path decides.
 pub fn is_auxiliary(bytes: &[u8], path: &str) -> bool {
     let is_known = |probe: Probe<'_>| AUXILIARY.iter().any(|is_auxiliary| is_auxiliary(&probe));
-    let mut records = Lines::new(bytes).take(MAX_AUXILIARY_RECORDS).filter_map(|line| Probe::new(line.bytes, path)).peekable();
+    let mut records =
+        Lines::new(bytes).take(MAX_AUXILIARY_RECORDS).filter_map(|line| Probe::new(line.bytes, path)).peekable();
     is_in_side_directory(path)
         || match records.peek() {
             Some(_) => records.any(is_known),

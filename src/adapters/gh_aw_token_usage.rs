@@ -26,6 +26,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     id: "gh-aw-token-usage",
     runtime: "gh-aw",
     about: "GitHub Agentic Workflows, token-usage.jsonl of the proxy",
+    tested: Some("0.28.7"),
     capabilities: Capabilities::TURNS.and(Capabilities::PROXIED),
     places: &[],
     claims: |probe| {

@@ -30,6 +30,7 @@ pub(super) const CONVERSATION: Adapter = Adapter {
     id: "kiro-conversation",
     runtime: "kiro",
     about: "Kiro CLI and Amazon Q Developer CLI, data.sqlite3 and saved conversations",
+    tested: None,
     capabilities: SHOWS,
     places: &[
         Place::data("kiro-cli/data.sqlite3"),
@@ -50,6 +51,7 @@ pub(super) const SESSION: Adapter = Adapter {
     id: "kiro-session",
     runtime: "kiro",
     about: "Kiro CLI, sessions/cli/*.jsonl and *.json",
+    tested: None,
     capabilities: SHOWS,
     places: &[Place::home(".kiro/sessions/cli")],
     claims: |probe| {

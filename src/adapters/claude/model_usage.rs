@@ -44,6 +44,7 @@ impl ModelUsage {
             web_searches: self.web_search_requests.get(),
             cost: money(self.cost_usd, damage),
             context_window: self.context_window.get(),
+            ..ModelTotal::default()
         }
     }
 }

@@ -17,6 +17,7 @@ impl Thread {
     pub(super) fn prompted(&mut self, text: &str, item: Option<&str>, time: Option<Time>) {
         self.state.open.asked(time, true);
         if self.is_program || self.state.is_imported {
+            self.builder.prompted_by_program();
             return;
         }
         let step = if item.is_some() { 1 } else { -1 };

@@ -234,6 +234,7 @@ impl Thread {
             self.builder.session.status = Status::Unknown;
         }
         let session = &mut self.builder.session;
+        session.is_prompted_by_program |= self.is_program;
         session.continues = (*self.root != *session.session_id).then(|| self.root.to_string());
         self.builder.finish()
     }

@@ -165,7 +165,12 @@ mod tests {
         for order in [[0, 1, 2], [1, 2, 0], [2, 1, 0]] {
             let mut processes = Vec::new();
             for known in order.iter().flat_map(|file| &captures[*file]) {
-                let process = Process { source: known.source, keys: known.keys.clone(), last: known.last.clone() };
+                let process = Process {
+                    source: known.source,
+                    keys: known.keys.clone(),
+                    own: known.own,
+                    last: known.last.clone(),
+                };
                 join_captures(&mut processes, process);
             }
             let mut keys = last_keys(&processes);
