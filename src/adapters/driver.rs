@@ -214,7 +214,9 @@ impl<'a> Driver<'a> {
             unread = more.unknown;
             runtimes.push(other.runtime);
         }
-        unread.iter().for_each(|line| unknown::add(&mut health.unknown_types, described(*line)));
+        for line in &unread {
+            unknown::add(&mut health.unknown_types, described(*line));
+        }
         mark_sessions(&mut sessions, &unread, &counted, true);
         if !health.unknown_types.is_empty() {
             let versions = sessions.iter().filter_map(|session| session.runtime_version.clone());

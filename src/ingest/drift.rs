@@ -206,7 +206,9 @@ impl Type {
         self.members.merge(other.members);
         for (path, values) in other.values {
             let known = self.values.entry(path).or_default();
-            values.into_iter().for_each(|(value, count)| *known.entry(value).or_default() += count);
+            for (value, count) in values {
+                *known.entry(value).or_default() += count;
+            }
         }
     }
 

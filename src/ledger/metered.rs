@@ -179,9 +179,9 @@ mod tests {
         })
     }
 
-    fn part(capabilities: Capabilities, turns: Vec<Box<Turn>>) -> SessionPart {
-        let session =
-            SessionResult { capabilities, turns: turns.into(), under_reports: true, ..SessionResult::default() };
+    fn part(capabilities: Capabilities, turns: impl IntoIterator<Item = Box<Turn>>) -> SessionPart {
+        let turns = turns.into_iter().collect();
+        let session = SessionResult { capabilities, turns, under_reports: true, ..SessionResult::default() };
         SessionPart { source: 0, session, transferred_to: None, is_supplement: false }
     }
 

@@ -75,6 +75,7 @@ impl Names {
                     self.paths.insert(key(name));
                 }
                 let name = last_segment(name);
+                let name = without_mark(name).unwrap_or(name);
                 let key = key(name);
                 // A speed is recognised on lookup.
                 if !self.spellings.contains_key(&key) && !key.ends_with("-fast") {

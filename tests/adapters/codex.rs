@@ -1,6 +1,7 @@
 //! What a session contains of Codex's paginated histories, and of the scripts of code mode.
 
-use agentlogs::model::session::{CallStatus, EventKind, SessionResult, Status};
+use agentlogs::model::errors::ErrorKind;
+use agentlogs::model::session::{CallStatus, CommandKind, EventKind, SessionResult, Status};
 
 use super::{sessions, tables};
 
@@ -175,7 +176,7 @@ fn a_failed_task_has_the_kind_of_its_error() {
         let log = Log::of(r#""id":"t""#).start().event(&failed);
         let session = log.session();
         assert_eq!(session.status, Status::Error, "{info}");
-        assert_eq!(session.error_kind.map(|it| it.as_str()), Some(kind), "{info}");
+        assert_eq!(session.error_kind.map(ErrorKind::as_str), Some(kind), "{info}");
         let events: Vec<_> = session.events.iter().map(|it| (it.kind, it.code.as_deref())).collect();
         assert_eq!(events, [(EventKind::Error, code)], "{info}");
         assert_eq!(log.start().end().session().status, Status::Success, "{info}");
@@ -190,7 +191,10 @@ fn a_failed_task_has_the_kind_of_its_error() {
     assert_eq!((session.status, session.events.len()), (Status::Success, 0));
 }
 
-fn calls(log: &Log) -> Vec<(String, String, Option<String>, CallStatus, Option<i64>)> {
+/// A call: its id, category, target, status and exit code.
+type Call = (String, String, Option<String>, CallStatus, Option<i64>);
+
+fn calls(log: &Log) -> Vec<Call> {
     let row = |call: &agentlogs::model::session::ToolCall| {
         let target = call.target.as_deref().map(str::to_owned);
         (call.call_id.to_string(), call.category.to_string(), target, call.status, call.exit_code.get())
@@ -240,7 +244,7 @@ fn a_script_has_the_outcome_of_its_commands() {
     ];
     assert_eq!(calls(&log), expected);
     let session = log.session();
-    let kinds: Vec<_> = session.tool_calls.iter().map(|call| call.command_kind.map(|kind| kind.as_str())).collect();
+    let kinds: Vec<_> = session.tool_calls.iter().map(|call| call.command_kind.map(CommandKind::as_str)).collect();
     assert_eq!(kinds[..3], [Some("test"), Some("test"), Some("search")]);
     assert_eq!(session.tool_calls[0].duration_ms.get(), Some(1500));
 }
@@ -410,8 +414,10 @@ fn a_rejection_of_the_guardian_is_a_denial() {
     }
 }
 
-/// The input tokens of each session's turns.
-fn inputs(logs: &[&Log]) -> Vec<(String, Option<String>, Option<i64>, Option<i64>)> {
+/// A session: its id, its parent, its input tokens and its prompts.
+type Inputs = (String, Option<String>, Option<i64>, Option<i64>);
+
+fn inputs(logs: &[&Log]) -> Vec<Inputs> {
     let logs: Vec<_> = logs.iter().map(|it| it.text()).collect();
     let mut rows: Vec<_> = tables(&logs)
         .sessions
@@ -433,7 +439,7 @@ fn files_that_continue_others_count_what_they_add() {
     let own = ("t".to_owned(), None, Some(250), Some(1));
     let whole = ("t".to_owned(), None, Some(320), Some(2));
     let forked = |id: &str| (id.to_owned(), Some("t".to_owned()), Some(70), Some(1));
-    assert_eq!(inputs(&[&base, &continuation]), [whole.clone()]);
+    assert_eq!(inputs(&[&base, &continuation]), std::slice::from_ref(&whole));
     assert_eq!(inputs(&[&base, &repeated]), [whole]);
     assert_eq!(inputs(&[&base, &fork("u"), &fork("v")]), [own, forked("u"), forked("v")]);
     assert_eq!(inputs(&[&fork("u")]), [forked("u")]);
@@ -459,7 +465,7 @@ fn a_subagent_counts_nothing_that_it_copied() {
         ("the count begins again", child(130, 130), own(130)),
         ("the count begins again below", child(30, 30), own(30)),
     ] {
-        assert_eq!(inputs(&[&child]), [expected.clone()], "{name}");
+        assert_eq!(inputs(&[&child]), std::slice::from_ref(&expected), "{name}");
         let rows = inputs(&[&parent, &child]);
         assert_eq!(rows, [expected, ("p".to_owned(), None, Some(100), Some(1))], "{name}");
     }

@@ -133,7 +133,9 @@ impl Timeline {
         let (own, after) = entries.split_at(count);
         let of_kind = |kind: Kind| own.iter().filter(|entry| entry.kind == kind).count();
         let time = |entries: &[Entry]| entries.iter().find_map(|entry| entry.time);
-        let end = time(after).or_else(|| own.iter().rev().find_map(|entry| entry.time));
+        // A session that continues this one may have begun days later.
+        let last = || own.iter().rev().filter(|entry| entry.kind != Kind::Child).find_map(|entry| entry.time);
+        let end = time(after).or_else(last);
         let duration = time(own).zip(end).map(|(start, end)| end.saturating_sub(start) / 1000);
         let costs: Vec<f64> = own.iter().filter(|it| it.kind == Kind::Turn).filter_map(|it| it.cost_usd).collect();
         let mut parts = Vec::new();

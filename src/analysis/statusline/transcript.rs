@@ -99,7 +99,7 @@ mod tests {
     fn response(number: usize, read: usize, is_subagent: bool) -> String {
         format!(
             "{{\"type\":\"assistant\",\"sessionId\":\"a\",\"isSidechain\":{is_subagent},\"timestamp\":\"2026-10-05T10:{:02}:{:02}Z\",\
-             \"message\":{{\"id\":\"m{number}\",\"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"content\":[],\"usage\":\
+             \"message\":{{\"id\":\"m{number}\",\"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"stop_reason\":\"end_turn\",\"content\":[],\"usage\":\
              {{\"input_tokens\":1000,\"cache_read_input_tokens\":{read},\"output_tokens\":1}}}}}}\n",
             number / 60,
             number % 60

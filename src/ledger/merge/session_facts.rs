@@ -16,7 +16,7 @@ pub(super) struct SessionFacts {
     /// The end of the part that the status comes from.
     ending: Ending,
     /// By subagent, whether the latest copy of its own file is known to contain less than was billed, and when that ends.
-    subagents: BTreeMap<Option<Symbol>, (Option<Time>, bool)>,
+    subagents: BTreeMap<Agent, (Option<Time>, bool)>,
 }
 
 impl SessionFacts {
@@ -136,6 +136,10 @@ fn set_if_unknown<T>(known: &mut Option<T>, value: Option<T>) {
     *known = known.take().or(value);
 }
 
+/// A subagent, by its id where the log states one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Agent(Option<Symbol>);
+
 /// What decides which part determines the status of a session: see docs/accounting.md#status.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ending {
@@ -144,7 +148,7 @@ pub(super) struct Ending {
     /// Whether the part is a copy of the runtime's own file, with responses of the main agent.
     is_main_file: bool,
     /// The agent of the first response, if the part is a file of the runtime with responses of subagents only.
-    subagent: Option<Option<Symbol>>,
+    subagent: Option<Agent>,
 }
 
 impl Ending {
@@ -152,7 +156,7 @@ impl Ending {
         let is_kept = part.capabilities.has(Capabilities::KEPT_BY_RUNTIME);
         let is_main_file = is_kept && part.turns.iter().any(|turn| !turn.is_subagent);
         let first = part.turns.first().filter(|_| is_kept && !is_main_file);
-        let subagent = first.map(|turn| turn.agent_id.clone());
+        let subagent = first.map(|turn| Agent(turn.agent_id.clone()));
         Self { status: part.status, ended_at: part.ended_at, is_main_file, subagent }
     }
 
@@ -196,6 +200,7 @@ mod tests {
             assert_eq!(ending.outranks(&known), expected, "{name}");
         }
     }
+
     #[test]
     fn a_file_of_a_subagent_that_under_reports_reaches_the_session() {
         let part = |agent: Option<&str>, ended_at: i64, under_reports: bool| SessionResult {
