@@ -213,7 +213,7 @@ fn a_version_is_in_doubt_if_no_session_shows_what_others_show() {
         let id = format!("5e551000-0000-4000-8000-00000000000{number}");
         let log = transcript(version, "").replace("5e551000-0000-4000-8000-000000000001", &id);
         let log = log.replace("msg_01", &format!("msg_0{number}")).replace("\"u", &format!("\"u{number}"));
-        if is_ended { log } else { log.replace("end_turn", "a_new_word_for_more_to_come") }
+        if is_ended { log } else { log.replace("end_turn", "tool_use") }
     };
     let logs: Vec<String> =
         (0..7).map(|number| session(number, if number < 3 { "2.1.150" } else { "2.1.151" }, number > 2)).collect();

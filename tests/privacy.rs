@@ -382,6 +382,7 @@ fn a_public_report_has_structure_and_numbers_only() {
         "occurred_at",
         "operation",
         "reason",
+        "record_type",
         "resets_at",
         "runtime",
         "runtime_version",

@@ -199,7 +199,7 @@ mod conversions {
     use agentlogs::adapters::common::builder::Retention;
     use agentlogs::analysis::export::Trajectories;
     use agentlogs::model::source::Source;
-    use agentlogs::model::tables::Tables;
+    use agentlogs::model::tables::{SessionRow, Tables};
     use agentlogs::store::archive::Archive;
     use agentlogs::store::frames;
     use polars::prelude::{DataType, IntoLazy as _};
@@ -270,10 +270,11 @@ mod conversions {
         let tables = settled(logs.clone());
         let (expected, documents) = (counted(&tables), documents(&tables));
         let mut recognised = 0;
+        let is_converted = |row: &&SessionRow| ["atif", "gh-aw-token-usage"].contains(&&*row.session.format);
         let converted: Vec<&str> =
-            tables.sessions.iter().filter(|it| it.session.format == "atif").map(|it| &*it.session.session_id).collect();
+            tables.sessions.iter().filter(is_converted).map(|it| &*it.session.session_id).collect();
         for document in &documents {
-            // The only log of these sessions is another trajectory.
+            // The only log of these sessions is another trajectory, or the requests that a proxy counted.
             if converted.contains(&document["session_id"].as_str().unwrap()) {
                 continue;
             }

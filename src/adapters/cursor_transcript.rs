@@ -27,7 +27,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::TOOL_CALLS)
         .and(Capabilities::SUBAGENTS)
         .and(Capabilities::USER_TURNS)
-        .and(Capabilities::CONVERTED),
+        .and(Capabilities::ABRIDGED),
     places: &[Place::home(".cursor/projects")],
     claims,
     parse: fold::<Transcript>,

@@ -28,6 +28,8 @@ use crate::model::session::{
 pub(super) enum View {
     /// Converted by another program, whose conventions may differ from those of the runtime.
     Conversion,
+    /// Kept by the runtime, with less than a recording contains.
+    Abridged,
     /// Requests that a proxy counted. It knows nothing else of the session, but has all of them.
     Proxied,
     /// Counters that the runtime exported.
@@ -58,6 +60,8 @@ impl View {
                 () if capabilities.has(Capabilities::TRACED) => Self::ExportedSpans,
                 () => Self::ExportedEvents,
             }
+        } else if capabilities.has(Capabilities::ABRIDGED) {
+            Self::Abridged
         } else if capabilities.has(Capabilities::CONVERTED) {
             Self::Conversion
         } else if capabilities.has(Capabilities::KEPT_BY_RUNTIME) {
@@ -96,6 +100,7 @@ pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
             View::Summary,
             View::ExportedSums,
             View::Proxied,
+            View::Abridged,
             View::Conversion,
         ];
         for next in lesser {
@@ -104,7 +109,7 @@ pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
             let Some(shown) = Shown::by(detailed) else { continue };
             for part in others.iter_mut().take_while(|part| view(part) == next) {
                 match next {
-                    View::Conversion => shown.fill_only(part, shown.cut_at),
+                    View::Conversion | View::Abridged => shown.fill_only(part, shown.cut_at),
                     View::ExportedSums | View::ExportedSpans | View::ExportedEvents => shown.fill_only(part, None),
                     View::Proxied => shown.reduce_proxied(part),
                     View::Summary | View::Stream | View::Log => shown.reduce_recording(part),

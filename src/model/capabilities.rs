@@ -72,6 +72,8 @@ impl Capabilities {
     pub const METERED: Self = Self(32768);
     /// A proxy between the agent and its provider counted each request: all of them, and nothing else. No other format has both.
     pub const PROXIED: Self = Self::CONVERTED.and(Self::EXPORTED);
+    /// The runtime keeps the file, but with less than a recording of the session contains.
+    pub const ABRIDGED: Self = Self::CONVERTED.and(Self::KEPT_BY_RUNTIME);
 
     /// The union of both sets.
     #[must_use]

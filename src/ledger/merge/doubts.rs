@@ -17,14 +17,15 @@ pub(super) struct Counted<'a> {
 pub(super) fn doubts(counted: &Counted<'_>) -> Vec<Doubt> {
     let rules = [
         (Doubt::NoPrompt, counted.has_no_prompt()),
-        (Doubt::NoResults, counted.has_no_results()),
+        (Doubt::NoResults, counted.has_no_results() && !counted.session.capabilities.has(Capabilities::CONVERTED)),
         (Doubt::TotalAboveResponses, counted.has_total_above_responses()),
     ];
     rules.into_iter().filter(|(_, is_broken)| *is_broken).map(|(doubt, _)| doubt).collect()
 }
 
 impl Counted<'_> {
-    /// The log of the runtime has responses and calls of the main agent, but no prompt. Another session, or a program, may have prompted it.
+    /// The log of the runtime has several responses and a call of the main agent, but no prompt. Another session, or a program, may
+    /// have prompted it. A log of one response may be an excerpt.
     fn has_no_prompt(&self) -> bool {
         let Self { session, calls, .. } = self;
         session.capabilities.has(Capabilities::USER_TURNS.and(Capabilities::KEPT_BY_RUNTIME))
@@ -33,11 +34,11 @@ impl Counted<'_> {
             && session.parent_session_id.is_none()
             && !session.is_prompted_by_program
             && calls.iter().any(|(_, call)| !call.is_subagent)
-            && self.responses().next().is_some()
+            && self.responses().nth(1).is_some()
     }
 
     /// The main agent responded after a call, whose result it had, but no call of the session has a result.
-    fn has_no_results(&self) -> bool {
+    pub fn has_no_results(&self) -> bool {
         let has_none = |call: &ToolCall| {
             call.status == CallStatus::Incomplete && call.result_bytes.get().is_none() && call.ended_at.is_none()
         };
@@ -97,6 +98,7 @@ mod tests {
         let cases = [
             ("a prompt and a result", kept.clone(), turns(), vec![call(2, ok)], vec![]),
             ("no prompt", no_prompt.clone(), turns(), vec![call(2, ok)], vec![Doubt::NoPrompt]),
+            ("one response", no_prompt.clone(), vec![turn(1, 5, Grain::Turn)], vec![call(2, ok)], vec![]),
             ("no prompt and no call", no_prompt.clone(), turns(), vec![], vec![]),
             ("no result", kept.clone(), turns(), vec![call(2, open), call(3, open)], vec![Doubt::NoResults]),
             ("one result", kept.clone(), turns(), vec![call(2, open), call(3, ok)], vec![]),

@@ -47,9 +47,10 @@ pub(super) fn session_row(
     let models: BTreeSet<Symbol> = turns.iter().filter_map(|row| row.turn.model.clone()).collect();
     let time_between = || Some(session.ended_at?.since(session.started_at?));
     let (usage, usage_reason) = usage(&session, turns, tokens, totals, is_conflict);
-    let doubts = doubts(&Counted { session: &session, turns, calls: &merged.calls });
+    let counted = Counted { session: &session, turns, calls: &merged.calls };
+    let (doubts, has_no_results) = (doubts(&counted), counted.has_no_results());
     // A counter in doubt is unknown, not 0.
-    let unless = |doubt: Doubt, count: Option<i64>| count.filter(|count| *count > 0 || !doubts.contains(&doubt));
+    let unless = |is_in_doubt: bool, count: Option<i64>| count.filter(|count| *count > 0 || !is_in_doubt);
     SessionRow {
         source: merged.source,
         model: main_model(turns).or_else(|| session.model.clone()),
@@ -58,12 +59,12 @@ pub(super) fn session_row(
         duration_ms: totals.duration_ms.or(session.duration_ms).or_else(time_between),
         api_duration_ms: totals.api_duration_ms,
         user_turns: unless(
-            Doubt::NoPrompt,
+            doubts.contains(&Doubt::NoPrompt),
             prompts.max(session.user_turns).or(zero_if_shown(Capabilities::USER_TURNS)),
         ),
         turns: responses.or(totals.turns).or(session.stated_turns).or(zero_if_shown(Capabilities::TURNS)),
         tool_calls: count_if_shown(Capabilities::TOOL_CALLS, merged.calls.len()).or(session.stated_tool_calls),
-        tool_errors: unless(Doubt::NoResults, count_if_shown(Capabilities::TOOL_CALLS, failed_calls))
+        tool_errors: unless(has_no_results, count_if_shown(Capabilities::TOOL_CALLS, failed_calls))
             .or(session.stated_tool_errors),
         file_changes: count_if_shown(Capabilities::FILE_CHANGES, merged.changes.len()),
         lines_added: sum_lines(|change| change.lines_added).or(stated_added),
