@@ -14,27 +14,51 @@ const HEAD: usize = 4 << 10;
 /// A longer line is no summary.
 const LONGEST_LINE: usize = 300;
 
+/// Each line that states that tests failed contains one of these. Searching for them is faster than reading every line.
+const SIGNS_OF_FAILURE: [&str; 7] = ["ail", "AIL", "rror", "RROR", "not ok", "×", "✕"];
+
 /// Whether a result states that tests failed. `None` if it contains no line that states so, nor one that states that they passed.
 pub fn failed_tests(result: Raw<'_>) -> Option<bool> {
     let bytes = result.0;
     let (before, tail) = bytes.split_at(bytes.len().saturating_sub(TAIL));
-    let head = before.get(..HEAD).unwrap_or(before);
-    let head = plain::text(head);
+    let head = plain::text(before.get(..HEAD).unwrap_or(before));
     let tail = plain::text(tail);
     // The first line of the tail may be cut.
-    let lines = head.lines().chain(tail.lines().skip(usize::from(!before.is_empty())));
-    let mut found = None;
-    for line in lines.map(str::trim).filter(|line| !line.is_empty() && line.len() <= LONGEST_LINE) {
-        match of_line(line) {
-            Some(true) => return Some(true),
-            Some(false) => found = Some(false),
-            None => {}
-        }
+    let whole = if before.is_empty() { Some(tail.as_str()) } else { tail.split_once('\n').map(|(_, rest)| rest) };
+    let parts = [head.as_str(), whole.unwrap_or_default()];
+    if parts.iter().any(|text| suspicious_lines(text).any(|line| of_line(line) == Some(true))) {
+        return Some(true);
     }
-    found
+    // Programs print their summaries last.
+    let have_passed = parts.iter().rev().any(|text| text.lines().rev().any(|line| of_line(line) == Some(false)));
+    have_passed.then_some(false)
+}
+
+/// The lines that may state that tests failed.
+fn suspicious_lines(text: &str) -> impl Iterator<Item = &str> {
+    let found = |sign: &'static str| memchr::memmem::find_iter(text.as_bytes(), sign);
+    SIGNS_OF_FAILURE.into_iter().flat_map(found).filter_map(|at| line_around(text, at))
+}
+
+/// The line that contains a byte, unless it is too long for a summary.
+fn line_around(text: &str, at: usize) -> Option<&str> {
+    let bytes = text.as_bytes();
+    let earliest = at.saturating_sub(LONGEST_LINE);
+    let start = match memchr::memrchr(b'\n', bytes.get(earliest..at)?) {
+        Some(end) => earliest + end + 1,
+        None if earliest == 0 => 0,
+        None => return None,
+    };
+    let latest = bytes.len().min(at + LONGEST_LINE + 1);
+    let end = memchr::memchr(b'\n', bytes.get(at..latest)?).map_or(latest, |length| at + length);
+    text.get(start..end)
 }
 
 fn of_line(line: &str) -> Option<bool> {
+    let line = line.trim();
+    if line.is_empty() || line.len() > LONGEST_LINE {
+        return None;
+    }
     let line = ["[INFO]", "[ERROR]", "[WARNING]", "[info]", "[error]"]
         .iter()
         .find_map(|level| line.strip_prefix(level))

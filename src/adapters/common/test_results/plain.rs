@@ -30,7 +30,7 @@ pub(super) fn text(value: &[u8]) -> String {
             _ => {}
         }
     }
-    String::from_utf8_lossy(&out).into_owned()
+    String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// Adds the character of an escape, which begins with one or more backslashes. Returns what follows it.
