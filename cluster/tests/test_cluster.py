@@ -170,6 +170,9 @@ def check_delta(lake: Path) -> None:
     versions = commit(str(lake))
     assert commit(str(lake)) == versions, "a second commit changes nothing"
     for table, rows in rows_of(lake).items():
+        if not rows:
+            # Of a table without rows a lake has no files.
+            continue
         found = deltalake.DeltaTable(str(lake / "_delta" / table)).to_pyarrow_table()
         assert found.num_rows == sum(rows.values()), table
 
