@@ -28,11 +28,15 @@ use agentlogs::model::session::SessionResult;
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
 
+use crate::rules::{large_logs_are_read_as_small_ones, parse};
 use crate::settled;
 
-/// The sessions of a log.
+/// The sessions of a log, which are the same if it is read as a large one.
 fn sessions(log: &str) -> Vec<SessionResult> {
-    sessions_at("", log)
+    // Logs of other lengths are read by two threads.
+    let log = if log.len().is_multiple_of(4) { format!("{log}\n") } else { log.to_owned() };
+    large_logs_are_read_as_small_ones(log.as_bytes(), &parse(log.as_bytes()), 1);
+    sessions_at("", &log)
 }
 
 /// The sessions of a log at a path.

@@ -48,7 +48,8 @@ pub trait Fold: Send + 'static {
     /// The state before the first record.
     fn new(context: &Context) -> Self;
 
-    /// Parses one record and folds it. Formats whose records are large to move override it.
+    /// Parses one record and folds it. Formats whose records are large to move override it. It does the same as [`Self::record`] of the
+    /// parsed line: of a large log, another thread parses the records, and only `record` is called.
     ///
     /// # Errors
     /// When the line is not an object.
@@ -246,6 +247,9 @@ pub(crate) trait RecordLoop<'a> {
     /// The records so far that the format does not know.
     fn unknown(&self) -> &[Line<'a>];
 
+    /// See [`Folded::counted`].
+    fn counted(&self) -> &[Line<'a>];
+
     /// Keeps only so many records that the format does not know, now and later.
     fn keep_unknown(&mut self, count: usize);
 
@@ -261,7 +265,7 @@ pub(crate) trait RecordLoop<'a> {
 pub(crate) struct Folded<'a> {
     pub sessions: Vec<SessionResult>,
     pub unknown: Vec<Line<'a>>,
-    /// Known records with an unknown part that contains counts.
+    /// Records with counts that were not read: known ones with an unknown part, and unknown ones that are not kept.
     pub counted: Vec<Line<'a>>,
     pub health: Health,
 }

@@ -222,15 +222,12 @@ impl Fold for Stream {
 
 impl Stream {
     fn session(&mut self, record: &Record<'_>, line: Line<'_>) -> Option<&mut Session> {
-        let context = Context { format: STREAM.id, capabilities: STREAM.capabilities, ..self.context.clone() };
-        let new = |id: &str| Session {
-            conversation: Conversation::new(
-                &Context { runtime: if id.starts_with(AMP_ID) { AMP } else { context.runtime }, ..context.clone() },
-                id,
-                line.number,
-            ),
-            is_stream: false,
-            runs: vec![Vec::new()],
+        let new = |id: &str| {
+            let runtime = if id.starts_with(AMP_ID) { AMP } else { self.context.runtime };
+            let (format, capabilities) = (STREAM.id, STREAM.capabilities);
+            let context = Context { runtime, format, capabilities, ..self.context.clone() };
+            let conversation = Conversation::new(&context, id, line.number);
+            Session { conversation, is_stream: false, runs: vec![Vec::new()] }
         };
         match record.session_id.some() {
             Some(id) => self.sessions.get(id, line.number, || new(id)),
@@ -444,12 +441,11 @@ fn killed(runs: &[Vec<usize>], session: &SessionResult, total: &Total) -> BTreeS
     let spent = |turns: &BTreeSet<usize>| {
         turns.iter().filter(|it| counted(it)).fold(Tokens::UNKNOWN, |sum, it| sum.plus(session.turns[*it].tokens.get()))
     };
-    let sum = |it: &Total| it.models.iter().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.tokens));
     // The lines contain only a part of the output, but the whole input.
     let prompt = |it: Tokens| [it.input, it.cache_read, it.cache_write].map(|it| it.unwrap_or(0));
-    let whole = prompt(sum(total));
+    let whole = prompt(total.tokens());
     let holds = |it: Tokens| prompt(it).into_iter().zip(whole).all(|(part, whole)| part <= whole);
-    let before = session.totals.last().map_or(Tokens::UNKNOWN, sum);
+    let before = session.totals.last().map_or(Tokens::UNKNOWN, Total::tokens);
     if holds(before.plus(spent(&turns_of(runs)))) {
         return BTreeSet::new();
     }

@@ -417,7 +417,9 @@ impl Session {
         let index = self.conversation.response(message, origin, None, damage);
         if index >= known {
             self.responses.push((index, is_progress));
-        } else if !is_progress && let Some(response) = self.responses.iter_mut().rev().find(|(turn, _)| *turn == index)
+        } else if !is_progress
+            && let Ok(at) = self.responses.binary_search_by_key(&index, |(turn, _)| *turn)
+            && let Some(response) = self.responses.get_mut(at)
         {
             response.1 = false;
         }

@@ -14,9 +14,9 @@ use self::store::Store;
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::Builder;
 use crate::base::rows::Rows;
+use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::json::lines::Line;
-use crate::json::{self, Raw};
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult, Tokens};
 
@@ -389,17 +389,10 @@ impl Fold for Events {
         Self { context: context.clone(), sessions: Rows::default(), current: 0, store: Store::new(context) }
     }
 
-    fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
-        if line.bytes.starts_with(b"{\"table\":") {
-            return json::from_slice(line.bytes).map(|row| self.store.row(&row, line.number, damage));
-        }
-        json::from_slice(line.bytes).map(|record| self.record(line, record, damage))
-    }
-
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let is_result = record.is_result();
         if !is_result && !is_known(record.kind.as_str()) {
-            return RecordKind::Unknown;
+            return self.store.line(line, damage);
         }
         let stated_id = record.data.session_id.some().filter(|_| record.kind.as_str() == "session.start");
         let has_ended = !self.sessions.is_empty() && self.sessions[self.current].has_result;

@@ -10,7 +10,7 @@ use twox_hash::XxHash3_64;
 
 use super::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold, hashed_id};
 use crate::adapters::common::builder::{Builder, Last, brief};
-use crate::adapters::common::subagents;
+use crate::adapters::common::{subagents, tools};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Text, TextOrBlocks};
@@ -153,7 +153,7 @@ impl Session {
     }
 
     fn prompt(&mut self, message: &Message<'_>) {
-        let text = text_of(&message.content);
+        let text = message.content.joined(|it| it.text.as_str());
         let time = between(&text, "timestamp").and_then(time_of);
         self.builder.saw(time);
         self.last = Last::Work;
@@ -168,7 +168,7 @@ impl Session {
     fn response(&mut self, message: &Message<'_>, line: i64) {
         self.responses += 1;
         let turn = self.builder.turn(Identity::Unique, line);
-        let text = text_of(&message.content);
+        let text = message.content.joined(|it| it.text.as_str());
         self.builder.say(text.trim());
         let calls = message.content.blocks.iter().filter(|block| block.kind.as_str() == "tool_use");
         let mut has_calls = false;
@@ -189,7 +189,7 @@ impl Session {
         row.turn = Some(turn);
         if mcp.is_some() || matches!(name, "CallMcpTool" | "FetchMcpResource") {
             self.builder.mcp(call, own.server.some());
-        } else if let Some(category) = category(name) {
+        } else if let Some(category) = tools::category_among(CATEGORIES, name, None) {
             row.category = category.into();
         }
         let arguments = self.builder.arguments(call, block.input);
@@ -268,21 +268,16 @@ fn time_of(text: &str) -> Option<Time> {
     Time::parse(&format!("{date}{offset}"))
 }
 
-fn text_of(content: &TextOrBlocks<'_, Block<'_>>) -> String {
-    let blocks = content.blocks.iter().map(|block| block.text.as_str());
-    content.text.as_deref().into_iter().chain(blocks).collect()
-}
-
-/// The category of a tool that other runtimes do not have.
-fn category(tool: &str) -> Option<&'static str> {
-    Some(match tool {
-        "Delete" | "EditNotebook" => "edit",
-        "SemanticSearch" => "search",
-        "CreatePlan" | "SwitchMode" => "plan",
-        "Await" | "WriteShellStdin" => "shell",
-        _ => return None,
-    })
-}
+/// The categories of tools that other runtimes do not have.
+const CATEGORIES: &[(&str, &str)] = &[
+    ("Await", "shell"),
+    ("CreatePlan", "plan"),
+    ("Delete", "edit"),
+    ("EditNotebook", "edit"),
+    ("SemanticSearch", "search"),
+    ("SwitchMode", "plan"),
+    ("WriteShellStdin", "shell"),
+];
 
 #[cfg(test)]
 mod tests {

@@ -37,6 +37,8 @@ pub struct Driver<'a> {
     go_on: HashSet<String>,
     /// The newest version of the runtime among the sessions that were returned.
     version: Option<String>,
+    /// The ids of these sessions.
+    closed: HashSet<String>,
     state: State<'a>,
 }
 
@@ -94,6 +96,7 @@ impl<'a> Driver<'a> {
             large: LARGE,
             go_on: HashSet::new(),
             version: None,
+            closed: HashSet::new(),
             state: State::New,
         }
     }
@@ -128,6 +131,7 @@ impl<'a> Driver<'a> {
             State::Counting { .. } => self.count(),
             State::Reading(reading) => match reading.step(self.log, self.formats) {
                 Some(Step::Closed(closed)) => {
+                    self.closed.extend(closed.iter().map(|it| it.session_id.clone()));
                     self.version = newest_version(
                         closed.iter().filter_map(|it| it.runtime_version.clone()).chain(self.version.take()),
                     );
@@ -187,6 +191,7 @@ impl<'a> Driver<'a> {
             // change meanwhile, one is enough.
             Err(late) => {
                 self.go_on.extend(late);
+                self.closed.clear();
                 self.state = State::New;
                 Step::Restart
             }
@@ -217,7 +222,7 @@ impl<'a> Driver<'a> {
         for line in &unread {
             unknown::add(&mut health.unknown_types, described(*line));
         }
-        mark_sessions(&mut sessions, &unread, &counted, true);
+        mark_sessions(&mut sessions, &unread, &counted, Some(&self.closed));
         if !health.unknown_types.is_empty() {
             let versions = sessions.iter().filter_map(|session| session.runtime_version.clone());
             health.runtime_version = newest_version(versions.chain(self.version.clone()));
@@ -231,7 +236,7 @@ impl<'a> Reading<'a> {
     fn step(&mut self, log: &[u8], formats: &'static [UserFormat]) -> Option<Step<'a>> {
         let mut closed = self.records.take_closed();
         if !closed.is_empty() {
-            mark_sessions(&mut closed, self.records.unknown(), &[], false);
+            mark_sessions(&mut closed, self.records.unknown(), self.records.counted(), None);
             return Some(Step::Closed(closed));
         }
         if let Some(parse_ahead) = self.records.parse_ahead() {

@@ -246,19 +246,17 @@ impl Droid {
         let is_shown = record.message.visibility.as_str() != "llm_only";
         let is_typed = |it: &&str| !it.is_empty() && !it.starts_with("<system-reminder>");
         let text: String = content.text.as_deref().into_iter().chain(texts).filter(is_typed).collect();
-        // The program writes this in place of an answer, as the user.
-        if text.starts_with("Token limit reached") {
-            self.last = Last::Error;
-            builder.fail_as(ErrorKind::RateLimit, &text);
-            builder.event(EventKind::Error, line, time).message = Some(brief(&text));
-            return;
-        }
         match record.message.role.as_str() {
             "user" => {
                 for block in content.blocks.iter().filter(|it| it.kind.as_str() == "tool_result") {
                     result(builder, block, time);
                 }
-                if is_shown && !text.is_empty() {
+                // The program writes this in place of an answer, as the user.
+                if text.starts_with("Token limit reached") {
+                    self.last = Last::Error;
+                    builder.fail_as(ErrorKind::RateLimit, &text);
+                    builder.event(EventKind::Error, line, time).message = Some(brief(&text));
+                } else if is_shown && !text.is_empty() {
                     self.last = Last::Work;
                     let named = |id| Identity::Global(format!("droid {id}").into());
                     builder.prompt_as(record.id.some().map_or(Identity::Unique, named), Some(&text));

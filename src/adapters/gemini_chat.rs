@@ -322,7 +322,7 @@ impl Chats {
     fn session(&mut self, stated_id: Option<&str>, line: Line<'_>) -> usize {
         let fallback = || self.context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
         let id = stated_id.map_or_else(fallback, str::to_owned);
-        let known = self.sessions.iter().position(|chat| chat.builder.session.session_id == id);
+        let known = self.sessions.iter().position(|chat| chat.stated_id == id || chat.builder.session.session_id == id);
         known.unwrap_or_else(|| {
             self.sessions.push(Chat::new(&self.context, id, stated_id.is_some(), line.number));
             self.sessions.len() - 1

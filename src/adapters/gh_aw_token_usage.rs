@@ -9,7 +9,7 @@
 //! - The same records are in several directories of a run. `request_id` is the proxy's own.
 //! - Credits are no dollars: the cost is unknown.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -92,16 +92,11 @@ struct Record<'a> {
     duration_ms: Number,
 }
 
-/// A request whose input may include cached tokens.
-struct Inclusive {
-    turn: usize,
-    provider: Option<Symbol>,
-}
-
 struct Requests {
     context: Context,
     session: Option<Builder>,
-    inclusive: Vec<Inclusive>,
+    /// Requests whose input may include cached tokens: the provider, by the index of the turn.
+    inclusive: BTreeMap<usize, Option<Symbol>>,
     /// Providers of which a record shows that their input excludes cached tokens.
     exclusive: BTreeSet<Option<Symbol>>,
 }
@@ -110,7 +105,7 @@ impl Fold for Requests {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), session: None, inclusive: Vec::new(), exclusive: BTreeSet::new() }
+        Self { context: context.clone(), session: None, inclusive: BTreeMap::new(), exclusive: BTreeSet::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -144,15 +139,14 @@ impl Fold for Requests {
             self.exclusive.insert(provider);
         } else if cache_read.unwrap_or(0) > 0 && record.input_tokens_include_cache.0 != Some(false) {
             let provider = provider.filter(|_| record.input_tokens_include_cache.0.is_none());
-            self.inclusive.retain(|known| known.turn != index);
-            self.inclusive.push(Inclusive { turn: index, provider });
+            self.inclusive.insert(index, provider);
         }
         RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
         let Some(mut builder) = self.session else { return Vec::new() };
-        for Inclusive { turn, provider } in self.inclusive {
+        for (turn, provider) in self.inclusive {
             if provider.is_some() && self.exclusive.contains(&provider) {
                 continue;
             }

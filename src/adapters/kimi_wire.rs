@@ -158,8 +158,7 @@ impl Wire {
         match message.kind.as_str() {
             "TurnBegin" | "SteerInput" if is_main => {
                 self.last = Last::Work;
-                let parts = payload.user_input.blocks.iter().map(|part| part.text.as_str());
-                let text: String = payload.user_input.text.as_deref().into_iter().chain(parts).collect();
+                let text = payload.user_input.joined(|part| part.text.as_str());
                 let named = |time: Time| Identity::Global(format!("kimi {}", time.micros()).into());
                 builder.prompt_as(time.map_or(Identity::Unique, named), Some(&text));
             }

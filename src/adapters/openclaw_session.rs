@@ -110,10 +110,11 @@ fn names_other_sessions(probe: &Probe<'_>) -> bool {
 
 /// Whether a document is the index `sessions.json`: entries by their keys.
 pub(super) fn is_index(document: &Probe<'_>) -> bool {
-    let mut pairs = document.pairs();
-    let starts_with_object = pairs.next().is_some_and(|(_, raw)| raw.0.first() == Some(&b'{'));
-    starts_with_object && document.keys().all(|it| document.object(it).has("sessionId"))
+    document.is_map_of(&["sessionId"])
 }
+
+/// How a row of a database begins.
+const ROW: &[u8] = b"{\"table\":";
 
 /// A row of any of the tables.
 #[derive(Debug, Default, Deserialize)]
@@ -189,7 +190,7 @@ impl Fold for Openclaw {
     }
 
     fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
-        if line.bytes.starts_with(b"{\"table\":") {
+        if line.bytes.starts_with(ROW) {
             return json::from_slice(line.bytes).map(|row| self.row(&row, line, damage));
         }
         let mut record = pi_session::Record::default();
@@ -198,6 +199,9 @@ impl Fold for Openclaw {
     }
 
     fn record(&mut self, line: Line<'_>, record: Self::Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        if line.bytes.starts_with(ROW) {
+            return self.row(&Raw(line.bytes).read(), line, damage);
+        }
         self.entry(line, &record, damage)
     }
 

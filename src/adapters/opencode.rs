@@ -55,7 +55,9 @@ impl Usage {
 /// directory, and there in `kilo.db`, `kilo-CHANNEL.db` or `opencode-CHANNEL.db`.
 pub(super) fn with_runtime(context: &Context) -> Context {
     let is_its_file = context.file_name.as_ref().is_some_and(|name| name == "kilo" || name.starts_with("kilo-"));
-    let is_of_fork = is_its_file || context.folders.iter().any(|folder| folder == "kilo");
+    // The data directory contains the database, or `storage`.
+    let at = context.folders.iter().position(|folder| folder == "storage").map_or(0, |at| at + 1);
+    let is_of_fork = is_its_file || context.folders.get(at).is_some_and(|folder| folder == "kilo");
     Context { runtime: if is_of_fork { "kilo" } else { context.runtime }, ..context.clone() }
 }
 

@@ -11,7 +11,6 @@ use self::records::{Export, ResourceLogs, ResourceMetrics, ResourceSpans};
 use self::session::Session;
 use super::sessions::Sessions;
 use super::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
-use crate::json;
 use crate::json::lines::Line;
 use crate::model::session::{Capabilities, SessionResult};
 
@@ -94,14 +93,6 @@ impl Fold for Exports {
         Self { context: context.clone(), sessions: Sessions::new(), spans: Spans::default() }
     }
 
-    fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
-        let record: Export<'_> = json::from_slice(line.bytes)?;
-        Ok(match self.record(line, record, damage) {
-            RecordKind::Unknown => self.spans.line(line, damage),
-            known @ RecordKind::Known => known,
-        })
-    }
-
     fn record(&mut self, line: Line<'_>, record: Export<'_>, damage: &mut RecordErrors) -> RecordKind {
         let mut is_known = false;
         for logs in &record.resource_logs.blocks {
@@ -113,7 +104,8 @@ impl Fold for Exports {
         for metrics in &record.resource_metrics.blocks {
             is_known |= self.metrics(metrics, line, damage);
         }
-        if is_known { RecordKind::Known } else { RecordKind::Unknown }
+        // A line of the file exporter is no export.
+        if is_known { RecordKind::Known } else { self.spans.line(line, damage) }
     }
 
     fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<SessionResult> {

@@ -79,6 +79,12 @@ impl<'a> Probe<'a> {
         keys.iter().all(|it| self.has(it))
     }
 
+    /// Whether it has values, and each of them is an object with all of the keys.
+    pub fn is_map_of(&self, keys: &[&str]) -> bool {
+        let is_entry = |raw: Raw<'_>| Probe::new(raw.0, "").is_some_and(|entry| entry.has_all(keys));
+        !self.fields.is_empty() && self.fields.iter().all(|(_, raw)| is_entry(*raw))
+    }
+
     /// The string of a key; empty if the value is not a string.
     pub fn text(&self, key: &str) -> Cow<'a, str> {
         let raw = self.raw(key);

@@ -23,7 +23,7 @@ const STEP: usize = 1 << 18;
 const BATCH: usize = 1 << 20;
 const BATCH_LINES: usize = 1 << 10;
 
-/// The most records with an unknown part whose sessions are searched.
+/// The most records with counts that were not read, whose sessions are searched.
 const MOST_COUNTED: usize = 1 << 16;
 
 /// Starts the record loop of the format whose state is `F`.
@@ -98,11 +98,14 @@ impl<'a, F: Fold> RecordLoop<'a> for Loop<'a, F> {
         &self.folder.unknown
     }
 
+    fn counted(&self) -> &[Line<'a>] {
+        &self.folder.counted
+    }
+
     fn keep_unknown(&mut self, count: usize) {
         let folder = &mut self.folder;
-        for line in folder.unknown.drain(count.min(folder.unknown.len())..) {
-            unknown::add(&mut folder.health.unknown_types, described(line));
-        }
+        let others = folder.unknown.split_off(count.min(folder.unknown.len()));
+        others.into_iter().for_each(|line| folder.count_unknown(line));
         folder.max_unknown = count;
     }
 
@@ -190,22 +193,37 @@ impl<'a, F: Fold> Folder<'a, F> {
                 if seen == RecordKind::Unknown {
                     self.add_unknown(line);
                 }
-                if self.damage.move_to(&mut self.health, line) && self.counted.len() < MOST_COUNTED {
-                    self.counted.push(line);
+                if self.damage.move_to(&mut self.health, line) {
+                    self.add_counted(line);
                 }
             }
             Err(error) => self.health.reject(reason(line.bytes, error), line.number, line.bytes),
         }
     }
 
-    /// Keeps an unknown record, as it may be of another format. After the most that are kept, they are only counted by type.
+    /// Keeps an unknown record, as it may be of another format. After the most that are kept, they are only counted.
     #[cold]
     fn add_unknown(&mut self, line: Line<'a>) {
         self.health.unknown_records += 1;
         if self.unknown.len() < self.max_unknown {
             self.unknown.push(line);
         } else {
-            unknown::add(&mut self.health.unknown_types, described(line));
+            self.count_unknown(line);
+        }
+    }
+
+    /// Counts an unknown record by its type.
+    fn count_unknown(&mut self, line: Line<'a>) {
+        let unknown = described(line);
+        if unknown.contents.has_counts {
+            self.add_counted(line);
+        }
+        unknown::add(&mut self.health.unknown_types, unknown);
+    }
+
+    fn add_counted(&mut self, line: Line<'a>) {
+        if self.counted.len() < MOST_COUNTED {
+            self.counted.push(line);
         }
     }
 

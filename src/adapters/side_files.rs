@@ -42,10 +42,7 @@ pub(super) fn is_auxiliary(probe: &Probe<'_>) -> bool {
 /// A request that failed, or the index of the sessions of its gateway.
 fn is_of_hermes(probe: &Probe<'_>) -> bool {
     let is_dump = || probe.has_all(&["session_id", "reason"]) && probe.object("request").has("body");
-    let is_index = || {
-        let mut keys = probe.keys().peekable();
-        keys.peek().is_some() && keys.all(|key| probe.object(key).has_all(&["session_key", "session_id"]))
-    };
+    let is_index = || probe.is_map_of(&["session_key", "session_id"]);
     is_dump() || probe.has_all(&["session_id", "files_payload_omitted"]) || is_index()
 }
 

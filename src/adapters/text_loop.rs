@@ -71,6 +71,10 @@ impl<'a, F: TextFold> RecordLoop<'a> for TextLoop<'a, F> {
         &[]
     }
 
+    fn counted(&self) -> &[Line<'a>] {
+        &[]
+    }
+
     fn keep_unknown(&mut self, _count: usize) {}
 
     fn finish(self: Box<Self>) -> Result<Folded<'a>, HashSet<String>> {

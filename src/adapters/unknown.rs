@@ -1,7 +1,7 @@
 //! What can be known of a record that the adapter of its format does not know: the words that name its type, and whether it
 //! contains what should have been counted. Nothing here depends on a format.
 
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use super::registry::ADAPTERS;
 use crate::json::fields::Pairs;
@@ -177,53 +177,57 @@ fn is_cost(word: &str) -> bool {
 }
 
 /// Marks the sessions that may be incomplete because of unknown records: those with `counted` ones, and those of a version that is
-/// newer than all tested ones with any of `unknown`.
-pub(super) fn mark_sessions(sessions: &mut [SessionResult], unknown: &[Line<'_>], counted: &[Line<'_>], is_end: bool) {
+/// newer than all tested ones with any of `unknown`. `closed`: at the end of the log, the ids of the sessions that were returned before.
+pub(super) fn mark_sessions(
+    sessions: &mut [SessionResult],
+    unknown: &[Line<'_>],
+    counted: &[Line<'_>],
+    closed: Option<&HashSet<String>>,
+) {
     if sessions.is_empty() || unknown.is_empty() && counted.is_empty() {
         return;
     }
-    let owners = Owners::of(sessions, is_end);
+    let owners = Owners::of(sessions, closed);
     let is_newer: Vec<bool> = sessions.iter().map(is_newer_than_tested).collect();
     let has_newer = is_newer.contains(&true);
+    let mut found: Vec<Option<Unread>> = vec![None; sessions.len()];
+    let mut note = |owner: Option<usize>, unread| {
+        if let Some(known) = owner.and_then(|owner| found.get_mut(owner)) {
+            *known = (*known).max(Some(unread));
+        }
+    };
     for line in unknown {
-        let has_counts = contents_of(line.bytes).has_counts;
-        if (has_counts || has_newer)
-            && let Some(owner) = owners.owner(*line)
-        {
-            let unread = if has_counts {
-                Some(Unread::Counts)
-            } else {
-                is_newer.get(owner).copied().unwrap_or_default().then_some(Unread::NewerVersion)
-            };
-            set(sessions, owner, unread);
+        if contents_of(line.bytes).has_counts {
+            note(owners.owner(*line), Unread::Counts);
+        } else if has_newer {
+            let owner = owners.owner(*line).filter(|owner| is_newer.get(*owner) == Some(&true));
+            note(owner, Unread::NewerVersion);
         }
     }
-    for line in counted {
-        if let Some(owner) = owners.owner(*line) {
-            set(sessions, owner, Some(Unread::Counts));
-        }
-    }
-}
-
-fn set(sessions: &mut [SessionResult], owner: usize, unread: Option<Unread>) {
+    counted.iter().for_each(|line| note(owners.owner(*line), Unread::Counts));
     // A session can have several results in one log.
-    let Some(id) = sessions.get(owner).map(|session| session.session_id.clone()) else { return };
-    for session in sessions.iter_mut().filter(|session| session.session_id == id) {
-        session.unread = session.unread.max(unread);
+    let mut by_id: HashMap<String, Option<Unread>> = HashMap::new();
+    for (session, unread) in sessions.iter().zip(found).filter(|(_, unread)| unread.is_some()) {
+        let known = by_id.entry(session.session_id.clone()).or_default();
+        *known = (*known).max(unread);
+    }
+    for session in sessions {
+        session.unread = session.unread.max(by_id.get(&session.session_id).copied().flatten());
     }
 }
 
 /// Finds the session of a record.
-struct Owners {
+struct Owners<'c> {
     by_id: HashMap<String, usize>,
     /// The first lines of the sessions, in order.
     by_line: Vec<(i64, usize)>,
-    /// Whether a record without an id belongs to the session that began last.
-    is_end: bool,
+    /// At the end of the log: the ids of the sessions that were returned before. Only then a record without an id belongs to the
+    /// session that began last.
+    closed: Option<&'c HashSet<String>>,
 }
 
-impl Owners {
-    fn of(sessions: &[SessionResult], is_end: bool) -> Self {
+impl<'c> Owners<'c> {
+    fn of(sessions: &[SessionResult], closed: Option<&'c HashSet<String>>) -> Self {
         let mut by_id = HashMap::new();
         let mut by_line = Vec::new();
         for (index, session) in sessions.iter().enumerate() {
@@ -231,7 +235,7 @@ impl Owners {
             by_line.push((session.line, index));
         }
         by_line.sort_unstable();
-        Self { by_id, by_line, is_end }
+        Self { by_id, by_line, closed }
     }
 
     fn owner(&self, line: Line<'_>) -> Option<usize> {
@@ -240,19 +244,32 @@ impl Owners {
             top.0.iter().filter(|(key, _)| ENVELOPES.contains(&key.as_ref()) || WRAPPERS.contains(&key.as_ref()));
         let inner: Vec<_> = inner.map(|(_, value)| members(*value)).collect();
         let named = std::iter::once(&top).chain(&inner).flat_map(|object| &object.0).find_map(|(key, value)| {
-            let is_id = SESSIONS.contains(&key.as_ref()) && value.0.first() == Some(&b'"');
-            if is_id { self.by_id.get(value.text().as_ref()).copied() } else { None }
+            if !SESSIONS.contains(&key.as_ref()) || value.0.first() != Some(&b'"') {
+                return None;
+            }
+            let id = value.text();
+            let is_closed = || self.closed.is_some_and(|closed| closed.contains(&*id));
+            match self.by_id.get(&*id) {
+                Some(owner) => Some(Some(*owner)),
+                None => is_closed().then_some(None),
+            }
         });
-        if named.is_some() || !self.is_end {
-            return named;
+        if let Some(owner) = named {
+            return owner;
         }
+        self.closed?;
         let begun = self.by_line.partition_point(|(first, _)| *first <= line.number);
         self.by_line.get(begun.saturating_sub(1)).map(|(_, index)| *index)
     }
 }
 
+/// The newest version of the runtime that the adapter of a format was tested with.
+pub fn tested_version(format: &str) -> Option<&'static str> {
+    ADAPTERS.iter().find(|adapter| adapter.id == format)?.tested
+}
+
 fn is_newer_than_tested(session: &SessionResult) -> bool {
-    let tested = ADAPTERS.iter().find(|adapter| adapter.id == session.format).and_then(|adapter| adapter.tested);
+    let tested = tested_version(&session.format);
     let version = session.runtime_version.as_deref();
     tested.zip(version).is_some_and(|(tested, version)| is_newer(version, tested))
 }
@@ -271,7 +288,7 @@ fn numbers(version: &str) -> Vec<u64> {
 }
 
 /// The newest of some versions.
-pub(super) fn newest_version(versions: impl Iterator<Item = String>) -> Option<String> {
+pub fn newest_version(versions: impl Iterator<Item = String>) -> Option<String> {
     versions.max_by_key(|version| numbers(version))
 }
 

@@ -1,5 +1,5 @@
 //! What an adapter does not know of the logs that it reads: types of records, members, and values such as statuses. By format and
-//! version, with counts and without text of the logs, so that it can be published.
+//! version, with counts. Of the text of the logs it contains only words of programs, so that it can be published.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use super::privacy::type_name;
 use super::shape::Node;
-use crate::adapters::ADAPTERS;
-use crate::adapters::unknown::{DATA, contents_of, type_of};
+use crate::adapters::unknown::{DATA, contents_of, newest_version, tested_version, type_of};
 use crate::adapters::vocabulary::Vocabulary;
 use crate::json::fields::Pairs;
 use crate::json::lines::Lines;
@@ -49,7 +48,7 @@ const ENUMERATED: &[&str] = &[
 pub struct Drift {
     /// The format.
     pub format: String,
-    /// The newest version of the runtime in each of the files, if it is known.
+    /// The version of the runtime, if it is known; of a file with several versions, the newest.
     pub version: Option<String>,
     /// The newest version that the adapter was tested with, if its logs state one.
     pub tested: Option<&'static str>,
@@ -119,7 +118,7 @@ impl Drifts {
             known.records = known.records.max(usize::try_from(unknown.records).unwrap_or_default());
         }
         let versions = source.sessions.iter().filter_map(|session| session.runtime_version.clone());
-        let version = versions.max().filter(|version| is_version(version));
+        let version = newest_version(versions.filter(|version| is_version(version)));
         Self(BTreeMap::from([((format.clone(), version), found)]))
     }
 
@@ -142,7 +141,7 @@ impl Drifts {
             let types = found.types.into_iter().map(|(name, it)| (name, it.unknown(words.as_ref())));
             let is_new = |it: &TypeDrift| !it.is_known || !it.members.is_empty() || !it.values.is_empty();
             Drift {
-                tested: ADAPTERS.iter().find(|adapter| adapter.id == format).and_then(|adapter| adapter.tested),
+                tested: tested_version(&format),
                 files: found.files,
                 records: found.records,
                 types: types.filter(|(_, it)| is_new(it)).collect(),
@@ -254,7 +253,20 @@ fn is_version(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::ADAPTERS;
+    use crate::model::session::SessionResult;
     use crate::model::unknown::UnknownType;
+
+    #[test]
+    fn the_version_of_a_file_is_its_newest() {
+        let drover = ADAPTERS.iter().find(|adapter| adapter.runtime == "drover").unwrap();
+        let session =
+            |version: &str| SessionResult { runtime_version: Some(version.to_owned()), ..SessionResult::default() };
+        let sessions = ["2.1.99", "2.1.150", "built from source"].map(session).to_vec();
+        let source = Source { format: Some(drover.id.to_owned()), sessions, ..Source::default() };
+        let found = Drifts::of(b"", &source).unknown();
+        assert_eq!(found[0].version.as_deref(), Some("2.1.150"));
+    }
 
     #[test]
     fn drift_is_what_the_adapter_does_not_know() {

@@ -23,9 +23,6 @@ const MAX_DEPTH: usize = 16;
 const MAX_KEYS: usize = 64;
 /// Texts that differ are counted up to this number.
 const MAX_DIFFERENT: usize = 20;
-/// The longest word that can be the name of a key, and the most digits in it.
-const MAX_NAME: usize = 40;
-const MAX_DIGITS: usize = 3;
 /// The replacement of keys that may be data: ids, paths, names of models or people.
 const ANY_KEY: &str = "*";
 
@@ -327,17 +324,8 @@ impl Node {
 
 /// Whether a key is a word of a program, and not data: an id, a path, a model, a mail address, a secret.
 fn is_name(key: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'$');
-    let digits = key.bytes().filter(u8::is_ascii_digit).count();
-    let changes_case = |pair: &&[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
-    let changes = key.as_bytes().windows(2).filter(changes_case).count();
-    key.len() <= MAX_NAME
-        && key.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || matches!(first, b'_' | b'$'))
-        && key.bytes().all(is_allowed)
-        && digits <= MAX_DIGITS
-        && !(digits > 0 && key.contains('-'))
-        && changes * 3 <= key.len()
-        && privacy::redacted(key) == key
+    let is_id = key.contains('-') && key.bytes().any(|byte| byte.is_ascii_digit());
+    privacy::is_word(key, b"-") && !is_id && privacy::is_harmless(key)
 }
 
 #[cfg(test)]

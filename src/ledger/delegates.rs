@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use foldhash::{HashMap, HashSet};
+
 use super::part::{SessionKey, SessionPart, Sessions};
 use super::renumber::NewIndexes;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
-use crate::model::session::{ModelTotal, SessionResult};
+use crate::model::session::SessionResult;
 
 /// By session: the sessions of other programs that ran turns of it, each with the provider that those turns name.
 pub(super) type Delegates = BTreeMap<SessionKey, Vec<(Symbol, String)>>;
@@ -30,10 +32,21 @@ pub(super) fn take_delegates(sessions: &mut Sessions) -> Delegates {
 
 /// Removes the turns that another program ran, if its own log has their responses.
 pub(super) fn defer_to_delegates(sessions: &mut Sessions, delegates: &Delegates) {
+    let ids: HashSet<&str> = delegates.values().flatten().map(|(_, id)| id.as_str()).collect();
+    if ids.is_empty() {
+        return;
+    }
+    let mut by_id: HashMap<&str, Vec<SessionKey>> = HashMap::default();
+    for key in sessions.keys() {
+        if let Some(id) = ids.get(key.1.as_str()) {
+            by_id.entry(*id).or_default().push(key.clone());
+        }
+    }
     for (key, named) in delegates {
+        let keys = |id: &str| by_id.get(id).map_or(&[][..], Vec::as_slice);
         let logs: Vec<(&Symbol, Responses)> = named
             .iter()
-            .map(|(provider, id)| (provider, Responses::of(sessions, key, id)))
+            .map(|(provider, id)| (provider, Responses::of(sessions, key, keys(id))))
             .filter(|(_, responses)| !responses.0.is_empty())
             .collect();
         let Some(parts) = sessions.get_mut(key).filter(|_| !logs.is_empty()) else { continue };
@@ -47,9 +60,9 @@ pub(super) fn defer_to_delegates(sessions: &mut Sessions, delegates: &Delegates)
 struct Responses(Vec<Option<Time>>);
 
 impl Responses {
-    fn of(sessions: &Sessions, outer: &SessionKey, id: &str) -> Self {
-        let others = sessions.iter().filter(|(key, _)| key.1 == id && *key != outer);
-        let inner = others.flat_map(|(_, parts)| parts).map(|part| &part.session);
+    fn of(sessions: &Sessions, outer: &SessionKey, keys: &[SessionKey]) -> Self {
+        let others = keys.iter().filter(|key| *key != outer).filter_map(|key| sessions.get(key));
+        let inner = others.flatten().map(|part| &part.session);
         Self(inner.flat_map(times_of).collect())
     }
 
@@ -74,8 +87,7 @@ fn times_of(session: &SessionResult) -> Vec<Option<Time>> {
     if !times.is_empty() {
         return times;
     }
-    let has_counts = |models: &[ModelTotal]| models.iter().any(|it| it.tokens.total().is_some());
-    session.totals.iter().filter(|total| has_counts(&total.models)).map(|total| total.occurred_at).collect()
+    session.totals.iter().filter(|total| total.has_tokens()).map(|total| total.occurred_at).collect()
 }
 
 /// Removes the turns of that provider that have a response in the inner log. A turn from before the inner session, or from after the

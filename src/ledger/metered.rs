@@ -55,6 +55,10 @@ struct Requests {
     by_identity: HashMap<Identity, usize>,
     /// By the provider's ids.
     by_id: HashMap<SharedStr, usize>,
+    /// The requests with a time, in its order.
+    by_time: Vec<(Time, usize)>,
+    /// Those without.
+    undated: Vec<usize>,
 }
 
 struct Request {
@@ -76,8 +80,13 @@ impl Requests {
             }
             let request =
                 Request { identity: turn.identity.clone(), occurred_at: turn.occurred_at, tokens: turn.tokens.get() };
+            match request.occurred_at {
+                Some(time) => self.by_time.push((time, index)),
+                None => self.undated.push(index),
+            }
             self.all.push(request);
         }
+        self.by_time.sort_unstable();
     }
 
     /// Gives the responses of a log the names of their requests: by their ids, else by the counts that they have, in the order of
@@ -116,14 +125,16 @@ impl Requests {
             (Some(a), Some(b)) => a.since(b).abs(),
             _ => 0,
         };
-        let is_like = |(index, request): &(usize, &Request)| {
+        let is_like = |index: &usize| {
+            let request = &self.all[*index];
             let mut kinds = tokens.kinds().into_iter().zip(request.tokens.kinds());
-            !taken.contains(index)
-                && distance(request) <= SAME_TIME_MS
-                && kinds.all(|(known, all)| known.is_none() || all.is_none() || known == all)
+            !taken.contains(index) && kinds.all(|(known, all)| known.is_none() || all.is_none() || known == all)
         };
-        let like = self.all.iter().enumerate().filter(is_like);
-        like.min_by_key(|(_, request)| distance(request)).map(|(index, _)| index)
+        let Some(time) = turn.occurred_at else { return (0..self.all.len()).find(is_like) };
+        let start = self.by_time.partition_point(|(other, _)| time.since(*other) > SAME_TIME_MS);
+        let near = self.by_time.iter().skip(start).take_while(|(other, _)| other.since(time) <= SAME_TIME_MS);
+        let indexes = near.map(|(_, index)| *index).chain(self.undated.iter().copied());
+        indexes.filter(is_like).min_by_key(|index| (distance(&self.all[*index]), *index))
     }
 
     fn sum(&self) -> Tokens {
@@ -140,8 +151,7 @@ fn remove_calls(session: &mut SessionResult) {
 /// Removes the counts of totals that do not contain all of the requests. A larger total contains more than they do.
 fn remove_smaller_totals(totals: &mut [Total], sum: Tokens) {
     for total in totals {
-        let stated = total.models.iter().fold(Tokens::UNKNOWN, |sum, model| sum.plus(model.tokens));
-        let mut kinds = stated.kinds().into_iter().zip(sum.kinds());
+        let mut kinds = total.tokens().kinds().into_iter().zip(sum.kinds());
         if kinds.any(|(stated, sum)| stated.is_some() && stated < sum) {
             total.models = Vec::new();
         }

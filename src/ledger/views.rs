@@ -163,7 +163,6 @@ impl<'a> Shown<'a> {
         let source = parts.iter().find(|part| part.row_count() > 0)?.source;
         let sessions = || parts.iter().filter(|part| part.row_count() > 0).map(|part| &part.session);
         let turns = || sessions().flat_map(|session| &session.turns);
-        let mut totals = sessions().flat_map(|session| &session.totals).flat_map(|total| &total.models);
         let has_stated_cost = sessions().flat_map(|session| &session.totals).any(Total::has_cost);
         let tokens = turns().filter_map(|turn| turn.tokens.get().total()).reduce(|a, b| a + b);
         let mut events: HashMap<EventKind, (usize, usize)> = HashMap::new();
@@ -177,7 +176,7 @@ impl<'a> Shown<'a> {
         };
         let has_end = sessions().any(|session| session.status.is_end());
         let is_exported = sessions().all(|session| session.capabilities.has(Capabilities::EXPORTED));
-        let has_stated_tokens = totals.any(|model| model.tokens.total().is_some());
+        let has_stated_tokens = sessions().flat_map(|session| &session.totals).any(Total::has_tokens);
         Some(Self {
             source,
             responses: turns().map(|turn| &turn.identity).filter(|identity| **identity != Identity::Unique).collect(),
@@ -273,7 +272,7 @@ impl<'a> Shown<'a> {
         if self.has_cost {
             // It contains the cost of requests without counts.
             session.totals.iter_mut().for_each(Total::remove_cost);
-            session.totals.retain(|total| total.models.iter().any(|model| model.tokens.total().is_some()));
+            session.totals.retain(Total::has_tokens);
         }
         let is_after_cut = |time: Option<Time>| cut_at.is_some() && time > cut_at;
         if self.has_tokens || self.has_turns {

@@ -66,6 +66,11 @@ impl Total {
         self.cost.is_some() || self.models.iter().any(|model| model.cost.is_some())
     }
 
+    /// Whether it has counts of tokens.
+    pub fn has_tokens(&self) -> bool {
+        self.models.iter().any(|model| model.tokens.total().is_some())
+    }
+
     /// Removes its cost, of which another total is a copy.
     pub fn remove_cost(&mut self) {
         self.cost = None;

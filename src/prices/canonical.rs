@@ -105,7 +105,13 @@ impl Names {
     /// The canonical name of a logged name; `None` if the catalog does not contain it.
     pub fn find(&self, logged: &str) -> Option<String> {
         let mut name = ModelName::new(None, logged);
-        if let Some(found) = without_mark(&name.text).and_then(|rest| self.find(rest)) {
+        let mut rest = name.text.as_str();
+        while let Some(next) = without_mark(rest) {
+            rest = next;
+        }
+        if rest.len() < name.text.len()
+            && let Some(found) = self.find(rest)
+        {
             return Some(found);
         }
         // Bedrock's `zai.glm-5.3` is not another maker's `zai-glm-5.3`.

@@ -65,6 +65,9 @@ fn head(line: &str) -> (&str, impl Iterator<Item = &str>) {
 
 static BUILT_IN: &str = include_str!("catalog.jsonl");
 
+/// A longer name is no model's. The removal of parts takes time with the square of the length.
+pub(super) const LONGEST_NAME: usize = 512;
+
 impl Catalog {
     /// The day of the prices in [`Self::built_in`]. Does not load them.
     pub fn built_in_date() -> Day {
@@ -135,6 +138,9 @@ impl Catalog {
     /// The canonical name of a logged model: one name for all its spellings. A name that the catalog does not contain is
     /// its own canonical name. See docs/prices.md#canonical-names.
     pub fn canonical(&self, model: &str) -> String {
+        if model.len() > LONGEST_NAME {
+            return model.to_owned();
+        }
         let names = self.canonical.get_or_init(|| Names::new(self.slots.iter().enumerate().map(|it| self.listed(it))));
         names.find(model).unwrap_or_else(|| model.to_owned())
     }

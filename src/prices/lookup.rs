@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::catalog::Catalog;
+use super::catalog::{Catalog, LONGEST_NAME};
 use super::entry::Entry;
 use super::model_name::{ModelName, family, is_vendor_of};
 use super::rule::Rule;
@@ -39,6 +39,9 @@ impl Catalog {
     /// The model that `model` means, logged with `provider`. `None` if no rule leads to a model, or the maker is
     /// ambiguous.
     pub fn find(&self, provider: Option<&str>, model: &str) -> Option<Found<'_>> {
+        if model.len() > LONGEST_NAME {
+            return None;
+        }
         let mut name = ModelName::new(provider, model);
         let is_path = name.text.contains('/');
         loop {

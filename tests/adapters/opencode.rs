@@ -82,6 +82,7 @@ fn the_path_names_the_fork() {
         ("/home/u/.local/share/kilo/storage/part/msg_1/prt_1.json", "kilo"),
         ("/backup/kilo-dev.db", "kilo"),
         ("/home/u/.local/share/opencode/opencode.db", "opencode"),
+        ("/home/kilo/.local/share/opencode/opencode.db", "opencode"),
         ("/home/u/.local/share/opencode/opencode-dev.db", "opencode"),
         ("/home/u/kilometres/log.json", "opencode"),
         ("", "opencode"),

@@ -1,6 +1,6 @@
 //! One conversation of Antigravity while its steps are read, in their order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
@@ -43,8 +43,6 @@ struct ToolCall<'a> {
 /// A call without its result.
 struct Open {
     call: usize,
-    /// The step that is its result if no step is missing.
-    step: i64,
     /// The file that it changes.
     path: Option<String>,
     /// The lines of a file that it writes.
@@ -58,7 +56,8 @@ pub(super) struct Session {
     builder: Builder,
     model: Option<Symbol>,
     effort: Option<Symbol>,
-    open: Vec<Open>,
+    /// By the step that is its result if no step is missing.
+    open: BTreeMap<i64, Open>,
     /// Calls that run in the background, by the step that is their result.
     background: HashMap<i64, usize>,
     /// The conversations to which it sent messages.
@@ -73,7 +72,7 @@ impl Session {
             builder: Builder::new(context, id, line),
             model: None,
             effort: None,
-            open: Vec::new(),
+            open: BTreeMap::new(),
             background: HashMap::new(),
             recipients: BTreeSet::new(),
             has_begun: false,
@@ -141,7 +140,7 @@ impl Session {
         row.turn = Some(turn);
         if let Some((server, _)) = &mcp {
             self.builder.mcp(call, server.as_deref());
-        } else if let Some(category) = category(tool) {
+        } else if let Some(category) = tools::category_among(CATEGORIES, tool, None) {
             row.category = category.into();
         }
         self.builder.arguments(call, made.args);
@@ -165,13 +164,12 @@ impl Session {
         }
         let agents = if category == "subagent" { given.agents() } else { Vec::new() };
         let written = given.written_lines();
-        self.open.push(Open { call, step: step.place + number, path, written, agents });
+        self.open.insert(step.place.saturating_add(number), Open { call, path, written, agents });
     }
 
     /// The call whose result a step is: by its place, else the first open one.
     fn take_open(&mut self, place: i64) -> Option<Open> {
-        let index = self.open.iter().position(|open| open.step == place).unwrap_or(0);
-        (index < self.open.len()).then(|| self.open.remove(index))
+        self.open.remove(&place).or_else(|| self.open.pop_first().map(|(_, open)| open))
     }
 
     fn result(&mut self, step: &Step) {
@@ -280,7 +278,7 @@ impl Session {
         let session = &mut self.builder.session;
         session.model = self.model;
         // A subagent reports to the conversation that started it.
-        let own = |id: &&String| session.subagents.iter().any(|agent| agent.as_str() == id.as_str());
+        let own = |id: &&String| session.subagents.contains(&Symbol::new(id));
         let parent = self.recipients.iter().find(|id| results::is_conversation(id) && !own(id));
         session.parent_session_id = session.parent_session_id.take().or_else(|| parent.cloned());
         if session.parent_session_id.is_some() {
@@ -292,17 +290,25 @@ impl Session {
     }
 }
 
-/// The category of a tool that other runtimes do not have.
-fn category(tool: &str) -> Option<&'static str> {
-    Some(match tool {
-        "view_file" | "view_file_outline" | "view_code_item" | "view_content_chunk" | "read_resource" => "read",
-        "replace_file_content" | "multi_replace_file_content" => "edit",
-        "find_by_name" | "search_in_file" | "list_resources" => "search",
-        "read_url_content" | "open_browser_url" => "web",
-        "invoke_subagent" | "browser_subagent" => "subagent",
-        "task_boundary" => "plan",
-        "send_command_input" | "command_status" | "read_terminal" => "shell",
-        _ if tool.starts_with("browser_") => "web",
-        _ => return None,
-    })
-}
+/// The categories of tools that other runtimes do not have.
+const CATEGORIES: &[(&str, &str)] = &[
+    ("browser_*", "web"),
+    ("browser_subagent", "subagent"),
+    ("command_status", "shell"),
+    ("find_by_name", "search"),
+    ("invoke_subagent", "subagent"),
+    ("list_resources", "search"),
+    ("multi_replace_file_content", "edit"),
+    ("open_browser_url", "web"),
+    ("read_resource", "read"),
+    ("read_terminal", "shell"),
+    ("read_url_content", "web"),
+    ("replace_file_content", "edit"),
+    ("search_in_file", "search"),
+    ("send_command_input", "shell"),
+    ("task_boundary", "plan"),
+    ("view_code_item", "read"),
+    ("view_content_chunk", "read"),
+    ("view_file", "read"),
+    ("view_file_outline", "read"),
+];

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{Block, Usage};
 use crate::adapters::common::builder::Builder;
 use crate::adapters::common::denials;
-use crate::adapters::common::tools::{self, ToolArguments};
+use crate::adapters::common::tools::{self, Arguments, ToolArguments};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Text};
@@ -194,18 +194,8 @@ impl CallResult<'_, '_> {
 
 /// Lines added and removed, as the arguments of an edit or of a write show them.
 pub(super) fn lines_of(arguments: &ToolArguments<'_>) -> Option<(i64, i64)> {
-    /// The arguments of a write.
-    #[derive(Debug, Default, Deserialize)]
-    #[serde(default)]
-    struct Written<'a> {
-        #[serde(borrow)]
-        content: Text<'a>,
-    }
-
-    tools::lines_in_arguments(arguments.raw).or_else(|| {
-        let written: Written<'_> = arguments.raw.read();
-        Some((tools::line_count(written.content.0.as_deref()?), 0))
-    })
+    let written = || arguments.value.as_deref().and_then(Arguments::written_lines);
+    tools::lines_in_arguments(arguments.raw).or_else(|| Some((written()?, 0)))
 }
 
 /// The text of a result: a string, or its first text block.

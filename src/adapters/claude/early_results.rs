@@ -1,6 +1,7 @@
 //! Results that are on an earlier line than their calls, as those of parallel calls can be.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::adapters::common::builder::Builder;
 
@@ -25,7 +26,7 @@ pub(in crate::adapters) struct EarlyResult {
     /// The line of its record.
     pub(in crate::adapters) line: i64,
     /// Its record.
-    pub(in crate::adapters) record: Vec<u8>,
+    pub(in crate::adapters) record: Arc<[u8]>,
 }
 
 impl EarlyResults {
@@ -35,7 +36,10 @@ impl EarlyResults {
             return;
         }
         self.bytes += record.len();
-        self.waiting.push_back(EarlyResult { call_id: call_id.to_owned(), line, record: record.to_vec() });
+        // The results of a record share it.
+        let known = self.waiting.back().filter(|it| it.line == line && it.record.len() == record.len());
+        let record = known.map_or_else(|| record.into(), |it| Arc::clone(&it.record));
+        self.waiting.push_back(EarlyResult { call_id: call_id.to_owned(), line, record });
         while self.waiting.len() > MOST || self.bytes > MOST_BYTES {
             let Some(oldest) = self.waiting.pop_front() else { return };
             self.bytes -= oldest.record.len();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::code_mode::{Part, texts};
-use super::completed::{At, command_in};
+use super::completed::{At, Reported, command_in};
 use super::items::FileChangeItem;
 use super::records::{Arguments, Assessment, Call, CallOutput, ExecEnd, McpEnd, Output, PatchEnd};
 use super::shell_output::{
@@ -168,15 +168,15 @@ impl Thread {
         }
     }
 
-    pub(super) fn exec_end(&mut self, event: &ExecEnd<'_>) {
+    pub(super) fn exec_end(&mut self, event: &ExecEnd<'_>, line: Line<'_>, time: Option<Time>) {
         let id = event.call_id.as_str();
         let Some(call) = self.builder.call_index(id) else {
             let command = command_in(event.command);
             if let Some(call) = self.script_that_made(id, command.as_deref()) {
                 self.script_ran(call, command.as_deref(), event.exit_code.whole());
-                if event.exit_code.whole().is_some_and(|code| code != 0) {
-                    self.builder.session.tool_calls[call].status = CallStatus::Error;
-                }
+                let is_failed = event.exit_code.whole().is_some_and(|code| code != 0);
+                let at = At { line: line.number, time, start: time };
+                self.ended(Reported::nested(call), Some(CallStatus::from_error(is_failed)), at);
             }
             return;
         };
@@ -220,7 +220,7 @@ impl Thread {
 
     /// A search that an event or an item reports. A response item may report it as well, without its id.
     pub(super) fn searched(&mut self, id: &str, query: Raw<'_>, line: Line<'_>, time: Option<Time>) {
-        if self.script_that_made(id, None).is_some() || !self.state.searched.insert(id.to_owned()) {
+        if self.script_that_made(id, None).is_some() || !id.is_empty() && !self.state.searched.insert(id.to_owned()) {
             return;
         }
         self.state.searches += 1;

@@ -82,7 +82,13 @@ impl Thread {
         for patch in &script.patches {
             self.builder.patch(call, patch, line, time);
         }
-        self.state.scripts.push(Called { call, commands, reported: String::new(), reports: 0, is_over: false });
+        /// Later reports are of the last scripts.
+        const MOST: usize = 64;
+        let scripts = &mut self.state.scripts;
+        if scripts.len() == MOST {
+            scripts.remove(scripts.iter().position(|it| it.is_over).unwrap_or(0));
+        }
+        scripts.push(Called { call, commands, reported: String::new(), reports: 0, is_over: false });
     }
 
     fn script_of(&mut self, call: usize) -> Option<&mut Called> {
@@ -116,6 +122,8 @@ impl Thread {
 
     /// A command of a script ended.
     pub(super) fn script_ran(&mut self, call: usize, command: Option<&str>, exit_code: Option<i64>) {
+        /// More commands do not change what a script is for.
+        const MOST_BYTES: usize = 1 << 14;
         let row = &mut self.builder.session.tool_calls[call];
         row.category = "shell".into();
         // The first failure is that of the script.
@@ -124,6 +132,9 @@ impl Thread {
         }
         let Some(script) = self.state.scripts.iter_mut().rfind(|it| it.call == call) else { return };
         script.reports += 1;
+        if script.reported.len() >= MOST_BYTES {
+            return;
+        }
         if let Some(command) = command {
             script.reported.push_str(command);
             script.reported.push('\n');
@@ -153,14 +164,6 @@ impl Thread {
             known => known,
         };
         ScriptEnd { status, exit_code }
-    }
-
-    /// Scripts whose commands can no longer be reported need not be known: keeps the last ones.
-    pub(super) fn forget_scripts(&mut self) {
-        const MOST: usize = 64;
-        if self.state.scripts.len() > MOST {
-            self.state.scripts.retain(|it| !it.is_over);
-        }
     }
 }
 

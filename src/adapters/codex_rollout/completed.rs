@@ -30,6 +30,13 @@ pub(super) struct Reported {
     is_new: bool,
 }
 
+impl Reported {
+    /// A call that a script made.
+    pub(super) const fn nested(call: usize) -> Self {
+        Self { call, is_nested: true, is_new: false }
+    }
+}
+
 impl Thread {
     pub(super) fn completed(&mut self, event: ItemCompleted<'_>, line: Line<'_>, time: Option<Time>) -> RecordKind {
         let at = At { line: line.number, time, start: started_at(event.started_at_ms).or(time) };
@@ -63,7 +70,7 @@ impl Thread {
             return Reported { call, is_nested: false, is_new: false };
         }
         if let Some(call) = self.script_that_made(id, command) {
-            return Reported { call, is_nested: true, is_new: false };
+            return Reported::nested(call);
         }
         let call = self.builder.call(id, tool, at.line, at.start);
         self.state.next.made(call);
@@ -97,8 +104,7 @@ impl Thread {
     /// Adds the changes of an item or an event, which contain absolute paths; a patch contains those that the model wrote.
     pub(super) fn changed(&mut self, reported: Reported, item: &FileChangeItem<'_>, at: At) {
         let Pairs(changes) = &item.changes;
-        if !changes.is_empty() && !self.state.stated_changes.contains(&reported.call) {
-            self.state.stated_changes.push(reported.call);
+        if !changes.is_empty() && self.state.stated_changes.insert(reported.call) {
             self.builder.forget_changes(reported.call);
         }
         for (path, edit) in changes {

@@ -2,9 +2,10 @@
 
 use serde::Deserialize;
 
+use super::records::Block;
 use crate::adapters::codex::{Duration, Edit};
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, LazyText, Number, Pairs, Text, by_type};
+use crate::json::fields::{Count, Flag, Number, Pairs, Text, by_type};
 use crate::json::record::{Skip, record};
 
 record! {
@@ -43,14 +44,7 @@ pub(super) struct MessageItem<'a> {
     #[serde(borrow)]
     pub(super) id: Text<'a>,
     #[serde(borrow)]
-    content: Vec<Part<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Part<'a> {
-    #[serde(borrow)]
-    text: LazyText<'a>,
+    content: Vec<Block<'a>>,
 }
 
 impl MessageItem<'_> {

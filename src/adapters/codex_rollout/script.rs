@@ -26,19 +26,24 @@ pub(super) struct ScriptCall {
     path: Option<String>,
 }
 
+/// The most calls of a script that are read: the arguments of a call that is not closed are the rest of the script.
+const MOST_CALLS: usize = 64;
+/// The most members of a call whose values are searched, and the most words of a command.
+const MOST_MEMBERS: usize = 16;
+const MOST_WORDS: usize = 256;
+
 impl Script {
     pub(super) fn read(source: &str) -> Self {
         let tokens = tokens(source);
         let mut calls = Vec::new();
-        for at in 0..tokens.len() {
-            if let Some((tool, arguments)) = tokens.get(at..).and_then(call_at) {
-                let fields = Fields { all: &tokens, own: arguments };
-                calls.push(ScriptCall {
-                    tool: tool.to_owned(),
-                    command: (tools::category(tool) == "shell").then(|| fields.text(&COMMANDS)).flatten(),
-                    path: fields.text(&["path", "file_path"]),
-                });
-            }
+        let starts = (0..tokens.len()).filter_map(|at| tokens.get(at..).and_then(call_at));
+        for (tool, arguments) in starts.take(MOST_CALLS) {
+            let fields = Fields { all: &tokens, own: arguments };
+            calls.push(ScriptCall {
+                tool: tool.to_owned(),
+                command: (tools::category(tool) == "shell").then(|| fields.text(&COMMANDS)).flatten(),
+                path: fields.text(&["path", "file_path"]),
+            });
         }
         let mut script = Self { calls, patches: Vec::new() };
         script.find_commands_elsewhere(&tokens);
@@ -53,7 +58,7 @@ impl Script {
             return;
         }
         let Some(call) = self.calls.iter_mut().find(|it| runs_command(&it.tool)) else { return };
-        let named = Fields { all: &[], own: tokens }.texts(&COMMANDS);
+        let named = Fields { all: &[], own: tokens }.texts(&COMMANDS, usize::MAX);
         let found = if named.is_empty() { texts_in_lists(tokens) } else { named };
         call.command = Some(found.join("\n")).filter(|it| !it.is_empty());
     }
@@ -144,16 +149,16 @@ struct Fields<'t, 's> {
 impl Fields<'_, '_> {
     /// The text of the first member with one of these names, in the arguments or in the object that they name.
     fn text(&self, names: &[&str]) -> Option<String> {
-        self.texts(names).into_iter().next().or_else(|| {
+        self.texts(names, MOST_MEMBERS).into_iter().next().or_else(|| {
             let Some(Token::Word(object)) = self.own.first() else { return None };
             let fields = Fields { all: self.all, own: value_of(self.all, object)? };
-            fields.texts(names).into_iter().next()
+            fields.texts(names, MOST_MEMBERS).into_iter().next()
         })
     }
 
-    /// The texts of all members with one of these names.
-    fn texts(&self, names: &[&str]) -> Vec<String> {
-        let mut depth = 0_i64;
+    /// The texts of the first members with one of these names.
+    fn texts(&self, names: &[&str], most: usize) -> Vec<String> {
+        let (mut depth, mut seen) = (0_i64, 0);
         let mut found = Vec::new();
         for (at, token) in self.own.iter().enumerate() {
             match token {
@@ -170,6 +175,10 @@ impl Fields<'_, '_> {
                 Token::Sign(_) => continue,
             };
             if names.contains(&name) {
+                seen += 1;
+                if seen > most {
+                    break;
+                }
                 found.extend(self.member(at, name));
             }
         }
@@ -198,7 +207,7 @@ fn text_at(all: &[Token<'_>], tokens: &[Token<'_>]) -> Option<String> {
             Some(text.to_string())
         }
         [Token::Sign(b'['), rest @ ..] => {
-            let words = rest.iter().take_while(|it| !it.is(b']'));
+            let words = rest.iter().take(MOST_WORDS).take_while(|it| !it.is(b']'));
             let words: Vec<_> =
                 words.filter_map(|it| if let Token::Text(it) = it { Some(it.as_ref()) } else { None }).collect();
             command_of_words(&words)
@@ -215,9 +224,15 @@ fn text_at(all: &[Token<'_>], tokens: &[Token<'_>]) -> Option<String> {
 pub(super) fn command_of_words(words: &[&str]) -> Option<String> {
     match words {
         [] => None,
-        [_, .., option, command] if option.starts_with('-') => Some((*command).to_owned()),
+        [program, .., option, command] if option.starts_with('-') && is_shell(program) => Some((*command).to_owned()),
         _ => Some(words.join(" ")),
     }
+}
+
+fn is_shell(program: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    matches!(name, "bash" | "sh" | "zsh" | "dash" | "fish" | "pwsh" | "powershell")
 }
 
 /// The value that is assigned to a variable.
@@ -321,8 +336,12 @@ fn unescape(text: &str) -> Cow<'_, str> {
 
 /// Adds the character of a code in hexadecimal digits. Returns the text after it.
 fn hexadecimal<'a>(text: &'a str, digits: usize, out: &mut String) -> &'a str {
-    let (code, rest) = match text.strip_prefix('{').and_then(|it| it.split_once('}')) {
-        Some(braced) => braced,
+    /// The digits of a code in braces.
+    const MOST_DIGITS: usize = 8;
+    let end = |text: &str| text.bytes().take(MOST_DIGITS).position(|byte| byte == b'}');
+    let braced = text.strip_prefix('{').and_then(|text| text.split_at_checked(end(text)?));
+    let (code, rest) = match braced {
+        Some((code, rest)) => (code, rest.get(1..).unwrap_or_default()),
         None => match text.split_at_checked(digits) {
             Some(parts) => parts,
             None => return text,
@@ -350,6 +369,7 @@ mod tests {
             (r#"await tools["shell_command"]({command: "make"})"#, vec!["make"]),
             (r#"await tools.shell({command: ["bash", "-lc", "make all"]})"#, vec!["make all"]),
             (r#"await tools.shell({command: ["make", "all"]})"#, vec!["make all"]),
+            (r#"await tools.shell({command: ["rm", "-rf", "build"]})"#, vec!["rm -rf build"]),
             (
                 r#"await Promise.all([tools.exec_command({cmd:"ls"}), tools.exec_command({cmd:"cargo test"})])"#,
                 vec!["ls", "cargo test"],

@@ -161,10 +161,11 @@ fn wall_time_in_line(line: &[u8]) -> Option<f64> {
 /// A longer text may quote a refusal, but is not one.
 const MAX_REFUSAL: usize = 1000;
 
+/// How refusals begin.
+const REFUSALS: [&str; 4] = ["rejected by user", "denied by user", "blocked by policy", RISK];
+
 pub(super) fn is_refusal(text: &str) -> bool {
-    text.len() < MAX_REFUSAL
-        && ["rejected by user", "denied by user", "blocked by policy", RISK].iter().any(|it| text.contains(it))
-        || is_failure(text) && is_rejection(text)
+    text.len() < MAX_REFUSAL && REFUSALS.iter().any(|it| text.contains(it)) || is_failure(text) && is_rejection(text)
 }
 
 /// What the guardian answers in place of a tool. The reason follows it, of any length.
@@ -175,7 +176,7 @@ pub(super) fn is_rejection(text: &str) -> bool {
     static REJECTED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("Rejected("));
     REJECTED.find(text.as_bytes()).is_some_and(|at| {
         let reason = text.get(at..).unwrap_or_default().trim_start_matches("Rejected(").trim_start_matches(['\\', '"']);
-        [RISK, "rejected by user", "denied by user", "blocked by policy"].iter().any(|it| reason.starts_with(it))
+        REFUSALS.iter().any(|it| reason.starts_with(it))
     })
 }
 

@@ -49,7 +49,6 @@ impl Thread {
         self.has_ends = true;
         self.state.is_failed = false;
         self.state.forms.clear();
-        self.forget_scripts();
         self.state.first_of_task = Some(self.builder.session.turns.len());
         self.builder.session.status = Status::Incomplete;
         self.state.next.context_window = task.model_context_window.get().or(self.state.next.context_window);

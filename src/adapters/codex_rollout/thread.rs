@@ -46,7 +46,7 @@ pub(super) struct Thread {
 pub(super) struct State {
     pub(super) next: Next,
     /// Calls whose changes an event contains, besides the patch.
-    pub(super) stated_changes: Vec<usize>,
+    pub(super) stated_changes: HashSet<usize>,
     /// The call that started each shell, by the number of the shell.
     pub(super) shells: HashMap<String, usize>,
     /// The shell that a call writes to, or the script that it waits for.
@@ -138,7 +138,7 @@ impl Thread {
             Payload::ThreadSettings(it) => self.state.next.service_tier = it.thread_settings.service_tier.owned(),
             Payload::ContextCompacted => self.compacted(line, time),
             Payload::PatchEnd(it) => self.patch_end(it, line, time),
-            Payload::ExecEnd(it) => self.exec_end(&it),
+            Payload::ExecEnd(it) => self.exec_end(&it, line, time),
             Payload::McpEnd(it) => self.mcp_end(&it, line, time),
             Payload::WebSearchEnd(it) => self.searched(it.call_id.as_str(), it.query, line, time),
             Payload::ItemCompleted(it) => return self.completed(it, line, time),

@@ -30,7 +30,7 @@ impl Thread {
         let total = info.total_token_usage.get().copied();
         if self.state.continues && self.is_idle() {
             // The total is that of the other file.
-            self.state.next.total.reach(info.total_token_usage.get().copied());
+            self.state.next.total.reach(total);
             return;
         }
         if self.state.continues || self.root != self.builder.session.session_id {

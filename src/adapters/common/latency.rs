@@ -56,6 +56,8 @@ impl Waits {
     fn of(&mut self, subagent: Option<&str>) -> &mut Wait {
         match subagent {
             None => &mut self.main,
+            // Most ids are known: `entry` would allocate.
+            Some(id) if self.subagents.contains_key(id) => self.subagents.get_mut(id).unwrap_or(&mut self.main),
             Some(id) => self.subagents.entry(id.to_owned()).or_default(),
         }
     }

@@ -9,7 +9,7 @@ use crate::json::Raw;
 
 /// The bytes at the end of a result that are read: programs print their summaries there.
 const TAIL: usize = 16 << 10;
-/// The bytes at the beginning that are read of a longer result.
+/// The bytes at the beginning that are read of a result that is longer than both.
 const HEAD: usize = 4 << 10;
 /// A longer line is no summary.
 const LONGEST_LINE: usize = 300;
@@ -20,12 +20,14 @@ const SIGNS_OF_FAILURE: [&str; 7] = ["ail", "AIL", "rror", "RROR", "not ok", "×
 /// Whether a result states that tests failed. `None` if it contains no line that states so, nor one that states that they passed.
 pub fn failed_tests(result: Raw<'_>) -> Option<bool> {
     let bytes = result.0;
-    let (before, tail) = bytes.split_at(bytes.len().saturating_sub(TAIL));
-    let head = plain::text(before.get(..HEAD).unwrap_or(before));
-    let tail = plain::text(tail);
-    // The first line of the tail may be cut.
-    let whole = if before.is_empty() { Some(tail.as_str()) } else { tail.split_once('\n').map(|(_, rest)| rest) };
-    let parts = [head.as_str(), whole.unwrap_or_default()];
+    let is_cut = bytes.len() > HEAD + TAIL;
+    let head = bytes.get(..HEAD).filter(|_| is_cut).unwrap_or_default();
+    let tail = if is_cut { bytes.len() - TAIL } else { 0 };
+    let (head, tail) = (plain::text(head), plain::text(bytes.get(tail..).unwrap_or_default()));
+    // The last line of the head and the first one of the tail may be cut.
+    let head = head.rsplit_once('\n').map_or("", |(lines, _)| lines);
+    let tail = if is_cut { tail.split_once('\n').map_or("", |(_, lines)| lines) } else { tail.as_str() };
+    let parts = [head, tail];
     if parts.iter().any(|text| suspicious_lines(text).any(|line| of_line(line) == Some(true))) {
         return Some(true);
     }
@@ -205,6 +207,7 @@ mod tests {
             "INFO retrying after 3 failed attempts",
             "OK, so far",
             "FAILED to connect to the database",
+            "ERROR shop::db: refused",
             "5 tests collected in 0.10s",
             "12 failed_tests",
             "99999999999999999999999999 errors",

@@ -1,8 +1,10 @@
 //! Usage objects that a record may lack, or have in a form that cannot be read, and what follows from their counts.
 
 use crate::adapters::RecordErrors;
+use crate::base::text::Symbol;
 use crate::json::fields::Maybe;
 use crate::model::health::Reason;
+use crate::model::session::{ModelTotal, Tokens};
 
 /// The usage of a record, if it has one. A value of another type is counted as [`Reason::NoUsage`].
 pub fn present<'m, T>(usage: &'m Maybe<T>, damage: &mut RecordErrors) -> Option<&'m T> {
@@ -13,6 +15,15 @@ pub fn present<'m, T>(usage: &'m Maybe<T>, damage: &mut RecordErrors) -> Option<
             damage.note(Reason::NoUsage);
             None
         }
+    }
+}
+
+/// Adds tokens to the total of their model.
+pub fn spend(spent: &mut Vec<ModelTotal>, model: Option<Symbol>, tokens: Tokens) {
+    if let Some(known) = spent.iter_mut().find(|it| it.model == model) {
+        known.tokens = known.tokens.plus(tokens);
+    } else {
+        spent.push(ModelTotal { model, tokens, ..ModelTotal::default() });
     }
 }
 

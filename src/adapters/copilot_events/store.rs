@@ -11,8 +11,9 @@ use crate::adapters::common::builder::Builder;
 use crate::adapters::common::repository::of_remote;
 use crate::adapters::common::sessions_by_id::SessionsById;
 use crate::adapters::{Context, Probe, RecordErrors, RecordKind};
-use crate::json::Raw;
 use crate::json::fields::{Count, Number, Text, When};
+use crate::json::lines::Line;
+use crate::json::{self, Raw};
 use crate::model::session::{Capabilities, Identity, SessionResult, Status};
 use crate::model::sqlite_schema::Table;
 
@@ -116,8 +117,13 @@ impl Store {
         Self { context: Context { capabilities, ..context.clone() }, sessions: SessionsById::default() }
     }
 
+    /// Adds a line that is no event, if it is a row.
+    pub(super) fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
+        json::from_slice::<Row<'_>>(line.bytes).map_or(RecordKind::Unknown, |row| self.row(&row, line.number, damage))
+    }
+
     /// Adds a row. Those of the requests come first.
-    pub(super) fn row(&mut self, row: &Row<'_>, line: i64, damage: &mut RecordErrors) -> RecordKind {
+    fn row(&mut self, row: &Row<'_>, line: i64, damage: &mut RecordErrors) -> RecordKind {
         match row.table.as_str() {
             "assistant_usage_events" if row.session_id.is_some() => self.request(row, line, damage),
             "assistant_usage_events" => {}

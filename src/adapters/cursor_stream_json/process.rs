@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::{Block, Failure, Outcome, OwnArguments, Record, ToolCall};
+use super::{Failure, Outcome, OwnArguments, Record, ToolCall};
 use crate::adapters::common::builder::{Builder, brief};
 use crate::adapters::common::tools::{self, Arguments};
 use crate::adapters::common::{subagents, usage};
 use crate::adapters::{RecordErrors, hashed_id};
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Count, TextOrBlocks};
+use crate::json::fields::Count;
 use crate::json::lines::Line;
 use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, Operation, Tokens, Total, TotalKind};
 
@@ -30,11 +30,11 @@ impl Process {
                 session.model = record.model.owned().or(session.model.take());
                 session.cwd = record.cwd.owned().or(session.cwd.take());
             }
-            "user" => self.builder.prompt(Some(&text_of(&record.message.content))),
+            "user" => self.builder.prompt(Some(&record.message.content.joined(|it| it.text.as_str()))),
             // Deltas, which have a time and no response id, are skipped: their text is logged again as a whole.
             "assistant" if record.model_call_id.is_some() || time.is_none() => {
                 self.turn(record, line);
-                self.builder.say(&text_of(&record.message.content));
+                self.builder.say(&record.message.content.joined(|it| it.text.as_str()));
             }
             "tool_call" => self.tool_call(record, line),
             "result" => self.result(record, line, damage),
@@ -170,12 +170,6 @@ impl Process {
         event.code = record.subtype.owned();
         event.message = Some(brief(message));
     }
-}
-
-/// The text of a content.
-fn text_of(content: &TextOrBlocks<'_, Block<'_>>) -> String {
-    let blocks = content.blocks.iter().map(|it| it.text.as_str());
-    content.text.as_deref().into_iter().chain(blocks).collect()
 }
 
 /// The message of an error: a string, or the `message` of an object.

@@ -25,6 +25,8 @@ enum Ending {
 
 /// A session while its messages are read.
 pub(super) struct Chat {
+    /// The id that the log states: a subagent's session has the id of its file.
+    pub(super) stated_id: String,
     pub(super) builder: Builder,
     pub(super) has_stated_id: bool,
     /// Ids of the messages so far.
@@ -38,6 +40,7 @@ pub(super) struct Chat {
 impl Chat {
     pub(super) fn new(context: &Context, id: String, has_stated_id: bool, line: i64) -> Self {
         Self {
+            stated_id: id.clone(),
             builder: Builder::new(context, id, line),
             has_stated_id,
             ids: HashSet::new(),

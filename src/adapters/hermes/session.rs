@@ -126,8 +126,9 @@ impl Session {
         match message.role.as_str() {
             "user" => {
                 self.prompts += 1;
-                self.builder.session.is_prompted_by_program |= self.is_scheduled;
-                if !self.is_scheduled {
+                if self.is_scheduled {
+                    self.builder.prompted_by_program();
+                } else {
                     let identity = Identity::Session(format!("prompt {}", self.prompts).into());
                     self.builder.prompt_as(identity, Some(&text_of(message.content)));
                 }
@@ -223,6 +224,5 @@ fn is_interruption(message: &Record<'_>) -> bool {
 /// A string, or the texts of blocks.
 fn text_of(content: Raw<'_>) -> String {
     let content: TextOrBlocks<'_, Block<'_>> = content.read();
-    let blocks = content.blocks.iter().map(|block| block.text.as_str());
-    content.text.as_deref().into_iter().chain(blocks).collect()
+    content.joined(|block| block.text.as_str())
 }

@@ -128,8 +128,9 @@ impl Code {
     pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
         let (number, time) = (line.number, record.time.0);
         self.builder.saw(time);
-        if let Some(agent) = &self.agent {
-            let agent = agent.clone();
+        if self.builder.session.subagents.is_empty()
+            && let Some(agent) = self.agent.clone()
+        {
             subagents::add(&mut self.builder, &agent, None, number, time);
         }
         match record.kind.as_str() {
@@ -172,7 +173,7 @@ impl Code {
         self.last = Last::Work;
         self.sums[1] = Tokens::UNKNOWN;
         if self.is_typed(origin) {
-            self.builder.prompt_as(identity_of_prompt(time), Some(&text_of(input)));
+            self.builder.prompt_as(identity_of_prompt(time), Some(&input.joined(|it| it.text.as_str())));
         }
     }
 
@@ -205,9 +206,8 @@ impl Code {
                 let Some(call) = self.builder.call_index(&self.call_id(event)) else { return };
                 let output = event.result.output;
                 self.builder.result(call, output, time, CallStatus::from_error(event.result.is_error.is_true()));
-                let text = output.text();
-                if text.starts_with("The tool call is rejected by the user") {
-                    self.builder.deny(call, line, time, Some(&text));
+                if output.head(64).starts_with("The tool call is rejected by the user") {
+                    self.builder.deny(call, line, time, Some(&output.text()));
                 }
             }
             "step.end" => self.step(event, line, time, damage),
@@ -245,7 +245,6 @@ impl Code {
         if record.usage_scope.as_str() == "session" {
             return self.sum(record, tokens, line);
         }
-        let sum = self.steps.iter().fold(Tokens::UNKNOWN, |sum, step| sum.plus(step.tokens));
         if self.steps.last().is_some_and(|step| step.tokens == tokens) {
             let step = self.steps.pop();
             self.add_steps();
@@ -255,13 +254,18 @@ impl Code {
             };
             let time = step.and_then(|step| step.time).or(time);
             self.response(identity, line, time, tokens, Some(&record.agent_id));
-        } else if self.steps.len() > 1 && sum == tokens {
+        } else if self.steps.len() > 1 && self.sum_of_steps() == tokens {
             // The sum of several steps.
             self.add_steps();
         } else {
             self.response(identity_of(time, tokens), line, time, tokens, Some(&record.agent_id));
             self.recorded = Some(tokens);
         }
+    }
+
+    /// The sum of the steps whose usage no other record has stated so far.
+    fn sum_of_steps(&self) -> Tokens {
+        self.steps.iter().fold(Tokens::UNKNOWN, |sum, step| sum.plus(step.tokens))
     }
 
     /// Adds the steps whose usage no other record states.
@@ -298,10 +302,12 @@ impl Code {
 
     /// A sum that the log states. One that differs from all known sums contains responses that are not in the log.
     fn sum(&mut self, record: &Record<'_>, tokens: Tokens, line: i64) {
-        let steps = self.steps.iter().fold(Tokens::UNKNOWN, |sum, step| sum.plus(step.tokens));
+        let steps = self.sum_of_steps();
         let is_sum = self.sums.iter().any(|sum| sum.plus(steps) == tokens);
-        let is_response = self.builder.session.turns.iter().any(|turn| turn.tokens.get() == tokens);
-        self.builder.session.under_reports |= !is_sum && !is_response;
+        let session = &mut self.builder.session;
+        if !is_sum && !session.under_reports {
+            session.under_reports = !session.turns.iter().any(|turn| turn.tokens.get() == tokens);
+        }
         self.sums[2] = Tokens::UNKNOWN;
         self.stated.push(Total {
             line,
@@ -373,11 +379,6 @@ fn identity_of(time: Option<Time>, tokens: Tokens) -> Identity {
 
 fn identity_of_prompt(time: Option<Time>) -> Identity {
     time.map_or(Identity::Unique, |time| Identity::Global(format!("kimi {}", time.micros()).into()))
-}
-
-fn text_of(content: &TextOrBlocks<'_, Part<'_>>) -> String {
-    let parts = content.blocks.iter().map(|part| part.text.as_str());
-    content.text.as_deref().into_iter().chain(parts).collect()
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@ use serde::Deserialize;
 use super::conversation::ModelInfo;
 use super::tools::{self, Outcome, Place, ShellResult};
 use crate::adapters::common::builder::{Builder, Last};
+use crate::adapters::common::usage;
 use crate::adapters::{Context, Fold, RecordErrors, RecordKind, hashed_id};
 use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::json::fields::{Count, Text, When};
 use crate::json::lines::Line;
-use crate::model::session::{EventKind, Identity, ModelTotal, SessionResult, Tokens, Total, add};
+use crate::model::session::{EventKind, Identity, ModelTotal, SessionResult, Tokens, Total};
 
 /// Whether a kind of record is known.
 pub(super) fn is_known(kind: &str) -> bool {
@@ -243,7 +244,8 @@ fn add_state(builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut
     session.agent = state.agent_name.owned();
     session.model = info.model_id.owned().or_else(|| turns.iter().rev().find_map(|turn| turn.model.owned()));
     let requests = turns.iter().filter_map(|turn| turn.total_request_count.get()).reduce(|sum, count| sum + count);
-    session.stated_turns = requests.filter(|count| *count > 0);
+    let requests = requests.filter(|count| *count > 0);
+    session.stated_turns = requests;
     let mut models: Vec<ModelTotal> = Vec::new();
     for turn in turns {
         let counts = [
@@ -259,19 +261,14 @@ fn add_state(builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut
             continue;
         }
         let model: Option<Symbol> = turn.model.owned().or_else(|| session.model.clone());
-        if models.iter().all(|total| total.model != model) {
-            models.push(ModelTotal { model: model.clone(), ..ModelTotal::default() });
-        }
-        if let Some(total) = models.iter_mut().find(|total| total.model == model) {
-            total.tokens = total.tokens.plus(tokens);
-        }
+        usage::spend(&mut models, model, tokens);
     }
     if !models.is_empty() {
         session.totals.push(Total {
             line,
             key: "turns".to_owned(),
             occurred_at: turns.iter().filter_map(|turn| turn.end_timestamp.0).max(),
-            turns: requests.and_then(|count| add(None, Some(count))),
+            turns: requests,
             models,
             covers_subagents: true,
             ..Total::default()

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
-use super::spans::tokens_of;
+use super::spans::{COUNT_NAMES, tokens_of};
 use crate::adapters::atif::runtime_of;
 use crate::adapters::common::builder::{Builder, brief};
 use crate::adapters::common::sessions_by_id::SessionsById;
@@ -142,7 +142,7 @@ struct Attributes<'r, 'a>(&'r Pairs<'a, Raw<'a>>);
 
 impl<'a> Attributes<'_, 'a> {
     fn raw(&self, keys: &[&str]) -> Raw<'a> {
-        let find = |key: &&str| self.0.0.iter().find(|(it, raw)| it == key && !raw.is_empty() && raw.0 != b"null");
+        let find = |key: &&str| self.0.0.iter().find(|(it, raw)| it == key && !raw.is_empty());
         keys.iter().find_map(find).map_or(Raw::default(), |(_, raw)| *raw)
     }
 
@@ -270,14 +270,7 @@ fn runtime_of_service(service: &str) -> Cow<'static, str> {
 }
 
 fn request_of(attributes: &Attributes<'_, '_>, damage: &mut RecordErrors) -> Request {
-    const COUNTS: [&[&str]; 5] = [
-        &["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"],
-        &["gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"],
-        &["gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"],
-        &["gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens"],
-        &["gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens"],
-    ];
-    let counts = COUNTS.map(|keys| attributes.count(keys));
+    let counts = COUNT_NAMES.map(|keys| attributes.count(keys));
     damage.refuses(&counts);
     let reasons: Vec<Text<'_>> = attributes.raw(&["gen_ai.response.finish_reasons"]).read();
     let tokens = tokens_of(counts, Count::Unknown);

@@ -170,46 +170,48 @@ fn inference(session: &mut Session, record: &Record<'_, '_>, damage: &mut Record
     session.request(&request, record.line.number);
 }
 
+/// The names of the counts of a request: input, output, cache reads, cache writes, reasoning.
+pub(super) const COUNT_NAMES: [&[&str]; 5] = [
+    &["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"],
+    &["gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"],
+    &[
+        "gen_ai.usage.cache_read.input_tokens",
+        "gen_ai.usage.cache_read_input_tokens",
+        "gen_ai.usage.cache_read_tokens",
+        "gen_ai.usage.cached_input_tokens",
+        "gen_ai.usage.cached_tokens",
+        "gen_ai.usage.input_tokens.cached",
+        "gen_ai.usage.details.cache_read_tokens",
+        "gen_ai.usage.details.cache_read_input_tokens",
+        "gen_ai.usage.details.cached_tokens",
+        "gen_ai.usage.details.cached_input_tokens",
+        "gen_ai.usage.details.cached_content_tokens",
+        "gen_ai.usage.details.prompt_cache_hit_tokens",
+    ],
+    &[
+        "gen_ai.usage.cache_creation.input_tokens",
+        "gen_ai.usage.cache_creation_input_tokens",
+        "gen_ai.usage.cache_write.input_tokens",
+        "gen_ai.usage.cache_write_tokens",
+        "gen_ai.usage.cache_creation_tokens",
+        "gen_ai.usage.input_tokens.cache_write",
+        "gen_ai.usage.details.cache_write_tokens",
+        "gen_ai.usage.details.cache_creation_tokens",
+        "gen_ai.usage.details.cache_creation_input_tokens",
+    ],
+    &[
+        "gen_ai.usage.reasoning.output_tokens",
+        "gen_ai.usage.reasoning_tokens",
+        "gen_ai.usage.output_tokens.reasoning",
+        "gen_ai.usage.details.reasoning_tokens",
+        "gen_ai.usage.details.thinking_tokens",
+        "gen_ai.usage.details.thoughts_tokens",
+    ],
+];
+
 /// Input, output, cache reads, cache writes and reasoning of a request, under their present names, else under older ones.
 fn counts_of(attributes: Attributes<'_, '_>) -> [Count; 5] {
-    const NAMES: [&[&str]; 5] = [
-        &["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"],
-        &["gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"],
-        &[
-            "gen_ai.usage.cache_read.input_tokens",
-            "gen_ai.usage.cache_read_input_tokens",
-            "gen_ai.usage.cache_read_tokens",
-            "gen_ai.usage.cached_input_tokens",
-            "gen_ai.usage.cached_tokens",
-            "gen_ai.usage.input_tokens.cached",
-            "gen_ai.usage.details.cache_read_tokens",
-            "gen_ai.usage.details.cache_read_input_tokens",
-            "gen_ai.usage.details.cached_tokens",
-            "gen_ai.usage.details.cached_input_tokens",
-            "gen_ai.usage.details.cached_content_tokens",
-            "gen_ai.usage.details.prompt_cache_hit_tokens",
-        ],
-        &[
-            "gen_ai.usage.cache_creation.input_tokens",
-            "gen_ai.usage.cache_creation_input_tokens",
-            "gen_ai.usage.cache_write.input_tokens",
-            "gen_ai.usage.cache_write_tokens",
-            "gen_ai.usage.cache_creation_tokens",
-            "gen_ai.usage.input_tokens.cache_write",
-            "gen_ai.usage.details.cache_write_tokens",
-            "gen_ai.usage.details.cache_creation_tokens",
-            "gen_ai.usage.details.cache_creation_input_tokens",
-        ],
-        &[
-            "gen_ai.usage.reasoning.output_tokens",
-            "gen_ai.usage.reasoning_tokens",
-            "gen_ai.usage.output_tokens.reasoning",
-            "gen_ai.usage.details.reasoning_tokens",
-            "gen_ai.usage.details.thinking_tokens",
-            "gen_ai.usage.details.thoughts_tokens",
-        ],
-    ];
-    NAMES.map(|names| attributes.first_count(names))
+    COUNT_NAMES.map(|names| attributes.first_count(names))
 }
 
 /// By the conventions, input includes both caches. Some programs exclude them: the caches are then larger than the input, or

@@ -56,7 +56,7 @@ pub struct Lost {
     pub rejected_lines: i64,
     /// Records of unknown types in all files.
     pub unknown_records: i64,
-    /// Records, or parts of them, of unknown types with token counts or costs, and the number of these types.
+    /// Records of unknown types, or parts of records, with token counts or costs.
     pub counted: Counted,
     /// Files that cannot be read, or not to their end.
     pub unreadable_files: i64,

@@ -30,8 +30,8 @@ fn shown() -> [(&'static str, Expr); 4] {
     ]
 }
 
-/// Versions of a runtime with several sessions, none of which shows what at least half of the sessions of other versions of the format
-/// show: `runtime`, `format`, `reason`, `count` (its sessions), `example` (the version).
+/// Versions of a runtime with several sessions, none of which shows what more than half of the sessions of the other versions of the
+/// format show: `runtime`, `format`, `reason`, `count` (its sessions), `example` (the version).
 pub fn of_versions(tables: &Frames) -> PolarsResult<LazyFrame> {
     let has_responses = col("turns").gt(lit(0)).and(col("parent_session_id").is_null());
     let sessions = tables.table("sessions").filter(has_responses.and(col("runtime_version").is_not_null()));

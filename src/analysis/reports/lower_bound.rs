@@ -21,18 +21,22 @@ pub struct LowerBound {
     pub of_cost_usd: f64,
 }
 
+/// Whether the counts of a session are a lower bound, by its column `usage`.
+pub fn is_lower_bound() -> Expr {
+    col("usage").eq(lit("lower_bound"))
+}
+
 impl LowerBound {
     /// The lower bounds among sessions, with the columns `usage` and `cost_usd`.
     ///
     /// # Errors
     /// When the sessions cannot be read.
     pub fn among(sessions: LazyFrame) -> PolarsResult<Self> {
-        let is_lower = || col("usage").eq(lit("lower_bound"));
         let cost = || col("cost_usd").cast(DataType::Float64);
         let sums = sessions.select([
-            is_lower().cast(DataType::Int64).sum().alias("sessions"),
+            is_lower_bound().cast(DataType::Int64).sum().alias("sessions"),
             col("usage").len().cast(DataType::Int64).alias("of_sessions"),
-            cost().filter(is_lower()).sum().alias("cost_usd"),
+            cost().filter(is_lower_bound()).sum().alias("cost_usd"),
             cost().sum().alias("of_cost_usd"),
         ]);
         let sums = sums.collect()?;

@@ -39,7 +39,7 @@ pub use dimension::{DIMENSIONS, Dimension, is_time};
 pub use doubts::content_doubts;
 pub use error::Error;
 pub use list::REPORTS;
-pub use lower_bound::{LowerBound, lower_bound};
+pub use lower_bound::{LowerBound, is_lower_bound, lower_bound};
 pub use options::Options;
 pub use price_as::{PriceAs, similar_models};
 pub use projects::ProjectNames;

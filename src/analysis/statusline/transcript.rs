@@ -9,8 +9,8 @@ use crate::adapters::{Hints, parse};
 use crate::ingest::{self, Options, Progress};
 use crate::ledger::{self, costs};
 use crate::model::retention::Retention;
-use crate::model::session::{Status, Turn, add_money};
-use crate::model::tables::Usage;
+use crate::model::session::{Turn, add_money};
+use crate::model::tables::UsageReason;
 use crate::prices::Catalog;
 
 /// Logs of more bytes in total are not read completely: that would take longer than a status line may.
@@ -57,8 +57,7 @@ fn whole(roots: Vec<PathBuf>, id: Option<&str>, catalog: &Catalog) -> Session {
     for (_, row) in tables.sessions.iter().enumerate().filter(|(index, _)| is_this(*index)) {
         session.cost_usd = add_money(session.cost_usd, row.money.cost);
         // The log of a running session has no end, but what it contains is complete so far.
-        let omits_tokens =
-            row.usage == Usage::LowerBound && (row.session.under_reports || row.session.status != Status::Incomplete);
+        let omits_tokens = row.usage_reason.is_some_and(|reason| reason != UsageReason::NoEnd);
         session.is_lower_bound |= omits_tokens || row.unpriced_tokens > 0;
     }
     session.with_context_of(tables.turns.iter().map(|row| &*row.turn))

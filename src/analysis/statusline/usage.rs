@@ -9,7 +9,7 @@ use super::cache::{Cached, CachedWindow, Key};
 use super::line::{Spent, WindowLeft};
 use crate::analysis::limits::windows_of;
 use crate::analysis::reports::spec::known_sum;
-use crate::analysis::reports::{self, Bound, Cost, Frames, Scope};
+use crate::analysis::reports::{self, Bound, Cost, Frames, Scope, is_lower_bound};
 use crate::base::time::Time;
 use crate::store::archive::{self, Archive};
 use crate::store::frames::time_value;
@@ -177,10 +177,6 @@ impl LowerBounds {
         let rows = self.0.clone().lazy().filter(is_in_time.and(is_of_runtime)).select([len()]).collect()?;
         Ok(rows.column("len")?.get(0)?.extract::<u64>().is_some_and(|rows| rows > 0))
     }
-}
-
-fn is_lower_bound() -> Expr {
-    col("usage").eq(lit("lower_bound"))
 }
 
 /// The cost of a session.

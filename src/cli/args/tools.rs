@@ -31,8 +31,8 @@ pub struct Inspect {
     /// name, so that it can be published
     #[arg(long, conflicts_with_all = ["content", "redact"])]
     pub shape: bool,
-    /// Print only what the adapters do not know: types of records, members and values, by format and version, with counts. It
-    /// contains no text of the files, neither their names, so that it can be published
+    /// Print only what the adapters do not know: types of records, members and values, by format and version, with counts. Of
+    /// the text of the files it contains only words of programs, and not the names of the files, so that it can be published
     #[arg(long, conflicts_with_all = ["content", "redact", "shape"])]
     pub drift: bool,
     #[command(flatten)]

@@ -14,4 +14,4 @@ pub use messages::reduce_messages;
 pub use redact::{redact, redact_session};
 pub use secrets::redacted;
 pub use shape::shape;
-pub use types::{reduce_types, type_name};
+pub use types::{is_harmless, is_word, reduce_types, type_name};

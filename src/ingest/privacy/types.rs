@@ -14,21 +14,26 @@ pub fn type_name(name: &str) -> String {
 }
 
 /// Names are also separated by dots, colons and hyphens: `session.tools_updated`, `cost-state`.
-fn is_kept(word: &str) -> bool {
-    /// The longest name and the most digits in it.
-    const LONGEST: usize = 40;
-    const MOST_DIGITS: usize = 3;
-    let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    word.len() <= LONGEST && digits <= MOST_DIGITS && word.split(['.', ':', '-']).all(is_word) && redacted(word) == word
+fn is_kept(name: &str) -> bool {
+    name.split(['.', ':', '-']).all(|word| is_word(word, b"")) && is_harmless(name)
 }
 
-/// Whether a text is a word of letters, with few digits, as programs write them: an id of letters often changes case.
-fn is_word(text: &str) -> bool {
+/// Whether a text is a word as programs write them: an id of letters often changes case. `others`: bytes that it may contain besides
+/// letters, digits, `_` and `$`.
+pub fn is_word(text: &str, others: &[u8]) -> bool {
     let changes_case = |pair: &&[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
     let changes = text.as_bytes().windows(2).filter(changes_case).count();
     text.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || matches!(first, b'_' | b'$'))
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'))
+        && text.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'$') || others.contains(&it))
         && changes * 3 <= text.len()
+}
+
+/// Whether a text is as short as a name, with as few digits, and without a secret.
+pub fn is_harmless(text: &str) -> bool {
+    /// The longest name and the most digits in it.
+    const LONGEST: usize = 40;
+    const MOST_DIGITS: usize = 3;
+    text.len() <= LONGEST && text.bytes().filter(u8::is_ascii_digit).count() <= MOST_DIGITS && redacted(text) == text
 }
 
 /// Reduces the names of unknown types to what is kept.

@@ -28,6 +28,13 @@ pub struct TextOrBlocks<'a, T> {
     pub blocks: Vec<T>,
 }
 
+impl<T> TextOrBlocks<'_, T> {
+    /// The one string, or the texts of the blocks.
+    pub fn joined<'t>(&'t self, text: impl Fn(&'t T) -> &'t str) -> String {
+        self.text.as_deref().into_iter().chain(self.blocks.iter().map(text)).collect()
+    }
+}
+
 impl<T> Default for TextOrBlocks<'_, T> {
     fn default() -> Self {
         Self { text: None, blocks: Vec::new() }

@@ -34,7 +34,7 @@ pub(super) fn conversions_with_other_names(sessions: &Sessions) -> Vec<(SessionK
     conversions.into_iter().filter_map(find).collect()
 }
 
-/// The logs of sessions, which are neither conversions nor counts of a proxy.
+/// The logs of these sessions, without conversions and counts of a proxy.
 pub(super) fn logs_without_conversions<'a>(sessions: &[(&'a SessionKey, &'a Vec<SessionPart>)]) -> Logs<'a> {
     let mut logs = Logs::default();
     for (key, parts) in sessions {

@@ -1,6 +1,9 @@
 //! Finds the session whose requests a proxy counted. The proxy knows neither the session nor the agent.
 
-use std::collections::BTreeSet;
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::HashMap;
 
 use super::conversions::{are_apart, logs_without_conversions};
 use crate::ledger::part::{SessionKey, SessionPart, Sessions};
@@ -28,9 +31,9 @@ fn divide(sessions: &Sessions) -> Option<(Vec<Entry<'_>>, Vec<Entry<'_>>)> {
 /// session started, else one with the same counts.
 pub(super) fn proxied_with_their_session(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)> {
     let Some((proxied, others)) = divide(sessions) else { return Vec::new() };
-    let logs = logs_without_conversions(&others);
+    let (by_run, logs) = (by_run(&others), LazyCell::new(|| logs_without_conversions(&others)));
     let find = |(key, parts): Entry<'_>| {
-        let found = match roots_of_run(parts, &others).as_slice() {
+        let found = match roots_of_run(parts, &by_run).as_slice() {
             [] => parts.iter().find_map(|part| logs.of_same_tokens(&part.session)),
             [root] => Some(*root),
             [_, _, ..] => None,
@@ -49,8 +52,9 @@ pub(in crate::ledger) fn defer_to_sessions_of_run(sessions: &mut Sessions) {
         let totals = parts.flat_map(|part| &part.session.totals).flat_map(|total| &total.models).map(|it| it.tokens);
         turns.chain(totals).any(|tokens| tokens.total().is_some())
     };
+    let by_run = by_run(&others);
     let is_counted = |parts: &Vec<SessionPart>| {
-        let roots = roots_of_run(parts, &others);
+        let roots = roots_of_run(parts, &by_run);
         roots.len() > 1 && roots.into_iter().any(has_counts)
     };
     let counted = proxied.into_iter().filter(|(_, parts)| is_counted(parts)).map(|(key, _)| key.clone());
@@ -59,24 +63,35 @@ pub(in crate::ledger) fn defer_to_sessions_of_run(sessions: &mut Sessions) {
     }
 }
 
-/// The sessions of the same run at the same time that no other session started.
-fn roots_of_run<'s>(proxied: &[SessionPart], others: &[Entry<'s>]) -> Vec<&'s SessionKey> {
-    let runs: BTreeSet<&str> = proxied.iter().filter_map(|part| part.session.trial.as_deref()).collect();
-    if runs.is_empty() {
-        return Vec::new();
+/// The sessions by the runs that their logs name.
+type Runs<'s> = HashMap<&'s str, Vec<Entry<'s>>>;
+
+fn by_run<'s>(others: &[Entry<'s>]) -> Runs<'s> {
+    let mut runs = Runs::default();
+    for &(key, parts) in others {
+        let names: BTreeSet<&str> = parts.iter().filter_map(|part| part.session.trial.as_deref()).collect();
+        names.into_iter().for_each(|run| runs.entry(run).or_default().push((key, parts)));
     }
+    runs
+}
+
+/// The sessions of the same run at the same time that no other session started.
+fn roots_of_run<'s>(proxied: &[SessionPart], by_run: &Runs<'s>) -> Vec<&'s SessionKey> {
+    let runs: BTreeSet<&str> = proxied.iter().filter_map(|part| part.session.trial.as_deref()).collect();
     let is_of_run = |part: &SessionPart| {
         let is_same_run = part.session.trial.as_deref().is_some_and(|run| runs.contains(run));
         is_same_run && proxied.iter().any(|it| !are_apart(&it.session, &part.session))
     };
-    let of_run = || others.iter().filter(|(_, parts)| parts.iter().any(is_of_run));
-    let events = of_run().flat_map(|(_, parts)| parts.iter()).flat_map(|part| &part.session.events);
+    let candidates = runs.iter().filter_map(|run| by_run.get(run)).flatten().copied();
+    let of_run: BTreeMap<&SessionKey, &Vec<SessionPart>> =
+        candidates.filter(|(_, parts)| parts.iter().any(is_of_run)).collect();
+    let events = of_run.values().flat_map(|parts| parts.iter()).flat_map(|part| &part.session.events);
     let children: BTreeSet<&str> =
         events.filter(|event| event.kind == EventKind::Subagent).filter_map(|event| event.code.as_deref()).collect();
     let is_root = |key: &SessionKey, parts: &[SessionPart]| {
         !children.contains(key.1.as_str()) && parts.iter().all(|part| part.session.parent_session_id.is_none())
     };
-    of_run().filter(|(key, parts)| is_root(key, parts)).map(|(key, _)| *key).collect()
+    of_run.iter().filter(|(key, parts)| is_root(key, parts)).map(|(key, _)| *key).collect()
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl SessionFacts {
             // The file of a subagent states nothing about the responses of others.
             let latest = (part.ended_at, mem::take(&mut part.under_reports));
             let known = self.subagents.entry(agent).or_insert(latest);
-            *known = if latest.0 > known.0 { latest } else { *known };
+            *known = (*known).max(latest);
         }
         // The last text counts, whichever part decides the status.
         if part.text.is_some() && (self.session.text.is_none() || part.ended_at >= self.text_at) {

@@ -62,9 +62,8 @@ impl Owners {
             let foreign_messages = self.foreign_messages(session, parts, numbers);
             let foreign_owners = self.foreign_owners(session, numbers, &owner_rows);
             let first_turn = self.first_own_turn(session, parts, numbers);
-            if let Some(part) = parts.first_mut() {
-                part.session.parent_session_id =
-                    part.session.parent_session_id.take().or_else(|| parents.get(&session).cloned());
+            if let (Some(part), Some(parent)) = (parts.first_mut(), parents.get(&session)) {
+                part.session.parent_session_id = Some(parent.clone());
             }
             for (part, numbers) in parts.iter_mut().zip(numbers) {
                 if let Some(owner) = self.owner_of_whole(session, part, numbers) {
@@ -91,8 +90,9 @@ impl Owners {
         let keys: Rows<&SessionKey> = sessions.keys().collect();
         let parent = |(session, ((runtime, _), parts)): (usize, (&SessionKey, &Vec<SessionPart>))| {
             let numbers = &self.numbers[session];
-            let is_named = parts.iter().any(|part| part.session.parent_session_id.is_some());
-            let first_own = self.first_own_turn(session, parts, numbers)?;
+            if parts.iter().any(|part| part.session.parent_session_id.is_some()) {
+                return None;
+            }
             let kept = parts
                 .iter()
                 .zip(numbers)
@@ -102,7 +102,8 @@ impl Owners {
                 turns.filter_map(|(turn, number)| Some((turn.occurred_at?, self.foreign_owner(session, *number)?)));
             let (time, owner) = copied.max_by_key(|(time, _)| *time)?;
             let (other_runtime, id) = keys[owner.session];
-            (!is_named && time <= first_own && runtime == other_runtime).then(|| (session, id.clone()))
+            let is_fork = runtime == other_runtime && time <= self.first_own_turn(session, parts, numbers)?;
+            is_fork.then(|| (session, id.clone()))
         };
         sessions.iter().enumerate().filter_map(parent).collect()
     }

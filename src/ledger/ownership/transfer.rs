@@ -1,5 +1,7 @@
 //! Removes the rows of a part that belong to other sessions.
 
+use std::collections::BTreeMap;
+
 use foldhash::{HashMap, HashSet};
 
 use crate::base::text::{SharedStr, Symbol};
@@ -91,20 +93,29 @@ fn remove_copied_totals(session: &mut SessionResult, owners: &[Option<usize>]) {
     let first_own = turns.filter(|(_, owner)| owner.is_none()).map(|(turn, _)| turn.line).min();
     let is_copied = |total: &Total| total.kind == TotalKind::Saved && first_own.is_none_or(|line| total.line < line);
     session.totals.retain(|total| !is_copied(total));
-    for total in session.totals.iter_mut().filter(|total| total.kind == TotalKind::Saved) {
-        let before = || session.turns.iter().zip(owners).filter(|(turn, _)| turn.line < total.line);
-        let all = before().fold(Tokens::UNKNOWN, |sum, (turn, _)| sum.plus(turn.tokens.get()));
-        let excess = total.tokens().minus(all).kinds().into_iter().flatten().min();
-        if excess.is_some_and(|least| least < 0) {
+    let mut saved: Vec<&mut Total> = session.totals.iter_mut().filter(|total| total.kind == TotalKind::Saved).collect();
+    if saved.is_empty() {
+        return;
+    }
+    saved.sort_by_key(|total| total.line);
+    let mut turns: Vec<_> = session.turns.iter().zip(owners).collect();
+    turns.sort_by_key(|(turn, _)| turn.line);
+    let mut turns = turns.into_iter().peekable();
+    let (mut all, mut foreign) = (Tokens::UNKNOWN, BTreeMap::<Option<Symbol>, Tokens>::new());
+    for total in saved {
+        while let Some((turn, owner)) = turns.next_if(|(turn, _)| turn.line < total.line) {
+            all = all.plus(turn.tokens.get());
+            if owner.is_some() {
+                let sum = foreign.entry(turn.model.clone()).or_insert(Tokens::UNKNOWN);
+                *sum = sum.plus(turn.tokens.get());
+            }
+        }
+        if total.tokens().minus(all).kinds().into_iter().flatten().any(|excess| excess < 0) {
             continue;
         }
-        let foreign: Vec<(Option<Symbol>, Tokens)> = before()
-            .filter(|(_, owner)| owner.is_some())
-            .map(|(turn, _)| (turn.model.clone(), turn.tokens.get()))
-            .collect();
-        for (model, tokens) in foreign {
-            if let Some(of_model) = total.models.iter_mut().find(|it| it.model == model) {
-                of_model.tokens = of_model.tokens.minus(tokens);
+        for (model, tokens) in &foreign {
+            if let Some(of_model) = total.models.iter_mut().find(|it| it.model == *model) {
+                of_model.tokens = of_model.tokens.minus(*tokens);
                 of_model.cost = None;
                 total.cost = None;
             }

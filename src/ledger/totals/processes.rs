@@ -51,9 +51,10 @@ pub(super) fn add_result(processes: &mut Vec<Process>, source: usize, result: To
 /// Removes processes whose totals another process restored and went on from: see docs/accounting.md#restored-totals. Each process
 /// goes on from at most one, the largest whose totals it can contain, and no two from the same one.
 pub(super) fn drop_restored(mut processes: Vec<Process>) -> Vec<Process> {
-    let size = |process: &Process| process.last.tokens().total();
+    let sizes: Vec<Option<i64>> = processes.iter().map(|process| process.last.tokens().total()).collect();
+    let size = |index: &usize| sizes.get(*index).copied().flatten();
     let mut by_size: Vec<usize> = (0..processes.len()).collect();
-    by_size.sort_by_key(|index| (Reverse(processes.get(*index).and_then(size)), *index));
+    by_size.sort_by_key(|index| (Reverse(size(index)), *index));
     let mut restored: BTreeSet<usize> = BTreeSet::new();
     for (place, index) in by_size.iter().enumerate() {
         let Some(process) = processes.get(*index).filter(|process| process.shows_own()) else { continue };
@@ -61,7 +62,7 @@ pub(super) fn drop_restored(mut processes: Vec<Process>) -> Vec<Process> {
             let Some(earlier) = processes.get(**other) else { return false };
             // Processes of one file are in their order.
             let is_before = earlier.source != process.source || *other < index;
-            is_before && size(earlier) > Some(0) && contains(&process.last, process.own, &earlier.last)
+            is_before && size(other) > Some(0) && contains(&process.last, process.own, &earlier.last)
         };
         let mut smaller = by_size.iter().skip(place + 1).filter(|other| !restored.contains(*other));
         restored.extend(smaller.find(goes_on_from));

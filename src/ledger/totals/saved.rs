@@ -1,6 +1,6 @@
 //! Running totals that the runtime saves in its own file: see docs/accounting.md#saved-totals.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::processes::{contains, fits, has_fallen};
 use crate::base::time::Time;
@@ -36,15 +36,11 @@ pub(super) fn last_of_processes(mut saved: Vec<(usize, Total)>, rows: &mut [Turn
     saved.sort_by(|(a_source, a), (b_source, b)| {
         (a.occurred_at, a_source, a.line).cmp(&(b.occurred_at, b_source, b.line))
     });
-    let mut before: BTreeSet<usize> = BTreeSet::new();
+    let mut owns = responses_before(&saved, rows).into_iter();
     // The last total of each process, and the indexes of the responses that it has to contain.
     let mut processes: Vec<(SavedTotal, Vec<usize>)> = Vec::new();
     for (source, total) in saved {
-        let is_own = |(index, row): (usize, &TurnRow)| {
-            (row.grain == Grain::Turn && !before.contains(&index) && precedes(row, source, &total)).then_some(index)
-        };
-        let mut own: Vec<usize> = rows.iter().enumerate().filter_map(is_own).collect();
-        before.extend(&own);
+        let mut own = owns.next().unwrap_or_default();
         match processes.last_mut() {
             Some((last, covered)) if goes_on_from(&last.total, &total, sum(rows, &own)) => {
                 covered.append(&mut own);
@@ -55,6 +51,33 @@ pub(super) fn last_of_processes(mut saved: Vec<(usize, Total)>, rows: &mut [Turn
     }
     processes.retain(|(saved, covered)| mark_others(&saved.total, covered, rows));
     processes.into_iter().map(|(saved, _)| saved).collect()
+}
+
+/// For each of the totals, which are in order, the responses that it has to contain and that no total before it has.
+fn responses_before(saved: &[(usize, Total)], rows: &[TurnRow]) -> Vec<Vec<usize>> {
+    // The totals of each file, each with the largest line so far.
+    let mut files: BTreeMap<usize, Vec<(usize, i64, &Total)>> = BTreeMap::new();
+    for (index, (source, total)) in saved.iter().enumerate() {
+        let file = files.entry(*source).or_default();
+        let line = file.last().map_or(total.line, |(_, line, _)| total.line.max(*line));
+        file.push((index, line, total));
+    }
+    let mut before = vec![Vec::new(); saved.len()];
+    for (number, row) in rows.iter().enumerate().filter(|(_, row)| row.grain == Grain::Turn) {
+        let first = files.iter().filter_map(|(source, totals)| {
+            let at = match totals.first() {
+                _ if *source == row.source => totals.partition_point(|(_, line, _)| *line < row.turn.line),
+                // Totals without a time are the first ones.
+                Some((_, _, total)) if precedes(row, *source, total) => 0,
+                _ => totals.partition_point(|(_, _, total)| !precedes(row, *source, total)),
+            };
+            totals.get(at).map(|(index, _, _)| *index)
+        });
+        if let Some(own) = first.min().and_then(|index| before.get_mut(index)) {
+            own.push(number);
+        }
+    }
+    before
 }
 
 /// Whether a response is before a total.

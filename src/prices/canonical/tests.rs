@@ -8,6 +8,16 @@ fn canonical(model: &str) -> String {
     Catalog::built_in().canonical(model)
 }
 
+/// A log can contain any text as the name of a model.
+#[test]
+fn a_name_of_any_length_is_searched_in_a_short_time() {
+    for name in ["hf:".repeat(30_000) + "x", "x".to_owned() + &"-fast".repeat(30_000), "openai/".repeat(10_000) + "x"] {
+        assert_eq!(canonical(&name), name);
+        assert!(Catalog::built_in().find(None, &name).is_none());
+    }
+    assert_eq!(canonical(&("hf:".repeat(100) + "claude-sonnet-4-5")), "claude-sonnet-4-5");
+}
+
 #[test]
 fn spellings_of_a_model_have_one_name() {
     for (expected, logged) in [

@@ -64,7 +64,8 @@ fn is_failed_test(line: &str) -> bool {
         return !directive.get(..4).is_some_and(|word| ["todo", "skip"].contains(&word.to_ascii_lowercase().as_str()));
     }
     let is_python = |path: &str| path.rsplit_once('.').is_some_and(|(_, extension)| extension == "py");
-    let of_pytest = |rest: &str| rest.contains("::") || rest.split(' ').next().is_some_and(is_python);
+    // `tests/a.py`, `tests/a.py::b`; programs also log `ERROR module::name: …`.
+    let of_pytest = |rest: &str| rest.split([' ', ':']).next().is_some_and(is_python);
     (line.starts_with("test ") && line.ends_with("... FAILED"))
         || ["FAILED ", "ERROR "].iter().filter_map(|word| line.strip_prefix(word)).any(of_pytest)
         || line.split_once(" FAILED").is_some_and(|(test, _)| test.contains("::") && !test.contains(' '))

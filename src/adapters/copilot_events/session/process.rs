@@ -1,12 +1,13 @@
 //! The end of a process of Copilot CLI: its totals, and which responses they contain.
 
+use foldhash::{HashMap, HashMapExt as _, HashSet};
+
 use super::Session;
 use crate::adapters::common::usage;
 use crate::adapters::copilot_events::Record;
 use crate::adapters::{RecordErrors, hashed_id};
-use crate::base::text::Symbol;
 use crate::json::lines::Line;
-use crate::model::session::{ModelTotal, Status, Tokens, Total, TotalKind, Turn};
+use crate::model::session::{Status, Tokens, Total, TotalKind};
 
 impl Session {
     /// Ends a process, and adds its tokens to the totals.
@@ -97,7 +98,7 @@ impl Session {
     fn close_process(&mut self, totals: &[(&str, Tokens)]) {
         let stated: Vec<_> = totals.iter().filter(|(_, tokens)| *tokens != Tokens::UNKNOWN).collect();
         for (model, tokens) in &stated {
-            spend(&mut self.spent, Some((*model).into()), *tokens);
+            usage::spend(&mut self.spent, Some((*model).into()), *tokens);
         }
         let outside = self.summaries_outside(&stated);
         let turns = &mut self.builder.session.turns;
@@ -106,7 +107,7 @@ impl Session {
         let of_process = turns.iter_mut().enumerate().skip(self.process);
         let (separate, mut covered): (Vec<_>, Vec<_>) = of_process.partition(|(index, _)| outside.contains(index));
         for (_, turn) in separate {
-            spend(&mut self.spent, turn.model.clone(), turn.tokens.get());
+            usage::spend(&mut self.spent, turn.model.clone(), turn.tokens.get());
         }
         let logged_output = covered.iter().fold(0, |sum, (_, turn)| add_output(sum, turn.tokens.get()));
         let is_stated = |model: Option<&str>| stated.iter().any(|(name, _)| Some(*name) == model);
@@ -115,7 +116,7 @@ impl Session {
                 // The shutdown has the model under another name: its counts include this turn.
                 turn.tokens = Tokens::UNKNOWN.into();
             } else if turn.tokens.get() != Tokens::UNKNOWN {
-                spend(&mut self.spent, turn.model.clone(), turn.tokens.get());
+                usage::spend(&mut self.spent, turn.model.clone(), turn.tokens.get());
             }
         }
         self.process = turns.len();
@@ -123,26 +124,19 @@ impl Session {
 
     /// The summaries of the process that its totals do not contain: the outputs of its messages alone add up to the stated output, of
     /// the summary's model or of all.
-    fn summaries_outside(&mut self, stated: &[&(&str, Tokens)]) -> Vec<usize> {
-        let summaries = std::mem::take(&mut self.summaries);
+    fn summaries_outside(&mut self, stated: &[&(&str, Tokens)]) -> HashSet<usize> {
+        let summaries: HashSet<usize> = std::mem::take(&mut self.summaries).into_iter().collect();
         let turns = &self.builder.session.turns;
-        let is_of = |turn: &Turn, model: Option<&Symbol>| model.is_none() || turn.model.as_ref() == model;
-        let logged = |model: Option<&Symbol>| {
-            let messages = turns.iter().enumerate().skip(self.process).filter(|(index, _)| !summaries.contains(index));
-            messages
-                .filter(|(_, turn)| is_of(turn, model))
-                .filter_map(|(_, turn)| turn.tokens.get().output)
-                .sum::<i64>()
+        let messages = turns.iter().enumerate().skip(self.process).filter(|(index, _)| !summaries.contains(index));
+        let logged = outputs(messages.map(|(_, turn)| (turn.model.as_deref(), turn.tokens.get())));
+        let stated = outputs(stated.iter().map(|(model, tokens)| (Some(*model), *tokens)));
+        let is_all = |model: Option<&str>| {
+            stated.get(&model).is_some_and(|output| *output > 0 && logged.get(&model) == Some(output))
         };
-        let stated = |model: Option<&Symbol>| {
-            let of_model = stated.iter().filter(|(name, _)| model.is_none_or(|model| model == name));
-            of_model.filter_map(|(_, tokens)| tokens.output).sum::<i64>()
-        };
-        let is_all = |model: Option<&Symbol>| stated(model) > 0 && stated(model) == logged(model);
         let is_outside = |index: &usize| {
             let turn = &turns[*index];
             let has_output = turn.tokens.get().output.unwrap_or(0) > 0;
-            has_output && (is_all(None) || turn.model.is_some() && is_all(turn.model.as_ref()))
+            has_output && (is_all(None) || turn.model.is_some() && is_all(turn.model.as_deref()))
         };
         summaries.iter().copied().filter(is_outside).collect()
     }
@@ -156,11 +150,15 @@ impl Session {
     }
 }
 
-/// Adds tokens to the total of their model.
-fn spend(spent: &mut Vec<ModelTotal>, model: Option<Symbol>, tokens: Tokens) {
-    if let Some(known) = spent.iter_mut().find(|it| it.model == model) {
-        known.tokens = known.tokens.plus(tokens);
-    } else {
-        spent.push(ModelTotal { model, tokens, ..ModelTotal::default() });
+/// The output of each model, and that of all under `None`.
+fn outputs<'m>(all: impl Iterator<Item = (Option<&'m str>, Tokens)>) -> HashMap<Option<&'m str>, i64> {
+    let mut sums = HashMap::new();
+    for (model, tokens) in all {
+        let output = tokens.output.unwrap_or(0);
+        for key in [None, model].into_iter().take(1 + usize::from(model.is_some())) {
+            let sum: &mut i64 = sums.entry(key).or_default();
+            *sum = sum.saturating_add(output);
+        }
     }
+    sums
 }
