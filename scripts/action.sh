@@ -8,7 +8,7 @@
 #   INPUT_FAIL_IF        bounds, such as: cost_usd>5, error_rate>0.2, sessions<1
 #   INPUT_BASELINE       an archive or lake to compare with, such as that of the base branch
 #   INPUT_LABELS         labels of all sessions, KEY=VALUE, one a line
-#   INPUT_OUTPUT         the directory for the archive and the dashboard; by default agentlogs-report
+#   INPUT_OUTPUT         the directory for the archive, the dashboard and the summary; by default agentlogs-report
 #   GITHUB_STEP_SUMMARY  the file for the summary; by default standard output
 #   GITHUB_OUTPUT        the file for outputs: archive, dashboard, failed, and the values of the measures
 #
@@ -22,8 +22,9 @@ summary="${GITHUB_STEP_SUMMARY:-/dev/stdout}"
 outputs="${GITHUB_OUTPUT:-/dev/null}"
 archive="$output/archive"
 dashboard="$output/dashboard.html"
+summary_file="$output/summary.md"
 # The measures of the first table.
-measures=(cost_usd total_tokens sessions turns tools.calls tools.errors tools.error_rate)
+measures=(cost_usd total_tokens sessions turns tools.calls tools.errors tools.error_rate outcomes.passed outcomes.failed)
 # Rows of a table: a summary holds 1 MiB.
 rows=20
 
@@ -62,15 +63,74 @@ values() {
     local options=() measure
     for measure in "${measures[@]}"; do options+=(--max "$measure=1e18"); done
     "$agentlogs" check "${options[@]}" --undated include --archive "$1" --format csv 2>/dev/null |
-        awk -F, 'NR > 1 { print ($1 ~ /^(calls|errors|error_rate)$/ ? "tool_" : "") $1 "," $2 }'
+        awk -F, 'NR > 1 { print ($1 ~ /^(calls|errors|error_rate)$/ ? "tool_" : $1 ~ /^(passed|failed)$/ ? "trials_" : "") $1 "," $2 }'
 }
 
-# A function of awk: counts are whole numbers, other values have four digits.
+# Functions of awk. `shown`: a value by its measure, such as $1,234.50, 12,345 or 3.8 %. `fields`: the fields of a line of CSV.
+# `code`: a name from logs as code, in which Markdown has no other effect.
 # shellcheck disable=SC2016 # These are the variables of awk.
-shown='function shown(value, sign) {
+functions='
+function grouped(number,    out, sign) {
+    sign = number < 0 ? "-" : ""
+    sub(/^-/, "", number)
+    while (length(number) > 3) {
+        out = "," substr(number, length(number) - 2) out
+        number = substr(number, 1, length(number) - 3)
+    }
+    return sign number out
+}
+function amount(value,    text) {
+    text = sprintf(value != 0 && value < 0.01 && value > -0.01 ? "%.4f" : "%.2f", value < 0 ? -value : value)
+    return (value < 0 ? "-$" : "$") grouped(substr(text, 1, index(text, ".") - 1)) substr(text, index(text, "."))
+}
+function shown(measure, value) {
     if (value == "") return "unknown"
-    return sprintf("%" sign (value == int(value) ? ".0f" : ".4f"), value)
-}'
+    if (measure ~ /usd/) return amount(value)
+    if (measure ~ /(rate|share)/) return sprintf("%.1f %%", value * 100)
+    return value == int(value) ? grouped(sprintf("%.0f", value)) : sprintf("%.4f", value)
+}
+function signed(measure, value) { return (value > 0 ? "+" : "") shown(measure, value) }
+function named(measure) {
+    if (measure == "cost_usd") return "cost"
+    gsub(/_/, " ", measure)
+    return measure
+}
+function fields(line, out,    count, rest, at, field) {
+    for (rest = line; ; ) {
+        field = ""
+        if (substr(rest, 1, 1) == "\"") {
+            rest = substr(rest, 2)
+            while ((at = index(rest, "\"")) > 0) {
+                field = field substr(rest, 1, at - 1)
+                rest = substr(rest, at + 1)
+                if (substr(rest, 1, 1) != "\"") break
+                field = field "\""
+                rest = substr(rest, 2)
+            }
+            at = index(rest, ",")
+        } else {
+            at = index(rest, ",")
+            field = at > 0 ? substr(rest, 1, at - 1) : rest
+        }
+        out[++count] = field
+        if (at == 0) return count
+        rest = substr(rest, at + 1)
+    }
+}
+function code(name) {
+    if (name == "") return "unknown"
+    gsub(/`/, "\047", name)
+    gsub(/\|/, "\\|", name)
+    return "`" name "`"
+}
+NR == 1 { for (at = fields($0, heads); at > 0; at--) column[heads[at]] = at }
+'
+# Runs a report, and a program of awk for each of its rows: the fields are in `row`, their positions in `column`.
+rows_of() {
+    local program="$1"
+    shift
+    "$agentlogs" report "$@" --undated include --archive "$archive" --format csv | awk "$functions"' NR > 1 { fields($0, row); '"$program"' }'
+}
 
 checks=()
 checked="$(bounds)" || { printf '%s\n' "$checked"; exit 2; }
@@ -104,7 +164,7 @@ if [ "$has_logs" = false ]; then
         echo "## Agents"
         echo
         echo "No logs were found."
-    } >>"$summary"
+    } | tee "$summary_file" >>"$summary"
     if [ "${#checks[@]}" -gt 0 ] && printf '%s\n' "${checks[@]}" | grep -q '^--min$'; then
         message error "fail-if: a minimum is not reached, as there are no logs"
         echo "failed=true" >>"$outputs"
@@ -116,42 +176,20 @@ fi
 
 "$agentlogs" dashboard "$dashboard" --archive "$archive"
 
-{
-    echo "## Agents"
-    echo
-    if [ -n "${INPUT_BASELINE:-}" ]; then
-        if [ -e "$INPUT_BASELINE" ] || [[ "$INPUT_BASELINE" == *://* ]]; then
-            echo "| measure | this run | baseline | difference |"
-            echo "| --- | ---: | ---: | ---: |"
-            join -t, -a 1 <(values "$archive" | sort) <(values "$INPUT_BASELINE" | sort) | awk -F, '
-                '"$shown"'
-                { print "| " $1 " | " shown($2, "") " | " shown($3, "") " | " ($2 == "" || $3 == "" ? "" : shown($2 - $3, "+")) " |" }'
-        else
-            message warning "baseline: $INPUT_BASELINE does not exist" >&2
-        fi
+compared=false
+if [ -n "${INPUT_BASELINE:-}" ]; then
+    if [ -e "$INPUT_BASELINE" ] || [[ "$INPUT_BASELINE" == *://* ]]; then
+        compared=true
     else
-        echo "| measure | this run |"
-        echo "| --- | ---: |"
-        values "$archive" | awk -F, "$shown"'{ print "| " $1 " | " shown($2, "") " |" }'
+        message warning "baseline: $INPUT_BASELINE does not exist"
     fi
-    echo
-    echo "### Cost"
-    echo
-    "$agentlogs" report cost --by runtime,model --limit "$rows" --undated include --archive "$archive" --format markdown
-    echo
-    echo "### Tools that fail"
-    echo
-    "$agentlogs" report tools --limit "$rows" --undated include --archive "$archive" --format markdown
-} >>"$summary"
+fi
+this_run="$(values "$archive")"
 
 failed=false
+bounds_table=""
 if [ "${#checks[@]}" -gt 0 ]; then
-    {
-        echo
-        echo "### Bounds"
-        echo
-    } >>"$summary"
-    "$agentlogs" check "${checks[@]}" --undated include --archive "$archive" --format markdown >>"$summary" && status=0 || status=$?
+    bounds_table="$("$agentlogs" check "${checks[@]}" --undated include --archive "$archive" --format csv)" && status=0 || status=$?
     case "$status" in
     0) ;;
     4)
@@ -162,9 +200,81 @@ if [ "${#checks[@]}" -gt 0 ]; then
     esac
 fi
 
+# Exceeded bounds first, as they are what a reader of a failed job wants to know.
+bounds_in_words() {
+    awk "$functions"'
+        NR > 1 {
+            fields($0, row)
+            mark = row[5] == "true" ? "❌" : "✅"
+            bound = row[3] == "max" ? "at most" : "at least"
+            print (row[5] == "true" ? 0 : 1) "| " mark " | " named(row[1]) " | " shown(row[1], row[2]) " | " bound " " shown(row[1], row[4]) " |"
+        }' <<<"$bounds_table" | sort -s -k 1,1.1 | cut -c 2-
+}
+
+measures_in_words() {
+    # Trials without a judged one are not listed.
+    local rows
+    rows="$(awk -F, '$1 !~ /^trials_/' <<<"$this_run")"
+    if [ "$compared" = true ]; then
+        echo "| measure | this run | baseline | difference |"
+        echo "| --- | ---: | ---: | ---: |"
+        awk -F, "$functions"'
+            FNR == NR { base[$1] = $2; next }
+            { print "| " named($1) " | " shown($1, $2) " | " shown($1, base[$1]) " | " ($2 == "" || base[$1] == "" ? "" : signed($1, $2 - base[$1])) " |" }
+        ' <(values "$INPUT_BASELINE") - <<<"$rows"
+    else
+        echo "| measure | this run |"
+        echo "| --- | ---: |"
+        awk -F, "$functions"'{ print "| " named($1) " | " shown($1, $2) " |" }' <<<"$rows"
+    fi
+}
+
+passed_in_words() {
+    awk -F, "$functions"'
+        { value[$1] = $2 }
+        END {
+            judged = value["trials_passed"] + value["trials_failed"]
+            if (judged > 0) {
+                passed = grouped(sprintf("%.0f", value["trials_passed"]))
+                printf "**%s of %s judged trials passed** (%s)\n\n", passed, grouped(sprintf("%.0f", judged)), shown("rate", value["trials_passed"] / judged)
+            }
+        }' <<<"$this_run"
+}
+
+tools="$(rows_of 'if (row[column["errors"]] > 0) print "| " code(row[column["tool"]]) " | " shown("", row[column["errors"]]) " | " shown("", row[column["calls"]]) " | " shown("rate", row[column["error_rate"]]) " |"' \
+    tools --sort errors --limit "$rows")"
+{
+    echo "## Agents"
+    echo
+    passed_in_words
+    if [ -n "$bounds_table" ]; then
+        echo "| | bound | value | limit |"
+        echo "| --- | --- | ---: | ---: |"
+        bounds_in_words
+        echo
+    fi
+    measures_in_words
+    echo
+    echo "### Cost"
+    echo
+    echo "| runtime | model | cost | share | tokens | sessions | turns |"
+    echo "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
+    rows_of 'print "| " code(row[column["runtime"]]) " | " code(row[column["model"]]) " | " shown("usd", row[column["cost_usd"]]) " | " shown("share", row[column["share"]]) " | " shown("", row[column["total_tokens"]]) " | " shown("", row[column["sessions"]]) " | " shown("", row[column["turns"]]) " |"' \
+        cost --by runtime,model --sort cost_usd --limit "$rows"
+    if [ -n "$tools" ]; then
+        echo
+        echo "### Tools that failed"
+        echo
+        echo "| tool | errors | of calls | error rate |"
+        echo "| --- | ---: | ---: | ---: |"
+        printf '%s\n' "$tools"
+    fi
+} >"$summary_file"
+cat "$summary_file" >>"$summary"
+
 {
     echo "archive=$archive"
     echo "dashboard=$dashboard"
     echo "failed=$failed"
-    values "$archive" | tr , =
+    tr , = <<<"$this_run"
 } >>"$outputs"
