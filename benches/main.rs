@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, ADAPTERS, Hints};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::database;

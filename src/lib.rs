@@ -23,8 +23,10 @@
 //!   fields      types of members, which accept any value
 //!   record      structs of records, read in the usual order of their members
 //! adapters  records -> SessionResult, one file per format
+//!   engine      what an adapter is, and the loops that run it
+//!   shared      builder, tools, shell, ids: used by several formats
+//!   formats     a directory per family of formats
 //!   driver      a log -> its sessions, in steps that the caller takes
-//!   common      builder, tools, shell, ids: shared by several formats
 //! model     the data types: session, source, tables, id_hash, health, errors, sqlite_schema
 //! prices    model name, time and tokens -> US dollars
 //! ledger    SessionResults of all files -> tables: duplicates removed, counters derived

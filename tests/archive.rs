@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::present::{self, Format, TableStyle};
 use agentlogs::analysis::reports::{self, REPORTS};
 use agentlogs::base::time::Time;

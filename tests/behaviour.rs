@@ -1,6 +1,6 @@
 //! `report behaviour`: measures of sessions that were computed by hand. docs/behaviour.md defines them.
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, Hints};
 use agentlogs::analysis::reports::{self, Frames, Options};
 use agentlogs::model::source::{Source, SourceStatus};

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::ingest::{self, Fingerprint, Options, Progress, ReadSummary};
 use agentlogs::input::open::Limit;
 use agentlogs::model::source::{Source, SourceStatus};

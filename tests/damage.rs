@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::model::source::Source;
 use agentlogs::prices::{Table, TableKind};
 use agentlogs::store::archive::{self, Archive};

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::process::Command;
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::dashboard::{About, Page, page};
 use agentlogs::analysis::reports::{self, Cost, Frames, Options, Scope};
 use agentlogs::store::frames::frames;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agentlogs::adapters::TABLES;
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::database;
 use agentlogs::input::open::{Budget, Limit};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, Hints};
 use serde_json::Value;
 

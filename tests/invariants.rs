@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::LazyLock;
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, Hints, Parsed};
 use agentlogs::json::lines::Lines;
 use agentlogs::model::health::Reason;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::limits::{Window, windows_of};
 use agentlogs::analysis::overview::Overview;
 use agentlogs::analysis::reports::{Cost, Frames, Scope};

@@ -66,7 +66,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use agentlogs::adapters::TABLES;
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::database;
 use agentlogs::input::open::{Budget, Limit};

@@ -1,6 +1,6 @@
 //! The overview of `agentlogs` without a command: its numbers, its text, and its message without logs.
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::overview::{Look, Overview, Sums, Top};
 use agentlogs::analysis::present::Currency;
 use agentlogs::analysis::reports::{self, Frames, Options, Scope};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, Hints};
 use agentlogs::ingest::{self, Options, Progress, privacy};
 use agentlogs::input::database;
@@ -282,7 +282,7 @@ fn the_page_lists_the_text_that_is_kept() {
     let section = |heading: &str| page.split_once(heading).unwrap().1.split("\n## ").next().unwrap().to_owned();
     let denials = section("\n### Known texts of refusals\n");
     let listed: Vec<&str> = denials.lines().filter_map(|line| line.strip_prefix("- ")).collect();
-    assert_eq!(listed, adapters::common::denials::all().collect::<Vec<_>>());
+    assert_eq!(listed, adapters::shared::denials::all().collect::<Vec<_>>());
     let kept = section("\n## Text that is stored\n");
     for column in NAMES {
         assert!(kept.contains(&format!("`{column}`")), "{column} is not listed");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{Currency, Format, ReportStyle, TableStyle, render};
 use agentlogs::analysis::reports::{

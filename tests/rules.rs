@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::thread;
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, Driver, Hints, Parsed, Step, TABLES};
 use agentlogs::base::time::Time;
 use agentlogs::input::containers::{self, Container};

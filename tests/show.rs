@@ -1,6 +1,6 @@
 //! `agentlogs show`: one session as a timeline. docs/show.md describes it.
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::present::Currency;
 use agentlogs::analysis::reports::{Cost, Frames};
 use agentlogs::analysis::show::{self, SessionKey, TextStyle, Timeline};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, Hints};
 use agentlogs::ingest::privacy;
 use agentlogs::input::database;
@@ -196,7 +196,7 @@ fn an_older_copy_beside_its_log_counts_nothing() {
 
 #[cfg(feature = "archive")]
 mod conversions {
-    use agentlogs::adapters::common::builder::Retention;
+    use agentlogs::adapters::shared::builder::Retention;
     use agentlogs::analysis::export::Trajectories;
     use agentlogs::model::source::Source;
     use agentlogs::model::tables::{SessionRow, Tables};
@@ -466,7 +466,7 @@ mod recordings {
 /// Views of which only one is complete, or which show different sessions: nothing is lost.
 #[cfg(feature = "archive")]
 mod losses {
-    use agentlogs::adapters::common::builder::Retention;
+    use agentlogs::adapters::shared::builder::Retention;
     use agentlogs::model::source::Source;
 
     use super::conversions::{documents, views};

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, Hints};
 use agentlogs::analysis::reports::{self, Cost, Frames, Options};
 use agentlogs::model::source::{Source, SourceStatus};

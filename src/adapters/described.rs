@@ -1,15 +1,16 @@
 //! Formats that are described by data: plain lists of messages with their usage. The descriptions are those of this program
-//! (`cline_session`), and those that a user adds to the configuration
+//! (such as `cline-session`), and those that a user adds to the configuration
 //! (docs/configuration.md#formats-of-your-own).
 
 pub use self::description::{Calls, Description, Facts, Results, SessionFrom, TokenPaths};
 use self::path::Place;
 use self::session::Session;
-use super::api::{Adapter, LoopInput, RecordLoop};
-use super::document::Places;
-use super::probe::Probe;
-use super::sessions::{Sessions, hand_on_sessions};
-use super::{Context, Fold, RecordErrors, RecordKind, fold, hashed_id};
+use crate::adapters::engine::api::{Adapter, LoopInput, RecordLoop};
+use crate::adapters::engine::document::Places;
+use crate::adapters::engine::probe::Probe;
+use crate::adapters::engine::sessions::{Sessions, hand_on_sessions};
+use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::ids::hashed_id;
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::model::session::Capabilities;
@@ -145,7 +146,8 @@ impl Description {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::{Driver, Hints, Parsed};
+    use crate::adapters::Driver;
+    use crate::adapters::engine::{Hints, Parsed};
     use crate::model::retention::Retention;
     use crate::model::session::{CallStatus, Status};
 

@@ -2,11 +2,11 @@
 
 use std::cmp::Reverse;
 
-use super::api::{Adapter, Hints};
-use super::described::UserFormat;
-use super::probe::Probe;
-use super::registry::{ADAPTERS, AUXILIARY, TEXTS};
-use super::side_files::is_in_side_directory;
+use crate::adapters::described::UserFormat;
+use crate::adapters::engine::api::{Adapter, Hints};
+use crate::adapters::engine::probe::Probe;
+use crate::adapters::formats::side_files::is_in_side_directory;
+use crate::adapters::registry::{ADAPTERS, AUXILIARY, TEXTS};
 use crate::json::lines::{Line, Lines};
 
 /// The formats that claim a log, the likeliest first, each with its weight: the sum of [`Adapter::claims`] over the records

@@ -5,10 +5,10 @@
 
 use foldhash::{HashSet, HashSetExt as _};
 
-use super::api::{Adapter, Context, Folded, Hints, LineSource, LoopInput, Parsed, RecordLoop};
-use super::described::UserFormat;
-use super::detect::{Claims, detect_among, detect_another};
-use super::unknown::{described, mark_sessions, newest_version};
+use crate::adapters::described::UserFormat;
+use crate::adapters::detect::{Claims, detect_among, detect_another};
+use crate::adapters::engine::api::{Adapter, Context, Folded, Hints, LineSource, LoopInput, Parsed, RecordLoop};
+use crate::adapters::engine::unknown::{described, mark_sessions, newest_version};
 use crate::json::lines::Lines;
 use crate::model::health::Health;
 use crate::model::retention::Retention;

@@ -3,9 +3,11 @@
 
 use foldhash::HashSet;
 
-/// The words of all modules of adapters, separated by newlines, and the module of each format.
+/// The words in the sources of the adapters.
 struct Words {
-    modules: &'static [(&'static str, &'static str)],
+    /// The name of each unit, such as `claude/transcript`, its words, and the names of units that it uses, separated by newlines.
+    units: &'static [(&'static str, &'static str, &'static str)],
+    /// The unit of each format.
     formats: &'static [(&'static str, &'static str)],
 }
 
@@ -18,12 +20,12 @@ pub struct Vocabulary(HashSet<&'static str>);
 impl Vocabulary {
     /// The vocabulary of a format; `None` if the user describes it.
     pub fn of(format: &str) -> Option<Self> {
-        let (_, module) = WORDS.formats.iter().find(|(id, _)| *id == format)?;
-        let of_module = |module: &str| WORDS.modules.iter().find(|(name, _)| *name == module).map(|(_, words)| *words);
-        let own: HashSet<&str> = of_module(module)?.lines().collect();
-        // Modules that it uses, such as what the formats of one runtime share.
-        let used = WORDS.modules.iter().filter(|(name, _)| own.contains(name)).flat_map(|(_, words)| words.lines());
-        Some(Self(own.iter().copied().chain(used).collect()))
+        let (_, unit) = WORDS.formats.iter().find(|(id, _)| *id == format)?;
+        let unit_of = |unit: &str| WORDS.units.iter().find(|(name, ..)| *name == unit);
+        let (_, own, uses) = unit_of(unit)?;
+        // What it uses, such as what the formats of one runtime share.
+        let used = uses.lines().filter_map(unit_of).flat_map(|(_, words, _)| words.lines());
+        Some(Self(own.lines().chain(used).collect()))
     }
 
     /// Whether it contains the name of a member, as it is or in the spelling of Rust.

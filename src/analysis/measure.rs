@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use crate::adapters::common::builder::Retention;
+use crate::adapters::shared::builder::Retention;
 use crate::adapters::{Driver, Hints, TABLES, UserFormat};
 use crate::input::containers::{self, Container};
 use crate::input::database;

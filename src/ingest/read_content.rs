@@ -11,7 +11,7 @@ use super::place::Place;
 use super::privacy;
 use super::run::{FileRead, Run, Shapes};
 use super::shape::Shape;
-use crate::adapters::common::repository::of_root;
+use crate::adapters::shared::repository::of_root;
 use crate::adapters::{self, Claims, Driver, Hints, Parsed, Step};
 use crate::base::hash::Hash;
 use crate::input::database;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::SourceStatus;
 

@@ -1,6 +1,6 @@
 //! OpenHands' conversations: a directory with a file for each event is one session.
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::model::tables::SessionRow;
 
 use crate::{facts, settled};

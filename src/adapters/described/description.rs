@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::path::Place;
-use crate::adapters::Probe;
+use crate::adapters::engine::Probe;
 use crate::json::Raw;
 
 /// A kind of records, or of documents with records.
@@ -60,7 +60,7 @@ pub struct Description {
     pub total_cost: &'static str,
     /// Whether the records are those of a subagent.
     pub is_subagent: bool,
-    /// The categories of tools, for [`category_among`](crate::adapters::common::tools::category_among).
+    /// The categories of tools, for [`category_among`](crate::adapters::shared::tools::category_among).
     pub categories: &'static [(&'static str, &'static str)],
     /// The calls of a response.
     pub calls: Option<Calls>,
@@ -240,7 +240,7 @@ impl Description {
     };
 
     /// Whether a line or document is of the format. A description without a condition matches nothing.
-    pub(in crate::adapters) fn matches(&self, record: &Probe<'_>) -> bool {
+    pub(crate) fn matches(&self, record: &Probe<'_>) -> bool {
         let has_condition = !self.has.is_empty() || !self.equals.is_empty();
         let place = Place::of(record);
         has_condition
@@ -249,7 +249,7 @@ impl Description {
     }
 
     /// The weight with which the format claims a record: the more conditions, the more.
-    pub(in crate::adapters) fn weight(&self, record: &Probe<'_>) -> u32 {
+    pub(crate) fn weight(&self, record: &Probe<'_>) -> u32 {
         let conditions = u32::try_from(self.has.len() + self.equals.len()).unwrap_or(u32::MAX);
         if self.matches(record) { conditions.saturating_mul(3).min(12) } else { 0 }
     }

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use crate::adapters::Probe;
+use crate::adapters::engine::Probe;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Number, When};

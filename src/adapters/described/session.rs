@@ -7,10 +7,11 @@ use serde::Deserialize;
 
 use super::description::{Calls, Description, Facts, Results, TokenPaths};
 use super::path::Place;
-use crate::adapters::common::builder::{Builder, Last, money};
-use crate::adapters::common::tools::category_among;
-use crate::adapters::common::usage::uncached;
-use crate::adapters::{Context, Probe, RecordErrors, counts_name};
+use crate::adapters::engine::{Context, Probe, RecordErrors};
+use crate::adapters::shared::builder::{Builder, Last, money};
+use crate::adapters::shared::ids::counts_name;
+use crate::adapters::shared::tools::category_among;
+use crate::adapters::shared::usage::uncached;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks};

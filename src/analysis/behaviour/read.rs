@@ -7,7 +7,7 @@ use polars::prelude::*;
 
 use super::meaning::{is_answer, needs_no_check};
 use super::rows::{Call, Change, Purpose, Status, Turn};
-use crate::adapters::common::tools::{asks_human, polls};
+use crate::adapters::shared::tools::{asks_human, polls};
 use crate::analysis::reports::tables::{Frames, KEY, for_each_batch, hash_of, physical};
 
 /// The rows of some sessions in tables.

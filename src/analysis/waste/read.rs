@@ -6,7 +6,7 @@ use foldhash::HashMap;
 use polars::prelude::*;
 
 use super::rows::{Call, Count, Event, Place, Turn, TurnRates};
-use crate::adapters::common::tools::polls;
+use crate::adapters::shared::tools::polls;
 use crate::analysis::behaviour::{Find, Purpose, SessionRows, Sorted, agent_of_call, is_answer};
 use crate::analysis::reports::Cost;
 use crate::analysis::reports::tables::{Frames, for_each_batch, hash_of, physical};

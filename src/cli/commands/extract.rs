@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::export::{
     Access, Description, Layout, Reconciler, extracted, extracted_schema, fragment_schema, merge_fragments,
     written_schema,

@@ -5,7 +5,7 @@ use std::error::Error as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use agentlogs::adapters::common::builder::Retention;
+use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::base::time::Time;
 use agentlogs::ingest::Options;
 use agentlogs::input::open::Limit;

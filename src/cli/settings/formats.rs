@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use agentlogs::adapters::common::tools::is_category;
 use agentlogs::adapters::described::{Calls, Description, Facts, Results, SessionFrom, TokenPaths};
+use agentlogs::adapters::shared::tools::is_category;
 use agentlogs::adapters::{ADAPTERS, UserFormat};
 use serde::Deserialize;
 

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use crate::adapters::common::denials;
+use crate::adapters::shared::denials;
 use crate::base::text::{SharedStr, Symbol};
 use crate::model::session::{EventKind, SessionResult};
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Change;
-use crate::adapters::common::builder::Retention;
+use crate::adapters::shared::builder::Retention;
 use crate::adapters::{self, Hints};
 use crate::model::source::{Source, SourceStatus};
 use crate::store::archive::{Archive, Error, Sums};

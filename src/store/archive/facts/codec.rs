@@ -118,7 +118,7 @@ impl HasReferences for Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::common::builder::Retention;
+    use crate::adapters::shared::builder::Retention;
     use crate::adapters::{Hints, parse};
     use crate::base::text::Symbol;
     use crate::model::session::{Identity, Turn};

@@ -1,0 +1,364 @@
+//! What can be known of a record that the adapter of its format does not know: the words that name its type, and whether it
+//! contains what should have been counted. Nothing here depends on a format.
+
+use foldhash::{HashMap, HashMapExt as _, HashSet};
+
+use crate::adapters::registry::ADAPTERS;
+use crate::json::fields::Pairs;
+use crate::json::lines::Line;
+use crate::json::{Raw, from_slice};
+use crate::model::session::SessionResult;
+use crate::model::unknown::{Contents, UnknownType, Unread};
+
+/// Members whose text names the type of a record.
+const TYPES: &[&str] =
+    &["type", "kind", "event", "record_type", "eventType", "event_type", "method", "sessionUpdate", "role"];
+
+/// Objects inside of a record that have a type of their own, which is a part of its name.
+const ENVELOPES: &[&str] = &["payload", "item", "event", "params", "update"];
+
+/// Objects that have the type of a record which has none itself.
+const WRAPPERS: &[&str] = &["data", "message", "msg"];
+
+/// Members whose text names the session of a record.
+const SESSIONS: &[&str] = &[
+    "sessionId",
+    "session_id",
+    "sessionID",
+    "session",
+    "thread_id",
+    "threadId",
+    "conversation_id",
+    "conversationId",
+    "runId",
+    "run_id",
+];
+
+/// Objects whose members are data of the conversation: the arguments of a call, a schema.
+pub const DATA: &[&str] =
+    &["input", "arguments", "args", "parameters", "properties", "schema", "inputSchema", "input_schema"];
+
+/// The longest name of a type, in bytes.
+const LONGEST: usize = 120;
+
+/// Values that are nested more deeply are not examined.
+const MAX_DEPTH: usize = 16;
+
+/// The words that name the type of a record, from the outside in, separated by `/`; empty if it has none. They are as logged.
+pub fn type_of(record: &[u8]) -> String {
+    let mut name = String::new();
+    let mut object = members(Raw(record));
+    for _ in 0..4 {
+        let of_members = |names: &[&str], first: u8| {
+            let found = names.iter().find_map(|name| {
+                object
+                    .0
+                    .iter()
+                    .find(|(key, value)| key == name && value.0.first() == Some(&first))
+                    .map(|(_, value)| *value)
+            });
+            found.filter(|value| value.0.len() > 2)
+        };
+        let (word, subtype) = (of_members(TYPES, b'"'), of_members(&["subtype"], b'"'));
+        for word in word.into_iter().chain(subtype) {
+            if !name.is_empty() {
+                name.push('/');
+            }
+            // A path is not a type, and must not become several words.
+            let word = word.head(LONGEST);
+            name.push_str(if word.contains('/') { "*" } else { &word });
+        }
+        let inner = of_members(ENVELOPES, b'{').or_else(|| of_members(WRAPPERS, b'{').filter(|_| name.is_empty()));
+        let Some(inner) = inner else { break };
+        object = members(inner);
+    }
+    let end = name.char_indices().map(|(at, _)| at).take_while(|at| *at <= LONGEST).last().unwrap_or(0);
+    if name.len() > LONGEST {
+        name.truncate(end);
+    }
+    name
+}
+
+/// What a record contains.
+pub fn contents_of(record: &[u8]) -> Contents {
+    let mut contents = Contents::default();
+    examine(Raw(record), Around::Other, 0, &mut contents);
+    contents
+}
+
+/// The unknown records of one type of which `line` is the only one.
+pub(crate) fn described(line: Line<'_>) -> UnknownType {
+    let contents = contents_of(line.bytes);
+    UnknownType { name: type_of(line.bytes), records: 1, first_line: line.number, contents }
+}
+
+fn members(value: Raw<'_>) -> Pairs<'_, Raw<'_>> {
+    if value.0.first() == Some(&b'{') { from_slice(value.0).unwrap_or_default() } else { Pairs::default() }
+}
+
+/// What the members of an object are, by the name of the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Around {
+    Usage,
+    Cost,
+    /// Bounds and estimates.
+    Bound,
+    Other,
+}
+
+fn examine(value: Raw<'_>, around: Around, depth: usize, contents: &mut Contents) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    match value.0.first() {
+        Some(b'[') => {
+            value.read::<Vec<Raw<'_>>>().into_iter().for_each(|element| examine(element, around, depth + 1, contents));
+        }
+        Some(b'{') => {
+            for (key, value) in members(value).0 {
+                examine_member(&key, value, around, depth, contents);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn examine_member(key: &str, value: Raw<'_>, around: Around, depth: usize, contents: &mut Contents) {
+    let word: String = key.chars().filter(char::is_ascii_alphanumeric).map(|it| it.to_ascii_lowercase()).collect();
+    match value.0.first() {
+        Some(b'{' | b'[') if !DATA.contains(&key) => {
+            let inner = match () {
+                () if around == Around::Bound || is_bound(&word) => Around::Bound,
+                () if word.contains("usage") || word.ends_with("tokens") => Around::Usage,
+                () if is_cost(&word) => Around::Cost,
+                () => around,
+            };
+            contents.has_error |= word.contains("error") && value.0.len() > 2;
+            examine(value, inner, depth + 1, contents);
+        }
+        Some(b'0'..=b'9') => {
+            let is_count = match around {
+                Around::Usage => is_tokens(&word) || is_kind_of_tokens(&word) || is_cost(&word),
+                Around::Cost => true,
+                Around::Bound => false,
+                Around::Other => is_tokens(&word) || is_cost(&word),
+            };
+            let is_above_zero = || value.text().parse::<f64>().is_ok_and(|number| number > 0.0);
+            contents.has_counts |= is_count && !is_bound(&word) && is_above_zero();
+        }
+        Some(b'"') if value.0.len() > 2 => {
+            contents.has_model |= matches!(word.as_str(), "model" | "modelid" | "modelname" | "modelslug");
+            contents.has_error |= word.contains("error");
+        }
+        _ => {}
+    }
+}
+
+/// Whether a name is that of a bound or of the size of a context, not of what was billed.
+fn is_bound(word: &str) -> bool {
+    const WORDS: &[&str] =
+        &["max", "limit", "budget", "window", "threshold", "remaining", "reserve", "before", "after", "estimate"];
+    WORDS.iter().any(|it| word.contains(it)) || (word.starts_with("pre") || word.starts_with("post")) && is_tokens(word)
+}
+
+fn is_tokens(word: &str) -> bool {
+    word.contains("token") && !word.contains("pertoken")
+}
+
+/// Whether a name is that of a count among other counts, such as `input`.
+fn is_kind_of_tokens(word: &str) -> bool {
+    const WORDS: &[&str] = &["input", "output", "prompt", "completion", "cache", "reasoning", "thinking", "thought"];
+    const OTHERS: &[&str] = &["ms", "duration", "time", "seconds", "bytes", "requests"];
+    (word == "total" || WORDS.iter().any(|it| word.starts_with(it))) && !OTHERS.iter().any(|it| word.ends_with(it))
+}
+
+fn is_cost(word: &str) -> bool {
+    word.contains("cost") || word.ends_with("usd")
+}
+
+/// Marks the sessions that may be incomplete because of unknown records: those with `counted` ones, and those of a version that is
+/// newer than all tested ones with any of `unknown`. `closed`: at the end of the log, the ids of the sessions that were returned before.
+pub(crate) fn mark_sessions(
+    sessions: &mut [SessionResult],
+    unknown: &[Line<'_>],
+    counted: &[Line<'_>],
+    closed: Option<&HashSet<String>>,
+) {
+    if sessions.is_empty() || unknown.is_empty() && counted.is_empty() {
+        return;
+    }
+    let owners = Owners::of(sessions, closed);
+    let is_newer: Vec<bool> = sessions.iter().map(is_newer_than_tested).collect();
+    let has_newer = is_newer.contains(&true);
+    let mut found: Vec<Option<Unread>> = vec![None; sessions.len()];
+    let mut note = |owner: Option<usize>, unread| {
+        if let Some(known) = owner.and_then(|owner| found.get_mut(owner)) {
+            *known = (*known).max(Some(unread));
+        }
+    };
+    for line in unknown {
+        if contents_of(line.bytes).has_counts {
+            note(owners.owner(*line), Unread::Counts);
+        } else if has_newer {
+            let owner = owners.owner(*line).filter(|owner| is_newer.get(*owner) == Some(&true));
+            note(owner, Unread::NewerVersion);
+        }
+    }
+    counted.iter().for_each(|line| note(owners.owner(*line), Unread::Counts));
+    // A session can have several results in one log.
+    let mut by_id: HashMap<String, Option<Unread>> = HashMap::new();
+    for (session, unread) in sessions.iter().zip(found).filter(|(_, unread)| unread.is_some()) {
+        let known = by_id.entry(session.session_id.clone()).or_default();
+        *known = (*known).max(unread);
+    }
+    for session in sessions {
+        session.unread = session.unread.max(by_id.get(&session.session_id).copied().flatten());
+    }
+}
+
+/// Finds the session of a record.
+struct Owners<'c> {
+    by_id: HashMap<String, usize>,
+    /// The first lines of the sessions, in order.
+    by_line: Vec<(i64, usize)>,
+    /// At the end of the log: the ids of the sessions that were returned before. Only then a record without an id belongs to the
+    /// session that began last.
+    closed: Option<&'c HashSet<String>>,
+}
+
+impl<'c> Owners<'c> {
+    fn of(sessions: &[SessionResult], closed: Option<&'c HashSet<String>>) -> Self {
+        let mut by_id = HashMap::new();
+        let mut by_line = Vec::new();
+        for (index, session) in sessions.iter().enumerate() {
+            by_id.insert(session.session_id.clone(), index);
+            by_line.push((session.line, index));
+        }
+        by_line.sort_unstable();
+        Self { by_id, by_line, closed }
+    }
+
+    fn owner(&self, line: Line<'_>) -> Option<usize> {
+        let top = members(Raw(line.bytes));
+        let inner =
+            top.0.iter().filter(|(key, _)| ENVELOPES.contains(&key.as_ref()) || WRAPPERS.contains(&key.as_ref()));
+        let inner: Vec<_> = inner.map(|(_, value)| members(*value)).collect();
+        let named = std::iter::once(&top).chain(&inner).flat_map(|object| &object.0).find_map(|(key, value)| {
+            if !SESSIONS.contains(&key.as_ref()) || value.0.first() != Some(&b'"') {
+                return None;
+            }
+            let id = value.text();
+            let is_closed = || self.closed.is_some_and(|closed| closed.contains(&*id));
+            match self.by_id.get(&*id) {
+                Some(owner) => Some(Some(*owner)),
+                None => is_closed().then_some(None),
+            }
+        });
+        if let Some(owner) = named {
+            return owner;
+        }
+        self.closed?;
+        let begun = self.by_line.partition_point(|(first, _)| *first <= line.number);
+        self.by_line.get(begun.saturating_sub(1)).map(|(_, index)| *index)
+    }
+}
+
+/// The newest version of the runtime that the adapter of a format was tested with.
+pub fn tested_version(format: &str) -> Option<&'static str> {
+    ADAPTERS.iter().find(|adapter| adapter.id == format)?.tested
+}
+
+fn is_newer_than_tested(session: &SessionResult) -> bool {
+    let tested = tested_version(&session.format);
+    let version = session.runtime_version.as_deref();
+    tested.zip(version).is_some_and(|(tested, version)| is_newer(version, tested))
+}
+
+/// Whether a version is newer than another one. A version without a number is not.
+fn is_newer(version: &str, tested: &str) -> bool {
+    numbers(version) > numbers(tested)
+}
+
+/// The numbers of a version: 2, 1 and 296 of `v2.1.296-beta.1`.
+fn numbers(version: &str) -> Vec<u64> {
+    let start = version.find(|it: char| it.is_ascii_digit()).unwrap_or(version.len());
+    let rest = version.get(start..).unwrap_or_default();
+    let end = rest.find(|it: char| !it.is_ascii_digit() && it != '.').unwrap_or(rest.len());
+    rest.get(..end).unwrap_or_default().split('.').map_while(|number| number.parse().ok()).collect()
+}
+
+/// The newest of some versions.
+pub fn newest_version(versions: impl Iterator<Item = String>) -> Option<String> {
+    versions.max_by_key(|version| numbers(version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_is_named_from_the_outside_in() {
+        for (record, name) in [
+            (r#"{"type":"cost-state","modelUsage":{}}"#, "cost-state"),
+            (r#"{"type":"event_msg","payload":{"type":"new_event"}}"#, "event_msg/new_event"),
+            (
+                r#"{"type":"event_msg","payload":{"type":"item_completed","item":{"type":"New"}}}"#,
+                "event_msg/item_completed/New",
+            ),
+            (r#"{"type":"assistant","message":{"type":"message"}}"#, "assistant"),
+            (r#"{"timestamp":1,"message":{"type":"StatusUpdate","payload":{"n":1}}}"#, "StatusUpdate"),
+            (r#"{"type":"system","subtype":"new"}"#, "system/new"),
+            (r#"{"event":{"type":"delta"},"type":"stream_event"}"#, "stream_event/delta"),
+            (r#"{"runId":"r","kind":"new_kind"}"#, "new_kind"),
+            (r#"{"type":"/home/ann"}"#, "*"),
+            (r#"{"type":7}"#, ""),
+            ("{}", ""),
+        ] {
+            assert_eq!(type_of(record.as_bytes()), name, "{record}");
+        }
+        let long = format!(r#"{{"type":"{}"}}"#, "é".repeat(1000));
+        assert!(type_of(long.as_bytes()).len() <= LONGEST);
+    }
+
+    #[test]
+    fn counts_are_found_by_the_names_of_members() {
+        let cases = [
+            (r#"{"usage":{"input_tokens":5}}"#, true),
+            (r#"{"modelUsage":{"m":{"inputTokens":5}}}"#, true),
+            (r#"{"usage":{"input":5,"output":0}}"#, true),
+            (r#"{"data":[{"totalCostUSD":0.25}]}"#, true),
+            (r#"{"cost":{"total":0.25}}"#, true),
+            (r#"{"tokens":{"input":3}}"#, true),
+            (r#"{"tokenCount":3}"#, true),
+            (r#"{"usage":{"input_tokens":0},"totalCostUSD":0}"#, false),
+            (r#"{"usage":{"requests":3,"totalApiDurationMs":7,"promptBytes":7}}"#, false),
+            (r#"{"max_tokens":4096,"contextWindowTokens":200000,"tokensBefore":7,"preTokens":7}"#, false),
+            (r#"{"tokenLimit":{"input":9},"budget":{"usd":3},"estimate":{"usage":{"tokens":9}}}"#, false),
+            (r#"{"input":{"tokens":5,"cost":1}}"#, false),
+            (r#"{"text":"input_tokens: 5","n":5}"#, false),
+            (r#"{"input":5}"#, false),
+        ];
+        for (record, has_counts) in cases {
+            assert_eq!(contents_of(record.as_bytes()).has_counts, has_counts, "{record}");
+        }
+        let contents = contents_of(br#"{"a":{"model":"m","apiError":{"code":5}}}"#);
+        assert_eq!(contents, Contents { has_counts: false, has_model: true, has_error: true });
+        assert_eq!(contents_of(br#"{"model":"","error":null}"#), Contents::default());
+    }
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        for (version, tested, expected) in [
+            ("2.1.300", "2.1.296", true),
+            ("2.1.96", "2.1.296", false),
+            ("2.1.296", "2.1.296", false),
+            ("v0.153.4-alpha.2", "0.153.3", true),
+            ("0.99.0 (abc)", "0.153", false),
+            ("2026.9.2", "2026.8.1", true),
+            ("dev", "1.0", false),
+            ("", "", false),
+        ] {
+            assert_eq!(is_newer(version, tested), expected, "{version} {tested}");
+        }
+    }
+}

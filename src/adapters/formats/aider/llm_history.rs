@@ -1,0 +1,88 @@
+//! Aider's LLM history: each request with its time, and the response with its time. Processes append to one file, and nothing
+//! separates them: a file is one session.
+
+use crate::adapters::engine::Context;
+use crate::adapters::engine::text_loop::TextFold;
+use crate::adapters::shared::builder::{Builder, Last};
+use crate::adapters::shared::ids::hashed_id;
+use crate::base::time::Time;
+use crate::json::lines::Line;
+use crate::model::session::{Identity, SessionResult, Status};
+
+use super::adapters::REQUEST;
+
+/// The beginning of each response.
+const RESPONSE: &str = "LLM RESPONSE ";
+
+/// A history while it is read.
+pub(crate) struct History {
+    context: Context,
+    builder: Option<Builder>,
+    /// The time of a request without a response.
+    request: Option<Time>,
+    /// The text of the response, if it is kept.
+    answer: String,
+    is_answer: bool,
+    last: Last,
+}
+
+impl TextFold for History {
+    fn new(context: &Context) -> Self {
+        Self {
+            context: context.clone(),
+            builder: None,
+            request: None,
+            answer: String::new(),
+            is_answer: false,
+            last: Last::Work,
+        }
+    }
+
+    fn line(&mut self, text: &str, source: Line<'_>) {
+        let time = |start: &str| text.strip_prefix(start).and_then(|rest| Time::parse(rest.trim()));
+        if let Some(time) = time(REQUEST) {
+            self.end_answer();
+            let context = &self.context;
+            let new = || Builder::new(context, hashed_id(source.bytes), source.number);
+            self.builder.get_or_insert_with(new).saw(Some(time));
+            self.request = Some(time);
+            self.last = Last::Work;
+        } else if let Some(time) = time(RESPONSE) {
+            let Some(builder) = &mut self.builder else { return };
+            builder.saw(Some(time));
+            let asked = self.request.take();
+            let identity = Identity::Session(format!("{:?} {}", asked.map(Time::micros), time.micros()).into());
+            let index = builder.turn(identity, source.number);
+            let turn = &mut builder.session.turns[index];
+            turn.occurred_at = Some(time);
+            turn.duration_ms = asked.map(|asked| time.since(asked)).filter(|duration| *duration >= 0).into();
+            self.is_answer = true;
+            self.last = Last::Answer;
+        } else if self.is_answer && self.builder.as_ref().is_some_and(Builder::keeps_text) {
+            let line = text.strip_prefix("ASSISTANT ").unwrap_or(text);
+            self.answer.push_str(line);
+            self.answer.push('\n');
+        }
+    }
+
+    fn finish(mut self) -> Vec<SessionResult> {
+        self.end_answer();
+        let Some(mut builder) = self.builder else { return Vec::new() };
+        builder.end(self.last);
+        if builder.session.status == Status::Success {
+            // Whether the last process ended is not known.
+            builder.session.status = Status::Unknown;
+        }
+        vec![builder.finish()]
+    }
+}
+
+impl History {
+    fn end_answer(&mut self) {
+        self.is_answer = false;
+        if let Some(builder) = &mut self.builder {
+            builder.say(self.answer.trim());
+        }
+        self.answer.clear();
+    }
+}

@@ -1,0 +1,6 @@
+//! Formats of Aider.
+
+pub(crate) mod adapters;
+pub(crate) mod analytics;
+pub(crate) mod chat;
+pub(crate) mod llm_history;

@@ -1,0 +1,3 @@
+//! Formats of Amp.
+
+pub(crate) mod thread;

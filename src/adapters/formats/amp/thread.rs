@@ -1,0 +1,345 @@
+//! Sourcegraph's Amp: thread files `~/.local/share/amp/threads/T-*.json`, of versions that kept threads on disk
+//! (docs/formats.md#amp-thread).
+//!
+//! Amp's source is not public. The rules are those on which several public readers and their fixtures agree:
+//!
+//! - The `usage` of a message is one response. `inputTokens` excludes cached tokens; `totalInputTokens` is the sum of all
+//!   input. GPT models have no price for cache writes, so theirs count as input.
+//! - An event of the usage ledger belongs to a message if its `toMessageId`, or its model and counts, are those of the
+//!   message. It then only contains the time. Any other event is a response without a message.
+//! - Credits are not dollars: the cost is unknown.
+
+use serde::Deserialize;
+
+use crate::adapters::engine::document::Places;
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::builder::{Builder, Last};
+use crate::adapters::shared::repository::of_remote;
+use crate::adapters::shared::{changes, usage};
+use crate::json::Raw;
+use crate::json::fields::{Count, Maybe, Number, Text, TextOrBlocks, When};
+use crate::json::lines::Line;
+use crate::model::places::Place;
+use crate::model::session::{CallStatus, Capabilities, Identity, SessionResult, Tokens, add};
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "amp-thread",
+    runtime: "amp",
+    about: "Sourcegraph's Amp, threads under ~/.local/share/amp/threads",
+    tested: None,
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::data("amp/threads")],
+    claims,
+    parse: fold::<Threads>,
+};
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    let is_thread = probe.text("id").starts_with("T-") && !probe.has("type");
+    6 * u32::from(is_thread && (probe.has("messages") || probe.has("usageLedger")) && probe.has("created"))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Thread<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    created: When,
+    #[serde(borrow)]
+    messages: Vec<Raw<'a>>,
+    #[serde(borrow)]
+    usage_ledger: Ledger<'a>,
+    #[serde(borrow)]
+    env: Environment<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Environment<'a> {
+    #[serde(borrow)]
+    initial: Initial<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Initial<'a> {
+    #[serde(borrow)]
+    trees: Vec<Tree<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Tree<'a> {
+    #[serde(borrow)]
+    uri: Text<'a>,
+    #[serde(borrow)]
+    repository: Repository<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Repository<'a> {
+    #[serde(borrow)]
+    url: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Ledger<'a> {
+    #[serde(borrow)]
+    events: Vec<LedgerEvent<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct LedgerEvent<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    timestamp: When,
+    #[serde(borrow)]
+    model: Text<'a>,
+    tokens: LedgerTokens,
+    to_message_id: Number,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct LedgerTokens {
+    input: Count,
+    output: Count,
+    cache_read_input_tokens: Count,
+    cache_creation_input_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Message<'a> {
+    #[serde(borrow)]
+    role: Text<'a>,
+    message_id: Number,
+    #[serde(borrow)]
+    content: TextOrBlocks<'a, Block<'a>>,
+    #[serde(borrow)]
+    usage: Maybe<Usage<'a>>,
+}
+
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Usage<'a> {
+    #[serde(borrow)]
+    model: Text<'a>,
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_creation_input_tokens: Count,
+    cache_read_input_tokens: Count,
+    timestamp: When,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow, rename = "toolUseID")]
+    tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    run: Run<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Run<'a> {
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    result: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ShellResult {
+    exit_code: Number,
+}
+
+/// The disjoint tokens of input, output, cache read and cache write.
+fn tokens(model: &str, counts: [Count; 4], damage: &mut RecordErrors) -> Tokens {
+    damage.refuses(&counts);
+    let [input, output, cache_read, cache_write] = counts.map(Count::get);
+    let is_gpt = model.starts_with("gpt-");
+    let tokens = Tokens {
+        input: if is_gpt { add(input, cache_write) } else { input },
+        output,
+        cache_read,
+        cache_write: cache_write.filter(|_| !is_gpt),
+        ..Tokens::UNKNOWN
+    };
+    if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+}
+
+/// A response that is logged with its message, until its event in the usage ledger is found.
+struct MessageResponse {
+    turn: usize,
+    message_id: Option<i64>,
+    /// Input and output, without cached tokens, as in the ledger.
+    counts: (Option<i64>, Option<i64>),
+}
+
+struct Threads {
+    context: Context,
+    sessions: Vec<SessionResult>,
+}
+
+impl Fold for Threads {
+    type Record<'a> = Thread<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, thread: Thread<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let Some(id) = thread.id.some() else { return RecordKind::Unknown };
+        let mut builder = Builder::new(&self.context, id, line.number);
+        builder.saw(thread.created.0);
+        let folder = |tree: &Tree<'_>| tree.uri.as_str().strip_prefix("file://").map(str::to_owned);
+        builder.session.cwd = thread.env.initial.trees.iter().find_map(folder);
+        let remote = |tree: &Tree<'_>| of_remote(tree.repository.url.as_str());
+        builder.session.repository = thread.env.initial.trees.iter().find_map(remote);
+        let mut responses: Vec<MessageResponse> = Vec::new();
+        let mut last = Last::Work;
+        let mut places = Places::new(line);
+        for raw in thread.messages {
+            let message_line = places.line_of(raw);
+            let message: Message<'_> = raw.read();
+            match message.role.as_str() {
+                "user" => {
+                    last = Last::Work;
+                    user(&mut builder, &message);
+                }
+                "assistant" => last = assistant(&mut builder, &message, message_line, &mut responses, damage),
+                _ => damage.unknown_part("message", raw),
+            }
+        }
+        for event in thread.usage_ledger.events {
+            ledger(&mut builder, &event, line.number, &mut responses, damage);
+        }
+        builder.end(last);
+        self.sessions.push(builder.finish());
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions
+    }
+}
+
+fn user(builder: &mut Builder, message: &Message<'_>) {
+    for block in message.content.blocks.iter().filter(|it| it.kind.as_str() == "tool_result") {
+        let Some(call) = builder.call_index(block.tool_use_id.as_str()) else { continue };
+        let status = match block.run.status.as_str() {
+            "done" => CallStatus::Ok,
+            "error" => CallStatus::Error,
+            _ => CallStatus::Incomplete,
+        };
+        builder.result(call, block.run.result, None, status);
+        let row = &mut builder.session.tool_calls[call];
+        if row.category == "shell" {
+            row.exit_code = block.run.result.read::<ShellResult>().exit_code.whole().into();
+        }
+    }
+    let texts = message.content.blocks.iter().filter(|it| it.kind.as_str() == "text").map(|it| it.text.as_str());
+    let text: String = message.content.text.as_deref().into_iter().chain(texts).collect();
+    if !text.is_empty() {
+        let identity =
+            message.message_id.whole().map_or(Identity::Unique, |it| Identity::Session(it.to_string().into()));
+        builder.prompt_as(identity, Some(&text));
+    }
+}
+
+/// Adds the response and the calls of an assistant's message. Returns what the thread ends with if it is the last message.
+fn assistant(
+    builder: &mut Builder,
+    message: &Message<'_>,
+    line: i64,
+    responses: &mut Vec<MessageResponse>,
+    damage: &mut RecordErrors,
+) -> Last {
+    let message_id = message.message_id.whole();
+    let mut turn = None;
+    if let Some(usage) = usage::present(&message.usage, damage) {
+        let name = message_id.map_or_else(|| format!("message {}", responses.len()), |id| id.to_string());
+        let index = builder.turn(Identity::Session(name.into()), line);
+        let counts =
+            [usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens];
+        let row = &mut builder.session.turns[index];
+        row.model = usage.model.owned();
+        row.occurred_at = usage.timestamp.0;
+        row.tokens = tokens(usage.model.as_str(), counts, damage).into();
+        builder.saw(usage.timestamp.0);
+        let counts = (usage.input_tokens.get(), usage.output_tokens.get());
+        responses.push(MessageResponse { turn: index, message_id, counts });
+        turn = Some(index);
+    }
+    let mut last = Last::Answer;
+    for block in &message.content.blocks {
+        match block.kind.as_str() {
+            "text" => builder.say(block.text.as_str()),
+            "tool_use" => {
+                last = Last::Work;
+                let call = builder.call(block.id.as_str(), block.name.as_str(), line, None);
+                let arguments = builder.arguments(call, block.input);
+                builder.session.tool_calls[call].turn = turn;
+                changes::add_named_file(builder, call, &arguments, block.input, None, line, None);
+            }
+            _ => {}
+        }
+    }
+    last
+}
+
+/// Adds the time of an event of the usage ledger to its response; or a response, if no message has one for the event.
+fn ledger(
+    builder: &mut Builder,
+    event: &LedgerEvent<'_>,
+    line: i64,
+    responses: &mut Vec<MessageResponse>,
+    damage: &mut RecordErrors,
+) {
+    builder.saw(event.timestamp.0);
+    let to = event.to_message_id.whole();
+    let counts = (event.tokens.input.get(), event.tokens.output.get());
+    let turns = &builder.session.turns;
+    let has_id = |response: &MessageResponse| to.is_some() && response.message_id == to;
+    let has_counts = |response: &MessageResponse| {
+        turns[response.turn].model.as_deref() == event.model.some() && response.counts == counts
+    };
+    let index = responses.iter().position(has_id).or_else(|| responses.iter().position(has_counts));
+    if let Some(index) = index {
+        let turn = &mut builder.session.turns[responses.remove(index).turn];
+        turn.occurred_at = turn.occurred_at.or(event.timestamp.0);
+        return;
+    }
+    let counts = &event.tokens;
+    let counts = [counts.input, counts.output, counts.cache_read_input_tokens, counts.cache_creation_input_tokens];
+    let tokens = tokens(event.model.as_str(), counts, damage);
+    if tokens.total().is_none() {
+        return;
+    }
+    let identity = event.id.some().map_or(Identity::Unique, |id| Identity::Session(format!("ledger {id}").into()));
+    let index = builder.turn(identity, line);
+    let turn = &mut builder.session.turns[index];
+    turn.model = event.model.owned();
+    turn.occurred_at = event.timestamp.0;
+    turn.tokens = tokens.into();
+}

@@ -1,0 +1,3 @@
+//! Formats of Antigravity.
+
+pub(crate) mod transcript;

@@ -1,0 +1,3 @@
+//! Formats of ATIF, the trajectories of Harbor.
+
+pub(crate) mod trajectory;

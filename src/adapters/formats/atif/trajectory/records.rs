@@ -1,0 +1,351 @@
+//! The document of a trajectory, its steps and its counts.
+
+use serde::Deserialize;
+
+use crate::adapters::engine::RecordErrors;
+use crate::adapters::formats::opencode::common::reasoning_is_inside;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
+use crate::model::session::Tokens;
+
+/// Agents whose converters exclude cache writes from the prompt.
+const PROMPT_WITHOUT_CACHE_WRITES: &[&str] = &["opencode", "mimo", "openclaw", "rovodev-cli"];
+/// Agents whose converters exclude reasoning from the completion, as the agents' logs do.
+const COMPLETION_WITHOUT_REASONING: &[&str] = &["opencode", "mimo"];
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Document<'a> {
+    /// The id of the run: a subagent may have the id of its parent.
+    #[serde(borrow)]
+    pub(super) session_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) trajectory_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) agent: Agent<'a>,
+    #[serde(borrow)]
+    pub(super) steps: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) final_metrics: Maybe<Final<'a>>,
+    /// The file that continues this one. Its sum includes the sum of this one.
+    #[serde(borrow)]
+    pub(super) continued_trajectory_ref: Text<'a>,
+    #[serde(borrow)]
+    pub(super) subagent_trajectories: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) extra: DocumentExtra<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct DocumentExtra<'a> {
+    /// Documents of `agentlogs export --as atif` follow the schema for all agents.
+    #[serde(borrow)]
+    pub(super) exported_by: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Agent<'a> {
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) version: Text<'a>,
+    #[serde(borrow)]
+    pub(super) model_name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) extra: AgentExtra<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct AgentExtra<'a> {
+    #[serde(borrow)]
+    pub(super) cwd: Text<'a>,
+    #[serde(borrow)]
+    pub(super) cwds: Vec<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) git_branches: Vec<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) parent_session_id: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Step<'a> {
+    pub(super) timestamp: When,
+    #[serde(borrow)]
+    pub(super) source: Text<'a>,
+    #[serde(borrow)]
+    pub(super) model_name: Text<'a>,
+    /// A string or a number.
+    #[serde(borrow)]
+    pub(super) reasoning_effort: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) message: TextOrBlocks<'a, Block<'a>>,
+    #[serde(borrow)]
+    pub(super) tool_calls: TextOrBlocks<'a, Call<'a>>,
+    #[serde(borrow)]
+    pub(super) observation: Observation<'a>,
+    #[serde(borrow)]
+    pub(super) metrics: Maybe<Metrics<'a>>,
+    pub(super) is_copied_context: Flag,
+    pub(super) llm_call_count: Count,
+    #[serde(borrow)]
+    pub(super) extra: StepExtra<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Block<'a> {
+    #[serde(borrow)]
+    pub(super) text: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Call<'a> {
+    #[serde(borrow)]
+    pub(super) tool_call_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) function_name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) arguments: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) extra: CallExtra<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CallExtra<'a> {
+    /// The id in the log, if `agentlogs export --as atif` added a number to an id that occurs twice in one step.
+    #[serde(borrow)]
+    pub(super) call_id: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Observation<'a> {
+    #[serde(borrow)]
+    pub(super) results: TextOrBlocks<'a, Outcome<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Outcome<'a> {
+    #[serde(borrow)]
+    pub(super) source_call_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) content: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) subagent_trajectory_ref: TextOrBlocks<'a, Reference<'a>>,
+    #[serde(borrow)]
+    pub(super) extra: OutcomeExtra<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct OutcomeExtra<'a> {
+    /// The status of the call, in documents of `agentlogs export --as atif`.
+    #[serde(borrow)]
+    pub(super) status: Text<'a>,
+    pub(super) is_error: Flag,
+    pub(super) tool_result_is_error: Flag,
+    pub(super) exit_code: Number,
+    pub(super) duration_ms: Number,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Reference<'a> {
+    #[serde(borrow)]
+    pub(super) trajectory_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) session_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) trajectory_path: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct StepExtra<'a> {
+    #[serde(borrow)]
+    pub(super) context_management: ContextManagement<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ContextManagement<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Metrics<'a> {
+    pub(super) prompt_tokens: Count,
+    pub(super) completion_tokens: Count,
+    pub(super) cached_tokens: Count,
+    pub(super) cost_usd: Number,
+    #[serde(borrow)]
+    pub(super) extra: Extra<'a>,
+}
+
+/// Counts that the schema does not define, under the names that Harbor's converters use.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Extra<'a> {
+    pub(super) cache_creation_input_tokens: Count,
+    pub(super) cache_write_input_tokens: Count,
+    pub(super) cache_write_tokens: Count,
+    pub(super) cache_creation: CacheCreation,
+    pub(super) reasoning_tokens: Count,
+    pub(super) reasoning_output_tokens: Count,
+    pub(super) thoughts_tokens: Count,
+    /// Ends with `estimate` if the cost is an estimate.
+    #[serde(borrow)]
+    pub(super) cost_source: Text<'a>,
+    #[serde(borrow)]
+    pub(super) service_tier: Text<'a>,
+    #[serde(borrow)]
+    pub(super) speed: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CacheCreation {
+    pub(super) ephemeral_1h_input_tokens: Count,
+}
+
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Final<'a> {
+    pub(super) total_prompt_tokens: Count,
+    pub(super) total_completion_tokens: Count,
+    pub(super) total_cached_tokens: Count,
+    pub(super) total_cost_usd: Number,
+    #[serde(borrow)]
+    pub(super) extra: FinalExtra<'a>,
+}
+
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct FinalExtra<'a> {
+    pub(super) total_cache_creation_input_tokens: Count,
+    pub(super) total_cache_write_input_tokens: Count,
+    pub(super) cache_write_tokens: Count,
+    #[serde(borrow)]
+    pub(super) cost_source: Text<'a>,
+}
+
+/// The sum that a document states, with its own meaning of prompt and completion.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stated {
+    pub(super) prompt: Option<i64>,
+    pub(super) completion: Option<i64>,
+    pub(super) cached: Option<i64>,
+    pub(super) written: Option<i64>,
+    pub(super) cost: Option<f64>,
+}
+
+impl Final<'_> {
+    pub(super) fn read(&self, damage: &mut RecordErrors) -> Stated {
+        let counts = [self.total_prompt_tokens, self.total_completion_tokens, self.total_cached_tokens];
+        damage.refuses(&counts);
+        let extra = &self.extra;
+        let written =
+            [extra.total_cache_creation_input_tokens, extra.total_cache_write_input_tokens, extra.cache_write_tokens];
+        let [prompt, completion, cached] = counts.map(Count::get);
+        Stated {
+            prompt,
+            completion,
+            cached,
+            written: first(&written),
+            cost: reported(self.total_cost_usd, &extra.cost_source),
+        }
+    }
+}
+
+/// The cost that the agent reported; `None` if Harbor estimated it.
+pub(super) fn reported(cost: Number, source: &Text<'_>) -> Option<f64> {
+    cost.money().filter(|_| !source.as_str().ends_with("estimate"))
+}
+
+/// The first count that is known.
+pub(super) fn first(counts: &[Count]) -> Option<i64> {
+    counts.iter().find_map(|it| it.get())
+}
+
+/// What an agent's converter includes in the prompt and in the completion.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counting {
+    pub(super) prompt_includes_cache_writes: bool,
+    pub(super) completion_includes_reasoning: bool,
+}
+
+impl Counting {
+    pub(super) fn of(document: &Document<'_>) -> Self {
+        if document.extra.exported_by.as_str().starts_with("agentlogs") {
+            return Self { prompt_includes_cache_writes: true, completion_includes_reasoning: true };
+        }
+        let (name, version) = (document.agent.name.as_str(), document.agent.version.as_str());
+        Self {
+            prompt_includes_cache_writes: !PROMPT_WITHOUT_CACHE_WRITES.contains(&name),
+            completion_includes_reasoning: !COMPLETION_WITHOUT_REASONING.contains(&name)
+                || reasoning_is_inside(version),
+        }
+    }
+
+    /// The disjoint tokens.
+    pub(super) fn tokens(
+        self,
+        prompt: Option<i64>,
+        completion: Option<i64>,
+        cached: Option<i64>,
+        written: Option<i64>,
+        reasoning: Option<i64>,
+    ) -> Tokens {
+        let inside = if self.prompt_includes_cache_writes { written.unwrap_or(0) } else { 0 };
+        let outside = if self.completion_includes_reasoning { 0 } else { reasoning.unwrap_or(0) };
+        Tokens {
+            input: prompt.map(|it| (it - cached.unwrap_or(0) - inside).max(0)),
+            output: completion.map(|it| it + outside),
+            cache_read: cached,
+            cache_write: written,
+            cache_write_1h: None,
+            reasoning,
+        }
+    }
+}
+
+impl Metrics<'_> {
+    pub(super) fn tokens(&self, counting: Counting, damage: &mut RecordErrors) -> Tokens {
+        damage.refuses(&[self.prompt_tokens, self.completion_tokens, self.cached_tokens]);
+        let extra = &self.extra;
+        let written = [extra.cache_creation_input_tokens, extra.cache_write_input_tokens, extra.cache_write_tokens];
+        let reasoning = [extra.reasoning_tokens, extra.reasoning_output_tokens, extra.thoughts_tokens];
+        let tokens = counting.tokens(
+            self.prompt_tokens.get(),
+            self.completion_tokens.get(),
+            self.cached_tokens.get(),
+            first(&written),
+            first(&reasoning),
+        );
+        Tokens { cache_write_1h: extra.cache_creation.ephemeral_1h_input_tokens.get(), ..tokens }
+    }
+}
+
+impl Reference<'_> {
+    /// The id of a subagent in this document.
+    pub(super) fn name(&self) -> &str {
+        [&self.trajectory_id, &self.session_id, &self.trajectory_path]
+            .into_iter()
+            .find_map(Text::some)
+            .unwrap_or_default()
+    }
+
+    /// The subagent's own session; if it has none, its id in this document.
+    pub(super) fn session(&self, own: &str) -> &str {
+        self.session_id.some().filter(|it| *it != own).unwrap_or_else(|| self.name())
+    }
+}

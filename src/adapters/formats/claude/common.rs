@@ -1,0 +1,337 @@
+//! Messages and tool results of Claude Code, in its streams, its transcripts, and the logs of programs that run it.
+
+mod call_result;
+mod early_results;
+mod iterations;
+pub(crate) mod limits;
+pub(crate) mod model_usage;
+pub(crate) mod prompts;
+
+use foldhash::{HashMap, HashMapExt as _};
+use serde::Deserialize;
+
+pub(crate) use self::call_result::{CallResult, NotRun, ResultMeta, ToolUseResult};
+use self::early_results::EarlyResults;
+use self::iterations::{Iteration, billed_apart};
+use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::tools::{Arguments, ToolArguments};
+use crate::base::text::{SharedStr, Symbol};
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, LazyText, Maybe, Text, TextOrBlocks};
+use crate::json::record::{Skip, record};
+use crate::model::health::Reason;
+use crate::model::session::{EventKind, Identity, Operation, Tokens};
+
+record! {
+    /// A response of the API, or what the user or a tool wrote.
+    pub(crate) struct Message<'a> {
+        "model" => pub(crate) model: Text<'a>,
+        "id" => pub(crate) id: Text<'a>,
+        "type" => _type: Skip,
+        "role" => _role: Skip,
+        "content" => pub(crate) content: TextOrBlocks<'a, Block<'a>>,
+        "stop_reason" => pub(crate) stop_reason: Text<'a>,
+        "stop_sequence" => _stop_sequence: Skip,
+        "usage" => pub(crate) usage: Maybe<Box<Usage<'a>>>,
+    }
+}
+
+record! {
+    pub(crate) struct Block<'a> {
+        "tool_use_id" => pub(crate) tool_use_id: Text<'a>,
+        "type" => pub(crate) kind: Text<'a>,
+        "text" => pub(crate) text: LazyText<'a>,
+        "thinking" => _thinking: Skip,
+        "signature" => _signature: Skip,
+        "id" => pub(crate) id: Text<'a>,
+        "name" => pub(crate) name: Text<'a>,
+        "input" => input: ToolArguments<'a>,
+        "caller" => _caller: Skip,
+        "content" => pub(crate) content: Raw<'a>,
+        "is_error" => pub(crate) is_error: Flag,
+    }
+}
+
+record! {
+    pub(crate) struct Usage<'a> {
+        "input_tokens" => input_tokens: Count,
+        "cache_creation_input_tokens" => cache_creation_input_tokens: Count,
+        "cache_read_input_tokens" => cache_read_input_tokens: Count,
+        "cache_creation" => cache_creation: CacheCreation,
+        "output_tokens" => output_tokens: Count,
+        "server_tool_use" => pub(crate) server_tool_use: ServerToolUse,
+        "service_tier" => service_tier: Text<'a>,
+        "inference_geo" => inference_geo: Text<'a>,
+        "iterations" => iterations: Vec<Iteration<'a>>,
+        "speed" => speed: Text<'a>,
+        "output_tokens_details" => output_tokens_details: OutputDetails,
+    }
+}
+
+record! {
+    struct CacheCreation {
+        "ephemeral_5m_input_tokens" => _ephemeral_5m_input_tokens: Skip,
+        "ephemeral_1h_input_tokens" => ephemeral_1h_input_tokens: Count,
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct OutputDetails {
+    thinking_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ServerToolUse {
+    pub(crate) web_search_requests: Count,
+}
+
+impl Usage<'_> {
+    pub(crate) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        let tokens = Tokens {
+            input: self.input_tokens.get(),
+            output: self.output_tokens.get(),
+            cache_read: self.cache_read_input_tokens.get(),
+            cache_write: self.cache_creation_input_tokens.get(),
+            cache_write_1h: self.cache_creation.ephemeral_1h_input_tokens.get(),
+            reasoning: self.output_tokens_details.thinking_tokens.get(),
+        };
+        let counts =
+            [self.input_tokens, self.output_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens];
+        if !damage.refuses(&counts) && tokens.total().is_none() {
+            damage.note(Reason::NoUsage);
+        }
+        tokens
+    }
+}
+
+/// The record of a message, and the agent that wrote it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Origin<'a> {
+    pub(crate) line: i64,
+    pub(crate) time: Option<Time>,
+    /// The id of the record.
+    pub(crate) uuid: Option<&'a str>,
+    pub(crate) request_id: Option<&'a str>,
+    /// Whether a subagent wrote it.
+    pub(crate) is_subagent: bool,
+    /// The id of the subagent.
+    pub(crate) agent_id: Option<&'a str>,
+    /// The structured result of a call.
+    pub(crate) tool_use_result: Option<&'a ToolUseResult<'a>>,
+    /// Why calls were not executed, as the record states it.
+    pub(crate) not_run: NotRun<'a>,
+    /// The bytes of the record.
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> Origin<'a> {
+    /// The id of the subagent that wrote it; `None` for the main agent.
+    fn subagent(&self) -> Option<&'a str> {
+        self.is_subagent.then(|| self.agent_id.unwrap_or_default())
+    }
+}
+
+/// A session while its messages are read.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    pub(crate) builder: Builder,
+    /// The type of the agent that each call starts.
+    pub(crate) agents: HashMap<String, Symbol>,
+    /// Whether the input of the program includes what was read from the cache.
+    pub(crate) input_includes_cache: bool,
+    /// Results whose calls are on later lines.
+    pub(crate) early: EarlyResults,
+}
+
+impl Conversation {
+    pub(crate) fn new(context: &Context, id: &str, line: i64) -> Self {
+        Self {
+            builder: Builder::new(context, id, line),
+            agents: HashMap::new(),
+            input_includes_cache: false,
+            early: EarlyResults::default(),
+        }
+    }
+
+    /// The tokens of a response or a total.
+    pub(crate) fn tokens(&self, usage: &Usage<'_>, damage: &mut RecordErrors) -> Tokens {
+        let tokens = usage.tokens(damage);
+        let input = match (tokens.input, tokens.cache_read) {
+            (Some(input), Some(cached)) if self.input_includes_cache && cached <= input => Some(input - cached),
+            (input, _) => input,
+        };
+        Tokens { input, ..tokens }
+    }
+
+    /// Adds a line of a response: one content block, with the usage of the whole response. Returns the index of the turn.
+    pub(crate) fn response(
+        &mut self,
+        message: &Message<'_>,
+        origin: &Origin<'_>,
+        agent: Option<Symbol>,
+        damage: &mut RecordErrors,
+    ) -> usize {
+        let (line, time) = (origin.line, origin.time);
+        let tokens = message.usage.get().map(|usage| self.tokens(usage, damage)).unwrap_or_default();
+        let known = self.builder.session.turns.len();
+        let id = message.id.some().or(origin.uuid);
+        let index = self.builder.turn(identity(id), line);
+        self.builder.answered(index, origin.subagent(), time);
+        let turn = &mut self.builder.session.turns[index];
+        turn.message_id = turn.message_id.take().or_else(|| message.id.owned());
+        turn.request_id = turn.request_id.take().or_else(|| origin.request_id.map(SharedStr::from));
+        turn.model = turn.model.take().or_else(|| message.model.owned());
+        turn.stop_reason = message.stop_reason.owned().or_else(|| turn.stop_reason.take());
+        turn.occurred_at = turn.occurred_at.or(time);
+        if index == known {
+            turn.is_subagent = origin.is_subagent;
+            turn.agent_id = origin.agent_id.map(Symbol::new);
+            turn.agent = agent;
+        } else if !origin.is_subagent {
+            // A side question repeats the main agent's response, which stays the main agent's.
+            (turn.is_subagent, turn.agent_id, turn.agent) = (false, None, None);
+        }
+        let (is_subagent, agent) = (turn.is_subagent, turn.agent.clone());
+        let mut apart = Vec::new();
+        match &message.usage {
+            Maybe::Absent => {}
+            Maybe::Wrong => damage.note(Reason::NoUsage),
+            Maybe::Present(usage) => {
+                // Proxies write zeros while they stream. A response with content cannot have cost nothing.
+                let has_content = message.content.text.is_some() || !message.content.blocks.is_empty();
+                if !(tokens.is_all_zero() && has_content) {
+                    turn.tokens = turn.tokens.get().max(tokens).into();
+                }
+                turn.web_searches = turn.web_searches.get().max(usage.server_tool_use.web_search_requests.get()).into();
+                turn.service_tier = usage.service_tier.owned().or_else(|| turn.service_tier.take());
+                turn.speed = usage.speed.owned().or_else(|| turn.speed.take());
+                let geo = usage.inference_geo.owned().filter(|it| it != "not_available");
+                turn.inference_geo = geo.or_else(|| turn.inference_geo.take());
+                apart = billed_apart(&usage.iterations, message.model.as_str());
+            }
+        }
+        for (name, iteration) in apart {
+            let id = id.map(|id| format!("{id}#{name}"));
+            iteration.add(&mut self.builder, index, identity(id.as_deref()), line);
+        }
+        for block in &message.content.blocks {
+            match block.kind.as_str() {
+                "tool_use" | "server_tool_use" | "mcp_tool_use" => {
+                    let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
+                    let row = &mut self.builder.session.tool_calls[call];
+                    (row.turn, row.is_subagent, row.agent) = (index.into(), is_subagent, agent.clone());
+                    let arguments = self.builder.given(call, &block.input);
+                    if let Some(agent) = arguments.and_then(Arguments::agent) {
+                        self.agents.insert(block.id.as_str().to_owned(), agent);
+                    }
+                    if matches!(&*self.builder.session.tool_calls[call].category, "edit" | "write")
+                        && let Some(file) = arguments.and_then(Arguments::file)
+                    {
+                        let operation = (block.name.as_str() != "Write").then_some(Operation::Update);
+                        // The files of subagents contain no structured results.
+                        let lines = if origin.is_subagent { call_result::lines_of(&block.input) } else { None };
+                        self.builder.change(call, file, operation, lines, line, time);
+                    }
+                }
+                kind if kind.ends_with("_tool_result") => {
+                    self.call_result(block, &Origin { tool_use_result: None, ..*origin });
+                }
+                _ => {}
+            }
+        }
+        if !is_subagent {
+            if self.builder.keeps_text() {
+                let texts = message.content.blocks.iter().filter_map(|it| it.text.some());
+                message.content.text.as_deref().into_iter().chain(texts).for_each(|it| self.builder.say(it));
+            }
+            self.builder.session.stop_reason =
+                message.stop_reason.owned().or_else(|| self.builder.session.stop_reason.take());
+        }
+        index
+    }
+
+    /// Adds the agent that a call started. Returns its type.
+    pub(crate) fn subagent(&mut self, call_id: &str, line: i64, time: Option<Time>) -> Option<Symbol> {
+        let agent = self.agents.get(call_id).cloned();
+        if self.builder.session.subagents.insert(call_id.into()) {
+            let event = self.builder.event(EventKind::Subagent, line, time);
+            event.code = Some(call_id.into());
+            event.call_id = Some(call_id.into());
+            event.agent.clone_from(&agent);
+        }
+        agent
+    }
+
+    /// Adds the results in a user line. Returns whether there are any.
+    pub(crate) fn results(&mut self, message: &Message<'_>, origin: &Origin<'_>) -> bool {
+        // A prompt or results.
+        self.builder.asked(origin.subagent(), origin.time);
+        let mut is_result = false;
+        for block in message.content.blocks.iter().filter(|it| it.tool_use_id.is_some()) {
+            is_result = true;
+            self.call_result(block, origin);
+        }
+        is_result
+    }
+
+    /// Adds the result of a call that is on a later line than its result, from the record of the result.
+    pub(crate) fn early_result(&mut self, call_id: &str, message: &Message<'_>, origin: &Origin<'_>) {
+        for block in message.content.blocks.iter().filter(|block| block.tool_use_id.as_str() == call_id) {
+            self.call_result(block, origin);
+        }
+    }
+
+    fn call_result(&mut self, block: &Block<'_>, origin: &Origin<'_>) {
+        let call_id = block.tool_use_id.as_str();
+        let Some(call) = self.builder.call_index(call_id) else {
+            self.early.add(call_id, origin.line, origin.bytes);
+            return;
+        };
+        // A call and its result in one record have the same time, which is not a duration.
+        let row = &self.builder.session.tool_calls[call];
+        let has_own_record = (row.line, row.occurred_at) != (origin.line, origin.time);
+        let result = CallResult {
+            content: block.content,
+            is_error: block.is_error.is_true(),
+            rich: origin.tool_use_result,
+            not_run: origin.not_run.of(call_id),
+            line: origin.line,
+            time: origin.time.filter(|_| has_own_record),
+        };
+        result.apply(&mut self.builder, call);
+    }
+}
+
+/// Ids of the provider are unique everywhere, ids of gateways only within their session.
+fn identity(id: Option<&str>) -> Identity {
+    match id {
+        None => Identity::Unique,
+        Some(id) if id.starts_with("msg_") => Identity::Global(id.into()),
+        Some(id) => Identity::Session(id.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    /// Invalid arguments of a call do not affect its response.
+    #[test]
+    fn invalid_arguments_affect_only_their_call() {
+        for input in [r#"{"x":NaN}"#, r#"{"x":1,}"#, r#"{"x" 1}"#, r#"{"file_path":"\q"}"#, r#"{"\q":1}"#] {
+            let message = format!(
+                r#"{{"model":"m","id":"i","content":[{{"type":"tool_use","id":"t","input":{input},"name":"X"}}],"usage":{{"input_tokens":3}}}}"#
+            );
+            let message: Message<'_> = json::from_slice(message.as_bytes()).unwrap();
+            let usage = message.usage.get().unwrap();
+            assert_eq!((usage.input_tokens, message.content.blocks.len()), (Count::Known(3), 1), "{input}");
+            let block = &message.content.blocks[0];
+            assert_eq!((block.name.as_str(), block.input.raw.0), ("X", input.as_bytes()));
+        }
+    }
+}

@@ -1,0 +1,498 @@
+//! Claude Code's recorded stdout: `--output-format stream-json`, the array of the same records that `json --verbose`
+//! prints, and the single `result` of `--output-format json`.
+//!
+//! One response is one `message.id`, written as a line for each content block that repeats the whole usage; the first lines
+//! contain only a part of the output tokens (`docs/accounting.md#identity-of-a-response`). `result.modelUsage` contains everything
+//! that a process was billed for, including what no line contains: it is the total, never added to the lines
+//! (`docs/accounting.md#totals-against-turns`).
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use super::common::model_usage::ModelUsage;
+use super::common::prompts::{Author, PromptOrigin};
+use super::common::{Conversation, Message, NotRun, Origin, ResultMeta, ToolUseResult, Usage, limits};
+use crate::adapters::engine::sessions::{Sessions, hand_on_sessions};
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::builder::{brief, money};
+use crate::adapters::shared::ids::hashed_id;
+use crate::base::text::Symbol;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
+use crate::json::lines::Line;
+use crate::model::health::Reason;
+use crate::model::session::{Capabilities, EventKind, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind};
+
+/// The facts that a `result` alone contains.
+const RESULT_SHOWS: Capabilities = Capabilities::PERMISSION_DENIALS.and(Capabilities::WEB_SEARCHES);
+
+pub(crate) const JSON: Adapter = Adapter {
+    id: "claude-json",
+    runtime: "claude",
+    about: "Claude Code, claude -p --output-format json",
+    tested: Some("2.1.296"),
+    capabilities: RESULT_SHOWS.and(Capabilities::RESULT_ONLY),
+    places: &[],
+    claims: |probe| u32::from(probe.kind() == "result" && is_result(probe)),
+    parse: fold::<Stream>,
+};
+
+pub(crate) const STREAM: Adapter = Adapter {
+    id: "claude-stream-json",
+    runtime: "claude",
+    about: "Claude Code, claude -p --output-format stream-json, or json --verbose",
+    tested: Some("2.1.296"),
+    capabilities: RESULT_SHOWS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::RETRIES),
+    places: &[],
+    claims,
+    parse: fold::<Stream>,
+};
+
+/// Programs that write the same records, in sessions of their own: Qwen Code, whose `init` states its version, and Amp, whose ids
+/// begin in its own way.
+const QWEN: &str = "qwen";
+const AMP: &str = "amp";
+const AMP_ID: &str = "T-";
+
+fn is_result(probe: &Probe<'_>) -> bool {
+    probe.has("session_id") && (probe.has("total_cost_usd") || probe.has("modelUsage") || probe.has("num_turns"))
+}
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    // Transcripts have `sessionId`. Cursor's stream is similar, but without ids of records and parents, and without tools.
+    let is_own = ["uuid", "parent_tool_use_id", "tools"].iter().any(|it| probe.has(it));
+    if !is_own || !probe.has("session_id") || probe.has("sessionId") {
+        return 0;
+    }
+    match probe.kind() {
+        "assistant" | "user" if probe.has("message") => 2,
+        "system" if probe.has("subtype") => 2,
+        "stream_event" | "rate_limit_event" | "tool_progress" | "auth_status" | "control_request" => 2,
+        _ => 0,
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    subtype: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    uuid: Text<'a>,
+    #[serde(borrow)]
+    parent_tool_use_id: Text<'a>,
+    timestamp: When,
+    #[serde(borrow)]
+    message: Message<'a>,
+    #[serde(borrow)]
+    request_id: Text<'a>,
+    #[serde(rename = "isSynthetic")]
+    is_synthetic: Flag,
+    #[serde(borrow)]
+    tool_use_result: ToolUseResult<'a>,
+    #[serde(borrow)]
+    tool_result_meta: Vec<ResultMeta<'a>>,
+    #[serde(borrow)]
+    origin: PromptOrigin<'a>,
+    /// Of an assistant line that the program wrote, or of an `api_retry`.
+    #[serde(borrow)]
+    error: Raw<'a>,
+    // system
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    claude_code_version: Text<'a>,
+    #[serde(borrow)]
+    qwen_code_version: Text<'a>,
+    #[serde(borrow)]
+    compact_metadata: CompactMetadata<'a>,
+    error_status: Number,
+    // result
+    is_error: Flag,
+    duration_ms: Number,
+    duration_api_ms: Number,
+    num_turns: Count,
+    #[serde(borrow)]
+    result: Text<'a>,
+    #[serde(borrow)]
+    errors: Vec<Text<'a>>,
+    #[serde(borrow)]
+    stop_reason: Text<'a>,
+    total_cost_usd: Number,
+    #[serde(borrow)]
+    usage: Maybe<Usage<'a>>,
+    #[serde(borrow, rename = "modelUsage")]
+    model_usage: Maybe<Pairs<'a, ModelUsage>>,
+    #[serde(borrow)]
+    permission_denials: Vec<Denial<'a>>,
+    api_error_status: Number,
+    // rate_limit_event
+    #[serde(borrow)]
+    rate_limit_info: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Denial<'a> {
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    #[serde(borrow)]
+    tool_use_id: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CompactMetadata<'a> {
+    #[serde(borrow)]
+    trigger: Text<'a>,
+    pre_tokens: Count,
+    post_tokens: Count,
+}
+
+struct Stream {
+    context: Context,
+    sessions: Sessions<Session>,
+}
+
+struct Session {
+    conversation: Conversation,
+    /// Whether a record besides `result` was seen.
+    is_stream: bool,
+    /// The responses since the last result, in separate lists if an `init` is between them.
+    runs: Vec<Vec<usize>>,
+}
+
+impl Fold for Stream {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Sessions::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let known = match record.kind.as_str() {
+            "system" | "assistant" | "user" | "result" | "rate_limit_event" => true,
+            "stream_event"
+            | "tool_progress"
+            | "tool_use_summary"
+            | "auth_status"
+            | "keep_alive"
+            | "control_request"
+            | "control_response"
+            | "control_cancel_request"
+            | "prompt_suggestion"
+            | "streamlined_text"
+            | "streamlined_tool_use_summary" => return RecordKind::Known,
+            _ => false,
+        };
+        if !known {
+            return RecordKind::Unknown;
+        }
+        let Some(session) = self.session(&record, line) else { return RecordKind::Known };
+        session.conversation.builder.saw(record.timestamp.0);
+        session.is_stream |= record.kind.as_str() != "result";
+        match record.kind.as_str() {
+            "system" => session.system(&record, line),
+            "assistant" => session.assistant(&record, line, damage),
+            "user" => session.user(&record, line),
+            "rate_limit_event" => {
+                limits::add(&mut session.conversation.builder, record.rate_limit_info, &origin(&record, line));
+            }
+            _ => session.result(&record, line, damage),
+        }
+        session.conversation.builder.name_events(record.uuid.some(), line.bytes);
+        RecordKind::Known
+    }
+
+    hand_on_sessions!(Session::finish);
+}
+
+impl Stream {
+    fn session(&mut self, record: &Record<'_>, line: Line<'_>) -> Option<&mut Session> {
+        let new = |id: &str| {
+            let runtime = if id.starts_with(AMP_ID) { AMP } else { self.context.runtime };
+            let (format, capabilities) = (STREAM.id, STREAM.capabilities);
+            let context = Context { runtime, format, capabilities, ..self.context.clone() };
+            let conversation = Conversation::new(&context, id, line.number);
+            Session { conversation, is_stream: false, runs: vec![Vec::new()] }
+        };
+        match record.session_id.some() {
+            Some(id) => self.sessions.get(id, line.number, || new(id)),
+            // A record without a session id belongs to the session of the record before it.
+            None if !self.sessions.is_empty() => self.sessions.current(line.number),
+            None => {
+                let id = hashed_id(line.bytes);
+                self.sessions.get(&id, line.number, || new(&id))
+            }
+        }
+    }
+}
+
+impl Session {
+    fn system(&mut self, record: &Record<'_>, line: Line<'_>) {
+        let time = record.timestamp.0;
+        let session = &mut self.conversation.builder.session;
+        match record.subtype.as_str() {
+            "init" => {
+                self.runs.push(Vec::new());
+                session.model = session.model.take().or_else(|| record.model.owned());
+                session.cwd = session.cwd.take().or_else(|| record.cwd.owned());
+                if record.qwen_code_version.some().is_some() {
+                    session.runtime = Cow::Borrowed(QWEN);
+                    self.conversation.input_includes_cache = true;
+                }
+                let version = record.claude_code_version.some().or(record.qwen_code_version.some());
+                session.runtime_version = version.map(str::to_owned).or_else(|| session.runtime_version.take());
+            }
+            // The status `compacting` before it is the same compaction, with an id that the transcript does not contain.
+            "compact_boundary" => {
+                let event = self.conversation.builder.event(EventKind::Compaction, line.number, time);
+                // The transcript contains only the boundary, with the same id.
+                event.key = record.uuid.owned().or_else(|| event.key.take());
+                let metadata = &record.compact_metadata;
+                event.code = metadata.trigger.owned();
+                event.tokens_before = metadata.pre_tokens.get();
+                event.tokens_after = metadata.post_tokens.get();
+            }
+            "api_retry" | "api_error" => {
+                let event = self.conversation.builder.event(EventKind::Retry, line.number, time);
+                event.code = record.error_status.whole().map(|it| it.to_string().into());
+                event.message = (!record.error.is_empty()).then(|| brief(&record.error.text()));
+            }
+            _ => {}
+        }
+    }
+
+    fn assistant(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let (message, time) = (&record.message, record.timestamp.0);
+        if message.model.as_str() == "<synthetic>" || !record.error.is_empty() {
+            // Written by the program, not by a model: an error of the API, or nothing.
+            if !record.error.is_empty() {
+                let text = message.content.blocks.iter().find_map(|it| it.text.some());
+                let event = self.conversation.builder.event(EventKind::Error, line.number, time);
+                event.code = Some(record.error.text().into());
+                event.message = text.map(brief);
+                limits::add_message(&mut self.conversation.builder, text.unwrap_or_default(), &origin(record, line));
+            }
+            return;
+        }
+        let parent = record.parent_tool_use_id.some();
+        if parent.is_none() {
+            // A record after a result belongs to another run, which has not ended.
+            let session = &mut self.conversation.builder.session;
+            (session.status, session.error_kind, session.error_message) = (Status::Incomplete, None, None);
+        }
+        let agent = parent.and_then(|parent| self.conversation.subagent(parent, line.number, time));
+        let turn = self.conversation.response(message, &origin(record, line), agent, damage);
+        if let Some(run) = self.runs.last_mut() {
+            run.push(turn);
+        }
+        for early in self.conversation.early.take_known(&self.conversation.builder) {
+            let record: Record<'_> = Raw(&early.record).read();
+            let line = Line { number: early.line, bytes: &early.record };
+            self.conversation.early_result(&early.call_id, &record.message, &origin(&record, line));
+        }
+    }
+
+    fn user(&mut self, record: &Record<'_>, line: Line<'_>) {
+        let is_result = self.conversation.results(&record.message, &origin(record, line));
+        if is_result || record.parent_tool_use_id.is_some() || record.is_synthetic.is_true() {
+            return;
+        }
+        let text = record.message.content.text.as_deref();
+        let text = text.or_else(|| record.message.content.blocks.iter().find_map(|it| it.text.some()));
+        let author = Author { origin: record.origin.kind.as_str(), ..Author::default() };
+        if text.is_some() && author.is_human(text) {
+            self.conversation.builder.prompt(text);
+        } else if text.is_some() {
+            self.conversation.builder.prompted_by_program();
+        }
+    }
+
+    fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let time = record.timestamp.0;
+        if matches!(record.usage, Maybe::Wrong) || matches!(record.model_usage, Maybe::Wrong) {
+            damage.note(Reason::NoUsage);
+        }
+        let key =
+            record.uuid.owned().unwrap_or_else(|| format!("{:?} {:?}", record.total_cost_usd.0, record.duration_ms.0));
+        let usage = record.usage.get();
+        let stated = usage.map(|it| self.conversation.tokens(it, damage));
+        let main = stated.filter(|it| !it.is_all_zero());
+        let cost = money(record.total_cost_usd, damage);
+        let mut models: Vec<_> = record
+            .model_usage
+            .get()
+            .into_iter()
+            .flat_map(|it| &it.0)
+            .map(|(model, usage)| usage.total(model, damage))
+            .collect();
+        // Qwen Code adds up all agents.
+        let covers_subagents = !models.is_empty() || self.conversation.input_includes_cache;
+        if models.is_empty()
+            && let Some(tokens) = main
+        {
+            let web_searches = usage.and_then(|it| it.server_tool_use.web_search_requests.get());
+            models.push(ModelTotal { tokens, web_searches, cost, ..ModelTotal::default() });
+        } else if let Some(tokens) = main {
+            // Only `usage`, which is the main agent's, contains cache writes by their time to live.
+            if let Some(model) = models.iter_mut().find(|it| it.tokens.cache_write == tokens.cache_write) {
+                model.tokens.cache_write_1h = tokens.cache_write_1h;
+            }
+        }
+        let session = &mut self.conversation.builder.session;
+        session.model = session.model.take().or_else(|| main_model(&models, main));
+        let mut total = Total {
+            line: line.number,
+            key,
+            kind: TotalKind::Process,
+            occurred_at: time,
+            duration_ms: record.duration_ms.rounded(),
+            api_duration_ms: record.duration_api_ms.rounded(),
+            turns: record.num_turns.get(),
+            cost,
+            models,
+            covers_subagents,
+            ..Total::default()
+        };
+        let runs = std::mem::replace(&mut self.runs, vec![Vec::new()]);
+        total.own = own_tokens(&runs, session, stated);
+        if session.totals.iter().all(|it| it.key != total.key) {
+            for turn in killed(&runs, session, &total) {
+                total.is_of_new_process = true;
+                session.turns[turn].is_of_killed = true;
+            }
+        }
+        session.totals.push(total);
+        session.stop_reason = record.stop_reason.owned().or_else(|| session.stop_reason.take());
+        for denial in &record.permission_denials {
+            self.denial(denial, line, time);
+        }
+        let said = record.result.as_str();
+        // Both occur: subtype `success` with `is_error`, and `error_max_turns` without.
+        if record.subtype.as_str() == "success" && !record.is_error.is_true() {
+            self.conversation.builder.succeed();
+            self.conversation.builder.say(said);
+            return;
+        }
+        let errors = record.errors.iter().filter_map(Text::some).collect::<Vec<_>>().join("; ");
+        let message = [&errors, said].into_iter().find(|it| !it.is_empty()).map_or(record.subtype.as_str(), |it| it);
+        let words = if record.subtype.as_str() == "success" {
+            Cow::Borrowed(message)
+        } else {
+            Cow::Owned(format!("{message} {}", record.subtype.as_str()))
+        };
+        limits::add_message(&mut self.conversation.builder, message, &origin(record, line));
+        let kind = crate::model::errors::classify(record.api_error_status.whole(), &words);
+        self.conversation.builder.fail_as(kind, message);
+        let event = self.conversation.builder.event(EventKind::Error, line.number, time);
+        event.code = record.subtype.owned();
+        event.message = Some(brief(message));
+    }
+
+    fn denial(&mut self, denial: &Denial<'_>, line: Line<'_>, time: Option<Time>) {
+        let call_id = denial.tool_use_id.as_str();
+        if let Some(call) = self.conversation.builder.call_index(call_id) {
+            self.conversation.builder.deny(call, line.number, time, None);
+            return;
+        }
+        let is_known = |event: &crate::model::session::Event| {
+            event.kind == EventKind::PermissionDenial && event.call_id.as_deref() == Some(call_id)
+        };
+        if call_id.is_empty() || !self.conversation.builder.session.events.iter().any(is_known) {
+            let event = self.conversation.builder.event(EventKind::PermissionDenial, line.number, time);
+            event.code = denial.tool_name.owned();
+            event.call_id = denial.tool_use_id.owned();
+        }
+    }
+
+    fn finish(self) -> SessionResult {
+        let mut session = self.conversation.builder.finish();
+        if !self.is_stream {
+            session.format = Cow::Borrowed(JSON.id);
+            session.capabilities = JSON.capabilities;
+        }
+        // The lines contain only a part of the output; a result contains all of it.
+        let is_stub = session.turns.iter().any(|it| it.is_subagent || it.is_of_killed);
+        session.under_reports = session.status == Status::Incomplete || is_stub;
+        session
+    }
+}
+
+/// The responses of a process that was killed before it wrote a result. The next process in the same recording begins at 0. Both
+/// begin with `init`, which a process may write several times: there are two processes only if a result cannot contain all
+/// responses since the one before it (`docs/accounting.md#totals-against-turns`).
+fn killed(runs: &[Vec<usize>], session: &SessionResult, total: &Total) -> BTreeSet<usize> {
+    let turns_of = |runs: &[Vec<usize>]| -> BTreeSet<usize> { runs.iter().flatten().copied().collect() };
+    let counted = |it: &usize| total.covers_subagents || !session.turns[*it].is_subagent;
+    let spent = |turns: &BTreeSet<usize>| {
+        turns.iter().filter(|it| counted(it)).fold(Tokens::UNKNOWN, |sum, it| sum.plus(session.turns[*it].tokens.get()))
+    };
+    // The lines contain only a part of the output, but the whole input.
+    let prompt = |it: Tokens| [it.input, it.cache_read, it.cache_write].map(|it| it.unwrap_or(0));
+    let whole = prompt(total.tokens());
+    let holds = |it: Tokens| prompt(it).into_iter().zip(whole).all(|(part, whole)| part <= whole);
+    let before = session.totals.last().map_or(Tokens::UNKNOWN, Total::tokens);
+    if holds(before.plus(spent(&turns_of(runs)))) {
+        return BTreeSet::new();
+    }
+    let own = (1..runs.len())
+        .filter_map(|first| Some(turns_of(runs.get(first..)?)))
+        .find(|it| !it.is_empty() && holds(spent(it)));
+    own.map_or_else(BTreeSet::new, |own| turns_of(runs).difference(&own).copied().collect())
+}
+
+/// What a process spent since its result before: the main agent's part as the result states it or as its responses show it, of which
+/// one may contain more than this run, and all of the subagents.
+fn own_tokens(runs: &[Vec<usize>], session: &SessionResult, stated: Option<Tokens>) -> Tokens {
+    let turns: BTreeSet<usize> = runs.iter().flatten().copied().collect();
+    let spent = |is_subagent: bool| {
+        let turns = turns.iter().map(|it| &session.turns[*it]).filter(|it| it.is_subagent == is_subagent);
+        turns.fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.tokens.get()))
+    };
+    let smaller = |a: Option<i64>, b: Option<i64>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
+    spent(false).zip(stated.unwrap_or_default(), smaller).plus(spent(true))
+}
+
+fn origin<'a>(record: &'a Record<'a>, line: Line<'a>) -> Origin<'a> {
+    let parent = record.parent_tool_use_id.some();
+    Origin {
+        line: line.number,
+        time: record.timestamp.0,
+        uuid: record.uuid.some(),
+        request_id: record.request_id.some(),
+        is_subagent: parent.is_some(),
+        agent_id: parent,
+        tool_use_result: Some(&record.tool_use_result),
+        not_run: NotRun::ByCall(&record.tool_result_meta),
+        bytes: line.bytes,
+    }
+}
+
+/// The main agent's model, if only a result contains it: the model whose tokens are nearest to `usage`, which is the main agent's.
+/// The first key of `modelUsage` may be the model of a side call.
+fn main_model(models: &[ModelTotal], main: Option<Tokens>) -> Option<Symbol> {
+    let distance = |total: &&ModelTotal| {
+        let apart = |(a, b): (Option<i64>, Option<i64>)| a.unwrap_or(0).abs_diff(b.unwrap_or(0));
+        total.tokens.kinds().into_iter().zip(main.unwrap_or_default().kinds()).map(apart).sum::<u64>()
+    };
+    let nearest = match main {
+        Some(_) => models.iter().min_by_key(distance),
+        None => models.iter().max_by_key(distance),
+    };
+    nearest.and_then(|it| it.model.clone())
+}

@@ -1,0 +1,345 @@
+//! One task of Cline or of its forks while the records of a file are read.
+
+use std::collections::BTreeSet;
+
+use super::{Block, HISTORY, Record, Request, ServerName, VIEW, hides_cache_writes};
+use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind};
+use crate::adapters::shared::builder::{Builder, Last, brief, money};
+use crate::adapters::shared::changes;
+use crate::adapters::shared::ids::hashed_id;
+use crate::base::text::{SharedStr, Symbol};
+use crate::base::time::Time;
+use crate::json::lines::Line;
+use crate::json::{self, Raw};
+use crate::model::health::Reason;
+use crate::model::session::{CallStatus, Capabilities, Cost, EventKind, Identity, SessionResult};
+
+/// The state of one file of a task.
+pub(super) struct Task {
+    context: Context,
+    builder: Option<Builder>,
+    /// What the records so far can show.
+    capabilities: Capabilities,
+    /// Time of the first message. With the time of a message, it is the message's identity in every copy of the directory.
+    first: Option<Time>,
+    models: BTreeSet<Symbol>,
+    /// The last `conversationHistoryDeletedRange`.
+    deleted: Vec<u8>,
+    /// Number of messages so far.
+    messages: usize,
+    /// Whether the last request has no counts: it was cut, or it failed.
+    is_open: bool,
+    /// What `ui_messages.json` ends with so far. A question to the user is an answer.
+    last: Last,
+}
+
+impl Fold for Task {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self {
+            context: context.clone(),
+            builder: None,
+            capabilities: Capabilities::NOTHING,
+            first: None,
+            models: BTreeSet::new(),
+            deleted: Vec::new(),
+            messages: 0,
+            is_open: false,
+            last: Last::Work,
+        }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let is_view = matches!(record.kind.as_str(), "ask" | "say");
+        let is_history = record.kind.some().is_none() && matches!(record.role.as_str(), "user" | "assistant");
+        if !is_view && !is_history && record.files_in_context.is_empty() {
+            return RecordKind::Unknown;
+        }
+        let context = &self.context;
+        let id = || context.folder_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
+        let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(context, id(), line.number));
+        builder.saw(record.ts.0);
+        self.first = self.first.or(record.ts.0);
+        if is_view {
+            self.capabilities = self.capabilities.and(VIEW);
+            self.view(&mut builder, &record, line.number, damage);
+            builder.name_events(None, line.bytes);
+        } else if is_history {
+            self.capabilities = self.capabilities.and(HISTORY);
+            self.history(&mut builder, &record, line.number);
+        } else {
+            self.models.extend(record.model_usage.iter().filter_map(|it| it.model_id.owned()));
+            if let Some(last) = record.environment_history.last() {
+                builder.session.runtime_version = last.cline_version.owned();
+                builder.session.entrypoint = last.host_name.owned();
+            }
+        }
+        self.builder = Some(builder);
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        let Some(mut builder) = self.builder else { return Vec::new() };
+        let mut models = self.models.into_iter();
+        builder.session.model = models.next().filter(|_| models.next().is_none());
+        builder.session.under_reports |= self.is_open;
+        builder.session.capabilities = self.capabilities.and(Capabilities::KEPT_BY_RUNTIME);
+        builder.end(self.last);
+        vec![builder.finish()]
+    }
+}
+
+impl Task {
+    fn identity(&self, record: &Record<'_>) -> Identity {
+        match self.first.zip(record.ts.0) {
+            Some((first, ts)) => {
+                Identity::Global(format!("{} {} {}", self.context.runtime, first.micros(), ts.micros()).into())
+            }
+            None => Identity::Unique,
+        }
+    }
+
+    fn view(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+        let (time, text) = (record.ts.0, record.text.as_str());
+        let is_first = self.messages == 0;
+        self.messages += 1;
+        if record.partial.is_true() {
+            self.last = Last::Work;
+            return;
+        }
+        // Cline removes messages from the history that it sends to the model.
+        if !record.deleted_range.is_empty() && record.deleted_range.0 != self.deleted {
+            record.deleted_range.0.clone_into(&mut self.deleted);
+            builder.event(EventKind::Compaction, line, time);
+        }
+        match (record.say.as_str(), record.ask.as_str()) {
+            ("api_req_started", _) => self.request(builder, record, line, damage),
+            ("subagent_usage" | "deleted_api_reqs", _) => self.sum_of_requests(builder, record, line, damage),
+            ("condense_context", _) => {
+                let event = builder.event(EventKind::Compaction, line, time);
+                event.tokens_before = record.condense.prev_context_tokens.get();
+                event.tokens_after = record.condense.new_context_tokens.get();
+                if let Some(total) = money(record.condense.cost, damage).filter(|it| *it > 0.0) {
+                    let turn = self.turn(builder, record, line);
+                    builder.session.turns[turn].cost = Some(Cost::of(total));
+                }
+            }
+            ("sliding_window_truncation", _) => {
+                let event = builder.event(EventKind::Compaction, line, time);
+                event.tokens_before = record.truncation.prev_context_tokens.get();
+                event.tokens_after = record.truncation.new_context_tokens.get();
+            }
+            ("api_req_retried" | "api_req_retry_delayed" | "error_retry", _) => {
+                builder.event(EventKind::Retry, line, time).message = Some(brief(text));
+            }
+            ("task" | "user_feedback", _) => {
+                builder.prompt_as(self.identity(record), Some(text));
+                self.last = Last::Work;
+            }
+            // Older versions have no type for the task: it is the first message.
+            ("text", _) if is_first => builder.prompt_as(self.identity(record), Some(text)),
+            ("text", _) => {
+                builder.say(text);
+                self.last = Last::Answer;
+            }
+            ("completion_result", _) => {
+                builder.say(text);
+                self.last = Last::Answer;
+            }
+            (
+                _,
+                "completion_result" | "resume_completed_task" | "followup" | "plan_mode_respond" | "act_mode_respond",
+            ) => {
+                self.last = Last::Answer;
+            }
+            ("error", _) | (_, "api_req_failed" | "mistake_limit_reached") => {
+                let event = builder.event(EventKind::Error, line, time);
+                event.code = record.ask.owned();
+                event.message = Some(brief(text));
+                if record.ask.some().is_some() {
+                    self.is_open = false;
+                    builder.fail(None, text);
+                    self.last = Last::Error;
+                }
+            }
+            (_, "tool" | "command" | "use_mcp_server" | "browser_action_launch") | ("tool" | "command", _) => {
+                self.last = Last::Work;
+            }
+            _ => {}
+        }
+    }
+
+    fn turn(&self, builder: &mut Builder, record: &Record<'_>, line: i64) -> usize {
+        let index = builder.turn(self.identity(record), line);
+        let turn = &mut builder.session.turns[index];
+        turn.occurred_at = record.ts.0;
+        turn.model = record.model_info.model_id.owned();
+        turn.provider = record.model_info.provider_id.owned();
+        index
+    }
+
+    /// Adds a turn for the sum of several requests.
+    fn sum_of_requests(&self, builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+        let Ok(request) = json::from_slice::<Request<'_>>(record.text.as_str().as_bytes()) else {
+            return damage.note(Reason::NoUsage);
+        };
+        let index = self.turn(builder, record, line);
+        let turn = &mut builder.session.turns[index];
+        turn.is_subagent = record.say.as_str() == "subagent_usage";
+        turn.tokens = request.tokens(false, damage).into();
+        turn.cost = money(request.cost, damage).map(Cost::of);
+    }
+
+    fn request(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+        let time = record.ts.0;
+        self.last = Last::Work;
+        builder.session.under_reports |= self.is_open;
+        self.is_open = false;
+        let Ok(request) = json::from_slice::<Request<'_>>(record.text.as_str().as_bytes()) else {
+            damage.note(Reason::NoUsage);
+            builder.session.under_reports = true;
+            return;
+        };
+        let includes_cached =
+            request.includes_cached(self.context.runtime, record.model_info.provider_id.as_str(), time);
+        let mut tokens = request.tokens(includes_cached, damage);
+        if self.context.runtime == "cline" && hides_cache_writes(&record.model_info) && tokens.cache_write == Some(0) {
+            tokens.cache_write = None;
+            builder.session.under_reports = true;
+        }
+        let is_cut = request.cancel_reason.some().is_some();
+        let has_counts = request.tokens_in.get().is_some() || request.tokens_out.get().is_some();
+        if tokens.total().is_some() || has_counts && !is_cut {
+            let turn = self.turn(builder, record, line);
+            let turn = &mut builder.session.turns[turn];
+            turn.tokens = tokens.into();
+            turn.cost = money(request.cost, damage).map(Cost::of);
+            turn.stop_reason = request.cancel_reason.owned();
+        } else {
+            // Its tokens are unknown, unless a later record shows that it failed.
+            self.is_open = true;
+        }
+        match request.cancel_reason.as_str() {
+            "" => {}
+            "user_cancelled" => {
+                builder.event(EventKind::Abort, line, time);
+                self.last = Last::Abort;
+            }
+            reason => {
+                let words = request.streaming_failed_message.as_str();
+                builder.fail(None, words);
+                self.last = Last::Error;
+                let event = builder.event(EventKind::Error, line, time);
+                event.code = Some(reason.into());
+                event.message = Some(brief(words));
+            }
+        }
+    }
+
+    fn history(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64) {
+        let (time, message) = (record.ts.0, self.messages);
+        self.messages += 1;
+        let is_user = record.role.as_str() == "user";
+        let mut blocks = record.content.blocks.iter().enumerate().peekable();
+        while let Some((at, block)) = blocks.next() {
+            match block.kind.as_str() {
+                "tool_use" => {
+                    let call = builder.call(block.id.as_str(), block.name.as_str(), line, time);
+                    let arguments = builder.arguments(call, block.input);
+                    let row = &mut builder.session.tool_calls[call];
+                    // It ends the task. Only an answer of the user would be logged as its result.
+                    if row.tool == "attempt_completion" {
+                        row.status = CallStatus::Ok;
+                    }
+                    row.mcp_server = block.input.read::<ServerName<'_>>().server_name.owned().or(row.mcp_server.take());
+                    match arguments.patch() {
+                        Some(patch) if row.category == "edit" && patch.contains("*** Begin Patch") => {
+                            builder.patch(call, patch, line, time);
+                        }
+                        _ => changes::add_named_file(builder, call, &arguments, block.input, None, line, time),
+                    }
+                }
+                "tool_result" => {
+                    if let Some(call) = builder.call_index(block.tool_use_id.as_str()) {
+                        result(builder, call, block.content, block.is_error.is_true(), line, time);
+                    }
+                }
+                "text" if is_user && block.text.as_str().starts_with("<environment_details>") => {
+                    self.environment(builder, block.text.as_str());
+                }
+                "text" if is_user => {
+                    let Some((tool, target)) = described_call(block.text.as_str()) else { continue };
+                    let call = builder.call(&format!("{message}.{at}"), tool, line, time);
+                    set_target(builder, call, target, line, time);
+                    let text = blocks.next_if(|(_, it)| it.kind.as_str() == "text").map(|(_, it)| it.text.as_str());
+                    let quoted = text.and_then(|it| serde_json::to_string(it).ok()).unwrap_or_default();
+                    result(builder, call, Raw(quoted.as_bytes()), false, line, time);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads the description of the environment that each prompt contains for the model.
+    fn environment(&mut self, builder: &mut Builder, text: &str) {
+        let between = |start: &str, end: &str| {
+            let (_, rest) = text.split_once(start)?;
+            rest.split_once(end).map(|(it, _)| it.trim()).filter(|it| !it.is_empty())
+        };
+        self.models.extend(between("<model>", "</model>").map(Symbol::new));
+        let cwd = || {
+            between("# Current Working Directory (", ") Files")
+                .or_else(|| between("# Current Workspace Directory (", ") Files"))
+                .filter(|it| it.contains(['/', '\\']))
+        };
+        let session = &mut builder.session;
+        session.cwd = session.cwd.take().or_else(|| cwd().map(str::to_owned));
+        session.agent = between("<slug>", "</slug>").map(Symbol::new).or(session.agent.take());
+    }
+}
+
+/// The tool and its target, from the first line of a result in text form: `[read_file for 'a.ts'] Result:`.
+fn described_call(text: &str) -> Option<(&str, Option<&str>)> {
+    let inner = text.strip_prefix('[')?.strip_suffix("] Result:")?;
+    let (tool, target) = match inner.split_once(" for '") {
+        Some((tool, target)) => (tool, target.strip_suffix('\'')),
+        None => (inner, None),
+    };
+    let is_name = !tool.is_empty() && tool.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
+    is_name.then_some((tool, target))
+}
+
+/// Sets the target of a call that is described in text form.
+fn set_target(builder: &mut Builder, call: usize, target: Option<&str>, line: i64, time: Option<Time>) {
+    let row = &mut builder.session.tool_calls[call];
+    match row.category.as_ref() {
+        "shell" => target.into_iter().for_each(|command| builder.only_command(call, command)),
+        "read" => row.target = target.map(SharedStr::from),
+        "edit" | "write" => {
+            row.target = target.map(SharedStr::from);
+            if let Some(path) = target {
+                builder.change(call, path, None, None, line, time);
+            }
+        }
+        "mcp" => row.mcp_server = target.map(Symbol::new),
+        _ => {}
+    }
+}
+
+fn result(builder: &mut Builder, call: usize, raw: Raw<'_>, is_error: bool, line: i64, time: Option<Time>) {
+    const DENIED: [&str; 2] = ["The user denied this operation", "{\"status\":\"denied\""];
+    const FAILED: [&str; 2] = ["The tool execution failed", "{\"status\":\"error\""];
+    let text = match raw.0.first() {
+        Some(b'[') => {
+            let blocks: Vec<Block<'_>> = raw.read();
+            blocks.iter().map(|it| it.text.as_str()).collect()
+        }
+        _ => raw.text(),
+    };
+    let begins = |words: &[&str]| words.iter().any(|it| text.starts_with(it));
+    builder.result(call, raw, time, CallStatus::from_error(is_error || begins(&FAILED)));
+    if begins(&DENIED) {
+        builder.deny(call, line, time, Some(&text));
+    }
+}

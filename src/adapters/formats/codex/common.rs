@@ -1,0 +1,347 @@
+//! Common parts of Codex's logs: usage, running totals, the outcome of an MCP call.
+//!
+//! `token_count` repeats the thread's running totals; it is a response only if they increase
+//! (`docs/accounting.md#identity-of-a-response`).
+
+use std::mem;
+
+use serde::Deserialize;
+
+use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::builder::{Builder, brief};
+use crate::adapters::shared::tools;
+use crate::base::text::Symbol;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, LazyText, Maybe, Pairs, Text};
+use crate::json::record::{Skip, record};
+use crate::model::errors::{self, ErrorKind};
+use crate::model::session::{Identity, Operation, Tokens};
+
+record! {
+    /// Usage as OpenAI counts it: cached tokens are part of the input, reasoning is part of the output.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Usage {
+        "input_tokens" => pub input_tokens: Count,
+        "cached_input_tokens" => pub cached_input_tokens: Count,
+        "cache_write_input_tokens" => pub cache_write_input_tokens: Count,
+        "output_tokens" => pub output_tokens: Count,
+        "reasoning_output_tokens" => pub reasoning_output_tokens: Count,
+        "total_tokens" => pub _total_tokens: Skip,
+    }
+}
+
+impl Usage {
+    /// The disjoint counts.
+    pub(crate) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        let counts = [self.input_tokens, self.cached_input_tokens, self.cache_write_input_tokens, self.output_tokens];
+        damage.refuses(&counts);
+        let cached = self.cached_input_tokens.get();
+        let written = self.cache_write_input_tokens.get();
+        let prompt = self.input_tokens.get();
+        Tokens {
+            input: prompt.map(|it| (it - cached.unwrap_or(0) - written.unwrap_or(0)).max(0)),
+            output: self.output_tokens.get(),
+            cache_read: cached,
+            cache_write: written,
+            cache_write_1h: None,
+            reasoning: self.reasoning_output_tokens.get(),
+        }
+    }
+}
+
+record! {
+    /// The totals of a thread, and the usage of its last response.
+    pub(crate) struct Info {
+        "total_token_usage" => pub(crate) total_token_usage: Maybe<Usage>,
+        "last_token_usage" => pub(crate) last_token_usage: Maybe<Usage>,
+        "model_context_window" => pub(crate) model_context_window: Count,
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Duration {
+    secs: Count,
+    nanos: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Invocation<'a> {
+    #[serde(borrow)]
+    pub(crate) server: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) tool: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) arguments: Raw<'a>,
+}
+
+impl Duration {
+    /// Whole milliseconds.
+    pub(crate) fn milliseconds(&self) -> Option<i64> {
+        let secs = self.secs.get()?.checked_mul(1000)?;
+        secs.checked_add(self.nanos.get().unwrap_or(0) / 1_000_000)
+    }
+}
+
+/// The result of an MCP call: `{"Ok":{…,"isError":…}}` or `{"Err":"…"}`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Outcome<'a> {
+    #[serde(rename = "Ok")]
+    ok: McpOutput,
+    #[serde(borrow, rename = "Err")]
+    err: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct McpOutput {
+    is_error: Flag,
+}
+
+impl<'a> Outcome<'a> {
+    /// The outcome that a bare result states: `{…,"isError":…}`.
+    pub(crate) fn of_result(result: Raw<'a>) -> Self {
+        Self { ok: result.read(), err: Raw::default() }
+    }
+
+    /// Whether the server failed, or the connection to it.
+    pub(crate) fn is_error(&self) -> bool {
+        !self.err.is_empty() || self.ok.is_error.is_true()
+    }
+}
+
+/// The details of an error that Codex names.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ErrorDetails {
+    #[serde(alias = "httpStatusCode")]
+    http_status_code: Count,
+}
+
+/// An error that Codex names: a word, or `{"word":{"http_status_code":…}}`.
+pub(crate) struct NamedError {
+    pub(crate) name: Option<Symbol>,
+    pub(crate) kind: ErrorKind,
+    /// Whether it ends a turn. The turn of a request to the client may go on.
+    pub(crate) ends_turn: bool,
+}
+
+impl NamedError {
+    pub(crate) fn of(info: Raw<'_>, message: &str) -> Self {
+        let details: Pairs<'_, ErrorDetails> = info.read();
+        let (name, status) = match details.0.into_iter().next() {
+            Some((name, details)) => (Some(name), details.http_status_code.get()),
+            None => (info.len().map(|_| info.text()), None),
+        };
+        let mut word = name.as_deref().unwrap_or_default().replace('_', "");
+        word.make_ascii_lowercase();
+        let kind = match word.as_str() {
+            "usagelimitexceeded" | "ratelimitexceeded" | "modelcap" => ErrorKind::RateLimit,
+            "contextwindowexceeded" => ErrorKind::ContextOverflow,
+            "sessionbudgetexceeded" => ErrorKind::Budget,
+            "serveroverloaded" | "flexunavailable" => ErrorKind::Overloaded,
+            "unauthorized" => ErrorKind::Auth,
+            _ => errors::classify(status, message),
+        };
+        let ends_turn = !matches!(word.as_str(), "threadrollbackfailed" | "activeturnnotsteerable");
+        Self { name: name.map(|it| Symbol::new(&brief(&it))), kind, ends_turn }
+    }
+}
+
+/// The totals of a thread so far.
+#[derive(Debug)]
+pub(crate) struct Running(Tokens);
+
+impl Default for Running {
+    fn default() -> Self {
+        Self(Tokens::UNKNOWN)
+    }
+}
+
+/// The tokens between two totals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Spent {
+    /// Tokens of a response that was interrupted before its own record was written: only the total contains it.
+    pub(crate) unlogged: Option<Tokens>,
+    /// Tokens of the last response.
+    pub(crate) response: Tokens,
+}
+
+impl Running {
+    /// The tokens since the last total, if any. `last` is the usage of the last response, as logged.
+    pub(crate) fn advance(
+        &mut self,
+        total: Option<Usage>,
+        last: Option<Usage>,
+        damage: &mut RecordErrors,
+    ) -> Option<Spent> {
+        let (total, before) = (total?.tokens(damage), self.0);
+        // A total that decreases begins a new count, as does one that is the usage of its last response.
+        let is_first = last.is_some_and(|last| last.tokens(&mut RecordErrors::default()) == total) && total != before;
+        let restarts = is_first || total.kinds().into_iter().zip(before.kinds()).any(|(new, old)| new < old);
+        let whole = if restarts { last.map_or(total, |it| it.tokens(damage)) } else { total.minus(before) };
+        self.0 = total;
+        if whole.total().unwrap_or(0) <= 0 {
+            return None;
+        }
+        // Any number of responses may precede the first total.
+        let last =
+            last.filter(|_| !restarts && before != Tokens::UNKNOWN).map(|it| it.tokens(&mut RecordErrors::default()));
+        let has_same_kinds = |it: &Tokens| it.kinds().map(|it| it.is_some()) == whole.kinds().map(|it| it.is_some());
+        let spent =
+            last.filter(has_same_kinds).map(|response| Spent { unlogged: Some(whole.minus(response)), response });
+        let is_response = |spent: &Spent| {
+            spent.unlogged.is_some_and(|tokens| {
+                let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.reasoning];
+                tokens.total() > Some(0) && counts.into_iter().flatten().all(|count| count >= 0)
+            })
+        };
+        Some(spent.filter(is_response).unwrap_or(Spent { unlogged: None, response: whole }))
+    }
+
+    /// The last total.
+    pub(crate) const fn reached(&self) -> Tokens {
+        self.0
+    }
+
+    /// The total is that of another log, which has its tokens.
+    pub(crate) fn reach(&mut self, total: Option<Usage>) {
+        if let Some(total) = total {
+            self.0 = total.tokens(&mut RecordErrors::default());
+        }
+    }
+
+    /// Continues the count of another thread, whose total was the first total minus the last response.
+    pub(crate) fn begin(&mut self, total: Option<Usage>, last: Option<Usage>) {
+        let unread = &mut RecordErrors::default();
+        if self.0 == Tokens::UNKNOWN
+            && let (Some(total), Some(last)) = (total, last)
+        {
+            self.0 = total.tokens(unread).minus(last.tokens(unread));
+        }
+    }
+}
+
+/// Attributes of the next response, from the records before it.
+#[derive(Debug, Default)]
+pub(crate) struct Next {
+    pub(crate) model: Option<Symbol>,
+    pub(crate) effort: Option<Symbol>,
+    pub(crate) service_tier: Option<Symbol>,
+    pub(crate) provider: Option<Symbol>,
+    pub(crate) context_window: Option<i64>,
+    pub(crate) total: Running,
+    /// Calls since the last response, made by the next one.
+    pub(crate) calls: Vec<usize>,
+    /// The number of these calls before an interruption. If the response before it was not logged, it made them.
+    pub(crate) interrupted: usize,
+}
+
+/// Where and when a response was counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counted {
+    pub(crate) window: Option<i64>,
+    pub(crate) line: i64,
+    pub(crate) time: Option<Time>,
+}
+
+impl Next {
+    /// The next response made the call, if no earlier one did.
+    pub(crate) fn made(&mut self, call: usize) {
+        if !self.calls.contains(&call) {
+            self.calls.push(call);
+        }
+    }
+
+    /// The user stopped the agent.
+    pub(crate) const fn interrupt(&mut self) {
+        self.interrupted = self.calls.len();
+    }
+
+    /// Adds a turn for each response in `spent`. `identity` returns its identity, from the total that it reached and its calls.
+    /// Returns the index of the last turn.
+    pub(crate) fn add(
+        &mut self,
+        builder: &mut Builder,
+        spent: Spent,
+        counted: Counted,
+        identity: impl Fn(&Builder, Tokens, &[usize]) -> Identity,
+    ) -> usize {
+        let mut calls = mem::take(&mut self.calls);
+        let reached = self.total.reached();
+        if let Some(tokens) = spent.unlogged {
+            let rest = calls.split_off(self.interrupted.min(calls.len()));
+            let identity = identity(builder, reached.minus(spent.response), &calls);
+            self.response(builder, identity, tokens, counted, &mem::replace(&mut calls, rest));
+        }
+        self.interrupted = 0;
+        let identity = identity(builder, reached, &calls);
+        self.response(builder, identity, spent.response, counted, &calls)
+    }
+
+    fn response(
+        &self,
+        builder: &mut Builder,
+        identity: Identity,
+        tokens: Tokens,
+        counted: Counted,
+        calls: &[usize],
+    ) -> usize {
+        let index = builder.turn(identity, counted.line);
+        let turn = &mut builder.session.turns[index];
+        turn.tokens = tokens.into();
+        turn.model.clone_from(&self.model);
+        turn.provider.clone_from(&self.provider);
+        turn.effort.clone_from(&self.effort);
+        turn.service_tier.clone_from(&self.service_tier);
+        turn.occurred_at = counted.time;
+        turn.context_window = counted.window.or(self.context_window).into();
+        for call in calls {
+            let turn = &mut builder.session.tool_calls[*call].turn;
+            *turn = turn.unwrap_or(index).into();
+        }
+        index
+    }
+}
+
+/// The change of a file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Edit<'a> {
+    /// The operation, if it is not the key of the object.
+    #[serde(borrow, rename = "type")]
+    pub(crate) kind: Text<'a>,
+    #[serde(borrow)]
+    content: LazyText<'a>,
+    #[serde(borrow)]
+    unified_diff: LazyText<'a>,
+    #[serde(borrow)]
+    move_path: Text<'a>,
+}
+
+impl Edit<'_> {
+    /// Adds the change of the file at `path`.
+    pub(crate) fn change(
+        &self,
+        builder: &mut Builder,
+        call: usize,
+        path: &str,
+        operation: Option<Operation>,
+        line: i64,
+        time: Option<Time>,
+    ) {
+        let (path, operation) = match self.move_path.some() {
+            Some(path) => (path, Some(Operation::Move)),
+            None => (path, operation),
+        };
+        let lines = match operation {
+            Some(Operation::Create) if self.content.is_some() => Some((tools::line_count_in(&self.content), 0)),
+            Some(Operation::Delete) if self.content.is_some() => Some((0, tools::line_count_in(&self.content))),
+            _ => (!self.unified_diff.escaped().is_empty()).then(|| tools::diff_lines_in(&self.unified_diff)),
+        };
+        builder.change(call, path, operation, lines, line, time);
+    }
+}

@@ -1,0 +1,301 @@
+//! Codex's recorded stdout, `codex exec --json` (once `--experimental-json`): threads, turns, items.
+//!
+//! `turn.completed.usage` is the thread's running total, and its input includes cached tokens
+//! (`docs/accounting.md#totals-against-turns`). The stream contains no model, directory, time or cost. Item ids begin at `item_0` in
+//! every recording.
+
+use foldhash::HashSet;
+use serde::Deserialize;
+use twox_hash::XxHash3_64;
+
+use super::common::Usage;
+use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::builder::{Builder, brief};
+use crate::adapters::shared::ids::hashed_id;
+use crate::json::Raw;
+use crate::json::fields::{Maybe, Number, Text};
+use crate::json::lines::Line;
+use crate::model::health::Reason;
+use crate::model::session::{
+    CallStatus, Capabilities, EventKind, ModelTotal, Operation, SessionResult, Status, Total, TotalKind,
+};
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "codex-exec",
+    runtime: "codex",
+    about: "Codex, codex exec --json",
+    tested: None,
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::RETRIES)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::SUBAGENTS),
+    places: &[],
+    claims: |probe| match probe.kind() {
+        "thread.started" | "turn.started" | "turn.completed" | "turn.failed" => 2,
+        "item.started" | "item.updated" | "item.completed" if probe.has("item") => 2,
+        _ => 0,
+    },
+    parse: fold::<Exec>,
+};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    thread_id: Text<'a>,
+    #[serde(borrow)]
+    item: Item<'a>,
+    usage: Maybe<Usage>,
+    #[serde(borrow)]
+    error: Message<'a>,
+    #[serde(borrow)]
+    message: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    message: Text<'a>,
+}
+
+/// Any item: each type uses some of the fields.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Item<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    message: Text<'a>,
+    // command_execution
+    #[serde(borrow)]
+    command: Raw<'a>,
+    #[serde(borrow)]
+    aggregated_output: Raw<'a>,
+    exit_code: Number,
+    // file_change
+    #[serde(borrow)]
+    changes: Vec<Change<'a>>,
+    // mcp_tool_call, collab_tool_call
+    #[serde(borrow)]
+    server: Text<'a>,
+    #[serde(borrow)]
+    tool: Text<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+    #[serde(borrow)]
+    result: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+    #[serde(borrow)]
+    prompt: Raw<'a>,
+    #[serde(borrow)]
+    receiver_thread_ids: Vec<Text<'a>>,
+    // web_search
+    #[serde(borrow)]
+    query: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Change<'a> {
+    #[serde(borrow)]
+    path: Text<'a>,
+    #[serde(borrow)]
+    kind: Text<'a>,
+}
+
+struct Exec {
+    context: Context,
+    /// One for each recording, that is for each `thread.started`.
+    recordings: Vec<Recording>,
+}
+
+struct Recording {
+    builder: Builder,
+    has_id: bool,
+    hashes: Vec<u64>,
+    completed: i64,
+    /// The last `error` line, until something else follows.
+    last_error: Option<String>,
+}
+
+impl Fold for Exec {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), recordings: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        match record.kind.as_str() {
+            "thread.started" | "turn.started" | "turn.completed" | "turn.failed" | "item.started" | "item.updated"
+            | "item.completed" | "error" => {}
+            _ => return RecordKind::Unknown,
+        }
+        if record.kind.as_str() == "thread.started" || self.recordings.is_empty() {
+            let has_id = record.thread_id.some().is_some();
+            let id = record.thread_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
+            let builder = Builder::new(&self.context, id, line.number);
+            self.recordings.push(Recording { builder, has_id, hashes: Vec::new(), completed: 0, last_error: None });
+        }
+        let Some(recording) = self.recordings.last_mut() else { return RecordKind::Known };
+        // Starts and ends of turns are equal in all logs: the id is made from the other records.
+        if !recording.has_id && !matches!(record.kind.as_str(), "thread.started" | "turn.started" | "turn.completed") {
+            recording.has_id = true;
+            recording.builder.session.session_id = hashed_id(line.bytes);
+        }
+        recording.hashes.push(XxHash3_64::oneshot(line.bytes));
+        recording.record(&record, line, damage);
+        RecordKind::Known
+    }
+
+    fn idle(&mut self, _: i64, _: &HashSet<String>) -> Vec<SessionResult> {
+        // Records belong to the last recording, whatever its id.
+        let over = self.recordings.len().saturating_sub(1);
+        self.recordings.drain(..over).map(Recording::finish).collect()
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        // A recording that was cut before such a record has no id.
+        let is_named = |it: &Recording| it.has_id || !it.builder.session.totals.is_empty();
+        self.recordings.into_iter().filter(is_named).map(Recording::finish).collect()
+    }
+}
+
+impl Recording {
+    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let last_error = self.last_error.take();
+        match record.kind.as_str() {
+            "turn.started" => {
+                let session = &mut self.builder.session;
+                (session.status, session.error_kind, session.error_message) = (Status::Incomplete, None, None);
+            }
+            "turn.completed" => {
+                self.completed += 1;
+                self.builder.succeed();
+                if let Some(usage) = record.usage.get() {
+                    let tokens = usage.tokens(damage);
+                    self.builder.session.totals.push(Total {
+                        line: line.number,
+                        key: format!("{tokens:?}"),
+                        kind: TotalKind::Thread,
+                        models: vec![ModelTotal { tokens, ..ModelTotal::default() }],
+                        covers_subagents: true,
+                        ..Total::default()
+                    });
+                } else if matches!(record.usage, Maybe::Wrong) {
+                    damage.note(Reason::NoUsage);
+                }
+            }
+            "turn.failed" => {
+                let message = record.error.message.some().or(last_error.as_deref()).unwrap_or_default();
+                self.builder.fail(None, message);
+                let event = self.builder.event(EventKind::Error, line.number, None);
+                event.message = Some(brief(message)).filter(|it| !it.is_empty());
+            }
+            "error" => {
+                let message = record.message.as_str();
+                // The client repeats the request and reports it.
+                let is_retry = message.starts_with("Reconnecting");
+                let event =
+                    self.builder.event(if is_retry { EventKind::Retry } else { EventKind::Error }, line.number, None);
+                event.message = record.message.some().map(brief);
+                if !is_retry {
+                    self.last_error = Some(message.to_owned());
+                }
+            }
+            "item.started" | "item.updated" | "item.completed" => self.item(&record.item, record.kind.as_str(), line),
+            _ => {}
+        }
+    }
+
+    fn item(&mut self, item: &Item<'_>, record: &str, line: Line<'_>) {
+        let is_completed = record == "item.completed";
+        let (tool, category) = match item.kind.as_str() {
+            "command_execution" => ("command_execution", "shell"),
+            "file_change" => ("file_change", "edit"),
+            "web_search" => ("web_search", "web"),
+            "mcp_tool_call" => (item.tool.some().unwrap_or("mcp_tool_call"), "mcp"),
+            "collab_tool_call" => (item.tool.some().unwrap_or("collab_tool_call"), "subagent"),
+            "agent_message" if is_completed => return self.builder.say(item.text.as_str()),
+            // A warning (deprecation, another model, an unknown one), not a failed run.
+            "error" if is_completed => {
+                let event = self.builder.event(EventKind::Error, line.number, None);
+                event.code = Some("warning".into());
+                event.message = item.message.some().map(brief);
+                return;
+            }
+            _ => return,
+        };
+        let call = self.builder.call(item.id.as_str(), tool, line.number, None);
+        let row = &mut self.builder.session.tool_calls[call];
+        row.category = category.into();
+        row.mcp_server = item.server.owned().or_else(|| row.mcp_server.take());
+        match item.kind.as_str() {
+            "command_execution" => {
+                row.exit_code = item.exit_code.whole().into();
+                self.builder.command(call, item.command, &item.command.text());
+            }
+            "mcp_tool_call" => drop(self.builder.arguments(call, item.arguments)),
+            "collab_tool_call" => {
+                self.builder.arguments(call, item.prompt);
+                for child in item.receiver_thread_ids.iter().filter_map(Text::some) {
+                    if self.builder.session.subagents.insert(child.into()) {
+                        let event = self.builder.event(EventKind::Subagent, line.number, None);
+                        event.code = Some(child.into());
+                        event.call_id = item.id.owned();
+                    }
+                }
+            }
+            "web_search" => drop(self.builder.arguments(call, item.query)),
+            _ => {}
+        }
+        for change in &item.changes {
+            self.builder.change(
+                call,
+                change.path.as_str(),
+                Operation::from_word(change.kind.as_str()),
+                None,
+                line.number,
+                None,
+            );
+        }
+        let status = match item.status.as_str() {
+            "declined" => CallStatus::Denied,
+            "failed" => CallStatus::Error,
+            _ if !item.error.is_empty() => CallStatus::Error,
+            "in_progress" => CallStatus::Incomplete,
+            // A search has no status: it succeeded when it is completed.
+            _ if is_completed => CallStatus::Ok,
+            _ => CallStatus::Incomplete,
+        };
+        let output =
+            [item.aggregated_output, item.result, item.error].into_iter().find(|it| !it.is_empty()).unwrap_or_default();
+        self.builder.result(call, if is_completed { output } else { Raw::default() }, None, status);
+        if status == CallStatus::Denied {
+            self.builder.deny(call, line.number, None, None);
+        }
+    }
+
+    fn finish(mut self) -> SessionResult {
+        if let Some(error) = &self.last_error {
+            // The process ended with an error before the end of the turn.
+            self.builder.fail(None, error);
+        }
+        let session = &mut self.builder.session;
+        session.stated_turns = (self.completed > 0).then_some(self.completed);
+        session.recording = Some(self.hashes);
+        session.under_reports = session.status == Status::Incomplete;
+        self.builder.finish()
+    }
+}

@@ -1,0 +1,6 @@
+//! Formats of Codex.
+
+pub(crate) mod common;
+pub(crate) mod exec;
+pub(crate) mod exec_legacy;
+pub(crate) mod rollout;

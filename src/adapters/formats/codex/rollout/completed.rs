@@ -1,0 +1,210 @@
+//! Items of a thread. An item and a response item of the same id are the same call.
+
+use super::items::{ActivityItem, CollaborationItem, CommandItem, FileChangeItem, Item, ItemCompleted, ToolItem};
+use super::script::command_of_words;
+use super::thread::Thread;
+use crate::adapters::engine::RecordKind;
+use crate::adapters::formats::codex::common::{Edit, Outcome};
+use crate::base::text::Symbol;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Pairs, Text};
+use crate::json::lines::Line;
+use crate::model::session::{CallStatus, EventKind, Operation};
+
+/// When an item was logged, and when it began.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct At {
+    pub(super) line: i64,
+    pub(super) time: Option<Time>,
+    pub(super) start: Option<Time>,
+}
+
+/// The call that an item reports.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reported {
+    pub(super) call: usize,
+    /// Whether a script made it, whose call this is.
+    pub(super) is_nested: bool,
+    /// Whether only the item contains it.
+    is_new: bool,
+}
+
+impl Reported {
+    /// A call that a script made.
+    pub(super) const fn nested(call: usize) -> Self {
+        Self { call, is_nested: true, is_new: false }
+    }
+}
+
+impl Thread {
+    pub(super) fn completed(&mut self, event: ItemCompleted<'_>, line: Line<'_>, time: Option<Time>) -> RecordKind {
+        let at = At { line: line.number, time, start: started_at(event.started_at_ms).or(time) };
+        match event.item {
+            Item::UserMessage(it) => self.prompted(&it.text(), Some(it.id.as_str()), time),
+            Item::AgentMessage(it) => {
+                if self.builder.keeps_text() {
+                    self.builder.say(&it.text());
+                }
+            }
+            Item::Command(it) => self.command_item(&it, at),
+            Item::FileChange(it) => {
+                let reported = self.reported(it.id.as_str(), "apply_patch", None, at);
+                self.changed(reported, &it, at);
+            }
+            Item::McpCall(it) => self.tool_item(&it, at),
+            Item::DynamicCall(it) => self.tool_item(&it, at),
+            Item::Collaboration(it) => self.collaboration(&it, at),
+            Item::SubagentActivity(it) => self.activity(&it, at),
+            Item::WebSearch(it) => self.searched(it.id.as_str(), it.query, line, time),
+            Item::Compaction => self.compacted(line, time),
+            Item::Unread => {}
+            Item::Absent | Item::Wrong | Item::Other(_) => return RecordKind::Unknown,
+        }
+        RecordKind::Known
+    }
+
+    /// The call that an item or an event with the id `id` reports: the one of that id, else the script that made it, else a new one.
+    pub(super) fn reported(&mut self, id: &str, tool: &str, command: Option<&str>, at: At) -> Reported {
+        if let Some(call) = self.builder.call_index(id) {
+            return Reported { call, is_nested: false, is_new: false };
+        }
+        if let Some(call) = self.script_that_made(id, command) {
+            return Reported::nested(call);
+        }
+        let call = self.builder.call(id, tool, at.line, at.start);
+        self.state.next.made(call);
+        Reported { call, is_nested: false, is_new: true }
+    }
+
+    fn command_item(&mut self, item: &CommandItem<'_>, at: At) {
+        // The user's own command, which the agent did not call.
+        if item.source.as_str() == "user_shell" {
+            return;
+        }
+        let command = command_in(item.command);
+        let reported = self.reported(item.id.as_str(), "exec_command", command.as_deref(), at);
+        let exit_code = item.exit_code.whole();
+        if reported.is_nested {
+            self.script_ran(reported.call, command.as_deref(), exit_code);
+        } else if reported.is_new {
+            self.builder.command(reported.call, item.command, command.as_deref().unwrap_or_default());
+            self.builder.result(reported.call, item.aggregated_output, at.time, CallStatus::Incomplete);
+        }
+        let is_failed = item.status.as_str() == "failed" || exit_code.is_some_and(|it| it != 0);
+        let row = &mut self.builder.session.tool_calls[reported.call];
+        if !reported.is_nested {
+            row.exit_code = exit_code.or(row.exit_code.get()).into();
+            row.duration_ms = item.duration.milliseconds().or(row.duration_ms.get()).into();
+        }
+        let is_over = !matches!(item.status.as_str(), "in_progress" | "inProgress");
+        self.ended(reported, is_over.then(|| status(item.status.as_str(), is_failed)), at);
+    }
+
+    /// Adds the changes of an item or an event, which contain absolute paths; a patch contains those that the model wrote.
+    pub(super) fn changed(&mut self, reported: Reported, item: &FileChangeItem<'_>, at: At) {
+        let Pairs(changes) = &item.changes;
+        if !changes.is_empty() && self.state.stated_changes.insert(reported.call) {
+            self.builder.forget_changes(reported.call);
+        }
+        for (path, edit) in changes {
+            self.add_change(reported.call, path, edit, at);
+        }
+        self.ended(reported, Some(status(item.status.as_str(), false)), at);
+    }
+
+    fn add_change(&mut self, call: usize, path: &str, edit: &Edit<'_>, at: At) {
+        let operation = Operation::from_word(edit.kind.as_str());
+        edit.change(&mut self.builder, call, path, operation, at.line, at.time);
+    }
+
+    fn tool_item(&mut self, item: &ToolItem<'_>, at: At) {
+        let reported = self.reported(item.id.as_str(), item.tool.as_str(), None, at);
+        if let Some(server) = item.server.some() {
+            self.asked_server(reported, server);
+        }
+        let output = [item.result, item.content_items, item.error].into_iter().find(|it| !it.is_empty());
+        if reported.is_new {
+            self.builder.arguments(reported.call, item.arguments);
+            self.builder.result(reported.call, output.unwrap_or_default(), at.time, CallStatus::Incomplete);
+        }
+        if !reported.is_nested {
+            let row = &mut self.builder.session.tool_calls[reported.call];
+            row.duration_ms = item.duration.milliseconds().or(row.duration_ms.get()).into();
+        }
+        let is_failed =
+            !item.error.is_empty() || item.success.0 == Some(false) || Outcome::of_result(item.result).is_error();
+        self.ended(reported, Some(status(item.status.as_str(), is_failed)), at);
+    }
+
+    /// The call goes to an MCP server. A script that also runs commands stays a shell call.
+    pub(super) fn asked_server(&mut self, reported: Reported, server: &str) {
+        if !reported.is_nested || self.builder.session.tool_calls[reported.call].category != "shell" {
+            self.builder.mcp(reported.call, Some(server));
+        }
+    }
+
+    fn collaboration(&mut self, item: &CollaborationItem<'_>, at: At) {
+        let reported = self.reported(item.id.as_str(), item.tool.as_str(), None, at);
+        if reported.is_new {
+            self.builder.session.tool_calls[reported.call].category = "subagent".into();
+        }
+        if matches!(item.tool.as_str(), "spawnAgent" | "spawn_agent") {
+            for child in item.receiver_thread_ids.iter().filter_map(Text::some) {
+                self.spawned(child, item.id.as_str(), at.line, at.time);
+            }
+        }
+        self.ended(reported, Some(status(item.status.as_str(), false)), at);
+    }
+
+    /// An agent can be started, addressed or interrupted; only a start makes it a subagent of this thread.
+    pub(super) fn activity(&mut self, item: &ActivityItem<'_>, at: At) {
+        if item.kind.as_str() == "started"
+            && let Some(child) = item.agent_thread_id.some()
+        {
+            self.spawned(child, item.id.as_str(), at.line, at.time);
+        }
+    }
+
+    pub(super) fn spawned(&mut self, child: &str, call_id: &str, line: i64, time: Option<Time>) {
+        if self.builder.session.subagents.insert(child.into()) {
+            let event = self.builder.event(EventKind::Subagent, line, time);
+            event.code = Some(Symbol::new(child));
+            event.call_id = Some(call_id.into()).filter(|_| !call_id.is_empty());
+        }
+    }
+
+    /// How a reported call ended. A script fails with a call that it made, but succeeds only by itself.
+    pub(super) fn ended(&mut self, reported: Reported, status: Option<CallStatus>, at: At) {
+        let Some(status) = status else { return };
+        let row = &mut self.builder.session.tool_calls[reported.call];
+        match status {
+            CallStatus::Denied => self.builder.deny(reported.call, at.line, at.time, None),
+            CallStatus::Error if row.status != CallStatus::Denied => row.status = CallStatus::Error,
+            other if !reported.is_nested && row.status != CallStatus::Denied => row.status = other,
+            _ => {}
+        }
+    }
+}
+
+/// The status that an item states.
+fn status(word: &str, is_failed: bool) -> CallStatus {
+    match word {
+        "declined" => CallStatus::Denied,
+        "failed" => CallStatus::Error,
+        _ => CallStatus::from_error(is_failed),
+    }
+}
+
+fn started_at(milliseconds: Count) -> Option<Time> {
+    milliseconds.get()?.checked_mul(1000).map(Time::from_micros)
+}
+
+/// The command in an item: a list of words.
+pub(super) fn command_in(command: Raw<'_>) -> Option<String> {
+    if command.0.first() != Some(&b'[') {
+        return Some(command.text().into_owned()).filter(|_| !command.is_empty());
+    }
+    let words: Vec<Text<'_>> = command.read();
+    command_of_words(&words.iter().map(Text::as_str).collect::<Vec<_>>())
+}

@@ -1,0 +1,141 @@
+//! The records `item_completed`, of which paginated histories consist: an item is what a client shows.
+
+use serde::Deserialize;
+
+use super::records::Block;
+use crate::adapters::formats::codex::common::{Duration, Edit};
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Number, Pairs, Text, by_type};
+use crate::json::record::{Skip, record};
+
+record! {
+    pub(super) struct ItemCompleted<'a> {
+        "type" => _type: Skip,
+        "thread_id" => _thread_id: Skip,
+        "turn_id" => _turn_id: Skip,
+        "item" => pub(super) item: Item<'a>,
+        "started_at_ms" => pub(super) started_at_ms: Count,
+    }
+}
+
+by_type! {
+    /// An item of a turn.
+    #[expect(dead_code, reason = "an item of an unknown type is not read")]
+    pub(super) enum Item<'a> {
+        "UserMessage" => UserMessage(MessageItem<'a>),
+        "AgentMessage" => AgentMessage(MessageItem<'a>),
+        "CommandExecution" => Command(CommandItem<'a>),
+        "FileChange" => FileChange(FileChangeItem<'a>),
+        "McpToolCall" => McpCall(ToolItem<'a>),
+        "DynamicToolCall" => DynamicCall(ToolItem<'a>),
+        "CollabAgentToolCall" => Collaboration(CollaborationItem<'a>),
+        "SubAgentActivity" => SubagentActivity(ActivityItem<'a>),
+        "WebSearch" => WebSearch(SearchItem<'a>),
+        "ContextCompaction" => Compaction,
+        // Items whose calls are response items, and items that are no calls.
+        "HookPrompt" | "Plan" | "Reasoning" | "ImageView" | "ImageGeneration" | "Sleep" | "EnteredReviewMode"
+        | "ExitedReviewMode" => Unread,
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct MessageItem<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    content: Vec<Block<'a>>,
+}
+
+impl MessageItem<'_> {
+    /// Its texts, as the event of the same message joins them.
+    pub(super) fn text(&self) -> String {
+        self.content.iter().map(|it| it.text.as_str()).collect()
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CommandItem<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) command: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) source: Text<'a>,
+    #[serde(borrow)]
+    pub(super) status: Text<'a>,
+    #[serde(borrow)]
+    pub(super) aggregated_output: Raw<'a>,
+    pub(super) exit_code: Number,
+    pub(super) duration: Duration,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct FileChangeItem<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) changes: Pairs<'a, Edit<'a>>,
+    #[serde(borrow)]
+    pub(super) status: Text<'a>,
+}
+
+/// A call of an MCP tool, or of a tool of the client.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ToolItem<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) server: Text<'a>,
+    #[serde(borrow)]
+    pub(super) tool: Text<'a>,
+    #[serde(borrow)]
+    pub(super) arguments: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) status: Text<'a>,
+    #[serde(borrow)]
+    pub(super) result: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) content_items: Raw<'a>,
+    pub(super) success: Flag,
+    #[serde(borrow)]
+    pub(super) error: Raw<'a>,
+    pub(super) duration: Duration,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CollaborationItem<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) tool: Text<'a>,
+    #[serde(borrow)]
+    pub(super) status: Text<'a>,
+    #[serde(borrow)]
+    pub(super) receiver_thread_ids: Vec<Text<'a>>,
+}
+
+/// What an agent of another thread did.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ActivityItem<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) agent_thread_id: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SearchItem<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) query: Raw<'a>,
+}

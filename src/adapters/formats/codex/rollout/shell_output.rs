@@ -1,0 +1,299 @@
+//! Shell calls: the command in their arguments, and the header before its output.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use crate::adapters::shared::tools;
+use crate::json::{self, Raw};
+
+/// How a patch begins.
+pub(super) const PATCH: &str = "*** Begin Patch";
+
+/// The command in arguments that begin with it, as most do. `None` if the arguments must be parsed for it, or contain a patch.
+///
+/// The arguments are an object in a string, and the command is a string in the object: its closing quote is escaped once, any
+/// other quote in it twice. Finding the command without parsing the arguments saves 6 % of all instructions on Codex logs.
+pub(super) fn command_of(arguments: Raw<'_>) -> Option<Cow<'_, str>> {
+    /// Longer commands are parsed.
+    const MAX_LENGTH: usize = 512;
+    static BEGINS_PATCH: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(PATCH));
+    static MAY_NAME_OTHER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("command"));
+    let text = arguments.0.strip_prefix(br#""{\"cmd\":\""#)?.strip_suffix(br#"}""#)?;
+    let head = text.get(..MAX_LENGTH).unwrap_or(text);
+    let mut end = 0;
+    let mut has_escapes = false;
+    loop {
+        end += json::backslash(head.get(end..)?)?;
+        match head.get(end + 1)? {
+            b'"' => break,
+            // An escape in the command is escaped again in the arguments.
+            b'\\' => end += if head.get(end + 2) == Some(&b'\\') { 4 } else { 3 },
+            _ => return None,
+        }
+        has_escapes = true;
+    }
+    let (command, rest) = text.split_at_checked(end)?;
+    let is_all = matches!(rest.get(2), None | Some(b','));
+    if !is_all || MAY_NAME_OTHER.find(rest).is_some() || BEGINS_PATCH.find(text).is_some() {
+        return None;
+    }
+    if has_escapes {
+        json::unescape(command).and_then(|it| json::unescape(it.as_bytes())).map(Cow::Owned)
+    } else {
+        std::str::from_utf8(command).ok().map(Cow::Borrowed)
+    }
+}
+
+/// How a command ended, from the result of a shell call.
+pub(super) enum ShellEnd {
+    Exited(i64),
+    /// It is running in the shell of this number.
+    Runs(String),
+    /// A script ended. Its commands have exit codes of their own.
+    Scripted {
+        is_failed: bool,
+    },
+}
+
+/// The number of a script that is running, among those of shells.
+const CELL: &str = "cell ";
+
+/// The name of the script with this number among shells.
+pub(super) fn cell(number: &str) -> String {
+    format!("{CELL}{number}")
+}
+
+/// The header that a client puts before a command's output has at most this many lines, and fewer bytes.
+const HEAD: usize = 8;
+const HEAD_BYTES: usize = 256;
+
+/// The header of a command's output, or all of a text that may contain the same anywhere.
+pub(super) fn head_of_output(output: Raw<'_>) -> Cow<'_, str> {
+    let head = whole_head(output, MAX_REFUSAL, false).map(|it| it.0).filter(|it| it.len() >= MAX_REFUSAL);
+    head.unwrap_or_else(|| output.text())
+}
+
+/// The header that a client puts before a command's output.
+#[derive(Default)]
+pub(super) struct ShellHead {
+    pub(super) end: Option<ShellEnd>,
+    /// The time until the command ended, or until the client stopped waiting for it.
+    pub(super) wall_seconds: Option<f64>,
+}
+
+impl ShellHead {
+    /// The header in these lines, and whether it is complete: the last line of a cut text may not be. Only the output of a script
+    /// begins with how that ended.
+    pub(super) fn of_lines<'a>(lines: impl Iterator<Item = &'a [u8]>, is_script: bool) -> (Self, bool) {
+        let mut head = Self::default();
+        for (number, line) in lines.enumerate() {
+            if number == HEAD || line.starts_with(b"Output:") {
+                return (head, true);
+            }
+            if is_script && number == 0 {
+                head.end = script_end_in_line(line);
+            }
+            head.end = head.end.or_else(|| end_in_line(line));
+            head.wall_seconds = head.wall_seconds.or_else(|| wall_time_in_line(line));
+        }
+        (head, false)
+    }
+
+    pub(super) const fn exit_code(&self) -> Option<i64> {
+        if let Some(ShellEnd::Exited(code)) = &self.end { Some(*code) } else { None }
+    }
+}
+
+/// The header of a result, if it can be found without parsing the whole result.
+pub(super) fn head_of_shell(output: Raw<'_>, is_script: bool) -> ShellHead {
+    let (head, is_whole) = ShellHead::of_lines(plain_lines(output.0), is_script);
+    if is_whole { head } else { whole_head(output, HEAD_BYTES, is_script).map(|it| it.1).unwrap_or_default() }
+}
+
+/// The first lines of a text with its escapes, as many as a header has, up to the first one that is not ASCII or contains an
+/// escape.
+fn plain_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let text = text.strip_prefix(b"\"").filter(|it| !it.starts_with(b"{")).unwrap_or_default();
+    let mut rest = text.get(..HEAD_BYTES).unwrap_or(text);
+    let next = move || {
+        let (line, after) = rest.split_at_checked(json::backslash(rest)?)?;
+        rest = after.strip_prefix(b"\\n")?;
+        line.is_ascii().then_some(line)
+    };
+    std::iter::from_fn(next).take(HEAD)
+}
+
+/// The first `length` bytes of an output or more, and its header, if that is complete.
+fn whole_head(output: Raw<'_>, length: usize, is_script: bool) -> Option<(Cow<'_, str>, ShellHead)> {
+    let text = output.head(length);
+    let (head, is_whole) = ShellHead::of_lines(tools::lines(&text).map(str::as_bytes), is_script);
+    (is_whole && !text.starts_with('{')).then_some((text, head))
+}
+
+fn end_in_line(line: &[u8]) -> Option<ShellEnd> {
+    let text = |it| std::str::from_utf8(it).ok().map(str::trim);
+    if let Some(code) = line.strip_prefix(b"Process exited with code ").or_else(|| line.strip_prefix(b"Exit code: ")) {
+        return text(code)?.parse().ok().map(ShellEnd::Exited);
+    }
+    text(line.strip_prefix(b"Process running with session ID ")?).map(|it| ShellEnd::Runs(it.to_owned()))
+}
+
+/// How a script ended.
+fn script_end_in_line(line: &[u8]) -> Option<ShellEnd> {
+    match line.trim_ascii_end() {
+        b"Script completed" => Some(ShellEnd::Scripted { is_failed: false }),
+        b"Script failed" | b"Script terminated" => Some(ShellEnd::Scripted { is_failed: true }),
+        line => {
+            let number = line.strip_prefix(b"Script running with cell ID ")?;
+            std::str::from_utf8(number).ok().map(|number| ShellEnd::Runs(cell(number.trim())))
+        }
+    }
+}
+
+fn wall_time_in_line(line: &[u8]) -> Option<f64> {
+    let time = line.strip_prefix(b"Wall time")?;
+    let seconds = time.strip_prefix(b":").unwrap_or(time).strip_prefix(b" ")?.strip_suffix(b" seconds")?;
+    std::str::from_utf8(seconds).ok()?.parse().ok()
+}
+
+/// A longer text may quote a refusal, but is not one.
+const MAX_REFUSAL: usize = 1000;
+
+/// How refusals begin.
+const REFUSALS: [&str; 4] = ["rejected by user", "denied by user", "blocked by policy", RISK];
+
+pub(super) fn is_refusal(text: &str) -> bool {
+    text.len() < MAX_REFUSAL && REFUSALS.iter().any(|it| text.contains(it)) || is_failure(text) && is_rejection(text)
+}
+
+/// What the guardian answers in place of a tool. The reason follows it, of any length.
+pub(super) const RISK: &str = "This action was rejected due to unacceptable risk";
+
+/// Whether the text contains the error of a call that was not allowed to run.
+pub(super) fn is_rejection(text: &str) -> bool {
+    static REJECTED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("Rejected("));
+    REJECTED.find(text.as_bytes()).is_some_and(|at| {
+        let reason = text.get(at..).unwrap_or_default().trim_start_matches("Rejected(").trim_start_matches(['\\', '"']);
+        REFUSALS.iter().any(|it| reason.starts_with(it))
+    })
+}
+
+/// Whether the client answered in place of a tool that could not run.
+pub(super) fn is_failure(text: &str) -> bool {
+    const BEGINNINGS: [&str; 9] = [
+        "apply_patch verification failed",
+        "exec_command failed",
+        "execution error",
+        "failed to parse",
+        "unsupported call",
+        "unable to",
+        "err: ",
+        "aborted",
+        "write_stdin failed",
+    ];
+    BEGINNINGS.iter().any(|it| text.starts_with(it))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::formats::codex::rollout::records::Arguments;
+
+    /// A command that is found without parsing the arguments is the one that they contain.
+    #[test]
+    fn commands_are_found_as_arguments_name_them() {
+        let found = |arguments: &str| {
+            let raw = serde_json::to_string(arguments).unwrap();
+            let found = command_of(Raw(raw.as_bytes())).map(Cow::into_owned);
+            let own: Arguments<'_> = Raw(arguments.as_bytes()).read();
+            assert!(found.as_deref().is_none_or(|it| it == own.cmd.as_str()), "{arguments}");
+            found
+        };
+        let commands = [
+            "ls",
+            "",
+            "rg \"a\\\\b\" 'x\ty'\nls",
+            "\\",
+            "\\\\",
+            "\\\"",
+            "\"",
+            "\"\"",
+            "grün \u{1f600}",
+            "echo \u{7}",
+            "a/b",
+        ];
+        for command in commands {
+            let quoted = serde_json::to_string(command).unwrap();
+            for rest in ["", ",\"workdir\":\"/a\"", ",\"a\":[{\"b\":\"\\\"}\"}]"] {
+                assert_eq!(found(&format!("{{\"cmd\":{quoted}{rest}}}")).as_deref(), Some(command), "{command}");
+            }
+            for other in [
+                format!("{{\"cmd\": {quoted}}}"),
+                format!("{{\"cmd\":{quoted},\"command\":\"ls\"}}"),
+                format!("{{\"cmd\":{quoted},\"command\" :\"ls\"}}"),
+                format!("{{\"cmd\":{quoted},\"n\":\"*** Begin Patch\"}}"),
+                format!("{{\"cmd\":{quoted}"),
+                format!("{{\"cmd\":{quoted}7}}"),
+                format!("{{\"cmd\":[{quoted}]}}"),
+                format!("{{\"command\":{quoted}}}"),
+                format!("{{\"cmd\":{quoted}{}}}", "x".repeat(7)),
+            ] {
+                assert_eq!(found(&other), None, "{other}");
+            }
+        }
+        assert_eq!(found(&format!("{{\"cmd\":\"{}\"}}", "x".repeat(600))), None);
+        // Damage after the command does not matter.
+        let glued = serde_json::to_string(r#"{"cmd":"ls","workdir":"/a"}{"cmd":"pwd"}"#).unwrap();
+        assert_eq!(command_of(Raw(glued.as_bytes())).as_deref(), Some("ls"));
+        for raw in [
+            r#""{\"cmd\":\"\u006cs\"}""#,
+            r#""{\"cmd\":\"a\nb\"}""#,
+            r#""{\"cmd\":\"a"#,
+            r#""{\"cmd\":\"}""#,
+            r#""{\"cmd\":\"\\"}""#,
+        ] {
+            assert_eq!(command_of(Raw(raw.as_bytes())), None, "{raw}");
+        }
+    }
+
+    /// A header is the same with and without its escapes; other values have no header.
+    #[test]
+    fn heads_of_outputs_are_read_with_and_without_their_escapes() {
+        let printed = |end: Option<ShellEnd>| match end {
+            Some(ShellEnd::Exited(code)) => format!("exited {code}"),
+            Some(ShellEnd::Runs(shell)) => format!("runs {shell}"),
+            Some(ShellEnd::Scripted { is_failed }) => format!("script {is_failed}"),
+            None => String::new(),
+        };
+        let plain = |output: &[u8]| {
+            let (head, is_whole) = ShellHead::of_lines(plain_lines(output), true);
+            is_whole.then(|| printed(head.end))
+        };
+        for (output, expected) in [
+            (r#""Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nx\"y""#, Some("exited 2")),
+            (r#""Exit code: 0\nWall time: 0.1 seconds\nOutput:\n""#, Some("exited 0")),
+            (r#""Process running with session ID 7\nOutput:\n""#, Some("runs 7")),
+            (r#""Output:\nProcess exited with code 1\n""#, Some("")),
+            (r#""Script failed\nWall time 0.1 seconds\nOutput:\n""#, Some("script true")),
+            (r#""Script running with cell ID 9\nWall time 10.0 seconds\nOutput:\n""#, Some("runs cell 9")),
+            (r#""x\nScript failed\nOutput:\n""#, Some("")),
+            (r#""Exit code: 0\r\nOutput:\n""#, None),
+            (r#""Exit \"code\"\nOutput:\n""#, None),
+            (r#""{\"output\":\"\"}""#, None),
+            (r#""Exit code: 0""#, None),
+            (r#""1\n2\n3\n4\n5\n6\n7\n8\nOutput:\n""#, None),
+            ("\"Exit \u{fffd}\\nOutput:\\n\"", None),
+            (r"[]", None),
+            ("\"", None),
+        ] {
+            assert_eq!(plain(output.as_bytes()).as_deref(), expected, "{output}");
+            if let Some(expected) = expected {
+                let whole = whole_head(Raw(output.as_bytes()), HEAD_BYTES, true).and_then(|it| it.1.end);
+                assert_eq!(printed(whole), expected, "{output}");
+            }
+        }
+        assert_eq!(plain(b"\"Process running with session ID 7\xFF\\nOutput:\\n\""), None);
+    }
+}

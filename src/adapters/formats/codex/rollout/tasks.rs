@@ -1,0 +1,92 @@
+//! Prompts and tasks: a task begins with a prompt, and ends with an answer or an error.
+
+use twox_hash::XxHash3_64;
+
+use super::history::is_imported;
+use super::records::{MessageEvent, TaskComplete, TaskStarted};
+use super::thread::Thread;
+use crate::adapters::formats::codex::common::NamedError;
+use crate::adapters::shared::builder::brief;
+use crate::base::time::Time;
+use crate::json::fields::Maybe;
+use crate::json::lines::Line;
+use crate::model::session::{EventKind, Identity, Status};
+
+impl Thread {
+    /// A prompt, from an event, or from an item with the id `item`. Programs write the prompts of agents that they start.
+    pub(super) fn prompted(&mut self, text: &str, item: Option<&str>, time: Option<Time>) {
+        self.state.open.asked(time, true);
+        if self.is_program || self.state.is_imported {
+            self.builder.prompted_by_program();
+            return;
+        }
+        let step = if item.is_some() { 1 } else { -1 };
+        let form = self.state.forms.entry(XxHash3_64::oneshot(text.as_bytes())).or_default();
+        let is_known = form.signum() == -step;
+        *form += step;
+        if is_known {
+            return;
+        }
+        let identity = match item.filter(|it| !it.is_empty()) {
+            Some(id) => Identity::Thread(self.root.clone(), format!("user {id}").into()),
+            None => self.prompt_identity(text),
+        };
+        self.builder.prompt_as(identity, Some(text).filter(|it| !it.is_empty()));
+    }
+
+    /// The identity of a prompt, equal in all copies of it.
+    pub(super) fn prompt_identity(&mut self, text: &str) -> Identity {
+        self.state.prompts += 1;
+        let name = format!("user {} {:x}", self.state.prompts, XxHash3_64::oneshot(text.as_bytes()));
+        Identity::Thread(self.root.clone(), name.into())
+    }
+
+    pub(super) fn task_started(&mut self, task: &TaskStarted<'_>) {
+        self.state.is_imported = is_imported(task.turn_id.as_str());
+        if self.state.is_imported {
+            return;
+        }
+        self.has_ends = true;
+        self.state.is_failed = false;
+        self.state.forms.clear();
+        self.state.first_of_task = Some(self.builder.session.turns.len());
+        self.builder.session.status = Status::Incomplete;
+        self.state.next.context_window = task.model_context_window.get().or(self.state.next.context_window);
+    }
+
+    pub(super) fn task_completed(&mut self, task: &TaskComplete<'_>, line: Line<'_>, time: Option<Time>) {
+        if self.state.is_imported {
+            return;
+        }
+        self.has_ends = true;
+        let error = match &task.error {
+            Maybe::Present(error) => Some(error),
+            _ => None,
+        };
+        if let Some(error) = error
+            && !self.state.is_failed
+        {
+            self.error(error, line, time);
+        }
+        // Older versions log an error by an event. The task ends after it as well, without an answer.
+        let is_answered = error.is_none() && task.last_agent_message.is_some();
+        if !self.state.is_failed || is_answered {
+            self.builder.succeed();
+        }
+        self.task_took(task.duration_ms);
+        if self.builder.keeps_text() {
+            self.builder.say(task.last_agent_message.as_str());
+        }
+    }
+
+    pub(super) fn error(&mut self, error: &MessageEvent<'_>, line: Line<'_>, time: Option<Time>) {
+        let NamedError { name, kind, ends_turn } = NamedError::of(error.codex_error_info, error.message.as_str());
+        if ends_turn {
+            (self.has_ends, self.state.is_failed) = (true, true);
+            self.builder.fail_as(kind, error.message.as_str());
+        }
+        let row = self.builder.event(EventKind::Error, line.number, time);
+        row.message = error.message.some().map(brief);
+        row.code = name;
+    }
+}

@@ -1,0 +1,241 @@
+//! A thread: its state, its messages and tasks.
+
+use foldhash::{HashMap, HashSet};
+use twox_hash::XxHash3_64;
+
+use super::code_mode::{Called, EXEC};
+use super::completed::At;
+use super::records::{Block, Message, Payload, TurnContext};
+use super::shell_output::command_of;
+use super::times::Open;
+use super::usage::Recorded;
+use crate::adapters::engine::{Context, RecordErrors, RecordKind};
+use crate::adapters::formats::codex::common::Next;
+use crate::adapters::shared::builder::{Builder, brief};
+use crate::base::text::SharedStr;
+use crate::base::time::Time;
+use crate::json::fields::TextOrBlocks;
+use crate::json::lines::Line;
+use crate::model::session::{EventKind, Identity, SessionResult, Status};
+
+/// The tool that writes to a running command.
+pub(super) const WRITE_STDIN: &str = "write_stdin";
+/// The tool that waits for a running script.
+pub(super) const WAIT: &str = "wait";
+
+/// A thread while its records are read.
+pub(super) struct Thread {
+    pub(super) builder: Builder,
+    /// Hash of the first record. If that is repeated, the whole recording is.
+    pub(super) first: u64,
+    /// The thread that the first records come from: this one, or the one from which it was forked.
+    pub(super) root: SharedStr,
+    pub(super) state: State,
+    /// The first record that is its own, by its number. Those before it are copies of another thread's.
+    pub(super) own_from: Option<i64>,
+    /// Whether a program writes its prompts.
+    pub(super) is_program: bool,
+    /// Prompts, for versions without events.
+    pub(super) typed: Vec<(Identity, String)>,
+    pub(super) has_events: bool,
+    pub(super) has_ends: bool,
+}
+
+/// What earlier records mean for the next ones.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) next: Next,
+    /// Calls whose changes an event contains, besides the patch.
+    pub(super) stated_changes: HashSet<usize>,
+    /// The call that started each shell, by the number of the shell.
+    pub(super) shells: HashMap<String, usize>,
+    /// The shell that a call writes to, or the script that it waits for.
+    pub(super) inputs: HashMap<usize, String>,
+    /// The scripts of code mode.
+    pub(super) scripts: Vec<Called>,
+    /// A search is logged twice, under two names: searches with an event minus searches with an item.
+    pub(super) searches: i64,
+    /// The ids of searches with an event.
+    pub(super) searched: HashSet<String>,
+    /// A prompt may be logged by an item and by an event: items minus events, by the hash of the text.
+    pub(super) forms: HashMap<u64, i64>,
+    /// Whether the current task was imported from another runtime.
+    pub(super) is_imported: bool,
+    /// Whether the totals may continue those of another file.
+    pub(super) continues: bool,
+    /// Whether the current task met an error.
+    pub(super) is_failed: bool,
+    /// The number of responses before the current task.
+    pub(super) first_of_task: Option<usize>,
+    /// A compaction that the next record may repeat.
+    pub(super) compacted_at: Option<Time>,
+    /// Responses with an own record that are not in a total yet.
+    pub(super) recorded: Vec<Recorded>,
+    /// Responses that made a compaction and have no own record yet.
+    pub(super) compacting: HashSet<SharedStr>,
+    pub(super) prompts: usize,
+    /// The records of the response that is not counted yet.
+    pub(super) open: Open,
+    /// The bytes of the last limits, unless their meaning depends on the time of the record.
+    pub(super) limits: Vec<u8>,
+}
+
+impl Thread {
+    pub(super) fn new(context: &Context, id: String, line: Line<'_>) -> Self {
+        Self {
+            first: XxHash3_64::oneshot(line.bytes),
+            root: id.as_str().into(),
+            builder: Builder::new(context, id, line.number),
+            state: State::default(),
+            own_from: None,
+            is_program: false,
+            typed: Vec::new(),
+            has_events: false,
+            has_ends: false,
+        }
+    }
+
+    pub(super) fn turn_context(&mut self, context: &TurnContext<'_>) {
+        self.state.next.model = context.model.owned().or_else(|| self.state.next.model.take());
+        self.state.next.effort = context.effort.owned();
+        let session = &mut self.builder.session;
+        session.cwd = session.cwd.take().or_else(|| context.cwd.owned());
+        session.model.clone_from(&self.state.next.model);
+    }
+
+    pub(super) fn event(
+        &mut self,
+        event: Payload<'_>,
+        line: Line<'_>,
+        time: Option<Time>,
+        damage: &mut RecordErrors,
+    ) -> RecordKind {
+        self.has_events = true;
+        match event {
+            Payload::TokenCount(it) => {
+                self.limits(it.rate_limits, line, time);
+                self.token_count(&it.info, line, time, damage);
+            }
+            Payload::UserMessage(it) => self.prompted(it.message.as_str(), None, time),
+            Payload::AgentMessage(it) => {
+                if self.builder.keeps_text() {
+                    self.builder.say(it.message.as_str());
+                }
+            }
+            Payload::TaskStarted(it) => self.task_started(&it),
+            Payload::TaskComplete(it) => self.task_completed(&it, line, time),
+            Payload::TurnAborted(it) => {
+                self.has_ends = true;
+                self.state.next.interrupt();
+                self.builder.abort(it.reason.as_str());
+                self.builder.event(EventKind::Abort, line.number, time).message = it.reason.owned();
+            }
+            Payload::Error(it) => self.error(&it, line, time),
+            Payload::StreamError(it) => {
+                self.builder.event(EventKind::Retry, line.number, time).message = it.message.some().map(brief);
+            }
+            // The event contains all settings: without a tier the standard one applies.
+            Payload::ThreadSettings(it) => self.state.next.service_tier = it.thread_settings.service_tier.owned(),
+            Payload::ContextCompacted => self.compacted(line, time),
+            Payload::PatchEnd(it) => self.patch_end(it, line, time),
+            Payload::ExecEnd(it) => self.exec_end(&it, line, time),
+            Payload::McpEnd(it) => self.mcp_end(&it, line, time),
+            Payload::WebSearchEnd(it) => self.searched(it.call_id.as_str(), it.query, line, time),
+            Payload::ItemCompleted(it) => return self.completed(it, line, time),
+            Payload::Assessment(it) => self.assessed(&it, line, time),
+            Payload::SubagentActivity(it) => self.activity(&it, At { line: line.number, time, start: time }),
+            Payload::SpawnEnd(it) => {
+                if let Some(child) = it.new_thread_id.some() {
+                    self.spawned(child, it.call_id.as_str(), line.number, time);
+                }
+            }
+            Payload::UnreadEvent => {}
+            _ => return RecordKind::Unknown,
+        }
+        RecordKind::Known
+    }
+
+    pub(super) fn item(&mut self, item: Payload<'_>, line: Line<'_>, time: Option<Time>) -> RecordKind {
+        self.time_of_item(&item, time);
+        match item {
+            Payload::Message(it) => self.message(&it),
+            Payload::FunctionCall(it) => {
+                let call = self.call(&it, it.name.as_str(), line, time);
+                let tool = &self.builder.session.tool_calls[call];
+                let is_command = tool.category == "shell" && tool.tool != WRITE_STDIN;
+                match if is_command { command_of(it.arguments) } else { None } {
+                    Some(command) => self.builder.command(call, it.arguments, &command),
+                    None => self.arguments(call, it.arguments, &it.arguments.text(), line, time),
+                }
+            }
+            Payload::CustomToolCall(it) => {
+                let call = self.call(&it, it.name.as_str(), line, time);
+                let input = it.input.text();
+                self.builder.arguments(call, it.input);
+                match it.name.as_str() {
+                    EXEC => self.script(call, &input, line.number, time),
+                    _ => self.builder.patch(call, &input, line.number, time),
+                }
+            }
+            Payload::LocalShellCall(it) => {
+                let call = self.call(&it, "local_shell", line, time);
+                self.builder.arguments(call, it.action);
+            }
+            Payload::ToolSearchCall(it) => {
+                let call = self.call(&it, "tool_search", line, time);
+                self.builder.arguments(call, it.arguments);
+            }
+            Payload::WebSearchCall(it) => {
+                self.state.searches -= 1;
+                if self.state.searches < 0 {
+                    // The id does not contain the line, which noise before it would change.
+                    let calls = self.builder.session.tool_calls.len();
+                    let id = it.id.owned().unwrap_or_else(|| format!("web_search_{}", calls + 1));
+                    self.search(&id, it.action, line, time);
+                }
+            }
+            Payload::CallOutput(it) => self.output(&it, line, time),
+            // The second is the message of another agent.
+            Payload::UnreadItem | Payload::AgentMessage(_) => {}
+            _ => return RecordKind::Unknown,
+        }
+        RecordKind::Known
+    }
+
+    pub(super) fn message(&mut self, item: &Message<'_>) {
+        let is_read = match item.role.as_str() {
+            "assistant" => self.builder.keeps_text(),
+            "user" => !self.has_events && !self.is_program,
+            _ => false,
+        };
+        if !is_read {
+            return;
+        }
+        let content: TextOrBlocks<'_, Block<'_>> = item.content.read();
+        let text = || content.blocks.iter().find_map(|it| it.text.some()).unwrap_or_default();
+        match item.role.as_str() {
+            "assistant" => self.builder.say(text()),
+            // Instructions and descriptions of the environment also have the user's role.
+            "user" if !text().trim_start().starts_with(['<', '#']) => {
+                let identity = self.prompt_identity(text());
+                self.typed.push((identity, text().to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn finish(mut self) -> SessionResult {
+        for (identity, text) in self.typed {
+            if !self.has_events {
+                self.builder.prompt_as(identity, Some(&text));
+            }
+        }
+        if !self.has_ends {
+            self.builder.session.status = Status::Unknown;
+        }
+        let session = &mut self.builder.session;
+        session.is_prompted_by_program |= self.is_program;
+        session.continues = (*self.root != *session.session_id).then(|| self.root.to_string());
+        self.builder.finish()
+    }
+}

@@ -1,0 +1,4 @@
+//! Formats of Continue.
+
+pub(crate) mod dev_data;
+pub(crate) mod session;

@@ -1,0 +1,197 @@
+//! Continue's sessions `~/.continue/sessions/ID.json`, and their index `sessions.json` (docs/formats.md#continue-session).
+//!
+//! - The editor's extension logs no tokens in a session. Its answers are only counted, as their requests are rows of its
+//!   `dev_data` ([`dev_data`](super::dev_data)), which names no session.
+//! - The program for the terminal (`cn`) logs the usage of most answers, and the sums of the session, which include answers that
+//!   were not kept. The prompt includes cached tokens, whose number only the sums contain. The part of `total_tokens` beyond
+//!   prompt and completion is reasoning.
+//! - No message has a time. The index contains when a session was created.
+
+use serde::Deserialize;
+
+use self::conversation::Session;
+use crate::adapters::engine::document::Places;
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::chat_completions::ToolCall;
+use crate::json::Raw;
+use crate::json::fields::{Count, Maybe, Number, Text, When};
+use crate::json::lines::Line;
+use crate::model::places::Place;
+use crate::model::session::{Capabilities, SessionResult};
+
+mod conversation;
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "continue-session",
+    runtime: "continue",
+    about: "Continue, ~/.continue/sessions/ID.json of the editor and of cn",
+    tested: None,
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::variable("CONTINUE_GLOBAL_DIR", ".continue", "sessions")],
+    claims,
+    parse: fold::<Sessions>,
+};
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    if !probe.has_all(&["sessionId", "title", "workspaceDirectory"]) {
+        return 0;
+    }
+    let is_session = probe.raw("history").0.first() == Some(&b'[');
+    6 * u32::from(is_session || probe.has("dateCreated"))
+}
+
+/// A session, or its entry in the index.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Document<'a> {
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    workspace_directory: Text<'a>,
+    /// The name of a model in the settings, not its id.
+    #[serde(borrow)]
+    chat_model_title: Text<'a>,
+    /// The messages, parsed later, as the line of each is needed.
+    #[serde(borrow)]
+    history: Raw<'a>,
+    usage: Maybe<SessionUsage>,
+    // the index
+    date_created: When,
+}
+
+/// The sums of a session of `cn`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct SessionUsage {
+    total_cost: Number,
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    prompt_tokens_details: Details,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Details {
+    cached_tokens: Count,
+    cache_write_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Item<'a> {
+    #[serde(borrow)]
+    message: Message<'a>,
+    #[serde(borrow)]
+    tool_call_states: Option<Vec<CallState<'a>>>,
+    /// The only one, in older versions.
+    #[serde(borrow)]
+    tool_call_state: Maybe<CallState<'a>>,
+    #[serde(borrow)]
+    prompt_logs: Option<Vec<PromptLog<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Message<'a> {
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    /// A string, or blocks.
+    #[serde(borrow)]
+    content: Raw<'a>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<ToolCall<'a>>>,
+    #[serde(borrow)]
+    tool_call_id: Text<'a>,
+    #[serde(borrow)]
+    usage: Maybe<Usage<'a>>,
+}
+
+/// The usage of an answer of `cn`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Usage<'a> {
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    total_tokens: Count,
+    #[serde(borrow)]
+    model: Text<'a>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct CallState<'a> {
+    #[serde(borrow)]
+    tool_call_id: Text<'a>,
+    #[serde(borrow)]
+    tool_call: ToolCall<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    output: Raw<'a>,
+}
+
+/// The arguments of Continue's own tools.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct FileArgument<'a> {
+    #[serde(borrow)]
+    filepath: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PromptLog<'a> {
+    #[serde(borrow)]
+    model_title: Text<'a>,
+    #[serde(borrow)]
+    model_provider: Text<'a>,
+    #[serde(borrow)]
+    completion_options: CompletionOptions<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CompletionOptions<'a> {
+    #[serde(borrow)]
+    model: Text<'a>,
+}
+
+struct Sessions {
+    context: Context,
+    sessions: Vec<SessionResult>,
+}
+
+impl Fold for Sessions {
+    type Record<'a> = Document<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let id = document.session_id.as_str();
+        if id.is_empty() || document.history.is_empty() && document.date_created.0.is_none() {
+            return RecordKind::Unknown;
+        }
+        let mut session = Session::new(&self.context, &document, line.number);
+        let items: Vec<Raw<'_>> = document.history.read();
+        let mut places = Places::new(line);
+        for item in items {
+            let number = places.line_of(item);
+            session.item(item, number, damage);
+        }
+        let last_line = line.number + i64::try_from(memchr::memchr_iter(b'\n', line.bytes).count()).unwrap_or(0);
+        self.sessions.push(session.finish(&document, last_line, damage));
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions
+    }
+}

@@ -1,0 +1,291 @@
+//! One session of Continue while its messages are read.
+
+use std::hash::Hasher as _;
+
+use super::{CallState, Document, FileArgument, Item, Message, PromptLog, Usage};
+use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::builder::{Builder, Last, money};
+use crate::adapters::shared::{changes, usage};
+use crate::base::text::Symbol;
+use crate::json::Raw;
+use crate::json::fields::Text;
+use crate::model::session::{CallStatus, Identity, ModelTotal, Operation, SessionResult, Tokens, Total};
+
+/// A session while its messages are read.
+pub(super) struct Session {
+    builder: Builder,
+    /// A hash of the messages so far: copies of a session have other ids, but the same messages.
+    history: twox_hash::XxHash3_64,
+    /// The number of messages so far.
+    count: usize,
+    /// The answers without usage.
+    unmetered: i64,
+    /// Reasoning, which the sums leave out.
+    reasoning: i64,
+    /// Whether the sums contain the number of cached tokens: then the prompts of the answers are not known to be uncached.
+    has_cached: bool,
+    last: Last,
+}
+
+impl Session {
+    pub(super) fn new(context: &Context, document: &Document<'_>, line: i64) -> Self {
+        let mut builder = Builder::new(context, document.session_id.as_str(), line);
+        builder.session.cwd = document.workspace_directory.some().map(directory);
+        builder.session.model = document.chat_model_title.owned();
+        builder.session.started_at = document.date_created.0;
+        let details = document.usage.get().map(|usage| &usage.prompt_tokens_details);
+        let has_cached = details.is_some_and(|details| {
+            details.cached_tokens.get().unwrap_or(0) + details.cache_write_tokens.get().unwrap_or(0) > 0
+        });
+        Self {
+            builder,
+            history: twox_hash::XxHash3_64::with_seed(0),
+            count: 0,
+            unmetered: 0,
+            reasoning: 0,
+            has_cached,
+            last: Last::Work,
+        }
+    }
+
+    pub(super) fn item(&mut self, raw: Raw<'_>, line: i64, damage: &mut RecordErrors) {
+        self.history.write(raw.0);
+        self.count += 1;
+        let item: Item<'_> = raw.read();
+        match item.message.role.as_str() {
+            "user" => {
+                self.last = Last::Work;
+                let identity = self.identity(&item.message);
+                self.builder.prompt_as(identity, Some(&text_of(item.message.content)));
+            }
+            "assistant" => self.assistant(item, line, damage),
+            "tool" => {
+                let call = self.builder.call_index(item.message.tool_call_id.as_str());
+                if let Some(call) = call {
+                    let known = self.builder.session.tool_calls[call].status;
+                    let status = if known == CallStatus::Incomplete { CallStatus::Ok } else { known };
+                    self.builder.result(call, item.message.content, None, status);
+                }
+                self.last = Last::Work;
+            }
+            _ => {}
+        }
+    }
+
+    /// The identity of a message, equal in copies of the session.
+    fn identity(&self, message: &Message<'_>) -> Identity {
+        match message.id.some() {
+            Some(id) => Identity::Global(format!("continue {id}").into()),
+            None => Identity::Global(format!("continue {:016x} {}", self.history.finish(), self.count).into()),
+        }
+    }
+
+    fn assistant(&mut self, item: Item<'_>, line: i64, damage: &mut RecordErrors) {
+        let text = text_of(item.message.content);
+        let mut states = item.tool_call_states.unwrap_or_default();
+        states.extend(item.tool_call_state.get().cloned());
+        for call in item.message.tool_calls.as_deref().unwrap_or_default() {
+            let is_known = |state: &CallState<'_>| state.tool_call.id == call.id || state.tool_call_id == call.id;
+            if !states.iter().any(is_known) {
+                states.push(CallState { tool_call: call.clone(), ..CallState::default() });
+            }
+        }
+        let usage = usage::present(&item.message.usage, damage);
+        if usage.is_none() && text.is_empty() && states.is_empty() {
+            // A message that was begun, and replaced by one of its reasoning.
+            return;
+        }
+        let log = item.prompt_logs.as_deref().unwrap_or_default().first();
+        let turn = usage.map(|usage| self.response(&item.message, usage, log, line, damage));
+        self.unmetered += i64::from(turn.is_none());
+        if self.builder.session.model.is_none() {
+            self.builder.session.model = log.and_then(model_of);
+        }
+        self.builder.say(&text);
+        let has_calls = !states.is_empty();
+        for state in &states {
+            self.call(state, turn, line);
+        }
+        self.last = if has_calls || text.is_empty() { Last::Work } else { Last::Answer };
+    }
+
+    /// Adds an answer with usage.
+    fn response(
+        &mut self,
+        message: &Message<'_>,
+        usage: &Usage<'_>,
+        log: Option<&PromptLog<'_>>,
+        line: i64,
+        damage: &mut RecordErrors,
+    ) -> usize {
+        damage.refuses(&[usage.prompt_tokens, usage.completion_tokens, usage.total_tokens]);
+        let (prompt, completion) = (usage.prompt_tokens.get(), usage.completion_tokens.get());
+        let known = prompt.unwrap_or(0) + completion.unwrap_or(0);
+        let reasoning =
+            usage.total_tokens.get().map(|total| total - known).filter(|more| *more > 0 && prompt.is_some());
+        let tokens = Tokens {
+            input: prompt.filter(|_| !self.has_cached),
+            output: completion.map(|count| count + reasoning.unwrap_or(0)),
+            reasoning,
+            ..Tokens::UNKNOWN
+        };
+        let is_unknown = prompt == Some(0) && completion == Some(0);
+        self.reasoning += reasoning.unwrap_or(0);
+        let index = self.builder.turn(self.identity(message), line);
+        let turn = &mut self.builder.session.turns[index];
+        turn.message_id = message.id.owned();
+        turn.model = usage.model.owned().or_else(|| log.and_then(model_of));
+        turn.provider = log.and_then(|log| log.model_provider.owned());
+        turn.tokens = if is_unknown { Tokens::UNKNOWN } else { tokens }.into();
+        index
+    }
+
+    fn call(&mut self, state: &CallState<'_>, turn: Option<usize>, line: i64) {
+        let id = state.tool_call_id.some().unwrap_or_else(|| state.tool_call.id.as_str());
+        let function = &state.tool_call.function;
+        let call = self.builder.call(id, function.name.as_str(), line, None);
+        let text = function.arguments.text();
+        let raw = Raw(text.as_bytes());
+        let arguments = self.builder.arguments(call, raw);
+        changes::add_named_file(&mut self.builder, call, &arguments, raw, Some(Operation::Update), line, None);
+        let own: FileArgument<'_> = raw.read();
+        let row = &mut self.builder.session.tool_calls[call];
+        row.turn = turn;
+        row.args_bytes = function.arguments.len().into();
+        let category = row.category.clone();
+        if let (Some(path), None) = (own.filepath.some(), &row.target) {
+            row.target = Some(path.into());
+            match category.as_ref() {
+                "edit" => {
+                    let lines = changes::edited_lines(raw);
+                    self.builder.change(call, path, Some(Operation::Update), lines, line, None);
+                }
+                "write" => {
+                    // This tool refuses to replace a file.
+                    let is_new = function.name.as_str() == "create_new_file";
+                    self.builder.change(call, path, is_new.then_some(Operation::Create), None, line, None);
+                }
+                _ => {}
+            }
+        }
+        match state.status.as_str() {
+            "done" => self.builder.result(call, state.output, None, CallStatus::Ok),
+            "errored" => self.builder.result(call, state.output, None, CallStatus::Error),
+            "canceled" => self.builder.deny(call, line, None, None),
+            _ => {}
+        }
+    }
+
+    pub(super) fn finish(mut self, document: &Document<'_>, line: i64, damage: &mut RecordErrors) -> SessionResult {
+        if let Some(usage) = usage::present(&document.usage, damage) {
+            let details = &usage.prompt_tokens_details;
+            let (read, write) = (details.cached_tokens, details.cache_write_tokens);
+            damage.refuses(&[usage.prompt_tokens, usage.completion_tokens, read, write]);
+            let cached = read.get().unwrap_or(0) + write.get().unwrap_or(0);
+            let tokens = Tokens {
+                input: usage.prompt_tokens.get().map(|count| if count >= cached { count - cached } else { count }),
+                output: usage.completion_tokens.get().map(|count| count + self.reasoning),
+                cache_read: read.get(),
+                cache_write: write.get(),
+                ..Tokens::UNKNOWN
+            };
+            let cost = money(usage.total_cost, damage).filter(|cost| *cost > 0.0);
+            if !tokens.is_all_zero() && tokens.total().is_some() {
+                // The sums are not divided by model.
+                let model = self.builder.session.only_model();
+                self.builder.session.totals.push(Total {
+                    line,
+                    key: format!("continue {}", self.builder.session.session_id),
+                    cost,
+                    models: vec![ModelTotal { model, tokens, cost, ..ModelTotal::default() }],
+                    covers_subagents: true,
+                    ..Total::default()
+                });
+            }
+        }
+        let session = &mut self.builder.session;
+        session.stated_turns = Some(self.unmetered).filter(|count| *count > 0 && session.turns.is_empty());
+        session.under_reports = !session.turns.is_empty() && self.unmetered > 0;
+        self.builder.end(self.last);
+        self.builder.finish()
+    }
+}
+
+fn model_of(log: &PromptLog<'_>) -> Option<Symbol> {
+    log.completion_options.model.owned().or_else(|| log.model_title.owned())
+}
+
+/// A path, from a path or a `file:` URL.
+fn directory(text: &str) -> String {
+    let Some(path) = text.strip_prefix("file://") else { return text.to_owned() };
+    let mut decoded = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        let code = after.first_chunk::<2>().filter(|_| *first == b'%');
+        let byte = code.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        decoded.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    let decoded = String::from_utf8_lossy(&decoded).into_owned();
+    // `/c:/work` is `c:/work`.
+    let is_drive = decoded.as_bytes().get(2) == Some(&b':');
+    if is_drive { decoded.get(1..).unwrap_or_default().to_owned() } else { decoded }
+}
+
+/// A string, or the texts of blocks.
+fn text_of(content: Raw<'_>) -> String {
+    #[derive(Debug, Default, serde::Deserialize)]
+    #[serde(default)]
+    struct Block<'a> {
+        #[serde(borrow)]
+        text: Text<'a>,
+    }
+    if content.0.first() == Some(&b'[') {
+        let blocks: Vec<Block<'_>> = content.read();
+        return blocks.iter().map(|block| block.text.as_str()).collect();
+    }
+    if content.is_empty() { String::new() } else { content.text().into_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::engine::Hints;
+    use crate::adapters::parse;
+    use crate::adapters::shared::builder::Retention;
+
+    #[test]
+    fn directories_are_paths() {
+        for (text, path) in [
+            ("/work/a b", "/work/a b"),
+            ("file:///c%3A/work/caf%C3%A9", "c:/work/café"),
+            ("file:///work/100%25%2", "/work/100%%2"),
+            ("vscode-remote://ssh/work", "vscode-remote://ssh/work"),
+        ] {
+            assert_eq!(directory(text), path);
+        }
+    }
+
+    /// The cached part of a prompt is known for the session only, and reasoning for the answers only.
+    #[test]
+    fn sums_complete_the_answers() {
+        let log = |details: &str| {
+            format!(
+                r#"{{"sessionId":"s","title":"t","workspaceDirectory":"/w","history":[
+                {{"message":{{"role":"user","content":"x"}}}},
+                {{"message":{{"role":"assistant","content":"y","usage":{{"prompt_tokens":100,"completion_tokens":10,"total_tokens":115,"model":"m"}}}}}}],
+                "usage":{{"totalCost":0.5,"promptTokens":150,"completionTokens":20{details}}}}}"#
+            )
+        };
+        let read = |details: &str| {
+            let mut session = parse(log(details).as_bytes(), Hints::default(), Retention::None).sessions.remove(0);
+            (session.turns[0].tokens.get(), session.totals.remove(0).models.remove(0).tokens)
+        };
+        let (turn, total) = read("");
+        assert_eq!((turn.input, turn.output, turn.reasoning), (Some(100), Some(15), Some(5)));
+        assert_eq!((total.input, total.output, total.cache_read), (Some(150), Some(25), None));
+        let (turn, total) = read(r#","promptTokensDetails":{"cachedTokens":90,"cacheWriteTokens":0}"#);
+        assert_eq!((turn.input, turn.output), (None, Some(15)));
+        assert_eq!((total.input, total.cache_read), (Some(60), Some(90)));
+    }
+}

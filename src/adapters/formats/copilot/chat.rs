@@ -1,0 +1,283 @@
+//! Chats of GitHub Copilot in VS Code: one document a chat, and since 2026 a log of changes to it
+//! (docs/formats.md#copilot-chat).
+//!
+//! The rules are those of VS Code's source: `chatModel.ts`, `chatService.ts`, `chatSessionOperationLog.ts` and
+//! `objectMutationLog.ts`. A line of the log sets, appends to, or deletes a value at a path of the document. A chat states no tokens
+//! of a request: `usage` of a response, in the newest versions, is the size of the context.
+
+#![cfg_attr(not(test), expect(clippy::indexing_slicing, reason = "a member of a JSON value that is absent is null"))]
+
+use foldhash::{HashMap, HashMapExt as _};
+use serde_json::Value;
+
+use self::changes::apply;
+use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::subagents;
+use crate::base::text::Symbol;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::lines::Line;
+use crate::model::errors::{ErrorKind, classify};
+use crate::model::places::Place;
+use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, SessionResult};
+
+mod changes;
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "copilot-chat",
+    runtime: "copilot-chat",
+    about: "GitHub Copilot Chat in VS Code, chatSessions/*.json and *.jsonl (from sources)",
+    tested: None,
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::extension("emptyWindowChatSessions"), Place::workspace("chatSessions")],
+    claims: |probe| {
+        let is_document = probe.has_all(&["sessionId", "requests", "responderUsername"]);
+        let first = probe.object("v");
+        let is_first = probe.raw("kind").0 == b"0" && first.has_all(&["sessionId", "requests", "version"]);
+        let is_change = matches!(probe.raw("kind").0, b"1" | b"2" | b"3") && probe.raw("k").0.first() == Some(&b'[');
+        6 * u32::from(is_document || is_first) + 3 * u32::from(is_change)
+    },
+    parse: fold::<Chats>,
+};
+
+struct Chats {
+    context: Context,
+    /// The documents, in their order.
+    documents: Vec<Document>,
+}
+
+/// A chat while its changes are read.
+struct Document {
+    state: Value,
+    line: i64,
+    /// The line of each request, by its id.
+    lines: HashMap<String, i64>,
+}
+
+impl Fold for Chats {
+    type Record<'a> = Raw<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), documents: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Raw<'_>, _: &mut RecordErrors) -> RecordKind {
+        let Ok(mut record) = serde_json::from_slice::<Value>(record.0) else { return RecordKind::Unknown };
+        let document = if record["requests"].is_array() { Some(record.take()) } else { None };
+        let is_first = record["kind"] == 0;
+        let document = document.or_else(|| record.get_mut("v").filter(|_| is_first).map(Value::take));
+        match document {
+            Some(state) if state["sessionId"].is_string() && state["requests"].is_array() => {
+                // The log is written again from its beginning when it has become long.
+                let known = self.documents.iter().position(|it| it.state["sessionId"] == state["sessionId"]);
+                match known.and_then(|index| self.documents.get_mut(index)) {
+                    Some(document) => document.state = state,
+                    None => self.documents.push(Document { state, line: line.number, lines: HashMap::new() }),
+                }
+            }
+            Some(_) => return RecordKind::Unknown,
+            None => {
+                let Some(document) = self.documents.last_mut() else { return RecordKind::Unknown };
+                if !apply(&mut document.state, record) {
+                    return RecordKind::Unknown;
+                }
+            }
+        }
+        if let Some(document) = self.documents.last_mut() {
+            document.note_lines(line.number);
+        }
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        let context = &self.context;
+        self.documents.into_iter().map(|document| Chat::read(context, &document)).collect()
+    }
+}
+
+impl Document {
+    /// Notes the line of requests that it adds.
+    fn note_lines(&mut self, line: i64) {
+        let requests = self.state["requests"].as_array().into_iter().flatten();
+        // New requests are at the end.
+        for id in requests.rev().map_while(|request| request["requestId"].as_str()) {
+            if self.lines.contains_key(id) {
+                return;
+            }
+            self.lines.insert(id.to_owned(), line);
+        }
+    }
+}
+
+/// A chat that becomes a session.
+struct Chat {
+    builder: Builder,
+}
+
+/// Milliseconds since 1970.
+fn time_of(value: &Value) -> Option<Time> {
+    Time::from_number(value.as_f64()?)
+}
+
+/// A text, or Markdown with a text inside.
+fn text_of(value: &Value) -> Option<&str> {
+    value.as_str().or_else(|| value["value"].as_str())
+}
+
+impl Chat {
+    fn read(context: &Context, document: &Document) -> SessionResult {
+        let state = &document.state;
+        let id = state["sessionId"].as_str().unwrap_or_default();
+        let mut chat = Self { builder: Builder::new(context, id, document.line) };
+        chat.builder.saw(time_of(&state["creationDate"]));
+        for request in state["requests"].as_array().into_iter().flatten() {
+            let id = request["requestId"].as_str().unwrap_or_default();
+            let line = document.lines.get(id).copied().unwrap_or(document.line);
+            chat.request(request, id, line);
+        }
+        chat.builder.finish()
+    }
+
+    fn request(&mut self, request: &Value, id: &str, line: i64) {
+        let time = time_of(&request["timestamp"]);
+        self.builder.saw(time);
+        if let Some(model) = request["modelId"].as_str() {
+            self.builder.session.model = Some(Symbol::new(model));
+        }
+        // A click on a button is no prompt.
+        if !id.is_empty() && request["confirmation"].is_null() {
+            let message = &request["message"];
+            let text = message.as_str().or_else(|| message["text"].as_str());
+            self.builder.prompt_as(Identity::Session(id.into()), text);
+        }
+        let mut answer = String::new();
+        for part in request["response"].as_array().into_iter().flatten() {
+            match part["kind"].as_str() {
+                Some("toolInvocationSerialized") => self.call(part, line, time),
+                None | Some("markdownContent") => answer.push_str(text_of(part).unwrap_or_default()),
+                Some(_) => {}
+            }
+        }
+        self.builder.say(&answer);
+        self.end(request, id, line, time);
+    }
+
+    /// The end of a request is that of the session, until another one follows.
+    fn end(&mut self, request: &Value, id: &str, line: i64, time: Option<Time>) {
+        let (result, state) = (&request["result"], &request["modelState"]);
+        let elapsed = result["timings"]["totalElapsed"].as_i64().filter(|ms| (0..1_000_000_000).contains(ms));
+        let ended_at =
+            time_of(&state["completedAt"]).or_else(|| Some(Time::from_micros(time?.micros() + elapsed? * 1000)));
+        self.builder.saw(ended_at);
+        let builder = &mut self.builder;
+        let state = state["value"].as_i64().or_else(|| state.as_i64());
+        let error = &result["errorDetails"];
+        let message = error["message"].as_str().unwrap_or_default();
+        builder.session.error_kind = None;
+        builder.session.error_message = None;
+        match state {
+            Some(2) => self.abort(id, line, ended_at),
+            None if request["isCanceled"] == true => self.abort(id, line, ended_at),
+            _ if error.is_object() || state == Some(3) => {
+                let kind = classify(None, error["code"].as_str().unwrap_or(message));
+                let kind = if kind == ErrorKind::Other { classify(None, message) } else { kind };
+                builder.fail_as(kind, message);
+                let event = builder.event(EventKind::Error, line, ended_at.or(time));
+                event.key = Some(id.into());
+                event.code = error["code"].as_str().map(Symbol::new);
+                event.message = Some(brief(message));
+            }
+            Some(1) => builder.succeed(),
+            None if result.is_object() => builder.succeed(),
+            _ => builder.end(Last::Work),
+        }
+    }
+
+    fn abort(&mut self, id: &str, line: i64, time: Option<Time>) {
+        self.builder.abort("");
+        self.builder.event(EventKind::Abort, line, time).key = Some(id.into());
+    }
+
+    fn call(&mut self, part: &Value, line: i64, time: Option<Time>) {
+        let (Some(id), Some(tool)) = (part["toolCallId"].as_str(), part["toolId"].as_str()) else { return };
+        let builder = &mut self.builder;
+        let call = builder.call(id, tool, line, time);
+        if part["source"]["type"] == "mcp" {
+            builder.mcp(call, part["source"]["label"].as_str());
+        }
+        let details = &part["resultDetails"];
+        if let Some(input) = details["input"].as_str() {
+            builder.arguments(call, Raw(input.as_bytes()));
+        }
+        let data = &part["toolSpecificData"];
+        let exit_code = data["terminalCommandState"]["exitCode"].as_i64();
+        match data["kind"].as_str() {
+            Some("terminal") => {
+                builder.session.tool_calls[call].category = "shell".into();
+                let line = &data["commandLine"];
+                let command = [&line["original"], &line["toolEdited"], &data["command"]];
+                if let Some(command) = command.into_iter().find_map(Value::as_str) {
+                    builder.only_command(call, command);
+                }
+                let row = &mut builder.session.tool_calls[call];
+                row.exit_code = exit_code.into();
+                row.duration_ms = data["terminalCommandState"]["duration"].as_i64().filter(|ms| *ms >= 0).into();
+            }
+            Some("subagent") => {
+                builder.session.tool_calls[call].category = "subagent".into();
+                if let Some(event) = subagents::add(builder, id, Some(id), line, time) {
+                    event.agent = data["agentName"].as_str().map(Symbol::new);
+                }
+            }
+            _ => {}
+        }
+        builder.session.tool_calls[call].is_subagent = part["subAgentInvocationId"].is_string();
+        // `isConfirmed`: `false`, or the kind of a refusal (0) or of a skipped call (5).
+        let confirmed = &part["isConfirmed"];
+        if *confirmed == false || matches!(confirmed["type"].as_i64(), Some(0 | 5)) {
+            builder.deny(call, line, time, None);
+        } else if part["isComplete"] == true {
+            let is_error = details["isError"] == true || exit_code.is_some_and(|code| code != 0);
+            builder.result(call, Raw::default(), None, CallStatus::from_error(is_error));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::engine::Hints;
+    use crate::adapters::parse;
+    use crate::model::retention::Retention;
+    use crate::model::session::{SessionResult, Status};
+
+    fn read(log: &str) -> SessionResult {
+        let mut parsed = parse(log.as_bytes(), Hints::default(), Retention::Text);
+        assert_eq!((parsed.format, parsed.sessions.len()), (Some("copilot-chat"), 1), "{log}");
+        parsed.sessions.swap_remove(0)
+    }
+
+    fn with_state(state: &str) -> Status {
+        let request = format!(
+            r#"{{"requestId":"r1","timestamp":1792400400000,"message":{{"text":"Go"}},"response":[],{state}}}"#
+        );
+        read(&format!(r#"{{"version":3,"sessionId":"s","responderUsername":"GitHub Copilot","requests":[{request}]}}"#))
+            .status
+    }
+
+    #[test]
+    fn the_last_request_decides_how_a_chat_ended() {
+        assert_eq!(with_state(r#""modelState":{"value":1,"completedAt":1792400409000}"#), Status::Success);
+        assert_eq!(with_state(r#""modelState":{"value":2}"#), Status::Aborted);
+        assert_eq!(with_state(r#""modelState":{"value":3}"#), Status::Error);
+        assert_eq!(with_state(r#""modelState":{"value":0}"#), Status::Incomplete);
+        assert_eq!(with_state(r#""isCanceled":true,"result":{}"#), Status::Aborted);
+        assert_eq!(with_state(r#""result":{"errorDetails":{"message":"rate limit"}}"#), Status::Error);
+        assert_eq!(with_state(r#""result":{"timings":{"totalElapsed":900}}"#), Status::Success);
+        assert_eq!(with_state(r#""vote":1"#), Status::Incomplete);
+    }
+}

@@ -1,0 +1,400 @@
+//! One session of Copilot CLI while its events are read.
+
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+
+use super::{Checkout, Data, EditArguments, Failure, Record, Request};
+use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::repository::{of_remote, of_root};
+use crate::adapters::shared::{changes, tools, usage};
+use crate::base::text::Symbol;
+use crate::base::time::Time;
+use crate::json::fields::Text;
+use crate::json::lines::Line;
+use crate::model::errors::{self, ErrorKind};
+use crate::model::id_hash::IdHash;
+use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult};
+
+mod process;
+
+/// A subagent that messages or calls belong to.
+#[derive(Debug, Clone, Default)]
+struct Agent {
+    id: Option<Symbol>,
+    name: Option<Symbol>,
+}
+
+/// A session while its events are read.
+pub(super) struct Session {
+    pub(super) builder: Builder,
+    /// Hashes of the records so far.
+    pub(super) seen: HashSet<u64>,
+    /// The current settings of the main agent.
+    model: Option<Symbol>,
+    effort: Option<Symbol>,
+    /// Agents that were started, by each id that their records may contain.
+    agents: HashMap<String, Agent>,
+    /// Calls that wait for permission, by the id of the permission request.
+    asked: HashMap<String, String>,
+    /// Ids of commands that the user typed.
+    typed: HashSet<String>,
+    /// Index of the first turn of the current process.
+    process: usize,
+    /// The tokens of all processes that ended, by model.
+    spent: Vec<ModelTotal>,
+    /// The number of requests of these processes.
+    requests: Option<i64>,
+    has_shutdown: bool,
+    /// Indexes of the turns of the current process that summarised the conversation.
+    summaries: Vec<usize>,
+    /// Whether it is a recording that has ended.
+    pub(super) has_result: bool,
+}
+
+impl Session {
+    pub(super) fn new(builder: Builder) -> Self {
+        Self {
+            builder,
+            seen: HashSet::new(),
+            model: None,
+            effort: None,
+            agents: HashMap::new(),
+            asked: HashMap::new(),
+            typed: HashSet::new(),
+            process: 0,
+            spent: Vec::new(),
+            requests: None,
+            has_shutdown: false,
+            summaries: Vec::new(),
+            has_result: false,
+        }
+    }
+
+    pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let (data, time) = (&record.data, record.timestamp.0);
+        self.builder.saw(time);
+        match record.kind.as_str() {
+            "session.start" | "session.resume" => self.begin(data),
+            "session.model_change" => self.set_model(&data.new_model, &data.reasoning_effort),
+            // The only record of a recording that states the model, if the messages do not.
+            "session.tools_updated" => self.set_model(&data.model, &data.reasoning_effort),
+            "user.message" => self.user(record, line),
+            "assistant.message" => self.assistant(record, line, damage),
+            // A command that the user types is not a call of the agent.
+            "tool.user_requested" => self.typed.extend(data.tool_call_id.owned()),
+            "tool.execution_start" if !self.typed.contains(data.tool_call_id.as_str()) => {
+                let agent = self.agent(record);
+                self.call(&data.request(), line, time, agent);
+            }
+            "tool.execution_complete" => self.call_result(data, line, time),
+            "permission.requested" => {
+                if let (Some(request), Some(call)) =
+                    (data.request_id.owned(), data.permission_request.tool_call_id.owned())
+                {
+                    self.asked.insert(request, call);
+                }
+            }
+            "permission.completed" => self.permission(data, line, time),
+            "subagent.started" => self.subagent(record, line),
+            "subagent.failed" => {
+                let agent = self.agent(record);
+                let event = self.builder.event(EventKind::Error, line.number, time);
+                event.key = record.id.owned();
+                event.code = Some("subagent.failed".into());
+                event.message = Some(brief(&data.error.text()));
+                event.call_id = data.tool_call_id.owned();
+                (event.agent, event.is_subagent) = (data.agent_name.owned().or(agent.and_then(|it| it.name)), true);
+            }
+            "subagent.selected" => self.builder.session.agent = data.agent_name.owned(),
+            "session.compaction_complete" => self.compaction(record, line, damage),
+            "session.error" => self.error(record, line),
+            "abort" => {
+                self.builder.abort(data.reason.as_str());
+                let event = self.builder.event(EventKind::Abort, line.number, time);
+                event.key = record.id.owned();
+                event.message = data.reason.owned();
+            }
+            "session.shutdown" => self.shutdown(record, line, damage),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, data: &Data<'_>) {
+        self.leave_process();
+        self.builder.end(Last::Work);
+        self.set_model(&data.selected_model, &data.reasoning_effort);
+        let session = &mut self.builder.session;
+        let fill = |known: &mut Option<String>, text: &Text<'_>| *known = known.take().or_else(|| text.owned());
+        fill(&mut session.cwd, &data.context.cwd);
+        fill(&mut session.git_branch, &data.context.branch);
+        session.repository = session.repository.take().or_else(|| repository_of(&data.context));
+        fill(&mut session.parent_session_id, &data.detached_from_spawning_parent_session_id);
+        session.runtime_version = data.copilot_version.owned().or(session.runtime_version.take());
+    }
+
+    fn set_model(&mut self, model: &Text<'_>, effort: &Text<'_>) {
+        self.model = model.owned().or(self.model.take());
+        self.effort = effort.owned().or(self.effort.take());
+    }
+
+    /// The agent of a record; `None` for the main one.
+    fn agent(&self, record: &Record<'_>) -> Option<Agent> {
+        let id = record.agent_id.some().or(record.data.parent_tool_call_id.some())?;
+        Some(self.agents.get(id).cloned().unwrap_or_else(|| Agent { id: Some(id.into()), name: None }))
+    }
+
+    fn user(&mut self, record: &Record<'_>, line: Line<'_>) {
+        let data = &record.data;
+        self.builder.end(Last::Work);
+        // Skills, other agents and the autopilot write user messages too.
+        let is_human = matches!(data.source.as_str(), "" | "user")
+            && !data.is_autopilot_continuation.is_true()
+            && !record.agent_id.is_some();
+        self.builder.session.is_prompted_by_program |= !is_human;
+        if is_human {
+            let identity =
+                Identity::Session(record.id.some().map_or_else(|| hashed_id(line.bytes).into(), IdHash::from));
+            self.builder.prompt_as(identity, data.content.some());
+        }
+    }
+
+    fn assistant(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let (data, time) = (&record.data, record.timestamp.0);
+        damage.refuses(&[data.output_tokens]);
+        let agent = self.agent(record);
+        if agent.is_none() {
+            self.builder.end(Last::Work);
+            self.builder.say(data.content.as_str());
+        }
+        // A long response is written in several messages, which share the provider's id.
+        let id = [&data.api_call_id, &data.message_id, &record.id].into_iter().find_map(|it| it.some());
+        let identity = id.map_or(Identity::Unique, |it| Identity::Session(it.into()));
+        let index = self.builder.turn(identity, line.number);
+        let model = data.model.owned().or_else(|| self.model.clone().filter(|_| agent.is_none()));
+        let effort = self.effort.clone().filter(|_| agent.is_none());
+        let turn = &mut self.builder.session.turns[index];
+        turn.message_id = data.api_call_id.owned().or_else(|| data.message_id.owned());
+        turn.request_id = data.request_id.owned().or(turn.request_id.take());
+        turn.occurred_at = turn.occurred_at.or(time);
+        turn.model = model.or(turn.model.take());
+        turn.effort = effort;
+        // 0 tokens for an answer means that the provider stated none.
+        let mut tokens = turn.tokens.get();
+        tokens.output = tokens.output.max(data.output_tokens.get().filter(|it| *it > 0));
+        turn.tokens = tokens.into();
+        if let Some(agent) = &agent {
+            turn.is_subagent = true;
+            turn.agent_id.clone_from(&agent.id);
+            turn.agent.clone_from(&agent.name);
+            self.builder.session.subagents.extend(agent.id.clone());
+        }
+        for request in &data.tool_requests {
+            // The time of a call is that of its execution, which may wait for permission.
+            let call = self.call(request, line, None, agent.clone());
+            self.builder.session.tool_calls[call].turn = Some(index);
+        }
+    }
+
+    fn call(&mut self, request: &Request<'_>, line: Line<'_>, time: Option<Time>, agent: Option<Agent>) -> usize {
+        let (name, arguments) = (request.name.as_str(), request.arguments);
+        let call = self.builder.call(request.tool_call_id.as_str(), name, line.number, time);
+        let edit: EditArguments<'_> = arguments.read();
+        self.builder.session.tool_calls[call].category = category(name, edit.command.as_str()).into();
+        if let Some(server) = request.mcp_server_name.some() {
+            self.builder.mcp(call, Some(server));
+        }
+        let row = &mut self.builder.session.tool_calls[call];
+        if let Some(agent) = agent {
+            (row.agent, row.is_subagent) = (agent.name, true);
+        }
+        // The start of a call repeats the request in the message.
+        if arguments.is_empty() || row.args_bytes.get().is_some() {
+            return call;
+        }
+        let is_edit = row.category == "edit";
+        let is_create = name == "create" || edit.command.as_str() == "create";
+        let read = self.builder.arguments(call, arguments);
+        let patch =
+            if arguments.0.first() == Some(&b'"') { Some(arguments.text()) } else { read.patch().map(Into::into) };
+        match (patch, read.file()) {
+            (Some(patch), _) if is_edit => self.builder.patch(call, &patch, line.number, time),
+            (None, Some(file)) if is_create => {
+                let lines = edit.file_text.0.as_ref().map(|text| (tools::line_count(text), 0));
+                self.builder.change(call, file, Some(Operation::Create), lines, line.number, time);
+            }
+            (None, Some(file)) if is_edit => {
+                // The diff of the result replaces them, if there is one.
+                let lines = changes::edited_lines(arguments);
+                self.builder.change(call, file, Some(Operation::Update), lines, line.number, time);
+            }
+            _ => {}
+        }
+        call
+    }
+
+    fn call_result(&mut self, data: &Data<'_>, line: Line<'_>, time: Option<Time>) {
+        // A result without its call makes no row.
+        let Some(call) = self.builder.call_index(data.tool_call_id.as_str()) else { return };
+        let failure: Failure<'_> = data.error.read();
+        let was_denied = self.builder.session.tool_calls[call].status == CallStatus::Denied;
+        let status = if was_denied { CallStatus::Denied } else { CallStatus::from_error(!data.success.is_true()) };
+        let output = if data.result.content.is_empty() { failure.message } else { data.result.content };
+        self.builder.result(call, output, time, status);
+        if status == CallStatus::Error && matches!(failure.code.as_str(), "rejected" | "denied") {
+            self.builder.deny(call, line.number, time, Some(&failure.message.text()));
+        }
+        let row = &mut self.builder.session.tool_calls[call];
+        if row.category == "shell" {
+            let stated = data.result.contents.iter().find_map(|it| it.exit_code.whole());
+            row.exit_code = stated.or_else(|| exit_code(&data.result.content.text())).into();
+        }
+        let diff = data.result.detailed_content.as_str();
+        // The diff of one file is more exact than the arguments. Of several files, only a patch separates the lines.
+        if status == CallStatus::Ok && diff.contains("\n@@ ") {
+            let changes = self.builder.session.file_changes.iter_mut().filter(|it| it.call == Some(call));
+            if let [change] = changes.collect::<Vec<_>>().as_mut_slice() {
+                let (added, removed) = tools::diff_lines(tools::lines(diff));
+                (change.lines_added, change.lines_removed) = (Some(added), Some(removed));
+            }
+        }
+    }
+
+    fn permission(&mut self, data: &Data<'_>, line: Line<'_>, time: Option<Time>) {
+        if !data.result.kind.as_str().starts_with("denied") {
+            return;
+        }
+        let asked = self.asked.get(data.request_id.as_str()).map(String::as_str);
+        let call = data.tool_call_id.some().or(asked).and_then(|id| self.builder.call_index(id));
+        let message = data.result.feedback.some().unwrap_or(data.result.kind.as_str());
+        if let Some(call) = call {
+            self.builder.deny(call, line.number, time, Some(message));
+        } else {
+            self.builder.event(EventKind::PermissionDenial, line.number, time).message = Some(brief(message));
+        }
+    }
+
+    fn subagent(&mut self, record: &Record<'_>, line: Line<'_>) {
+        let data = &record.data;
+        let Some(id) = record.agent_id.owned::<Symbol>().or_else(|| data.tool_call_id.owned()) else { return };
+        let agent = Agent { id: Some(id.clone()), name: data.agent_name.owned() };
+        for key in [&record.agent_id, &data.tool_call_id].into_iter().filter_map(Text::owned) {
+            self.agents.insert(key, agent.clone());
+        }
+        let event = self.builder.event(EventKind::Subagent, line.number, record.timestamp.0);
+        event.key = record.id.owned();
+        event.code = Some(id.clone());
+        event.call_id = data.tool_call_id.owned();
+        event.agent = agent.name;
+        self.builder.session.subagents.insert(id);
+    }
+
+    /// Adds a compaction, if it succeeded, and the response that summarised the conversation, which was billed in any case.
+    fn compaction(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let (data, time) = (&record.data, record.timestamp.0);
+        let turn = usage::present(&data.compaction_tokens_used, damage).map(|usage| {
+            let id = data.request_id.some().or(record.id.some());
+            let identity = id.map_or(Identity::Unique, |id| Identity::Session(id.into()));
+            let index = self.builder.turn(identity, line.number);
+            let turn = &mut self.builder.session.turns[index];
+            turn.request_id = data.request_id.owned();
+            turn.occurred_at = time;
+            turn.model = usage.model.owned().or_else(|| self.model.clone());
+            turn.tokens = usage.tokens(damage).into();
+            self.summaries.push(index);
+            index
+        });
+        if data.success.0 == Some(false) {
+            return;
+        }
+        let event = self.builder.event(EventKind::Compaction, line.number, time);
+        event.key = record.id.owned();
+        event.turn = turn;
+        event.code = data.trigger.owned();
+        event.tokens_before = data.pre_compaction_tokens.get();
+        event.tokens_after = data.post_compaction_tokens.get();
+    }
+
+    fn error(&mut self, record: &Record<'_>, line: Line<'_>) {
+        let data = &record.data;
+        let (kind, message) = (data.error_type.as_str(), data.message.as_str());
+        let error_kind = match kind {
+            "authentication" | "authorization" => ErrorKind::Auth,
+            "quota" => ErrorKind::Billing,
+            "rate_limit" => ErrorKind::RateLimit,
+            "context_limit" => ErrorKind::ContextOverflow,
+            _ => errors::classify(data.status_code.whole(), &format!("{} {message}", data.error_code.as_str())),
+        };
+        if self.agent(record).is_none() {
+            self.builder.fail_as(error_kind, message);
+        }
+        let event = self.builder.event(EventKind::Error, line.number, record.timestamp.0);
+        event.key = record.id.owned();
+        event.code = data.error_type.owned();
+        event.message = data.message.some().map(brief);
+        event.is_subagent = record.agent_id.some().is_some();
+    }
+
+    pub(super) fn finish(self) -> SessionResult {
+        let is_running = self.process < self.builder.session.turns.len();
+        let mut session = self.builder.finish();
+        let was_killed = session.turns.iter().any(|turn| turn.is_of_killed);
+        session.under_reports = was_killed || is_running || !self.has_shutdown;
+        session.model = session.model.or(self.model);
+        for call in &mut session.tool_calls {
+            call.occurred_at = call.occurred_at.or_else(|| session.turns[call.turn?].occurred_at);
+        }
+        for change in &mut session.file_changes {
+            change.occurred_at = change.occurred_at.or_else(|| session.tool_calls[change.call?].occurred_at);
+        }
+        session
+    }
+}
+
+/// The category of a tool, including the tools whose names only this runtime uses.
+fn category(tool: &str, command: &str) -> &'static str {
+    match tool {
+        "create" => "write",
+        "str_replace_editor" => match command {
+            "view" => "read",
+            "create" => "write",
+            _ => "edit",
+        },
+        "rg" => "search",
+        "update_todo" | "exit_plan_mode" => "plan",
+        _ => {
+            // Separate tools write to a running shell, read from it and stop it.
+            let is_shell = tool
+                .strip_suffix("_bash")
+                .or_else(|| tool.strip_suffix("_powershell"))
+                .is_some_and(|action| matches!(action, "read" | "write" | "stop" | "list"));
+            if is_shell { "shell" } else { tools::category(tool) }
+        }
+    }
+}
+
+/// The exit code from the line after a command's output: `<shellId: 3 completed with exit code 1>`.
+fn exit_code(output: &str) -> Option<i64> {
+    let mark = output.trim_end().rsplit('\n').next()?.strip_prefix('<')?.strip_suffix('>')?;
+    mark.rsplit_once("exit code ")?.1.parse().ok()
+}
+
+/// The repository of a checkout: its remote, else its root directory.
+fn repository_of(checkout: &Checkout<'_>) -> Option<String> {
+    let host = checkout.repository_host.some().unwrap_or("github.com");
+    let remote = checkout.repository.some().and_then(|name| of_remote(&format!("https://{host}/{name}")));
+    remote.or_else(|| of_root(checkout.git_root.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_follow_the_output() {
+        assert_eq!(exit_code("boom\n<shellId: 12 completed with exit code 128>"), Some(128));
+        assert_eq!(exit_code("<exited with exit code 0>\n"), Some(0));
+        assert_eq!(exit_code("it says exit code 3"), None);
+        assert_eq!((category("read_bash", ""), category("bash", ""), category("view", "")), ("shell", "shell", "read"));
+    }
+}

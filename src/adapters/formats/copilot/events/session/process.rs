@@ -1,0 +1,165 @@
+//! The end of a process of Copilot CLI: its totals, and which responses they contain.
+
+use foldhash::{HashMap, HashMapExt as _, HashSet};
+
+use super::Session;
+use crate::adapters::engine::RecordErrors;
+use crate::adapters::formats::copilot::events::Record;
+use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::usage;
+use crate::json::lines::Line;
+use crate::model::session::{Status, Tokens, Total, TotalKind};
+
+impl Session {
+    /// Ends a process, and adds its tokens to the totals.
+    pub(super) fn shutdown(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let data = &record.data;
+        let session = &mut self.builder.session;
+        if let Some((added, removed)) = data.code_changes.lines_added.get().zip(data.code_changes.lines_removed.get()) {
+            let before = session.stated_lines.unwrap_or((0, 0));
+            session.stated_lines = Some((before.0 + added, before.1 + removed));
+        }
+        session.model = data.current_model.owned().or(session.model.take());
+        // A process that the user stopped, or that failed, may still write a routine shutdown.
+        if data.shutdown_type.as_str() == "error" {
+            self.builder.fail(None, data.error_reason.as_str());
+        } else if session.status == Status::Incomplete {
+            self.builder.succeed();
+        }
+        let metrics = usage::present(&data.model_metrics, damage).map_or(&[][..], |metrics| metrics.0.as_slice());
+        let mut totals = Vec::new();
+        for (model, metric) in metrics {
+            let tokens = usage::present(&metric.usage, damage).map_or(Tokens::UNKNOWN, |usage| usage.tokens(damage));
+            self.requests = metric.requests.count.get().map(|it| it + self.requests.unwrap_or(0)).or(self.requests);
+            totals.push((model.as_ref(), tokens));
+        }
+        self.close_process(&totals);
+        self.has_shutdown = true;
+        self.builder.session.totals.push(Total {
+            line: line.number,
+            key: record.id.owned().unwrap_or_else(|| hashed_id(line.bytes)),
+            kind: TotalKind::Process,
+            occurred_at: record.timestamp.0,
+            api_duration_ms: data.total_api_duration_ms.rounded(),
+            turns: self.requests,
+            models: self.spent.clone(),
+            covers_subagents: true,
+            ..Total::default()
+        });
+    }
+
+    /// Ends a recording. Its result names the session, and has the exit status of the process.
+    pub(in super::super) fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        self.has_result = true;
+        self.builder.saw(record.timestamp.0);
+        let session = &mut self.builder.session;
+        if let Some(id) = record.session_id.owned() {
+            session.session_id = id;
+        }
+        let exit_code = record.exit_code.whole();
+        session.exit_code = exit_code;
+        match exit_code {
+            Some(0) => self.builder.succeed(),
+            // An error or an abort before it has a kind.
+            Some(_) if !matches!(self.builder.session.status, Status::Error | Status::Aborted) => {
+                self.builder.fail(None, "");
+            }
+            _ => {}
+        }
+        let Some(usage) = usage::present(&record.usage, damage) else { return };
+        let changes = usage.code_changes.lines_added.get().zip(usage.code_changes.lines_removed.get());
+        let session = &mut self.builder.session;
+        session.stated_lines = session.stated_lines.or(changes);
+        // A shutdown before it may state the same.
+        let api_duration_ms = usage.total_api_duration_ms.rounded();
+        let is_repeated = session.totals.iter().any(|total| total.api_duration_ms == api_duration_ms);
+        session.totals.push(Total {
+            line: line.number,
+            key: hashed_id(line.bytes),
+            kind: TotalKind::Process,
+            occurred_at: record.timestamp.0,
+            duration_ms: usage.session_duration_ms.rounded(),
+            api_duration_ms: api_duration_ms.filter(|_| !is_repeated),
+            covers_subagents: true,
+            ..Total::default()
+        });
+    }
+
+    /// Whether it has nothing besides facts about a process.
+    pub(in super::super) fn is_empty(&self) -> bool {
+        let session = &self.builder.session;
+        session.turns.is_empty()
+            && session.tool_calls.is_empty()
+            && session.prompts.is_empty()
+            && session.events.is_empty()
+            && session.totals.is_empty()
+    }
+
+    /// Adds the tokens of a process: those that its shutdown states for a model, for other models those of its turns.
+    fn close_process(&mut self, totals: &[(&str, Tokens)]) {
+        let stated: Vec<_> = totals.iter().filter(|(_, tokens)| *tokens != Tokens::UNKNOWN).collect();
+        for (model, tokens) in &stated {
+            usage::spend(&mut self.spent, Some((*model).into()), *tokens);
+        }
+        let outside = self.summaries_outside(&stated);
+        let turns = &mut self.builder.session.turns;
+        let add_output = |sum: i64, tokens: Tokens| sum.saturating_add(tokens.output.unwrap_or(0));
+        let stated_output = stated.iter().fold(0, |sum, (_, tokens)| add_output(sum, *tokens));
+        let of_process = turns.iter_mut().enumerate().skip(self.process);
+        let (separate, mut covered): (Vec<_>, Vec<_>) = of_process.partition(|(index, _)| outside.contains(index));
+        for (_, turn) in separate {
+            usage::spend(&mut self.spent, turn.model.clone(), turn.tokens.get());
+        }
+        let logged_output = covered.iter().fold(0, |sum, (_, turn)| add_output(sum, turn.tokens.get()));
+        let is_stated = |model: Option<&str>| stated.iter().any(|(name, _)| Some(*name) == model);
+        for (_, turn) in covered.iter_mut().filter(|(_, turn)| !is_stated(turn.model.as_deref())) {
+            if stated_output > 0 && stated_output >= logged_output {
+                // The shutdown has the model under another name: its counts include this turn.
+                turn.tokens = Tokens::UNKNOWN.into();
+            } else if turn.tokens.get() != Tokens::UNKNOWN {
+                usage::spend(&mut self.spent, turn.model.clone(), turn.tokens.get());
+            }
+        }
+        self.process = turns.len();
+    }
+
+    /// The summaries of the process that its totals do not contain: the outputs of its messages alone add up to the stated output, of
+    /// the summary's model or of all.
+    fn summaries_outside(&mut self, stated: &[&(&str, Tokens)]) -> HashSet<usize> {
+        let summaries: HashSet<usize> = std::mem::take(&mut self.summaries).into_iter().collect();
+        let turns = &self.builder.session.turns;
+        let messages = turns.iter().enumerate().skip(self.process).filter(|(index, _)| !summaries.contains(index));
+        let logged = outputs(messages.map(|(_, turn)| (turn.model.as_deref(), turn.tokens.get())));
+        let stated = outputs(stated.iter().map(|(model, tokens)| (Some(*model), *tokens)));
+        let is_all = |model: Option<&str>| {
+            stated.get(&model).is_some_and(|output| *output > 0 && logged.get(&model) == Some(output))
+        };
+        let is_outside = |index: &usize| {
+            let turn = &turns[*index];
+            let has_output = turn.tokens.get().output.unwrap_or(0) > 0;
+            has_output && (is_all(None) || turn.model.is_some() && is_all(turn.model.as_deref()))
+        };
+        summaries.iter().copied().filter(is_outside).collect()
+    }
+
+    /// Marks the turns of a process that ended without a shutdown: no total includes them.
+    pub(super) fn leave_process(&mut self) {
+        let turns = &mut self.builder.session.turns;
+        turns.iter_mut().skip(self.process).for_each(|turn| turn.is_of_killed = true);
+        self.process = turns.len();
+        self.summaries.clear();
+    }
+}
+
+/// The output of each model, and that of all under `None`.
+fn outputs<'m>(all: impl Iterator<Item = (Option<&'m str>, Tokens)>) -> HashMap<Option<&'m str>, i64> {
+    let mut sums = HashMap::new();
+    for (model, tokens) in all {
+        let output = tokens.output.unwrap_or(0);
+        for key in [None, model].into_iter().take(1 + usize::from(model.is_some())) {
+            let sum: &mut i64 = sums.entry(key).or_default();
+            *sum = sum.saturating_add(output);
+        }
+    }
+    sums
+}

@@ -1,0 +1,4 @@
+//! Formats of GitHub Copilot.
+
+pub(crate) mod chat;
+pub(crate) mod events;

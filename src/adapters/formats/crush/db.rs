@@ -1,0 +1,236 @@
+//! Crush's database `.crush/crush.db` in each project (docs/formats.md#crush-db).
+//!
+//! - No message has a token count. `prompt_tokens` and `completion_tokens` of a session are those of its last request, and what
+//!   they include changed between versions: they are not read.
+//! - The cost of a session includes the costs of its subagents' sessions, so only sessions without a parent have one.
+//! - Times are in seconds, though the comments of the schema claim milliseconds.
+//! - The subagent of a call `agent` has a session, whose id is that of the call, in newer versions `MESSAGE$$CALL`.
+//!
+//! Crush uses a migration tool that is also named goose: its table `goose_db_version` has nothing to do with the agent.
+
+use foldhash::{HashSet, HashSetExt as _};
+use serde::Deserialize;
+
+use self::session::Session;
+use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::sessions_by_id::SessionsById;
+use crate::adapters::shared::subagents;
+use crate::json::Raw;
+use crate::json::fields::{Flag, Number, Text, When};
+use crate::json::lines::Line;
+use crate::model::health::Reason;
+use crate::model::places::Place;
+use crate::model::session::{Capabilities, SessionResult};
+use crate::model::sqlite_schema::Table;
+
+mod session;
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "crush-db",
+    runtime: "crush",
+    about: "Crush, .crush/crush.db of a project",
+    tested: None,
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
+    // Each project has its own database; this is that of the home directory.
+    places: &[Place::home(".crush")],
+    claims: |probe| {
+        6 * u32::from(match probe.text("table").as_ref() {
+            "sessions" => probe.has_all(&["message_count", "prompt_tokens", "completion_tokens", "cost"]),
+            "messages" => probe.has_all(&["session_id", "role", "parts"]),
+            _ => false,
+        })
+    },
+    parse: fold::<Database>,
+};
+
+pub(crate) const SESSIONS: Table = Table {
+    name: "sessions",
+    key: "id",
+    needs: &["message_count", "prompt_tokens", "completion_tokens", "cost"],
+    columns: &[
+        "parent_session_id",
+        "message_count",
+        "prompt_tokens",
+        "completion_tokens",
+        "cost",
+        "created_at",
+        "updated_at",
+        "summary_message_id",
+    ],
+    json: &[],
+    order: "created_at, id",
+    below: &[("session_id", MESSAGES)],
+    is_inside: false,
+    is_optional: false,
+};
+
+const MESSAGES: Table = Table {
+    name: "messages",
+    key: "id",
+    needs: &["role", "parts", "created_at"],
+    columns: &[
+        "session_id",
+        "role",
+        "parts",
+        "model",
+        "provider",
+        "created_at",
+        "updated_at",
+        "finished_at",
+        "is_summary_message",
+    ],
+    json: &["parts"],
+    // Several messages are written in one second.
+    order: "created_at, rowid",
+    below: &[],
+    is_inside: false,
+    is_optional: false,
+};
+
+/// A row of a session or of a message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Row<'a> {
+    #[serde(borrow)]
+    table: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    created_at: When,
+    // sessions
+    #[serde(borrow)]
+    parent_session_id: Text<'a>,
+    cost: Number,
+    #[serde(borrow)]
+    summary_message_id: Text<'a>,
+    // messages
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    parts: Raw<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    provider: Text<'a>,
+    finished_at: When,
+    is_summary_message: Number,
+}
+
+/// A part of a message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Part<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    data: Data<'a>,
+}
+
+/// The content of a part, of any type.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Data<'a> {
+    // text
+    #[serde(borrow)]
+    text: Text<'a>,
+    // tool_call: the input is JSON as a string
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    // tool_result
+    #[serde(borrow)]
+    tool_call_id: Text<'a>,
+    #[serde(borrow)]
+    content: Raw<'a>,
+    /// JSON as a string.
+    #[serde(borrow)]
+    metadata: Raw<'a>,
+    is_error: Flag,
+    // finish
+    #[serde(borrow)]
+    reason: Text<'a>,
+    time: When,
+    #[serde(borrow)]
+    message: Text<'a>,
+    #[serde(borrow)]
+    details: Text<'a>,
+}
+
+/// What a tool reports beside its result.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metadata<'a> {
+    additions: Number,
+    removals: Number,
+    /// Milliseconds.
+    start_time: Number,
+    end_time: Number,
+    #[serde(borrow)]
+    working_directory: Text<'a>,
+}
+
+struct Database {
+    context: Context,
+    sessions: SessionsById<Session>,
+    /// The ids of the rows so far.
+    seen: HashSet<String>,
+}
+
+impl Fold for Database {
+    type Record<'a> = Row<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: SessionsById::default(), seen: HashSet::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, row: Row<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let table = row.table.as_str();
+        // The same row again: the recorded rows were appended to the file twice.
+        if !self.seen.insert(format!("{table} {}", row.id.as_str())) {
+            return RecordKind::Known;
+        }
+        match table {
+            "sessions" => {
+                let session = self.session(row.id.as_str(), line.number);
+                session.facts(&row, line.number, damage);
+            }
+            "messages" if row.parts.0.first() != Some(&b'[') => damage.note(Reason::NotAnObject),
+            "messages" => self.session(row.session_id.as_str(), line.number).message(&row, line.number),
+            _ => return RecordKind::Unknown,
+        }
+        RecordKind::Known
+    }
+
+    fn finish(mut self) -> Vec<SessionResult> {
+        for index in 0..self.sessions.len() {
+            let child = &self.sessions[index];
+            let (id, line) = (child.builder.session.session_id.clone(), child.builder.session.line);
+            let time = child.builder.session.started_at;
+            let Some(parent) = child.builder.session.parent_session_id.as_ref() else { continue };
+            let Some(parent) = self.sessions.find(parent) else { continue };
+            self.sessions[index].has_parent = true;
+            let call = id.rsplit_once("$$").map_or(id.as_str(), |(_, call)| call);
+            let builder = &mut self.sessions[parent].builder;
+            let call = builder.call_index(call).map(|_| call);
+            subagents::add(builder, &id, call, line, time);
+        }
+        self.sessions.into_iter().map(Session::finish).collect()
+    }
+}
+
+impl Database {
+    fn session(&mut self, id: &str, line: i64) -> &mut Session {
+        self.sessions.find_or_add(id, || Session::new(&self.context, id, line))
+    }
+}

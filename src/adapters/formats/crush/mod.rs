@@ -1,0 +1,3 @@
+//! Formats of Crush.
+
+pub(crate) mod db;

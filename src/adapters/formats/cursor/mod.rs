@@ -1,0 +1,4 @@
+//! Formats of Cursor.
+
+pub(crate) mod stream_json;
+pub(crate) mod transcript;

@@ -1,0 +1,195 @@
+//! One process of Cursor CLI while its records are read.
+
+use std::borrow::Cow;
+
+use super::{Failure, Outcome, OwnArguments, Record, ToolCall};
+use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::builder::{Builder, brief};
+use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::tools::Arguments;
+use crate::adapters::shared::{subagents, tools, usage};
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::Count;
+use crate::json::lines::Line;
+use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, Operation, Tokens, Total, TotalKind};
+
+/// A process while its records are read.
+pub(super) struct Process {
+    pub(super) builder: Builder,
+    /// A hash of each record.
+    pub(super) hashes: Vec<u64>,
+}
+
+impl Process {
+    pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let time = record.timestamp_ms.0;
+        self.builder.saw(time);
+        match record.kind.as_str() {
+            "system" => {
+                let session = &mut self.builder.session;
+                session.model = record.model.owned().or(session.model.take());
+                session.cwd = record.cwd.owned().or(session.cwd.take());
+            }
+            "user" => self.builder.prompt(Some(&record.message.content.joined(|it| it.text.as_str()))),
+            // Deltas, which have a time and no response id, are skipped: their text is logged again as a whole.
+            "assistant" if record.model_call_id.is_some() || time.is_none() => {
+                self.turn(record, line);
+                self.builder.say(&record.message.content.joined(|it| it.text.as_str()));
+            }
+            "tool_call" => self.tool_call(record, line),
+            "result" => self.result(record, line, damage),
+            "error" => {
+                let message = message_of(record.error);
+                self.builder.fail(None, &message);
+                self.builder.event(EventKind::Error, line.number, time).message = Some(brief(&message));
+            }
+            _ => {}
+        }
+    }
+
+    /// The response to which a record belongs; the last response of a process has no id.
+    fn turn(&mut self, record: &Record<'_>, line: Line<'_>) -> usize {
+        let identity = record.model_call_id.owned().map_or(Identity::Unique, Identity::Session);
+        let index = self.builder.turn(identity, line.number);
+        let model = self.builder.session.model.clone();
+        let turn = &mut self.builder.session.turns[index];
+        turn.occurred_at = turn.occurred_at.or(record.timestamp_ms.0);
+        turn.model = turn.model.take().or(model);
+        index
+    }
+
+    fn tool_call(&mut self, record: &Record<'_>, line: Line<'_>) {
+        let time = record.timestamp_ms.0;
+        let is_tool = |member: &&(Cow<'_, str>, Raw<'_>)| member.1.0.first() == Some(&b'{');
+        let Some((key, raw)) = record.tool_call.0.iter().find(is_tool) else { return };
+        let inner: ToolCall<'_> = raw.read();
+        let text = inner.arguments.text();
+        let args = if inner.args.is_empty() { Raw(text.as_bytes()) } else { inner.args };
+        let own: OwnArguments<'_> = args.read();
+        let category = category(key);
+        let tool = match category {
+            "mcp" => own.name.some().or(own.tool_name.some()).unwrap_or(key),
+            _ => inner.name.some().unwrap_or(key),
+        };
+        let inner_id = || record.tool_call.0.iter().find(|(key, _)| key == "toolCallId");
+        let id = record.call_id.owned().or_else(|| inner_id().map(|(_, id)| id.text().into_owned()));
+        let id = id.unwrap_or_default();
+        let call = self.builder.call(&id, tool, line.number, time);
+        let row = &mut self.builder.session.tool_calls[call];
+        row.category = category.into();
+        row.mcp_server = own.provider_identifier.owned().or_else(|| own.server_identifier.owned());
+        if record.model_call_id.is_some() {
+            let turn = self.turn(record, line);
+            self.builder.session.tool_calls[call].turn = Some(turn);
+        }
+        let arguments = self.builder.arguments(call, args);
+        if category == "subagent"
+            && let Some(event) = subagents::add(&mut self.builder, &id, Some(&id), line.number, time)
+        {
+            event.agent = own.agent();
+        }
+        if record.subtype.as_str() == "completed" {
+            self.call_result(call, key, &inner, &arguments, line, time);
+        }
+    }
+
+    fn call_result(
+        &mut self,
+        call: usize,
+        key: &str,
+        inner: &ToolCall<'_>,
+        arguments: &Arguments<'_>,
+        line: Line<'_>,
+        time: Option<Time>,
+    ) {
+        let is_outcome = |member: &&(Cow<'_, str>, Raw<'_>)| member.1.0.first() == Some(&b'{');
+        let (name, raw) = inner
+            .result
+            .0
+            .iter()
+            .find(is_outcome)
+            .map_or(("success", Raw::default()), |(name, raw)| (name.as_ref(), *raw));
+        let outcome: Outcome<'_> = raw.read();
+        let row = &mut self.builder.session.tool_calls[call];
+        row.exit_code = outcome.exit_code.whole().into();
+        row.duration_ms = outcome.execution_time.rounded().into();
+        let has_failed = outcome.is_error.is_true() || row.exit_code.get().is_some_and(|it| it != 0);
+        // A permission of the file system is an error; of a command or an MCP call it is a refusal.
+        let is_refused =
+            name == "rejected" || (name == "permissionDenied" && matches!(row.category.as_ref(), "shell" | "mcp"));
+        let is_edit = matches!(row.category.as_ref(), "edit" | "write");
+        self.builder.result(call, raw, time, CallStatus::from_error(name != "success" || has_failed));
+        if is_refused {
+            self.builder.deny(call, line.number, time, outcome.reason.some());
+        } else if let Some(path) = outcome.path.some().or(arguments.file()).filter(|_| is_edit) {
+            let diff = outcome.diff_string.as_str();
+            let before = outcome.before_full_file_content.0.as_deref();
+            let operation = if key == "deleteToolCall" {
+                Some(Operation::Delete)
+            } else if outcome.lines_created != Count::Unknown || before == Some("") || diff.contains("--- /dev/null") {
+                Some(Operation::Create)
+            } else {
+                before.map(|_| Operation::Update)
+            };
+            let lines = outcome.lines_added.get().zip(outcome.lines_removed.get());
+            let lines = lines.or_else(|| outcome.lines_created.get().map(|created| (created, 0)));
+            let lines = lines.or_else(|| outcome.diff_string.some().map(|diff| tools::diff_lines(tools::lines(diff))));
+            self.builder.change(call, path, operation, lines, line.number, time);
+        }
+    }
+
+    fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let mut models = Vec::new();
+        if let Some(usage) = usage::present(&record.usage, damage) {
+            let tokens = usage.tokens(damage);
+            if tokens != Tokens::UNKNOWN {
+                let model = self.builder.session.model.clone();
+                models.push(ModelTotal { model, tokens, ..ModelTotal::default() });
+            }
+        }
+        self.builder.session.totals.push(Total {
+            line: line.number,
+            key: record.request_id.owned().unwrap_or_else(|| hashed_id(line.bytes)),
+            kind: TotalKind::Process,
+            occurred_at: record.timestamp_ms.0,
+            duration_ms: record.duration_ms.rounded(),
+            api_duration_ms: record.duration_api_ms.rounded(),
+            models,
+            covers_subagents: true,
+            ..Total::default()
+        });
+        self.builder.say(record.result.as_str());
+        if record.subtype.as_str() == "success" && !record.is_error.is_true() {
+            self.builder.succeed();
+            return;
+        }
+        let stated = message_of(record.error);
+        let message = if stated.is_empty() { record.result.as_str() } else { &stated };
+        self.builder.fail(None, message);
+        let event = self.builder.event(EventKind::Error, line.number, record.timestamp_ms.0);
+        event.code = record.subtype.owned();
+        event.message = Some(brief(message));
+    }
+}
+
+/// The message of an error: a string, or the `message` of an object.
+fn message_of(error: Raw<'_>) -> Cow<'_, str> {
+    if error.0.first() == Some(&b'"') {
+        return error.text();
+    }
+    error.read::<Failure<'_>>().message.into_inner().unwrap_or_default()
+}
+
+/// The category of a tool. The runtime's names end in `ToolCall`.
+fn category(key: &str) -> &'static str {
+    let name = key.strip_suffix("ToolCall").unwrap_or(key);
+    match name {
+        "mcp" => "mcp",
+        "delete" | "editNotebook" => "edit",
+        "semSearch" => "search",
+        "todo" | "readTodos" | "createPlan" => "plan",
+        "writeShellStdin" | "awaitShell" => "shell",
+        _ => tools::category(name),
+    }
+}

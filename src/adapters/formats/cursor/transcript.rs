@@ -1,0 +1,385 @@
+//! Transcripts that Cursor's editor and CLI write of each agent: `~/.cursor/projects/*/agent-transcripts/ID/ID.jsonl`, in other
+//! versions `agent-transcripts/ID.jsonl`, and `subagents/ID.jsonl` below a session (docs/formats.md#cursor-transcript).
+//!
+//! Cursor writes them from its own store, as a copy for the agent to read: they contain prompts, answers and calls, and no
+//! results, tokens, models or ids. A prompt of newer versions contains its time. Nothing shows whether a call succeeded.
+
+use jiff::civil::DateTime;
+use serde::Deserialize;
+use twox_hash::XxHash3_64;
+
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::{subagents, tools};
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Text, TextOrBlocks};
+use crate::json::lines::Line;
+use crate::model::places::Place;
+use crate::model::session::{Capabilities, EventKind, Identity, SessionResult};
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "cursor-transcript",
+    runtime: "cursor",
+    about: "Cursor, projects/*/agent-transcripts/*/*.jsonl",
+    tested: None,
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::ABRIDGED),
+    places: &[Place::home(".cursor/projects")],
+    claims,
+    parse: fold::<Transcript>,
+};
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    let is_message = matches!(probe.text("role").as_ref(), "user" | "assistant")
+        && probe.keys().all(|key| matches!(key, "role" | "message" | "timestamp"))
+        && probe.object("message").raw("content").0.first() == Some(&b'[');
+    let is_end = probe.kind() == "turn_ended"
+        && probe.has("status")
+        && probe.keys().all(|key| matches!(key, "type" | "status" | "error" | "timestamp"));
+    4 * u32::from(is_message || is_end)
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Record<'a> {
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    message: Message<'a>,
+    // turn_ended
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    error: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    content: TextOrBlocks<'a, Block<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    // tool_use
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+}
+
+/// The arguments of tools that have names of their own.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct OwnArguments<'a> {
+    #[serde(borrow)]
+    working_directory: Text<'a>,
+    #[serde(borrow)]
+    server: Text<'a>,
+    #[serde(borrow, rename = "toolName")]
+    tool_name: Text<'a>,
+    #[serde(borrow)]
+    target_notebook: Text<'a>,
+}
+
+struct Transcript {
+    context: Context,
+    /// One for each time that the log begins again: a copy may be appended to it.
+    recordings: Vec<Session>,
+}
+
+impl Fold for Transcript {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), recordings: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, _: &mut RecordErrors) -> RecordKind {
+        let (role, kind) = (record.role.as_str(), record.kind.as_str());
+        if !matches!((role, kind), ("user" | "assistant", _) | (_, "turn_ended")) {
+            return RecordKind::Unknown;
+        }
+        let hash = XxHash3_64::oneshot(line.bytes);
+        if self.recordings.last().is_none_or(|recording| recording.hashes.first() == Some(&hash)) {
+            self.recordings.push(Session::new(&self.context, line));
+        }
+        let Some(session) = self.recordings.last_mut() else { return RecordKind::Unknown };
+        session.hashes.push(hash);
+        match role {
+            "user" => session.prompt(&record.message),
+            "assistant" => session.response(&record.message, line.number),
+            _ => session.end(&record, line.number),
+        }
+        session.builder.name_events(None, line.bytes);
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.recordings.into_iter().map(Session::finish).collect()
+    }
+}
+
+/// A transcript while its records are read.
+struct Session {
+    builder: Builder,
+    is_subagent: bool,
+    responses: usize,
+    /// A hash of each record: there are no ids.
+    hashes: Vec<u64>,
+    last: Last,
+}
+
+impl Session {
+    fn new(context: &Context, line: Line<'_>) -> Self {
+        let (id, parent, is_subagent) = names(context);
+        let mut builder = Builder::new(context, id.unwrap_or_else(|| hashed_id(line.bytes)), line.number);
+        builder.session.parent_session_id = parent;
+        Self { builder, is_subagent, responses: 0, hashes: Vec::new(), last: Last::Work }
+    }
+
+    fn prompt(&mut self, message: &Message<'_>) {
+        let text = message.content.joined(|it| it.text.as_str());
+        let time = between(&text, "timestamp").and_then(time_of);
+        self.builder.saw(time);
+        self.last = Last::Work;
+        let query = between(&text, "user_query");
+        // Notices of the program are in tags of their own.
+        let is_typed = query.is_some() || !text.trim_start().starts_with('<');
+        if is_typed && !self.is_subagent {
+            self.builder.prompt(Some(query.unwrap_or(&text).trim()));
+        }
+    }
+
+    fn response(&mut self, message: &Message<'_>, line: i64) {
+        self.responses += 1;
+        let turn = self.builder.turn(Identity::Unique, line);
+        let text = message.content.joined(|it| it.text.as_str());
+        self.builder.say(text.trim());
+        let calls = message.content.blocks.iter().filter(|block| block.kind.as_str() == "tool_use");
+        let mut has_calls = false;
+        for (number, block) in (1..).zip(calls) {
+            has_calls = true;
+            self.call(block, number, turn, line);
+        }
+        self.last = if has_calls || text.trim().is_empty() { Last::Work } else { Last::Answer };
+    }
+
+    fn call(&mut self, block: &Block<'_>, number: usize, turn: usize, line: i64) {
+        let own: OwnArguments<'_> = block.input.read();
+        let name = block.name.as_str();
+        let mcp = own.tool_name.some().filter(|_| name == "CallMcpTool");
+        let id = block.id.owned().unwrap_or_else(|| format!("{}.{number}", self.responses));
+        let call = self.builder.call(&id, mcp.unwrap_or(name), line, None);
+        let row = &mut self.builder.session.tool_calls[call];
+        row.turn = Some(turn);
+        if mcp.is_some() || matches!(name, "CallMcpTool" | "FetchMcpResource") {
+            self.builder.mcp(call, own.server.some());
+        } else if let Some(category) = tools::category_among(CATEGORIES, name, None) {
+            row.category = category.into();
+        }
+        let arguments = self.builder.arguments(call, block.input);
+        let row = &mut self.builder.session.tool_calls[call];
+        row.target = row.target.take().or_else(|| own.target_notebook.some().map(Into::into));
+        if row.category == "subagent"
+            && let Some(event) = subagents::add(&mut self.builder, &id, Some(&id), line, None)
+        {
+            event.agent = arguments.agent();
+        }
+        let cwd = &mut self.builder.session.cwd;
+        *cwd = cwd.take().or_else(|| own.working_directory.owned());
+    }
+
+    /// The end of what followed a prompt.
+    fn end(&mut self, record: &Record<'_>, line: i64) {
+        let message = record.error.as_str();
+        let lower = message.to_ascii_lowercase();
+        match record.status.as_str() {
+            "error" if lower.contains("abort") || lower.contains("cancel") => self.stop(message, line),
+            "aborted" | "cancelled" | "canceled" => self.stop(message, line),
+            "error" | "failed" => {
+                self.builder.fail(None, message);
+                self.builder.event(EventKind::Error, line, None).message = Some(brief(message));
+                self.last = Last::Error;
+            }
+            _ => self.last = Last::Answer,
+        }
+    }
+
+    fn stop(&mut self, message: &str, line: i64) {
+        self.builder.abort(message);
+        self.builder.event(EventKind::Abort, line, None);
+        self.last = Last::Abort;
+    }
+
+    fn finish(mut self) -> SessionResult {
+        self.builder.end(self.last);
+        let mut session = self.builder.finish();
+        session.recording = Some(self.hashes);
+        session
+    }
+}
+
+/// The id of the session, that of its parent, and whether it is a subagent's, by the path: `ID/ID.jsonl`, `ID.jsonl`,
+/// `PARENT/subagents/ID.jsonl` and `PARENT/subagents/ID/ID.jsonl`.
+fn names(context: &Context) -> (Option<String>, Option<String>, bool) {
+    const ROOT: &str = "agent-transcripts";
+    let folders = &context.folders;
+    let at = folders.iter().take(2).position(|folder| folder == "subagents");
+    let parent = at.and_then(|at| folders.get(at + 1)).filter(|parent| *parent != ROOT).cloned();
+    let is_in_place = at.is_some() || folders.iter().any(|folder| folder == ROOT);
+    let id = if is_in_place { context.file_name.clone() } else { context.file_id.clone() };
+    (id, parent, at.is_some())
+}
+
+/// The text between the first `<TAG>` and the `</TAG>` after it.
+fn between<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+    Some(rest.split_once(&format!("</{tag}>"))?.0)
+}
+
+/// The time in a prompt: `Friday, Jul 17, 2026, 6:10 PM (UTC+10)`, or RFC 3339.
+fn time_of(text: &str) -> Option<Time> {
+    let text = text.trim();
+    let Some((date, zone)) = text.split_once(" (UTC") else { return Time::parse(text) };
+    let date = DateTime::strptime("%A, %b %d, %Y, %I:%M %p", date).ok()?;
+    let zone = zone.strip_suffix(')')?;
+    let offset = match zone.split_at_checked(1) {
+        None => "Z".to_owned(),
+        Some((sign, rest)) => {
+            let (hours, minutes) = rest.split_once(':').unwrap_or((rest, "00"));
+            format!("{sign}{hours:0>2}:{minutes:0>2}")
+        }
+    };
+    Time::parse(&format!("{date}{offset}"))
+}
+
+/// The categories of tools that other runtimes do not have.
+const CATEGORIES: &[(&str, &str)] = &[
+    ("Await", "shell"),
+    ("CreatePlan", "plan"),
+    ("Delete", "edit"),
+    ("EditNotebook", "edit"),
+    ("SemanticSearch", "search"),
+    ("SwitchMode", "plan"),
+    ("WriteShellStdin", "shell"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::engine::Hints;
+    use crate::adapters::shared::builder::Retention;
+    use crate::adapters::{detect, parse};
+    use crate::model::errors::ErrorKind;
+    use crate::model::session::Status;
+
+    const ID: &str = "3c1d6c1e-5a3b-4c8e-8f0e-2b7a9d4f6e10";
+
+    fn read(path: &str, lines: &[&str]) -> SessionResult {
+        let hints = Hints { path, ..Hints::default() };
+        parse(lines.join("\n").as_bytes(), hints, Retention::Text).sessions.swap_remove(0)
+    }
+
+    fn user(text: &str) -> String {
+        format!(r#"{{"role":"user","message":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#)
+    }
+
+    const ANSWER: &str = r#"{"role":"assistant","message":{"content":[{"type":"text","text":"Done."}]}}"#;
+
+    #[test]
+    fn the_path_names_the_session_and_its_parent() {
+        let names = |path: &str| {
+            let session = read(&path.replace("ID", ID), &[&user("<user_query>Go</user_query>"), ANSWER]);
+            (session.session_id, session.parent_session_id, session.user_turns.unwrap_or(0))
+        };
+        let id = |id: &str| id.to_owned();
+        let root = "/home/u/.cursor/projects/work-shop/agent-transcripts";
+        assert_eq!(names(&format!("{root}/ID/ID.jsonl")), (id(ID), None, 1));
+        assert_eq!(names(&format!("{root}/chat-7.jsonl")), (id("chat-7"), None, 1));
+        assert_eq!(names(&format!("{root}/ID/subagents/sub.jsonl")), (id("sub"), Some(id(ID)), 0));
+        assert_eq!(names(&format!("{root}/ID/subagents/sub/sub.jsonl")), (id("sub"), Some(id(ID)), 0));
+        assert_eq!(names(&format!("{root}/subagents/sub.jsonl")), (id("sub"), None, 0));
+        assert_eq!(names("/backup/ID.jsonl"), (id(ID), None, 1));
+    }
+
+    #[test]
+    fn a_prompt_is_what_was_typed() {
+        let texts = [
+            "<timestamp>Friday, Jul 17, 2026, 6:10 PM (UTC+10)</timestamp>\\n<user_query>\\nhello\\n</user_query>",
+            "<system_notification>A task ended.</system_notification>",
+            "plain",
+        ];
+        let lines = texts.map(user);
+        let session = read("", &lines.each_ref().map(String::as_str));
+        assert_eq!((session.user_turns, session.prompt.as_deref()), (Some(2), Some("hello")));
+        assert_eq!(session.started_at, Time::parse("2026-07-17T08:10:00Z"));
+        for (text, time) in [
+            ("Monday, Jan 5, 2026, 12:00 AM (UTC-5:30)", Some("2026-01-05T05:30:00Z")),
+            ("Monday, Jan 5, 2026, 9:05 AM (UTC)", Some("2026-01-05T09:05:00Z")),
+            ("2026-01-02T03:04:05.000Z", Some("2026-01-02T03:04:05Z")),
+            ("yesterday (UTC)", None),
+        ] {
+            assert_eq!(time_of(text), time.and_then(Time::parse), "{text}");
+        }
+    }
+
+    #[test]
+    fn calls_have_targets_and_no_status() {
+        let calls = r#"{"role":"assistant","message":{"content":[{"type":"tool_use","name":"Shell","input":{"command":"npm test","working_directory":"/work"}},{"type":"tool_use","name":"StrReplace","input":{"path":"/work/a.ts","old_string":"a","new_string":"b"}},{"type":"tool_use","name":"CallMcpTool","input":{"server":"docs","toolName":"find","arguments":{}}},{"type":"tool_use","name":"Task","input":{"subagent_type":"explore","prompt":"x"}}]}}"#;
+        let session = read("", &[&user("x"), calls]);
+        let calls: Vec<_> = session.tool_calls.iter().map(|it| (it.tool.as_str(), it.category.as_ref())).collect();
+        assert_eq!(calls, [("Shell", "shell"), ("StrReplace", "edit"), ("find", "mcp"), ("Task", "subagent")]);
+        assert_eq!(session.tool_calls[0].target.as_deref(), Some("npm"));
+        assert_eq!(session.tool_calls[1].target.as_deref(), Some("/work/a.ts"));
+        assert_eq!(session.tool_calls[2].mcp_server.as_deref(), Some("docs"));
+        assert_eq!(session.events[0].agent.as_deref(), Some("explore"));
+        assert_eq!((session.cwd.as_deref(), session.turns[0].tokens.get().total()), (Some("/work"), None));
+        assert_eq!((session.status, session.file_changes.len()), (Status::Incomplete, 0));
+    }
+
+    #[test]
+    fn the_last_turn_decides_how_the_session_ended() {
+        let end = |more: &str| {
+            let line = format!(r#"{{"type":"turn_ended",{more}}}"#);
+            let session = read("", &[&user("x"), ANSWER, &line]);
+            (session.status, session.error_kind)
+        };
+        assert_eq!(end(r#""status":"success""#), (Status::Success, None));
+        let aborted = (Status::Aborted, Some(ErrorKind::Cancelled));
+        assert_eq!(end(r#""status":"error","error":"User aborted request""#), aborted);
+        let limit = (Status::Error, Some(ErrorKind::RateLimit));
+        assert_eq!(end(r#""status":"error","error":"You've hit your usage limit""#), limit);
+        assert_eq!(read("", &[&user("x"), ANSWER]).status, Status::Success);
+    }
+
+    #[test]
+    fn it_takes_no_records_of_others() {
+        let format = |line: &str| detect(line.as_bytes(), Hints::default()).first().map(|(it, _)| it.id);
+        assert_eq!(format(ANSWER), Some(ADAPTER.id));
+        assert_eq!(format(r#"{"type":"turn_ended","status":"success"}"#), Some(ADAPTER.id));
+        for other in [
+            r#"{"type":"turn_ended","outcome":"success"}"#,
+            r#"{"role":"user","content":"x"}"#,
+            r#"{"role":"user","message":{"content":"x"}}"#,
+            r#"{"type":"user","role":"user","message":{"content":[]},"uuid":"u"}"#,
+        ] {
+            assert_ne!(format(other), Some(ADAPTER.id), "{other}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Formats of Droid.
+
+pub(crate) mod session;

@@ -1,0 +1,378 @@
+//! Factory's Droid: `~/.factory/sessions/*/SESSION.jsonl`, and `SESSION.settings.json` beside it
+//! (docs/formats.md#droid-session).
+//!
+//! The conversation contains no tokens. The settings contain `tokenUsage`, a running total of the session whose input
+//! excludes cached tokens; only their file's name contains the session's id. `inclusiveTokenUsage` adds the tokens of child
+//! sessions, which have settings of their own. No public source states whether `thinkingTokens` are a part of the output:
+//! they are treated as a part, unless they are larger. Credits are not dollars: the cost is unknown.
+
+use foldhash::{HashSet, HashSetExt as _};
+use serde::Deserialize;
+
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::{changes, tools, usage};
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Text, TextOrBlocks, When};
+use crate::json::lines::Line;
+use crate::model::errors::ErrorKind;
+use crate::model::places::Place;
+use crate::model::session::{
+    CallStatus, Capabilities, EventKind, Identity, ModelTotal, Operation, SessionResult, Tokens, Total, TotalKind,
+};
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "droid-session",
+    runtime: "droid",
+    about: "Factory's Droid, sessions and their .settings.json under ~/.factory/sessions",
+    tested: None,
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::home(".factory/sessions")],
+    claims,
+    parse: fold::<Droid>,
+};
+
+/// More than other formats can claim over all records that decide: messages resemble those of other runtimes.
+const DECISIVE: u32 = 100;
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    match probe.kind() {
+        "session_start" if probe.has("id") && (probe.has("owner") || probe.has("cwd")) => DECISIVE,
+        "agent_turn_outcome" if probe.has("turnId") => DECISIVE,
+        "message" if probe.has("id") && probe.object("message").has("role") => 1,
+        "todo_state" | "compaction_state" => 1,
+        "" if probe.object("tokenUsage").has_all(&["inputTokens", "cacheReadTokens", "thinkingTokens"]) => 6,
+        _ => 0,
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    timestamp: When,
+    // session_start
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    parent: Text<'a>,
+    // message
+    #[serde(borrow)]
+    message: Message<'a>,
+    // agent_turn_outcome
+    #[serde(borrow)]
+    reason: Text<'a>,
+    // settings
+    #[serde(borrow)]
+    model: Text<'a>,
+    token_usage: Maybe<Usage>,
+    provider_lock_timestamp: When,
+    #[serde(borrow)]
+    tags: Vec<Tag<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    visibility: Text<'a>,
+    #[serde(borrow)]
+    content: TextOrBlocks<'a, Block<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    content: Raw<'a>,
+    is_error: Flag,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Usage {
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_creation_tokens: Count,
+    cache_read_tokens: Count,
+    thinking_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Tag<'a> {
+    #[serde(borrow)]
+    metadata: Caller<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Caller<'a> {
+    #[serde(borrow)]
+    calling_session_id: Text<'a>,
+}
+
+impl Usage {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        let counts = [self.input_tokens, self.output_tokens, self.cache_creation_tokens, self.cache_read_tokens];
+        damage.refuses(&counts);
+        damage.refuses(&[self.thinking_tokens]);
+        let (output, thinking) = (self.output_tokens.get(), self.thinking_tokens.get());
+        Tokens {
+            input: self.input_tokens.get(),
+            output: output.map(|it| it + thinking.filter(|thinking| *thinking > it).unwrap_or(0)),
+            cache_read: self.cache_read_tokens.get(),
+            cache_write: self.cache_creation_tokens.get(),
+            reasoning: thinking.filter(|_| output.is_some()),
+            ..Tokens::UNKNOWN
+        }
+    }
+}
+
+struct Droid {
+    context: Context,
+    builder: Option<Builder>,
+    turns: i64,
+    /// Ids of the assistant's messages so far: a file may contain the log twice.
+    answers: HashSet<String>,
+    /// What the conversation ends with.
+    last: Last,
+}
+
+impl Fold for Droid {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), builder: None, turns: 0, answers: HashSet::new(), last: Last::Work }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let is_settings = record.kind.some().is_none() && !matches!(record.token_usage, Maybe::Absent);
+        if !is_settings && !KNOWN.contains(&record.kind.as_str()) {
+            return RecordKind::Unknown;
+        }
+        let context = &self.context;
+        let stated_id = record.id.owned().filter(|_| record.kind.as_str() == "session_start");
+        let other_id = || context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
+        let new = || Builder::new(context, stated_id.unwrap_or_else(other_id), line.number);
+        let mut builder = self.builder.take().unwrap_or_else(new);
+        builder.saw(record.timestamp.0);
+        match record.kind.as_str() {
+            "session_start" => {
+                let session = &mut builder.session;
+                session.cwd = record.cwd.owned().or(session.cwd.take());
+                session.parent_session_id = record.parent.owned().or(session.parent_session_id.take());
+            }
+            "message" => self.message(&mut builder, &record, line.number),
+            "compaction_state" => {
+                builder.event(EventKind::Compaction, line.number, record.timestamp.0);
+            }
+            "agent_turn_outcome" => {
+                if record.reason.as_str() == "completed" {
+                    self.last = Last::Answer;
+                } else {
+                    self.last = Last::Error;
+                    builder.fail_as(ErrorKind::Other, "");
+                    let event = builder.event(EventKind::Error, line.number, record.timestamp.0);
+                    event.message = record.reason.some().map(brief);
+                }
+            }
+            "" => settings(&mut builder, &record, line, damage),
+            _ => {}
+        }
+        builder.name_events(record.id.some(), line.bytes);
+        self.builder = Some(builder);
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        let Some(mut builder) = self.builder else { return Vec::new() };
+        builder.session.stated_turns = Some(self.turns).filter(|it| *it > 0);
+        builder.end(self.last);
+        vec![builder.finish()]
+    }
+}
+
+const KNOWN: [&str; 6] =
+    ["session_start", "message", "todo_state", "compaction_state", "agent_turn_outcome", "session_end"];
+
+/// Fills in the facts and the running total of a settings file.
+fn settings(builder: &mut Builder, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+    builder.saw(record.provider_lock_timestamp.0);
+    let session = &mut builder.session;
+    session.model = record.model.owned();
+    let caller = record.tags.iter().find_map(|it| it.metadata.calling_session_id.owned());
+    session.parent_session_id = session.parent_session_id.take().or(caller);
+    let Some(usage) = usage::present(&record.token_usage, damage) else { return };
+    let tokens = usage.tokens(damage);
+    if !tokens.is_all_zero() {
+        session.totals.push(Total {
+            line: line.number,
+            key: hashed_id(line.bytes),
+            kind: TotalKind::Thread,
+            models: vec![ModelTotal { model: record.model.owned(), tokens, ..ModelTotal::default() }],
+            ..Total::default()
+        });
+    }
+}
+
+impl Droid {
+    fn message(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64) {
+        let (time, content) = (record.timestamp.0, &record.message.content);
+        let texts = content.blocks.iter().filter(|it| it.kind.as_str() == "text").map(|it| it.text.as_str());
+        let is_shown = record.message.visibility.as_str() != "llm_only";
+        let is_typed = |it: &&str| !it.is_empty() && !it.starts_with("<system-reminder>");
+        let text: String = content.text.as_deref().into_iter().chain(texts).filter(is_typed).collect();
+        match record.message.role.as_str() {
+            "user" => {
+                for block in content.blocks.iter().filter(|it| it.kind.as_str() == "tool_result") {
+                    result(builder, block, time);
+                }
+                // The program writes this in place of an answer, as the user.
+                if text.starts_with("Token limit reached") {
+                    self.last = Last::Error;
+                    builder.fail_as(ErrorKind::RateLimit, &text);
+                    builder.event(EventKind::Error, line, time).message = Some(brief(&text));
+                } else if is_shown && !text.is_empty() {
+                    self.last = Last::Work;
+                    let named = |id| Identity::Global(format!("droid {id}").into());
+                    builder.prompt_as(record.id.some().map_or(Identity::Unique, named), Some(&text));
+                }
+            }
+            "assistant" if record.message.visibility.as_str() != "user_only" => {
+                if record.id.some().is_none_or(|it| self.answers.insert(it.to_owned())) {
+                    self.turns += 1;
+                }
+                builder.say(&text);
+                let calls = content.blocks.iter().filter(|it| it.kind.as_str() == "tool_use");
+                self.last = Last::Answer;
+                for block in calls {
+                    self.last = Last::Work;
+                    call(builder, block, line, time);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn call(builder: &mut Builder, block: &Block<'_>, line: i64, time: Option<Time>) {
+    let call = builder.call(block.id.as_str(), block.name.as_str(), line, time);
+    let arguments = builder.arguments(call, block.input);
+    let category = builder.session.tool_calls[call].category.clone();
+    match (category.as_ref(), arguments.patch(), arguments.file()) {
+        ("edit", Some(patch), None) => builder.patch(call, patch, line, time),
+        ("edit", _, Some(path)) => {
+            let lines = changes::edited_lines(block.input);
+            builder.change(call, path, Some(Operation::Update), lines, line, time);
+        }
+        ("write", _, Some(path)) => {
+            let lines = arguments.written().map(|text| (tools::line_count(text), 0));
+            builder.change(call, path, Some(Operation::Create), lines, line, time);
+        }
+        _ => {}
+    }
+}
+
+fn result(builder: &mut Builder, block: &Block<'_>, time: Option<Time>) {
+    let Some(call) = builder.call_index(block.tool_use_id.as_str()) else { return };
+    let text = if block.content.0.first() == Some(&b'[') {
+        let blocks: Vec<Block<'_>> = block.content.read();
+        blocks.iter().map(|it| it.text.as_str()).collect()
+    } else {
+        block.content.text().into_owned()
+    };
+    let is_shell = builder.session.tool_calls[call].category == "shell";
+    let code = text.split_once("(exit code: ").filter(|_| is_shell).and_then(|(_, rest)| rest.split_once(')'));
+    let exit_code: Option<i64> = code.and_then(|(it, _)| it.parse().ok());
+    let has_failed = exit_code.is_some_and(|code| code != 0);
+    let is_error = block.is_error.is_true() || has_failed || text.starts_with("Error: ");
+    builder.result(call, block.content, time, CallStatus::from_error(is_error));
+    builder.session.tool_calls[call].exit_code = exit_code.into();
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::engine::Hints;
+    use crate::adapters::parse;
+    use crate::adapters::shared::builder::Retention;
+    use crate::model::errors::ErrorKind;
+    use crate::model::session::{CallStatus, SessionResult, Status};
+
+    fn read(records: &[&str]) -> SessionResult {
+        let start = r#"{"type":"session_start","id":"s","cwd":"/work"}"#;
+        let log = [&[start], records].concat().join("\n");
+        parse(log.as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0)
+    }
+
+    fn message(role: &str, blocks: &str) -> String {
+        format!(r#"{{"type":"message","id":"{role}","message":{{"role":"{role}","content":[{blocks}]}}}}"#)
+    }
+
+    #[test]
+    fn the_last_record_decides_on_the_status() {
+        let (prompt, answer) = (message("user", r#"{"type":"text","text":"Go."}"#), message("assistant", ""));
+        let failed = r#"{"type":"agent_turn_outcome","turnId":"t","reason":"error"}"#;
+        let done = failed.replace("error", "completed");
+        let status = |records: &[&str]| read(records).status;
+        assert_eq!(status(&[&prompt]), Status::Incomplete);
+        assert_eq!(status(&[&prompt, &answer]), Status::Success);
+        assert_eq!((status(&[failed]), status(&[failed, &done])), (Status::Error, Status::Success));
+        let retried = read(&[failed, &prompt]);
+        assert_eq!((retried.status, retried.error_kind), (Status::Incomplete, None));
+    }
+
+    /// Droid writes it as the user, in place of an answer.
+    #[test]
+    fn a_token_limit_is_no_prompt() {
+        let prompt = message("user", r#"{"type":"text","text":"Go."}"#);
+        let limit = r#"{"type":"message","id":"l","message":{"role":"user","content":[{"type":"text","text":"Token limit reached. Use /limits to see your usage."}]}}"#;
+        let session = read(&[&prompt, limit]);
+        assert_eq!((session.status, session.error_kind), (Status::Error, Some(ErrorKind::RateLimit)));
+        assert_eq!((session.prompts.len(), session.events.len()), (1, 1));
+        let answered = read(&[&prompt, limit, &message("assistant", r#"{"type":"text","text":"Done."}"#)]);
+        assert_eq!((answered.status, answered.error_kind), (Status::Success, None));
+    }
+
+    #[test]
+    fn a_command_that_failed_is_an_error() {
+        let call = message("assistant", r#"{"type":"tool_use","id":"c","name":"Execute","input":{"command":"make"}}"#);
+        for (text, status) in [("x (exit code: 2)", CallStatus::Error), ("x (exit code: 0)", CallStatus::Ok)] {
+            let result = format!(r#"{{"type":"tool_result","tool_use_id":"c","content":"{text}"}}"#);
+            assert_eq!(read(&[&call, &message("user", &result)]).tool_calls[0].status, status, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_edit_has_the_lines_of_its_arguments() {
+        let edit = r#"{"type":"tool_use","id":"c","name":"Edit","input":{"file_path":"/a","old_str":"x\ny","new_str":"x\nz\ny"}}"#;
+        let result = r#"{"type":"tool_result","tool_use_id":"c","content":"ok"}"#;
+        let session = read(&[&message("assistant", edit), &message("user", result)]);
+        let change = &session.file_changes[0];
+        assert_eq!((change.lines_added, change.lines_removed), (Some(1), Some(0)));
+    }
+}

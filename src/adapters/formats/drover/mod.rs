@@ -1,0 +1,3 @@
+//! Formats of Drover.
+
+pub(crate) mod events;

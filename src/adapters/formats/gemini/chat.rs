@@ -1,0 +1,442 @@
+//! Gemini CLI's session files, `~/.gemini/tmp/HASH/chats/session-*`: one document, in newer versions JSON Lines with a
+//! header and the same messages (docs/formats.md#gemini-chat). Qwen Code until 0.1 writes the same, with another type of
+//! answers (docs/formats.md#qwen-chat-json).
+//!
+//! A message is written again under its id as it grows; the last version counts. Input includes cached tokens. It excludes
+//! the tokens that tools add to the prompt, and output excludes thoughts, unless the total shows that output includes them.
+//! `$set` may repeat or replace the history, and `$rewindTo` removes messages from it: their responses were billed and count.
+//!
+//! A subagent has a session of its own, `chats/PARENT/ID.jsonl`. A program writes its prompts, and the call of `complete_task` ends it.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use self::session::Chat;
+use crate::adapters::engine::document::Places;
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::tools;
+use crate::base::rows::Rows;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Text, When};
+use crate::json::lines::Line;
+use crate::model::places::Place;
+use crate::model::session::{Capabilities, Operation, SessionResult, Tokens};
+
+mod session;
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "gemini-chat",
+    runtime: "gemini",
+    about: "Gemini CLI, session files under ~/.gemini/tmp",
+    tested: None,
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::variable("GEMINI_CLI_HOME", "", ".gemini/tmp")],
+    claims,
+    parse: fold::<Chats>,
+};
+
+/// Qwen Code, a fork of Gemini CLI. Until 0.1 its files differ only in the type of an answer.
+pub(crate) const QWEN: Adapter = Adapter {
+    id: "qwen-chat-json",
+    runtime: "qwen",
+    about: "Qwen Code until 0.1, session files under ~/.qwen/tmp",
+    tested: None,
+    capabilities: ADAPTER.capabilities,
+    places: &[Place::home(".qwen/tmp")],
+    claims: |probe| {
+        let is_answered = ["\"type\":\"qwen\"", "\"type\": \"qwen\""].iter().any(|it| has(probe.raw("messages"), it));
+        2 * claims(probe) * u32::from(is_answered)
+    },
+    parse: fold::<Chats>,
+};
+
+fn has(raw: Raw<'_>, word: &str) -> bool {
+    memchr::memmem::find(raw.0, word.as_bytes()).is_some()
+}
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    const SET: [&str; 5] = ["lastUpdated", "messages", "sessionId", "summary", "directories"];
+    if probe.has("sessionId") && !probe.has("type") {
+        let is_header = probe.has("projectHash") || (probe.has("messages") && probe.has("startTime"));
+        return 5 * u32::from(is_header);
+    }
+    let set = probe.object("$set");
+    if SET.iter().any(|it| set.has(it)) || !probe.text("$rewindTo").is_empty() {
+        return 3;
+    }
+    // Messages of other types are the same in many formats.
+    let is_answer = probe.kind() == "gemini" && probe.has_all(&["id", "timestamp", "content"]);
+    4 * u32::from(is_answer)
+}
+
+/// A document, a header, a message or a change of what was written before.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Record<'a> {
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    project_hash: Text<'a>,
+    /// Of a header: `main` or `subagent`.
+    #[serde(borrow, rename = "kind")]
+    session_kind: Text<'a>,
+    #[serde(borrow)]
+    parent_session_id: Text<'a>,
+    start_time: When,
+    last_updated: When,
+    /// Not parsed, as each one's line is needed.
+    #[serde(borrow)]
+    messages: Option<Vec<Raw<'a>>>,
+    #[serde(borrow, rename = "$set")]
+    set: Maybe<Set<'a>>,
+    #[serde(borrow, rename = "$rewindTo")]
+    rewind_to: Text<'a>,
+    // a message
+    #[serde(borrow)]
+    id: Text<'a>,
+    timestamp: When,
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    /// A string or parts.
+    #[serde(borrow)]
+    content: Raw<'a>,
+    /// The prompt as it was typed, before the content of files was added.
+    #[serde(borrow)]
+    display_content: Raw<'a>,
+    tokens: Maybe<Counts>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    tool_calls: Vec<ToolCall<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Set<'a> {
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    last_updated: When,
+    #[serde(borrow)]
+    messages: Vec<Raw<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Counts {
+    input: Count,
+    output: Count,
+    cached: Count,
+    thoughts: Count,
+    tool: Count,
+    total: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ToolCall<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    args: Raw<'a>,
+    #[serde(borrow)]
+    result: Raw<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
+    timestamp: When,
+    #[serde(borrow)]
+    result_display: Display<'a>,
+    /// The agent that the call ran.
+    #[serde(borrow)]
+    agent_id: Text<'a>,
+}
+
+/// What the user sees of an edit; for other calls it is a text.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Display<'a> {
+    #[serde(borrow)]
+    file_diff: Text<'a>,
+    /// Whether Qwen Code replaced a long diff by a remark.
+    file_diff_truncated: Flag,
+    is_new_file: Flag,
+    diff_stat: Maybe<DiffStat>,
+}
+
+impl Display<'_> {
+    /// Whether the file is new: by the flag, else by the result that the model gets.
+    pub(crate) fn operation(&self, output: &str) -> Option<Operation> {
+        const CREATED: [&str; 2] = ["Successfully created", "Created new file"];
+        const UPDATED: [&str; 2] = ["Successfully", "The file: "];
+        match self.is_new_file.0 {
+            Some(true) => Some(Operation::Create),
+            Some(false) => Some(Operation::Update),
+            None if CREATED.iter().any(|it| output.starts_with(it)) => Some(Operation::Create),
+            None => UPDATED.iter().any(|it| output.starts_with(it)).then_some(Operation::Update),
+        }
+    }
+
+    /// Lines added and removed.
+    pub(crate) fn lines(&self) -> Option<(i64, i64)> {
+        let diff = self.file_diff.some().filter(|_| !self.file_diff_truncated.is_true());
+        let stat = || {
+            let stat = self.diff_stat.get()?;
+            let sum = |model: Count, user: Count| Some(model.get()? + user.get().unwrap_or(0));
+            let added = sum(stat.model_added_lines, stat.user_added_lines);
+            added.zip(sum(stat.model_removed_lines, stat.user_removed_lines))
+        };
+        diff.map(|it| tools::diff_lines(tools::lines(it))).or_else(stat)
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct DiffStat {
+    model_added_lines: Count,
+    model_removed_lines: Count,
+    user_added_lines: Count,
+    user_removed_lines: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Part<'a> {
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    function_response: Maybe<FunctionResponse<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct FunctionResponse<'a> {
+    #[serde(borrow)]
+    response: Answer<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Answer<'a> {
+    #[serde(borrow)]
+    output: Text<'a>,
+    #[serde(borrow)]
+    error: Text<'a>,
+}
+
+impl Counts {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        damage.refuses(&[self.input, self.output, self.cached, self.thoughts, self.tool]);
+        let (cached, thoughts) = (self.cached.get(), self.thoughts.get());
+        // With other providers, Qwen Code logs their counts, whose output includes the thoughts.
+        let sum = self.input.get().zip(self.output.get()).map(|(input, output)| input + output);
+        let beside = thoughts.filter(|_| sum.is_none() || sum != self.total.get());
+        Tokens {
+            input: self.input.get().map(|it| (it - cached.unwrap_or(0)).max(0) + self.tool.get().unwrap_or(0)),
+            output: self.output.get().map(|it| it + beside.unwrap_or(0)),
+            cache_read: cached,
+            reasoning: thoughts,
+            ..Tokens::UNKNOWN
+        }
+    }
+}
+
+/// The text of a content; `None` if it contains the result of a call.
+fn text_of(content: Raw<'_>) -> Option<Cow<'_, str>> {
+    if content.0.first() == Some(&b'"') {
+        return Some(content.text());
+    }
+    // A single part may be written without a list.
+    let parts: Vec<Part<'_>> = if content.0.first() == Some(&b'{') { vec![content.read()] } else { content.read() };
+    if parts.iter().any(|it| it.function_response.get().is_some()) {
+        return None;
+    }
+    Some(Cow::Owned(parts.iter().map(|it| it.text.as_str()).collect()))
+}
+
+struct Chats {
+    context: Context,
+    sessions: Rows<Chat>,
+    /// Index of the session of the last record.
+    current: usize,
+}
+
+impl Fold for Chats {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Rows::default(), current: 0 }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let is_message = is_message(record.kind.as_str());
+        let is_header = record.session_id.some().is_some()
+            && (record.project_hash.is_some() || record.start_time.0.is_some() || record.messages.is_some());
+        let is_change = record.set.get().is_some() || record.rewind_to.is_some();
+        if !is_message && !is_header && !is_change {
+            return RecordKind::Unknown;
+        }
+        let stated_id = record.session_id.some().filter(|_| is_header && !is_message);
+        if stated_id.is_some() || self.sessions.is_empty() {
+            self.current = self.session(stated_id, line);
+        }
+        let chat = &mut self.sessions[self.current];
+        if is_header && !is_message {
+            chat.set_kind(&record, &self.context);
+        }
+        chat.builder.saw(record.start_time.0);
+        chat.builder.saw(record.last_updated.0);
+        if is_message {
+            chat.message(&record, line.number, false, damage);
+        }
+        let mut places = Places::new(line);
+        for raw in record.messages.into_iter().flatten() {
+            chat.message(&raw.read(), places.line_of(raw), false, damage);
+        }
+        if let Maybe::Present(set) = record.set {
+            chat.builder.saw(set.last_updated.0);
+            if let Some(id) = set.session_id.owned().filter(|_| !chat.has_stated_id) {
+                chat.builder.session.session_id = id;
+            }
+            for raw in set.messages {
+                chat.message(&raw.read(), line.number, true, damage);
+            }
+        }
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions.into_iter().map(Chat::finish).collect()
+    }
+}
+
+impl Chats {
+    /// The index of the session of that id; without one, of the id in the file's name.
+    fn session(&mut self, stated_id: Option<&str>, line: Line<'_>) -> usize {
+        let fallback = || self.context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
+        let id = stated_id.map_or_else(fallback, str::to_owned);
+        let known = self.sessions.iter().position(|chat| chat.stated_id == id || chat.builder.session.session_id == id);
+        known.unwrap_or_else(|| {
+            self.sessions.push(Chat::new(&self.context, id, stated_id.is_some(), line.number));
+            self.sessions.len() - 1
+        })
+    }
+}
+
+fn is_message(kind: &str) -> bool {
+    matches!(kind, "user" | "gemini" | "qwen" | "info" | "warning" | "error")
+}
+
+/// The texts of a refusal, by the user or by a rule. Other calls are cancelled because the user stopped the whole answer.
+pub(crate) const REFUSALS: [&str; 3] = ["User did not allow tool call", "User denied execution", "denied by policy"];
+
+/// The exit code in the result that the model gets of a command.
+pub(crate) fn exit_code(output: &str) -> Option<i64> {
+    output.lines().rev().find_map(|it| it.strip_prefix("Exit Code: "))?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::engine::Hints;
+    use crate::adapters::parse;
+    use crate::adapters::shared::builder::Retention;
+    use crate::model::errors::ErrorKind;
+    use crate::model::session::{CallStatus, Status};
+
+    fn read(lines: &[&str]) -> SessionResult {
+        let header = r#"{"sessionId":"s","projectHash":"h","startTime":"2026-10-02T08:00:00Z"}"#;
+        let log = [&[header], lines].concat().join("\n");
+        parse(log.as_bytes(), Hints::default(), Retention::Text).sessions.swap_remove(0)
+    }
+
+    const PROMPT: &str =
+        r#"{"id":"u","timestamp":"2026-10-02T08:00:01Z","type":"user","content":[{"text":"Fix "},{"text":"it."}]}"#;
+    const ANSWER: &str = r#"{"id":"a","timestamp":"2026-10-02T08:00:02Z","type":"gemini","content":"Done.","model":"m","tokens":{"input":100,"output":9,"cached":40,"thoughts":3,"tool":7,"total":119}}"#;
+
+    #[test]
+    fn history_that_is_written_again_counts_once() {
+        let set = format!(
+            r#"{{"$set":{{"messages":[{{"id":"x","type":"user","content":"<summary>"}},{{"id":"y","type":"gemini","content":"Got it."}},{ANSWER}]}}}}"#
+        );
+        let session = read(&[PROMPT, ANSWER, r#"{"$rewindTo":"a"}"#, &set]);
+        assert_eq!((session.turns.len(), session.prompts.len()), (1, 1));
+        assert_eq!(session.turns[0].tokens.get().kinds(), [Some(67), Some(12), Some(40), None]);
+        assert_eq!((session.prompt.as_deref(), session.status), (Some("Fix it."), Status::Success));
+    }
+
+    #[test]
+    fn the_last_message_says_how_it_ended() {
+        let with_call = |status: &str| {
+            let result = r#"[{"functionResponse":{"response":{"error":"[Operation Cancelled] Reason: User did not allow tool call"}}}]"#;
+            let call = format!(
+                r#"{{"id":"c","name":"run_shell_command","args":{{"command":"ls"}},"status":"{status}","result":{result}}}"#
+            );
+            ANSWER.replacen("\"Done.\"", &format!("\"\",\"toolCalls\":[{call}]"), 1)
+        };
+        let info = r#"{"id":"i","timestamp":"2026-10-02T08:00:03Z","type":"info","content":"Request cancelled."}"#;
+        let error = r#"{"id":"e","timestamp":"2026-10-02T08:00:03Z","type":"error","content":"[API Error: 429 Too Many Requests]"}"#;
+        let status = |lines: &[&str]| read(lines).status;
+        assert_eq!(status(&[PROMPT, ANSWER]), Status::Success);
+        assert_eq!(status(&[PROMPT]), Status::Incomplete);
+        assert_eq!(status(&[PROMPT, ANSWER, info]), Status::Aborted);
+        assert_eq!(
+            (status(&[PROMPT, error]), read(&[PROMPT, error]).error_kind),
+            (Status::Error, Some(ErrorKind::RateLimit))
+        );
+        assert_eq!(status(&[error, PROMPT, ANSWER]), Status::Success);
+        let refused = read(&[PROMPT, &with_call("cancelled")]);
+        assert_eq!((refused.status, refused.tool_calls[0].status), (Status::Incomplete, CallStatus::Denied));
+        assert_eq!(read(&[&with_call("executing")]).tool_calls[0].status, CallStatus::Incomplete);
+    }
+
+    #[test]
+    fn a_file_without_its_header_gets_the_id_of_later_records() {
+        let log = [PROMPT, ANSWER, r#"{"$set":{"sessionId":"later","lastUpdated":"2026-10-02T08:00:09Z"}}"#].join("\n");
+        let hints = Hints { path: "/chats/0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f.jsonl", ..Hints::default() };
+        let id = |log: &str, hints| parse(log.as_bytes(), hints, Retention::None).sessions.swap_remove(0).session_id;
+        assert_eq!(id(&log, hints), "later");
+        assert_eq!(id(ANSWER, hints), "0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f");
+        assert!(id(ANSWER, Hints::default()).starts_with('~'));
+    }
+
+    /// A subagent has a session of its own with a parent. A program writes its prompts, and a call ends it.
+    #[test]
+    fn a_subagent_is_a_session_with_a_parent() {
+        let read = |header: &str, path: &str, status: &str| {
+            let call = format!(r#"{{"id":"c","name":"complete_task","args":{{}},"status":"{status}","result":[]}}"#);
+            let answer = ANSWER.replacen("\"Done.\"", &format!("\"\",\"toolCalls\":[{call}]"), 1);
+            let log = [header, PROMPT, &answer].join("\n");
+            let hints = Hints { path, ..Hints::default() };
+            parse(log.as_bytes(), hints, Retention::None).sessions.swap_remove(0)
+        };
+        let stated = r#"{"sessionId":"child","projectHash":"h","startTime":"2026-10-02T08:00:00Z","kind":"subagent"}"#;
+        let path = "/tmp/h/chats/0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f/child.jsonl";
+        let session = read(stated, path, "success");
+        assert_eq!(session.parent_session_id.as_deref(), Some("0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f"));
+        assert_eq!((session.session_id.as_str(), session.prompts.len(), session.status), ("child", 0, Status::Success));
+        assert_eq!(read(stated, path, "error").status, Status::Incomplete);
+        // The header has the parent's id, or no kind: the path shows both.
+        let unnamed =
+            stated.replace("child", "0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f").replace(r#","kind":"subagent""#, "");
+        let session = read(&unnamed, path, "success");
+        assert_eq!((session.session_id.as_str(), session.parent_session_id.is_some()), ("child", true));
+        let main = stated.replace("subagent", "main");
+        let session = read(&main, "/tmp/h/chats/session-1.jsonl", "success");
+        assert_eq!((session.parent_session_id, session.prompts.len(), session.status), (None, 1, Status::Incomplete));
+    }
+
+    #[test]
+    fn exit_codes_are_in_the_output() {
+        assert_eq!(exit_code("Command: x\nOutput: Exit Code: 3\nExit Code: 1\nSignal: (none)"), Some(1));
+        assert_eq!(exit_code("Exit Code: (none)"), None);
+    }
+}

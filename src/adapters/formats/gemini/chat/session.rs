@@ -1,0 +1,206 @@
+//! One session of Gemini CLI while its messages are read.
+
+use foldhash::{HashSet, HashSetExt as _};
+
+use super::{Part, REFUSALS, Record, ToolCall, exit_code, text_of};
+use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::tools::Arguments;
+use crate::adapters::shared::{subagents, tools, usage};
+use crate::model::errors::ErrorKind;
+use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult};
+
+/// The tool with which a subagent hands over its result.
+const COMPLETE: &str = "complete_task";
+
+/// What a chat ends with so far.
+#[derive(Debug, PartialEq)]
+enum Ending {
+    Nothing,
+    Prompt,
+    Answer { id: String, has_calls: bool },
+    Error,
+    Cancelled,
+}
+
+/// A session while its messages are read.
+pub(super) struct Chat {
+    /// The id that the log states: a subagent's session has the id of its file.
+    pub(super) stated_id: String,
+    pub(super) builder: Builder,
+    pub(super) has_stated_id: bool,
+    /// Ids of the messages so far.
+    ids: HashSet<String>,
+    last: Ending,
+    is_subagent: bool,
+    /// Whether it is a subagent that has handed over its result.
+    is_complete: bool,
+}
+
+impl Chat {
+    pub(super) fn new(context: &Context, id: String, has_stated_id: bool, line: i64) -> Self {
+        Self {
+            stated_id: id.clone(),
+            builder: Builder::new(context, id, line),
+            has_stated_id,
+            ids: HashSet::new(),
+            last: Ending::Nothing,
+            is_subagent: false,
+            is_complete: false,
+        }
+    }
+
+    /// Reads from a header, else from the path, whether it is the session of a subagent: `chats/PARENT/ID.jsonl`.
+    pub(super) fn set_kind(&mut self, header: &Record<'_>, context: &Context) {
+        let folder = match context.folders.as_slice() {
+            [parent, chats, ..] if chats == "chats" => Some(parent.clone()),
+            _ => None,
+        };
+        self.is_subagent = match header.session_kind.as_str() {
+            "" => folder.is_some(),
+            kind => kind == "subagent",
+        };
+        if !self.is_subagent {
+            return;
+        }
+        let parent = header.parent_session_id.owned().or(folder);
+        let session = &mut self.builder.session;
+        // Each subagent has a file, named after it.
+        if parent.as_ref() == Some(&session.session_id)
+            && let Some(name) = &context.file_name
+        {
+            session.session_id.clone_from(name);
+        }
+        session.parent_session_id = parent.filter(|parent| *parent != session.session_id);
+    }
+
+    /// Adds a message. `is_history`: whether it repeats or replaces the history.
+    pub(super) fn message(&mut self, message: &Record<'_>, line: i64, is_history: bool, damage: &mut RecordErrors) {
+        let (id, time) = (message.id.as_str(), message.timestamp.0);
+        self.builder.saw(time);
+        let is_new = id.is_empty() || self.ids.insert(id.to_owned());
+        match message.kind.as_str() {
+            "gemini" | "qwen" => self.answer(message, line, is_new, damage),
+            _ if !is_new => {}
+            "user" => {
+                self.last = Ending::Prompt;
+                // The messages with which a compaction replaces the history were not typed.
+                if !is_history
+                    && !self.is_subagent
+                    && let Some(text) = text_of(message.content).filter(|it| !it.is_empty())
+                {
+                    let identity = if id.is_empty() { Identity::Unique } else { Identity::Session(id.into()) };
+                    let typed = text_of(message.display_content).filter(|it| !it.is_empty()).unwrap_or(text);
+                    self.builder.prompt_as(identity, Some(&typed));
+                }
+            }
+            "error" => {
+                let text = text_of(message.content).unwrap_or_default();
+                self.last = Ending::Error;
+                self.builder.fail(None, &text);
+                let event = self.builder.event(EventKind::Error, line, time);
+                event.key = message.id.owned();
+                event.message = Some(brief(&text));
+            }
+            "info" => {
+                let text = text_of(message.content).unwrap_or_default();
+                if matches!(text.trim_end_matches('.'), "Request cancelled" | "User cancelled the request") {
+                    self.last = Ending::Cancelled;
+                    self.builder.fail_as(ErrorKind::Cancelled, &text);
+                    let event = self.builder.event(EventKind::Abort, line, time);
+                    event.key = message.id.owned();
+                    event.message = Some(brief(&text));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, message: &Record<'_>, line: i64, is_new: bool, damage: &mut RecordErrors) {
+        let (id, time) = (message.id.as_str(), message.timestamp.0);
+        let has_calls = !message.tool_calls.is_empty();
+        if is_new || matches!(&self.last, Ending::Answer { id: last, .. } if last == id) {
+            self.last = Ending::Answer { id: id.to_owned(), has_calls };
+        }
+        let tokens = usage::present(&message.tokens, damage).map(|counts| counts.tokens(damage));
+        // Answers that the runtime itself adds, such as the answer to a summary, have no model.
+        let turn = (tokens.is_some() || message.model.some().is_some()).then(|| {
+            let identity = if id.is_empty() { Identity::Unique } else { Identity::Session(id.into()) };
+            let index = self.builder.turn(identity, line);
+            let turn = &mut self.builder.session.turns[index];
+            turn.message_id = message.id.owned();
+            turn.occurred_at = turn.occurred_at.or(time);
+            turn.model = message.model.owned().or(turn.model.take());
+            if let Some(tokens) = tokens.filter(|tokens| !tokens.is_all_zero()) {
+                turn.tokens = tokens.into();
+            }
+            index
+        });
+        if let Some(text) = text_of(message.content) {
+            self.builder.say(&text);
+        }
+        for call in &message.tool_calls {
+            self.is_complete |= self.is_subagent && call.name.as_str() == COMPLETE && call.status.as_str() == "success";
+            self.call(call, turn, line);
+        }
+    }
+
+    fn call(&mut self, logged: &ToolCall<'_>, turn: Option<usize>, line: i64) {
+        // The only time of a call is that of its record, which is written after the call.
+        let time = logged.timestamp.0;
+        let call = self.builder.call(logged.id.as_str(), logged.name.as_str(), line, time);
+        self.builder.session.tool_calls[call].turn = turn;
+        let arguments = self.builder.arguments(call, logged.args);
+        let parts: Vec<Part<'_>> = logged.result.read();
+        let response = parts.iter().find_map(|part| part.function_response.get()).map(|it| &it.response);
+        let (output, error) = response.map_or(("", ""), |it| (it.output.as_str(), it.error.as_str()));
+        let text = if error.is_empty() { output } else { error };
+        let is_refused = REFUSALS.iter().any(|refusal| text.contains(refusal));
+        let status = match logged.status.as_str() {
+            "success" => CallStatus::Ok,
+            "error" => CallStatus::Error,
+            "cancelled" => CallStatus::Cancelled,
+            // Still running.
+            _ => CallStatus::Incomplete,
+        };
+        self.builder.result(call, logged.result, None, status);
+        if is_refused && matches!(logged.status.as_str(), "error" | "cancelled") {
+            self.builder.deny(call, line, time, Some(text));
+        }
+        let row = &mut self.builder.session.tool_calls[call];
+        match row.category.as_ref() {
+            "shell" => row.exit_code = exit_code(output).into(),
+            "edit" | "write" => self.change(call, logged, &arguments, output, line),
+            _ => {}
+        }
+        if let Some(agent) = logged.agent_id.some() {
+            self.builder.session.tool_calls[call].category = "subagent".into();
+            if let Some(event) = subagents::add(&mut self.builder, agent, logged.id.some(), line, time) {
+                event.turn = turn;
+            }
+        }
+    }
+
+    fn change(&mut self, call: usize, logged: &ToolCall<'_>, arguments: &Arguments<'_>, output: &str, line: i64) {
+        let Some(file) = arguments.file() else { return };
+        let operation = logged.result_display.operation(output);
+        let written = || {
+            let text = arguments.written().filter(|_| operation == Some(Operation::Create))?;
+            Some((tools::line_count(text), 0))
+        };
+        let lines = logged.result_display.lines().or_else(written);
+        self.builder.change(call, file, operation, lines, line, logged.timestamp.0);
+    }
+
+    /// The format has no end record: a chat is a success if its last answer has no calls, a subagent's if it handed over its result.
+    pub(super) fn finish(mut self) -> SessionResult {
+        self.builder.end(match self.last {
+            Ending::Answer { has_calls: false, .. } => Last::Answer,
+            Ending::Error => Last::Error,
+            Ending::Cancelled => Last::Abort,
+            _ if self.is_complete => Last::Answer,
+            Ending::Nothing | Ending::Prompt | Ending::Answer { .. } => Last::Work,
+        });
+        self.builder.finish()
+    }
+}

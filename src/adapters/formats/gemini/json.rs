@@ -1,0 +1,301 @@
+//! Gemini CLI's stdout: the object of `--output-format json` (docs/formats.md#gemini-json), and the events of
+//! `--output-format stream-json` (in `stream.rs`).
+//!
+//! Both contain sums of one process only. The prompt includes cached tokens and excludes those of tools; candidates exclude
+//! thoughts; the total is the sum of prompt, candidates, thoughts and tools. The sums of a process that resumes a session
+//! begin at 0, so each object and each `init` is the recording of one process.
+
+use serde::Deserialize;
+use twox_hash::XxHash3_64;
+
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::builder::{Builder, brief};
+use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::usage;
+use crate::base::text::Symbol;
+use crate::json::Raw;
+use crate::json::fields::{Count, Maybe, Number, Pairs, Text};
+use crate::json::lines::Line;
+use crate::model::errors::{self, ErrorKind};
+use crate::model::session::{Capabilities, EventKind, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind};
+
+mod stream;
+
+pub(crate) const JSON: Adapter = Adapter {
+    id: "gemini-json",
+    runtime: "gemini",
+    about: "Gemini CLI, gemini --output-format json",
+    // The stats contain the numbers of calls and lines, in versions that write stats.
+    tested: None,
+    capabilities: Capabilities::RESULT_ONLY,
+    places: &[],
+    claims: claims_output,
+    parse: fold::<Outputs>,
+};
+
+pub(crate) const STREAM: Adapter = Adapter {
+    id: "gemini-stream-json",
+    runtime: "gemini",
+    about: "Gemini CLI, gemini --output-format stream-json",
+    tested: None,
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS),
+    places: &[],
+    claims: stream::claims,
+    parse: fold::<stream::Stream>,
+};
+
+fn claims_output(probe: &Probe<'_>) -> u32 {
+    const KEYS: [&str; 5] = ["session_id", "response", "stats", "error", "warnings"];
+    if !probe.keys().all(|it| KEYS.contains(&it)) {
+        return 0;
+    }
+    if probe.object("stats").has("models") {
+        return 5;
+    }
+    // Many programs and all providers return errors as objects: only one with a session is Gemini CLI's.
+    u32::from(probe.has("session_id") && (probe.has("error") || probe.has("response")))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Output<'a> {
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    response: Text<'a>,
+    #[serde(borrow)]
+    stats: Maybe<Stats<'a>>,
+    #[serde(borrow)]
+    error: Maybe<Failure<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Stats<'a> {
+    #[serde(borrow)]
+    models: Pairs<'a, Model>,
+    tools: Tools,
+    files: Files,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Model {
+    api: Api,
+    tokens: Maybe<Counts>,
+    /// In newer versions: the requests by their purpose.
+    roles: Roles,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Roles {
+    main: Maybe<Role>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Role {
+    #[serde(rename = "totalRequests")]
+    requests: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Api {
+    #[serde(rename = "totalRequests")]
+    requests: Count,
+    #[serde(rename = "totalErrors")]
+    errors: Count,
+    #[serde(rename = "totalLatencyMs")]
+    latency_ms: Number,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Counts {
+    prompt: Count,
+    candidates: Count,
+    total: Count,
+    cached: Count,
+    thoughts: Count,
+    tool: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Tools {
+    total_calls: Count,
+    total_fail: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Files {
+    total_lines_added: Count,
+    total_lines_removed: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Failure<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    message: Text<'a>,
+    /// A number or a string.
+    #[serde(borrow)]
+    code: Raw<'a>,
+}
+
+impl Counts {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        damage.refuses(&[self.prompt, self.candidates, self.total, self.cached, self.thoughts, self.tool]);
+        let thoughts = self.thoughts.get();
+        Tokens {
+            input: uncached(self.prompt, self.cached).map(|it| it + self.tool.get().unwrap_or(0)),
+            output: self.candidates.get().map(|it| it + thoughts.unwrap_or(0)),
+            cache_read: self.cached.get(),
+            reasoning: thoughts,
+            ..Tokens::UNKNOWN
+        }
+    }
+}
+
+/// The part of a prompt that was not read from a cache.
+fn uncached(prompt: Count, cached: Count) -> Option<i64> {
+    prompt.get().map(|it| (it - cached.get().unwrap_or(0)).max(0))
+}
+
+/// Makes counts unknown that are all 0 although there is an answer: an answer takes tokens.
+fn doubt_zeros(models: &mut [ModelTotal], has_answer: bool) {
+    if has_answer && models.iter().all(|it| it.tokens.total().unwrap_or(0) == 0) {
+        for model in models {
+            model.tokens = Tokens::UNKNOWN;
+        }
+    }
+}
+
+impl Failure<'_> {
+    /// Ends the session with this failure. `last_error` is the message of a failure without one.
+    fn end(&self, builder: &mut Builder, last_error: Option<&str>) {
+        let message = self.message.some().or(last_error).unwrap_or_default();
+        let code = self.code.text();
+        let text = format!("{message} {} {code}", self.kind.as_str());
+        let kind = if self.kind.as_str().contains("TurnLimited") || message.contains("max session turns") {
+            ErrorKind::MaxTurns
+        } else {
+            errors::classify(code.parse().ok(), &text)
+        };
+        builder.fail_as(kind, message);
+        if self.kind.as_str().contains("Cancellation") {
+            builder.session.status = Status::Aborted;
+        }
+    }
+}
+
+/// The objects of `--output-format json`.
+struct Outputs {
+    context: Context,
+    sessions: Vec<SessionResult>,
+}
+
+impl Fold for Outputs {
+    type Record<'a> = Output<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
+        if !output.response.is_some() && matches!((&output.stats, &output.error), (Maybe::Absent, Maybe::Absent)) {
+            return RecordKind::Unknown;
+        }
+        let id = output.session_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
+        let mut builder = Builder::new(&self.context, id, line.number);
+        builder.session.recording = Some(vec![XxHash3_64::oneshot(line.bytes)]);
+        builder.say(output.response.as_str());
+        if let Some(stats) = usage::present(&output.stats, damage) {
+            let (added, removed) = (stats.files.total_lines_added.get(), stats.files.total_lines_removed.get());
+            builder.session.stated_tool_calls = stats.tools.total_calls.get();
+            builder.session.stated_tool_errors = stats.tools.total_fail.get();
+            builder.session.stated_lines = added.zip(removed);
+            builder.session.model = stats.main_model();
+            builder.session.totals.push(stats.total(line, output.response.some().is_some(), damage));
+        }
+        if let Some(error) = output.error.get() {
+            error.end(&mut builder, None);
+            let event = builder.event(EventKind::Error, line.number, None);
+            event.code = error.kind.owned();
+            event.message = error.message.some().map(brief);
+        } else {
+            builder.succeed();
+        }
+        self.sessions.push(builder.finish());
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions
+    }
+}
+
+impl Stats<'_> {
+    /// The model with the most requests of the main agent, the later on a tie; without roles, with the most requests.
+    fn main_model(&self) -> Option<Symbol> {
+        let requests =
+            |model: &Model| (model.roles.main.get().map(|role| role.requests.get()), model.api.requests.get());
+        self.models.0.iter().max_by_key(|(_, usage)| requests(usage)).map(|(model, _)| Symbol::new(model))
+    }
+
+    fn total(&self, line: Line<'_>, has_answer: bool, damage: &mut RecordErrors) -> Total {
+        let mut total = Total {
+            line: line.number,
+            key: hashed_id(line.bytes),
+            kind: TotalKind::Process,
+            covers_subagents: true,
+            ..Total::default()
+        };
+        for (model, model_usage) in &self.models.0 {
+            let counts = usage::present(&model_usage.tokens, damage);
+            let tokens = counts.map_or(Tokens::UNKNOWN, |counts| counts.tokens(damage));
+            total.models.push(ModelTotal { model: Some(Symbol::new(model)), tokens, ..ModelTotal::default() });
+        }
+        doubt_zeros(&mut total.models, has_answer);
+        let sum = |of: fn(&Api) -> Option<i64>| {
+            self.models.0.iter().filter_map(|(_, model)| of(&model.api)).reduce(i64::saturating_add)
+        };
+        // The requests include those that failed, which are not turns.
+        total.turns = sum(|it| it.requests.get().map(|all| (all - it.errors.get().unwrap_or(0)).max(0)));
+        total.api_duration_ms = sum(|it| it.latency_ms.rounded());
+        total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::engine::Hints;
+    use crate::adapters::parse;
+    use crate::adapters::shared::builder::Retention;
+
+    fn read(log: &str) -> SessionResult {
+        parse(log.as_bytes(), Hints::default(), Retention::Text).sessions.swap_remove(0)
+    }
+
+    #[test]
+    fn zeros_beside_an_answer_are_unknown() {
+        let log = |response: &str| {
+            let tokens = r#"{"prompt":0,"candidates":0,"total":0,"cached":0,"thoughts":0,"tool":0}"#;
+            format!(
+                r#"{{"response":"{response}","stats":{{"models":{{"gemini-2.5-pro":{{"tokens":{tokens}}}}},"tools":{{}}}}}}"#
+            )
+        };
+        assert_eq!(read(&log("Yes.")).totals[0].models[0].tokens, Tokens::UNKNOWN);
+        assert_eq!(read(&log("")).totals[0].models[0].tokens.total(), Some(0));
+        assert_eq!(read(&log("")).stated_tool_calls, None);
+    }
+}

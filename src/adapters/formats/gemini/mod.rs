@@ -1,0 +1,4 @@
+//! Formats of Gemini CLI.
+
+pub(crate) mod chat;
+pub(crate) mod json;

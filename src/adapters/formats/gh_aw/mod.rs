@@ -1,0 +1,3 @@
+//! Formats of GitHub Agentic Workflows.
+
+pub(crate) mod token_usage;

@@ -1,0 +1,3 @@
+//! Formats of goose.
+
+pub(crate) mod sessions;

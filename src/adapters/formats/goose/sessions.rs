@@ -1,0 +1,488 @@
+//! goose: its database `sessions.db`, and the session files that it wrote before it had one (docs/formats.md#goose-db).
+//!
+//! The rules are those of goose's source: `crates/goose/src/session/session_manager.rs` (schemas 1 to 10), `legacy.rs`,
+//! `storage.rs`, and the pull requests 9752 and 10172, which made schemas 14 and 15.
+//!
+//! - The row of a session contains sums over all of its requests (`accumulated_*`). The columns without this prefix are those
+//!   of the last request. Sessions from before April 2025 have no sums.
+//! - Since schema 15 each request has a row in `usage_ledger`. The rest of the sums is from before that schema. goose repeats
+//!   this rest in a ledger row of its own, which is skipped.
+//! - Input includes cached tokens. Since schema 14 their number is known; before, all of them count as input. The part of
+//!   `total` beyond input and output is reasoning.
+//! - A session file has the same sums on its first line, then one message on each line. Its name is the session's id. goose
+//!   imports these files into the database and keeps them, so the identity of the sums is the session and the time of its
+//!   first message: sums in both places count once. Session ids are a day and a number, unique on one machine only.
+
+use foldhash::{HashSet, HashSetExt as _};
+use serde::Deserialize;
+
+use self::session::Session;
+use crate::adapters::engine::document::Places;
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::sessions_by_id::SessionsById;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
+use crate::json::lines::Line;
+use crate::model::places::Place;
+use crate::model::session::{Capabilities, SessionResult, Tokens};
+use crate::model::sqlite_schema::Table;
+
+mod session;
+
+const SHOWS: Capabilities = Capabilities::TOOL_CALLS
+    .and(Capabilities::FILE_CHANGES)
+    .and(Capabilities::PERMISSION_DENIALS)
+    .and(Capabilities::USER_TURNS)
+    .and(Capabilities::KEPT_BY_RUNTIME);
+
+pub(crate) const DATABASE: Adapter = Adapter {
+    id: "goose-db",
+    runtime: "goose",
+    about: "goose, sessions.db",
+    tested: None,
+    capabilities: SHOWS,
+    places: &[
+        Place::data("goose/sessions"),
+        Place::only_variable("GOOSE_PATH_ROOT", "data/sessions"),
+        Place::application("Block/goose/data/sessions"),
+    ],
+    claims: |probe| {
+        5 * u32::from(match probe.text("table").as_ref() {
+            "sessions" => probe.has_all(&["id", "working_dir", "accumulated_total_tokens"]),
+            "messages" => probe.has_all(&["session_id", "content_json", "created_timestamp"]),
+            "usage_ledger" => probe.has_all(&["session_id", "created_timestamp", "total_tokens"]),
+            _ => false,
+        })
+    },
+    parse: fold::<Goose>,
+};
+
+pub(crate) const SESSION: Adapter = Adapter {
+    id: "goose-session",
+    runtime: "goose",
+    about: "goose before its database, sessions/*.jsonl, and its exports",
+    tested: None,
+    capabilities: SHOWS,
+    places: DATABASE.places,
+    claims: |probe| {
+        let is_head = probe.has_all(&["description", "message_count"]) && probe.has("total_tokens");
+        let is_message = probe.has_all(&["role", "created", "content"]) && is_content(probe);
+        5 * u32::from(is_head) + 3 * u32::from(is_message) + 6 * u32::from(is_export(probe))
+    },
+    parse: fold::<Goose>,
+};
+
+/// Whether a document is an exported session.
+fn is_export(probe: &Probe<'_>) -> bool {
+    let has_sums = || probe.object("accumulated_usage").has("input_tokens") || probe.has("accumulated_total_tokens");
+    let is_own = || has_sums() || probe.has_all(&["extension_data", "message_count"]);
+    probe.has_all(&["id", "working_dir"]) && !probe.has("table") && is_own()
+}
+
+/// Whether the content of a message is goose's. Messages of other programs have the same keys, but no block types in camel
+/// case.
+fn is_content(probe: &Probe<'_>) -> bool {
+    let blocks: TextOrBlocks<'_, Block<'_>> = probe.raw("content").read();
+    let is_own = |block: &Block<'_>| {
+        matches!(
+            block.kind.as_str(),
+            "text" | "image" | "thinking" | "toolRequest" | "toolResponse" | "redactedThinking"
+        )
+    };
+    !probe.has("type") && blocks.text.is_none() && !blocks.blocks.is_empty() && blocks.blocks.iter().all(is_own)
+}
+
+pub(crate) const SESSIONS: Table = Table {
+    name: "sessions",
+    key: "id",
+    needs: &["working_dir", "accumulated_total_tokens"],
+    columns: &[
+        "session_type",
+        "parent_session_id",
+        "working_dir",
+        "created_at",
+        "provider_name",
+        "model_config_json",
+        "total_tokens",
+        "input_tokens",
+        "output_tokens",
+        "cache_read_tokens",
+        "cache_write_tokens",
+        "accumulated_total_tokens",
+        "accumulated_input_tokens",
+        "accumulated_output_tokens",
+        "accumulated_cache_read_tokens",
+        "accumulated_cache_write_tokens",
+        "accumulated_cost",
+    ],
+    json: &["model_config_json"],
+    order: "id",
+    below: &[("session_id", MESSAGES), ("session_id", LEDGER)],
+    is_inside: false,
+    is_optional: false,
+};
+
+const MESSAGES: Table = Table {
+    name: "messages",
+    key: "id",
+    needs: &["role", "content_json", "created_timestamp"],
+    columns: &["session_id", "message_id", "role", "content_json", "created_timestamp", "metadata_json"],
+    json: &["content_json", "metadata_json"],
+    order: "created_timestamp, id",
+    below: &[],
+    is_inside: false,
+    is_optional: false,
+};
+
+const LEDGER: Table = Table {
+    name: "usage_ledger",
+    key: "id",
+    needs: &["created_timestamp", "total_tokens"],
+    columns: &[
+        "session_id",
+        "created_timestamp",
+        "model",
+        "input_tokens",
+        "output_tokens",
+        "total_tokens",
+        "cache_read_tokens",
+        "cache_write_tokens",
+        "cost",
+        "cost_source",
+        "is_compaction",
+    ],
+    json: &[],
+    order: "id",
+    below: &[],
+    is_inside: false,
+    is_optional: true,
+};
+
+/// A row of any table, or a line of a session file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Record<'a> {
+    #[serde(borrow)]
+    table: Text<'a>,
+    /// A number; of a session, a string.
+    #[serde(borrow)]
+    id: Raw<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    // sessions, and the first line of a file
+    #[serde(borrow)]
+    session_type: Text<'a>,
+    #[serde(borrow)]
+    parent_session_id: Text<'a>,
+    #[serde(borrow)]
+    working_dir: Text<'a>,
+    created_at: When,
+    #[serde(borrow)]
+    provider_name: Text<'a>,
+    #[serde(borrow)]
+    model_config_json: Maybe<ModelConfig<'a>>,
+    /// Its name in an export.
+    #[serde(borrow)]
+    model_config: Maybe<ModelConfig<'a>>,
+    // an export
+    /// The messages.
+    #[serde(borrow)]
+    conversation: Raw<'a>,
+    usage: Maybe<ExportedUsage>,
+    accumulated_usage: Maybe<ExportedUsage>,
+    message_count: Count,
+    accumulated_total_tokens: Count,
+    accumulated_input_tokens: Count,
+    accumulated_output_tokens: Count,
+    accumulated_cache_read_tokens: Count,
+    accumulated_cache_write_tokens: Count,
+    accumulated_cost: Number,
+    // sessions and usage_ledger
+    total_tokens: Count,
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_tokens: Count,
+    cache_write_tokens: Count,
+    #[serde(borrow)]
+    model: Text<'a>,
+    cost: Number,
+    #[serde(borrow)]
+    cost_source: Text<'a>,
+    is_compaction: Number,
+    created_timestamp: When,
+    // messages
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    message_id: Text<'a>,
+    #[serde(borrow)]
+    content_json: Raw<'a>,
+    metadata_json: Maybe<Metadata>,
+    // messages of a file
+    created: When,
+    #[serde(borrow)]
+    content: Raw<'a>,
+    metadata: Maybe<Metadata>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct ModelConfig<'a> {
+    #[serde(borrow)]
+    model_name: Text<'a>,
+}
+
+/// Counts in an export of newer versions (1.46). Before, they are members of the session itself.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct ExportedUsage {
+    total_tokens: Count,
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_input_tokens: Count,
+    cache_write_input_tokens: Count,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Metadata {
+    user_visible: Flag,
+}
+
+/// A message, from a row or from a line of a session file.
+struct Message<'a> {
+    id: &'a str,
+    role: &'a str,
+    time: Option<Time>,
+    content: Raw<'a>,
+    is_hidden: bool,
+}
+
+/// A content block of a message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    tool_call: Outcome<'a>,
+    #[serde(borrow)]
+    tool_result: Outcome<'a>,
+}
+
+/// A call or a result: `value` if it is valid, else `error`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Outcome<'a> {
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    value: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Call<'a> {
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ToolResult {
+    is_error: Flag,
+}
+
+/// Arguments of `text_editor`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Editor<'a> {
+    #[serde(borrow)]
+    command: Text<'a>,
+}
+
+/// The counts of one request, or of all requests of a session.
+#[derive(Debug, Clone, Copy)]
+struct Usage {
+    total: Count,
+    input: Count,
+    output: Count,
+    cache_read: Count,
+    cache_write: Count,
+}
+
+impl From<&ExportedUsage> for Usage {
+    fn from(usage: &ExportedUsage) -> Self {
+        Self {
+            total: usage.total_tokens,
+            input: usage.input_tokens,
+            output: usage.output_tokens,
+            cache_read: usage.cache_read_input_tokens,
+            cache_write: usage.cache_write_input_tokens,
+        }
+    }
+}
+
+impl Usage {
+    fn of(record: &Record<'_>) -> Self {
+        if let Some(usage) = record.usage.get() {
+            return usage.into();
+        }
+        Self {
+            total: record.total_tokens,
+            input: record.input_tokens,
+            output: record.output_tokens,
+            cache_read: record.cache_read_tokens,
+            cache_write: record.cache_write_tokens,
+        }
+    }
+
+    fn accumulated(record: &Record<'_>) -> Self {
+        if let Some(usage) = record.accumulated_usage.get() {
+            return usage.into();
+        }
+        Self {
+            total: record.accumulated_total_tokens,
+            input: record.accumulated_input_tokens,
+            output: record.accumulated_output_tokens,
+            cache_read: record.accumulated_cache_read_tokens,
+            cache_write: record.accumulated_cache_write_tokens,
+        }
+    }
+
+    fn tokens(self, damage: &mut RecordErrors) -> Tokens {
+        damage.refuses(&[self.total, self.input, self.output, self.cache_read, self.cache_write]);
+        let (cache_read, cache_write) = (self.cache_read.get(), self.cache_write.get());
+        let cached = cache_read.unwrap_or(0) + cache_write.unwrap_or(0);
+        let input = self.input.get();
+        let sum = input.unwrap_or(0) + self.output.get().unwrap_or(0);
+        let reasoning = self.total.get().map(|it| it - sum).filter(|it| *it > 0 && input.is_some());
+        let output = self.output.get().map(|it| it + reasoning.unwrap_or(0));
+        let tokens = Tokens {
+            // A cache count above the input cannot be a part of it.
+            input: input.map(|it| if it >= cached { it - cached } else { it }),
+            output,
+            cache_read,
+            cache_write,
+            cache_write_1h: None,
+            reasoning,
+        };
+        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+    }
+}
+
+/// The state of a database or of a session file.
+struct Goose {
+    context: Context,
+    sessions: SessionsById<Session>,
+    /// Rows and messages so far.
+    seen: HashSet<String>,
+}
+
+impl Fold for Goose {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: SessionsById::default(), seen: HashSet::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let table = record.table.as_str();
+        // The same row again: the recorded rows were appended to the file twice.
+        if !table.is_empty() && !self.seen.insert(format!("{table} {}", record.id.text())) {
+            return RecordKind::Known;
+        }
+        match table {
+            "sessions" => {
+                let id = record.id.text();
+                self.session(&id, line.number).facts(&record, damage);
+            }
+            "messages" => {
+                let id = record.message_id.owned().unwrap_or_else(|| record.id.text().into_owned());
+                let message = Message {
+                    id: &id,
+                    role: record.role.as_str(),
+                    time: record.created_timestamp.0,
+                    content: record.content_json,
+                    is_hidden: is_hidden(&record.metadata_json),
+                };
+                self.session(record.session_id.as_str(), line.number).message(&message, line.number, damage);
+            }
+            "usage_ledger" => {
+                self.session(record.session_id.as_str(), line.number).request(&record, line.number, damage);
+            }
+            "" if !record.id.is_empty() && record.working_dir.some().is_some() => self.export(&record, line, damage),
+            "" if record.message_count != Count::Unknown => {
+                let id = self.file_id(line);
+                self.session(&id, line.number).facts(&record, damage);
+            }
+            "" if !record.role.as_str().is_empty() => {
+                let session_id = self.file_id(line);
+                self.message(&session_id, &record, line.bytes, line.number, damage);
+            }
+            _ => return RecordKind::Unknown,
+        }
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions.into_iter().map(Session::finish).collect()
+    }
+}
+
+/// Whether a message is hidden from the user.
+fn is_hidden(metadata: &Maybe<Metadata>) -> bool {
+    metadata.get().is_some_and(|it| it.user_visible.0 == Some(false))
+}
+
+impl Goose {
+    /// Adds an exported session.
+    fn export(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let id = record.id.text();
+        let session = self.session(&id, line.number);
+        session.is_export = true;
+        session.facts(record, damage);
+        let mut places = Places::new(line);
+        for raw in record.conversation.read::<Vec<Raw<'_>>>() {
+            self.message(&id, &raw.read(), raw.0, places.line_of(raw), damage);
+        }
+    }
+
+    /// Adds a message of a session file or of an export, `bytes`.
+    fn message(&mut self, session: &str, record: &Record<'_>, bytes: &[u8], line: i64, damage: &mut RecordErrors) {
+        let id = if record.id.is_empty() { hashed_id(bytes) } else { record.id.text().into_owned() };
+        if self.seen.insert(format!("{session} {id}")) {
+            let message = Message {
+                id: &id,
+                role: record.role.as_str(),
+                time: record.created.0,
+                content: record.content,
+                is_hidden: is_hidden(&record.metadata),
+            };
+            self.session(session, line).message(&message, line, damage);
+        }
+    }
+
+    /// The session id of a session file, which contains one session.
+    fn file_id(&self, line: Line<'_>) -> String {
+        let known = self.sessions.first().map(|session| session.builder.session.session_id.clone());
+        let name = || self.context.file_name.clone();
+        known.or_else(name).unwrap_or_else(|| hashed_id(line.bytes))
+    }
+
+    fn session(&mut self, id: &str, line: i64) -> &mut Session {
+        let session = self.sessions.find_or_add(id, || Session::new(&self.context, id, line));
+        session.last_line = line;
+        session
+    }
+}

@@ -1,0 +1,3 @@
+//! Formats of Hermes.
+
+pub(crate) mod sessions;

@@ -1,0 +1,292 @@
+//! Hermes Agent: its database `state.db`, the last view of a session in `session_ID.json`, and transcripts of its gateway
+//! (docs/formats.md#hermes-db). From its source, and from recorded databases and documents; no recorded transcript was at hand.
+//!
+//! - Only the row of a session contains tokens, as sums over its requests. Input excludes caches; output includes reasoning.
+//! - A session is in up to three files under the same id: the ledger joins them, and only the database has tokens.
+//! - `parent_session_id` names the session that started a subagent, or the one that was compressed into this one.
+
+use foldhash::{HashSet, HashSetExt as _};
+use serde::Deserialize;
+
+use self::session::Session;
+use crate::adapters::engine::document::Places;
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::chat_completions::ToolCall;
+use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::sessions_by_id::SessionsById;
+use crate::adapters::shared::subagents;
+use crate::json::Raw;
+use crate::json::fields::{Count, Number, Text, When};
+use crate::json::lines::Line;
+use crate::model::places::Place;
+use crate::model::session::{Capabilities, SessionResult};
+use crate::model::sqlite_schema::Table;
+
+mod session;
+
+const SHOWS: Capabilities = Capabilities::TOOL_CALLS
+    .and(Capabilities::FILE_CHANGES)
+    .and(Capabilities::USER_TURNS)
+    .and(Capabilities::KEPT_BY_RUNTIME);
+
+pub(crate) const DATABASE: Adapter = Adapter {
+    id: "hermes-db",
+    runtime: "hermes",
+    about: "Hermes Agent, state.db",
+    tested: None,
+    capabilities: SHOWS.and(Capabilities::SUBAGENTS),
+    places: &[Place::variable("HERMES_HOME", ".hermes", "state.db"), Place::home(".hermes/profiles")],
+    claims: |probe| {
+        6 * u32::from(match probe.text("table").as_ref() {
+            "sessions" => probe.has_all(&["end_reason", "billing_provider", "reasoning_tokens"]),
+            "messages" => probe.has_all(&["session_id", "role", "finish_reason", "tool_calls"]),
+            _ => false,
+        })
+    },
+    parse: fold::<Hermes>,
+};
+
+pub(crate) const SESSION: Adapter = Adapter {
+    id: "hermes-session",
+    runtime: "hermes",
+    about: "Hermes Agent, sessions/session_ID.json",
+    tested: None,
+    capabilities: SHOWS,
+    places: &[Place::variable("HERMES_HOME", ".hermes", "sessions")],
+    claims: |probe| {
+        let is_own = probe.has_all(&["session_id", "platform", "session_start", "last_updated"]);
+        6 * u32::from(is_own && probe.raw("messages").0.first() == Some(&b'['))
+    },
+    parse: fold::<Hermes>,
+};
+
+pub(crate) const TRANSCRIPT: Adapter = Adapter {
+    id: "hermes-transcript",
+    runtime: "hermes",
+    about: "Hermes Agent, sessions/ID.jsonl of its gateway (from sources)",
+    tested: None,
+    capabilities: SHOWS,
+    places: SESSION.places,
+    claims: claims_transcript,
+    parse: fold::<Hermes>,
+};
+
+/// A transcript need not begin with `session_meta`, and its other lines are messages as many programs write them: the name of the
+/// file, its directory, or an id that no other program writes decides.
+fn claims_transcript(probe: &Probe<'_>) -> u32 {
+    let role = probe.text("role");
+    if probe.has("table") || probe.has("type") {
+        return 0;
+    }
+    if role == "session_meta" {
+        return 6;
+    }
+    if !matches!(role.as_ref(), "user" | "assistant" | "tool" | "system") || !probe.has("content") {
+        return 0;
+    }
+    let has_own_ids = || memchr::memmem::find(probe.raw("tool_calls").0, b"\"response_item_id\"").is_some();
+    4 * u32::from(is_name_of_session(probe.path()) || has_own_ids())
+}
+
+/// Whether a log is in Hermes' directory, or has the name of one of its sessions: `DATE_TIME_HEX`, or `cron_JOB_DATE_TIME`.
+fn is_name_of_session(path: &str) -> bool {
+    let mut parts = path.rsplit(['/', '\\']);
+    let name = parts.next().unwrap_or_default().split('.').next().unwrap_or_default();
+    let is_number = |word: &str, length| word.len() == length && word.bytes().all(|it| it.is_ascii_digit());
+    let words: Vec<&str> = name.split('_').collect();
+    let is_session = match words[..] {
+        [date, time, id] => {
+            is_number(date, 8) && is_number(time, 6) && id.len() >= 6 && id.bytes().all(|it| it.is_ascii_hexdigit())
+        }
+        ["cron", _, date, time] => is_number(date, 8) && is_number(time, 6),
+        _ => false,
+    };
+    is_session || parts.any(|folder| folder == ".hermes")
+}
+
+pub(crate) const SESSIONS: Table = Table {
+    name: "sessions",
+    key: "id",
+    needs: &["source", "end_reason", "billing_provider", "reasoning_tokens"],
+    columns: &[
+        "source",
+        "model",
+        "parent_session_id",
+        "started_at",
+        "ended_at",
+        "end_reason",
+        "input_tokens",
+        "output_tokens",
+        "cache_read_tokens",
+        "cache_write_tokens",
+        "reasoning_tokens",
+        "billing_provider",
+        "estimated_cost_usd",
+        "actual_cost_usd",
+        "cost_status",
+        "api_call_count",
+        "cwd",
+        "git_branch",
+    ],
+    json: &[],
+    order: "started_at, id",
+    below: &[("session_id", MESSAGES)],
+    is_inside: false,
+    is_optional: false,
+};
+
+const MESSAGES: Table = Table {
+    name: "messages",
+    key: "id",
+    needs: &["role", "content", "finish_reason", "tool_calls"],
+    columns: &[
+        "session_id",
+        "role",
+        "content",
+        "tool_call_id",
+        "tool_calls",
+        "tool_name",
+        "timestamp",
+        "finish_reason",
+        "active",
+    ],
+    json: &["tool_calls"],
+    order: "timestamp, id",
+    below: &[],
+    is_inside: false,
+    is_optional: false,
+};
+
+/// A row, a session's document, or a line of a transcript.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Record<'a> {
+    #[serde(borrow)]
+    table: Text<'a>,
+    /// Of a session a string, of a message a number.
+    #[serde(borrow)]
+    id: Raw<'a>,
+    // sessions
+    #[serde(borrow)]
+    source: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    parent_session_id: Text<'a>,
+    started_at: When,
+    ended_at: When,
+    #[serde(borrow)]
+    end_reason: Text<'a>,
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_tokens: Count,
+    cache_write_tokens: Count,
+    reasoning_tokens: Count,
+    #[serde(borrow)]
+    billing_provider: Text<'a>,
+    estimated_cost_usd: Number,
+    actual_cost_usd: Number,
+    #[serde(borrow)]
+    cost_status: Text<'a>,
+    api_call_count: Count,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    git_branch: Text<'a>,
+    // a document
+    #[serde(borrow)]
+    platform: Text<'a>,
+    session_start: When,
+    last_updated: When,
+    #[serde(borrow)]
+    messages: Raw<'a>,
+    // messages
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    content: Raw<'a>,
+    #[serde(borrow)]
+    tool_call_id: Text<'a>,
+    #[serde(borrow)]
+    tool_calls: Raw<'a>,
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    timestamp: When,
+    #[serde(borrow)]
+    finish_reason: Text<'a>,
+    /// 0: it was taken back.
+    active: Number,
+}
+
+/// The state of a database or a file.
+struct Hermes {
+    context: Context,
+    sessions: SessionsById<Session>,
+    /// The rows so far.
+    seen: HashSet<String>,
+}
+
+impl Fold for Hermes {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: SessionsById::default(), seen: HashSet::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let table = record.table.as_str();
+        // The same row again: rows or lines were appended twice.
+        let name = if table.is_empty() { hashed_id(line.bytes) } else { format!("{table} {}", record.id.text()) };
+        if !self.seen.insert(name) {
+            return RecordKind::Known;
+        }
+        match table {
+            "sessions" => {
+                let id = record.id.text();
+                self.session(&id, line.number).row(&record, line.number, damage);
+            }
+            "messages" => self.session(record.session_id.as_str(), line.number).message(&record, line.number),
+            "" if record.messages.0.first() == Some(&b'[') && record.session_id.some().is_some() => {
+                let session = self.session(record.session_id.as_str(), line.number);
+                session.document(&record);
+                let messages: Vec<Raw<'_>> = record.messages.read();
+                let mut places = Places::new(line);
+                for raw in messages {
+                    let number = places.line_of(raw);
+                    session.message(&raw.read(), number);
+                }
+            }
+            "" if record.role.some().is_some() => {
+                let first = self.sessions.first().map(|session| session.builder.session.session_id.clone());
+                let id = first.or_else(|| self.context.file_name.clone()).unwrap_or_else(|| hashed_id(line.bytes));
+                self.session(&id, line.number).message(&record, line.number);
+            }
+            _ => return RecordKind::Unknown,
+        }
+        RecordKind::Known
+    }
+
+    fn finish(mut self) -> Vec<SessionResult> {
+        for index in 0..self.sessions.len() {
+            let child = &self.sessions[index].builder.session;
+            let (id, line, time) = (child.session_id.clone(), child.line, child.started_at);
+            let Some(parent) = child.parent_session_id.as_ref() else { continue };
+            let Some(parent) = self.sessions.find(parent) else { continue };
+            // A session that was compressed goes on under another id.
+            if self.sessions[parent].is_compressed {
+                continue;
+            }
+            self.sessions[index].is_subagent = true;
+            subagents::add(&mut self.sessions[parent].builder, &id, None, line, time);
+        }
+        self.sessions.into_iter().map(Session::finish).collect()
+    }
+}
+
+impl Hermes {
+    fn session(&mut self, id: &str, line: i64) -> &mut Session {
+        self.sessions.find_or_add(id, || Session::new(&self.context, id, line))
+    }
+}

@@ -1,0 +1,174 @@
+//! Inspect AI's logs: one JSON document, or `.eval`, a zip archive with a member for each sample (docs/formats.md#inspect-log).
+//!
+//! A sample in an epoch is a session. Its `events` contain each request and each call in order; `messages` repeat them. Events of
+//! tools had nested events before version 0.3.9. The requests of a scorer are in the same list: they belong to a subagent.
+//!
+//! What input and output include depends on the version and the provider, so that the sum decides ([`usage`]). A member of
+//! `.eval` does not contain the name of the task, but the name of the archive does.
+
+use serde::Deserialize;
+
+use self::sample::Sample;
+use crate::adapters::engine::document::Places;
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::json::Raw;
+use crate::json::fields::{Maybe, Number, Text, When};
+use crate::json::lines::Line;
+use crate::model::places::Place;
+use crate::model::session::{Capabilities, SessionResult};
+
+mod events;
+mod sample;
+mod scores;
+mod usage;
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "inspect-log",
+    runtime: "inspect",
+    about: "Inspect AI, logs of evaluations (.eval, .json)",
+    tested: Some("0.3.136"),
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::RETRIES)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::only_variable("INSPECT_LOG_DIR", "")],
+    claims: |probe| {
+        let is_log = probe.has_all(&["version", "eval", "plan"]) && probe.object("eval").has_all(&["task", "run_id"]);
+        let is_sample = probe.has_all(&["id", "epoch", "input", "target"]) && is_list(probe, "events");
+        6 * u32::from(is_log || is_sample)
+    },
+    parse: fold::<Logs>,
+};
+
+fn is_list(probe: &Probe<'_>, key: &str) -> bool {
+    probe.raw(key).0.first() == Some(&b'[')
+}
+
+/// Whether a record is one of the other members of `.eval`, which repeat parts of samples.
+pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
+    probe.has_all(&["id", "epoch", "input", "target"]) || probe.has("scorer") && is_list(probe, "samples")
+}
+
+/// A log, its header, or a sample.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Document<'a> {
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    eval: Maybe<Eval<'a>>,
+    /// Parsed later, as the line of each is needed.
+    #[serde(borrow)]
+    samples: Raw<'a>,
+    /// Only in a sample.
+    #[serde(borrow)]
+    events: Raw<'a>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Eval<'a> {
+    #[serde(borrow)]
+    task: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    packages: Packages<'a>,
+    #[serde(borrow)]
+    revision: Maybe<Revision<'a>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Packages<'a> {
+    #[serde(borrow)]
+    inspect_ai: Text<'a>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Revision<'a> {
+    #[serde(borrow)]
+    origin: Text<'a>,
+}
+
+/// A sample in an epoch.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct SampleRecord<'a> {
+    /// A number or a string.
+    #[serde(borrow)]
+    id: Raw<'a>,
+    epoch: Number,
+    #[serde(borrow)]
+    uuid: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    scores: Raw<'a>,
+    #[serde(borrow)]
+    events: Raw<'a>,
+    #[serde(borrow)]
+    error: Maybe<SampleError<'a>>,
+    #[serde(borrow)]
+    limit: Maybe<Limit<'a>>,
+    /// In seconds.
+    total_time: Number,
+    started_at: When,
+    completed_at: When,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct SampleError<'a> {
+    #[serde(borrow)]
+    message: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Limit<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+}
+
+struct Logs {
+    context: Context,
+    sessions: Vec<SessionResult>,
+}
+
+impl Fold for Logs {
+    type Record<'a> = Document<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let mut places = Places::new(line);
+        if let Some(eval) = document.eval.get() {
+            // The header of `.eval` contains no samples.
+            let samples: Vec<Raw<'_>> = document.samples.read();
+            for raw in samples {
+                let number = places.line_of(raw);
+                let sample = Sample::new(&self.context, raw.read(), number);
+                self.sessions.push(sample.read(Some(eval), document.status.as_str(), &mut places, damage));
+            }
+        } else if document.events.0.first() == Some(&b'[') {
+            let sample = Sample::new(&self.context, Raw(line.bytes).read(), line.number);
+            self.sessions.push(sample.read(None, "", &mut places, damage));
+        } else {
+            return RecordKind::Unknown;
+        }
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions
+    }
+}

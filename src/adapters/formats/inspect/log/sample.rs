@@ -1,0 +1,280 @@
+//! One sample of Inspect AI while its events are read.
+
+use foldhash::{HashSet, HashSetExt as _};
+use serde::Deserialize;
+
+use super::events::{Event, Message, Output, ToolError, text_of};
+use super::{Eval, SampleRecord, scores};
+use crate::adapters::engine::document::Places;
+use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::builder::{Builder, brief, money};
+use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::{changes, repository, subagents, usage};
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Number, Text};
+use crate::model::errors::ErrorKind;
+use crate::model::session::{CallStatus, Cost, EventKind, Identity, Operation, SessionResult, Tokens};
+use crate::model::verdict::Verdict;
+
+/// Retries of one request that become events.
+const MAX_RETRIES: i64 = 100;
+
+/// What the tool for files does.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Editor<'a> {
+    #[serde(borrow)]
+    command: Text<'a>,
+}
+
+/// A sample while its events are read.
+pub(super) struct Sample<'a> {
+    record: SampleRecord<'a>,
+    builder: Builder,
+    /// Spans of scorers, and those below them.
+    scorers: HashSet<String>,
+    /// The depth of steps of scorers, in versions before spans.
+    scoring_steps: usize,
+    /// The number of requests so far.
+    requests: usize,
+    /// The last turn of the main agent.
+    turn: Option<usize>,
+}
+
+impl<'a> Sample<'a> {
+    pub(super) fn new(context: &Context, record: SampleRecord<'a>, line: i64) -> Self {
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(default)]
+        struct Timed<'a> {
+            #[serde(borrow)]
+            timestamp: Text<'a>,
+        }
+        let sample = record.id.text();
+        let epoch = record.epoch.rounded().unwrap_or(1);
+        let id = record.uuid.owned().unwrap_or_else(|| {
+            // The same for `.eval` and the document that was converted from it.
+            let events: Vec<Raw<'_>> = record.events.read();
+            let first: Timed<'_> = events.first().map(|event| event.read()).unwrap_or_default();
+            hashed_id(format!("{} {sample} {epoch}", first.timestamp.as_str()).as_bytes())
+        });
+        let mut builder = Builder::new(context, id, line);
+        let labels = &mut builder.session.labels;
+        labels.insert(format!("sample={sample}"));
+        labels.insert(format!("epoch={epoch}"));
+        // The archive is named by its time, its task and the id of the task.
+        let archive = context.archive_name.as_deref().and_then(|name| name.split_once('_')?.1.rsplit_once('_'));
+        labels.extend(archive.map(|(task, _)| format!("task={task}")));
+        Self { record, builder, scorers: HashSet::new(), scoring_steps: 0, requests: 0, turn: None }
+    }
+
+    /// Reads the sample. `eval` and `status` are those of the document, if it contains the sample.
+    pub(super) fn read(
+        mut self,
+        eval: Option<&Eval<'_>>,
+        status: &str,
+        places: &mut Places<'_>,
+        damage: &mut RecordErrors,
+    ) -> SessionResult {
+        let session = &mut self.builder.session;
+        if let Some(eval) = eval {
+            session.model = eval.model.owned();
+            session.runtime_version = eval.packages.inspect_ai.owned();
+            let origin = eval.revision.get().and_then(|revision| revision.origin.some());
+            session.repository = origin.and_then(repository::of_remote);
+            session.labels.retain(|label| !label.starts_with("task="));
+            session.labels.extend(eval.task.some().map(|task| format!("task={task}")));
+        }
+        session.duration_ms = Number(self.record.total_time.0.map(|seconds| seconds * 1000.0)).rounded();
+        self.builder.saw(self.record.started_at.0);
+        self.builder.saw(self.record.completed_at.0);
+        let prompt = text_of(self.record.input);
+        self.builder.prompt_as(Identity::Session("input".into()), Some(prompt.as_str()));
+        let events: Vec<Raw<'a>> = self.record.events.read();
+        for raw in events {
+            let line = places.line_of(raw);
+            self.event(raw, line, false, damage);
+        }
+        self.judge();
+        self.end(status);
+        self.builder.finish()
+    }
+
+    /// Adds the verdicts of the scorers: the task is the sample, the trial its epoch.
+    fn judge(&mut self) {
+        let record = &self.record;
+        let task = self.builder.session.labels.iter().find_map(|label| label.strip_prefix("task="));
+        let sample = record.id.text().into_owned();
+        let of_sample = Verdict {
+            task: Some(task.map_or_else(|| sample.clone(), |task| format!("{task}/{sample}"))),
+            trial: Some(record.epoch.rounded().unwrap_or(1).to_string()),
+            judged_at: record.completed_at.0,
+            ..Verdict::default()
+        };
+        self.builder.session.verdicts = scores::verdicts(record.scores, &of_sample);
+    }
+
+    fn event(&mut self, raw: Raw<'a>, line: i64, is_nested: bool, damage: &mut RecordErrors) {
+        let event: Event<'a> = raw.read();
+        let time = event.timestamp.0;
+        self.builder.saw(time);
+        self.builder.saw(event.completed.0);
+        match event.event.as_str() {
+            "span_begin" => {
+                let is_below = self.scorers.contains(event.parent_id.as_str());
+                if event.kind.as_str() == "scorer" || is_below {
+                    self.scorers.insert(event.id.as_str().to_owned());
+                }
+            }
+            "step" if event.kind.as_str() == "scorer" => {
+                self.scoring_steps = match event.action.as_str() {
+                    "begin" => self.scoring_steps + 1,
+                    _ => self.scoring_steps.saturating_sub(1),
+                };
+            }
+            "model" => self.request(&event, line, is_nested, damage),
+            "tool" => self.tool(&event, line),
+            "compaction" => {
+                let row = self.builder.event(EventKind::Compaction, line, time);
+                row.tokens_before = event.tokens_before.get();
+                row.tokens_after = event.tokens_after.get();
+            }
+            "sample_limit" => {
+                let row = self.builder.event(EventKind::Error, line, time);
+                row.code = event.kind.owned();
+                row.message = event.message.some().map(brief);
+            }
+            _ => {}
+        }
+        self.builder.name_events(None, raw.0);
+        let inner: Vec<Raw<'a>> = event.events.read();
+        for raw in inner {
+            self.event(raw, line, true, damage);
+        }
+    }
+
+    fn request(&mut self, event: &Event<'a>, line: i64, is_nested: bool, damage: &mut RecordErrors) {
+        let time = event.timestamp.0;
+        let is_scorer =
+            self.scoring_steps > 0 || self.scorers.contains(event.span_id.as_str()) || event.role.as_str() == "grader";
+        for _ in 0..event.retries.get().unwrap_or(0).min(MAX_RETRIES) {
+            self.builder.event(EventKind::Retry, line, time);
+        }
+        self.requests += 1;
+        let no_output = Output::default();
+        let output = event.output.get().unwrap_or(&no_output);
+        let usage = usage::present(&output.usage, damage);
+        let tokens = usage.map_or(Tokens::UNKNOWN, |usage| usage.tokens(damage));
+        let error = event.error.text();
+        let error = if event.error.is_empty() { output.error.as_str() } else { &error };
+        if !error.is_empty() && tokens.total().is_none() {
+            self.builder.event(EventKind::Error, line, time).message = Some(brief(error));
+            return;
+        }
+        let choice = output.choices.first();
+        if event.cache.as_str() != "read" && (usage.is_some() || choice.is_some()) {
+            let name = format!("{:?} #{}", time.map(Time::micros), self.requests);
+            let index = self.builder.turn(Identity::Session(name.into()), line);
+            let cost = usage.and_then(|usage| money(usage.total_cost, damage));
+            let turn = &mut self.builder.session.turns[index];
+            turn.model = event.model.owned();
+            turn.occurred_at = event.completed.0.or(time);
+            turn.duration_ms = milliseconds(event).into();
+            turn.message_id = choice.and_then(|choice| choice.message.id.owned());
+            turn.stop_reason = choice.and_then(|choice| choice.stop_reason.owned());
+            turn.tokens = tokens.into();
+            turn.cost = cost.map(Cost::of);
+            turn.is_subagent = is_scorer || is_nested;
+            turn.agent = if is_scorer { Some("scorer".into()) } else { None };
+            if !turn.is_subagent {
+                self.builder.session.stop_reason.clone_from(&turn.stop_reason);
+                self.turn = Some(index);
+            }
+        }
+        if let Some(choice) = choice.filter(|_| !is_scorer) {
+            self.answer(&choice.message, line, time);
+        }
+    }
+
+    fn answer(&mut self, message: &Message<'a>, line: i64, time: Option<Time>) {
+        if message.role.as_str() == "assistant" {
+            self.builder.say(&text_of(message.content));
+        }
+        for call in message.tool_calls.iter().flatten() {
+            self.call(call.id.as_str(), call.function.as_str(), call.arguments, line, time);
+        }
+    }
+
+    fn call(&mut self, id: &str, tool: &str, arguments: Raw<'_>, line: i64, time: Option<Time>) -> usize {
+        let is_new = self.builder.call_index(id).is_none();
+        let call = self.builder.call(id, tool, line, time);
+        if !is_new {
+            return call;
+        }
+        let row = &mut self.builder.session.tool_calls[call];
+        row.turn = self.turn;
+        row.category = match tool {
+            "text_editor" => match arguments.read::<Editor<'_>>().command.as_str() {
+                "view" => "read".into(),
+                "create" => "write".into(),
+                _ => "edit".into(),
+            },
+            "python" | "bash_session" => "shell".into(),
+            _ if tool.starts_with("web_browser") => "web".into(),
+            _ if tool.starts_with("transfer_to_") => "subagent".into(),
+            _ => row.category.clone(),
+        };
+        let read = self.builder.arguments(call, arguments);
+        changes::add_named_file(&mut self.builder, call, &read, arguments, Some(Operation::Update), line, time);
+        call
+    }
+
+    fn tool(&mut self, event: &Event<'a>, line: i64) {
+        let time = event.timestamp.0;
+        let call = self.call(event.id.as_str(), event.function.as_str(), event.arguments, line, time);
+        if let Some(agent) = event.agent.some() {
+            subagents::add(&mut self.builder, agent, event.id.some(), line, time);
+        }
+        if event.pending.is_true() {
+            return;
+        }
+        let error: ToolError<'_> = event.error.read();
+        let is_error = error.kind.some().is_some() || error.message.some().is_some();
+        self.builder.result(call, event.result, event.completed.0, CallStatus::from_error(is_error));
+        self.builder.session.tool_calls[call].duration_ms = milliseconds(event).into();
+        if error.kind.as_str() == "approval" {
+            self.builder.deny(call, line, time, error.message.some());
+        }
+    }
+
+    fn end(&mut self, status: &str) {
+        let record = &self.record;
+        if let Some(error) = record.error.get() {
+            self.builder.fail(None, error.message.as_str());
+        } else if let Some(limit) = record.limit.get() {
+            let kind = limit.kind.as_str();
+            match kind {
+                "operator" => self.builder.abort(""),
+                "message" | "turn" => self.builder.fail_as(ErrorKind::MaxTurns, kind),
+                "token" | "cost" => self.builder.fail_as(ErrorKind::Budget, kind),
+                "time" | "working" => self.builder.fail_as(ErrorKind::Timeout, kind),
+                "context" => self.builder.fail_as(ErrorKind::ContextOverflow, kind),
+                _ => self.builder.fail_as(ErrorKind::Other, kind),
+            }
+        } else {
+            // A sample is written when it ends. Only an evaluation that was stopped contains others.
+            let is_scored = record.scores.0.len() > 2 || record.completed_at.0.is_some();
+            match status {
+                "cancelled" if !is_scored => self.builder.abort(""),
+                "started" if !is_scored => {}
+                _ => self.builder.succeed(),
+            }
+        }
+    }
+}
+
+/// The duration of a request or a call.
+fn milliseconds(event: &Event<'_>) -> Option<i64> {
+    let logged = Number(event.working_time.0.map(|seconds| seconds * 1000.0)).rounded();
+    logged.or_else(|| Some(event.completed.0?.since(event.timestamp.0?)).filter(|duration| *duration >= 0))
+}

@@ -1,0 +1,3 @@
+//! Formats of Inspect.
+
+pub(crate) mod log;

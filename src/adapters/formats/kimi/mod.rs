@@ -1,0 +1,3 @@
+//! Formats of Kimi.
+
+pub(crate) mod wire;

@@ -1,0 +1,422 @@
+//! Kimi CLI's wire files: `~/.kimi/sessions/*/SESSION/wire.jsonl`, and the files of subagents in directories below
+//! (docs/formats.md#kimi-wire).
+//!
+//! The rules are those of its source (1.52: `wire/types.py`, kosong's `TokenUsage`). A `StatusUpdate` with a `token_usage` is
+//! one response. Its counts are disjoint, and its output includes reasoning. No record contains the model. The parent's file
+//! and the subagent's own file both contain the subagent's events, with the same message ids; a fork repeats its parent's
+//! events in the same way. The tokens of a compaction and of a side question (`/btw`) are not logged. Kimi Code, the successor,
+//! writes other records to files of the same name: see `code`.
+
+use foldhash::{HashMap, HashMapExt as _};
+
+use self::code::Code;
+use self::records::{Message, Payload, Record};
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::ids::{counts_name, hashed_id};
+use crate::adapters::shared::{subagents, tools, usage};
+use crate::base::text::Symbol;
+use crate::base::time::Time;
+use crate::json::fields::Text;
+use crate::json::lines::Line;
+use crate::json::{self, Raw};
+use crate::model::errors::ErrorKind;
+use crate::model::places::Place;
+use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Tokens};
+
+mod code;
+mod records;
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "kimi-wire",
+    runtime: "kimi",
+    about: "Kimi CLI and Kimi Code, wire.jsonl under ~/.kimi/sessions and ~/.kimi-code/sessions",
+    tested: None,
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::COMPACTIONS)
+        .and(Capabilities::RETRIES)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[
+        Place::variable("KIMI_SHARE_DIR", ".kimi", "sessions"),
+        Place::variable("KIMI_CODE_HOME", ".kimi-code", "sessions"),
+    ],
+    claims,
+    parse: fold::<Wire>,
+};
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    if probe.kind() == "metadata" && probe.has("protocol_version") {
+        return 3;
+    }
+    if code::is_record(probe) {
+        return 4;
+    }
+    // Messages of other formats may be large: they are not parsed for this.
+    if !probe.has("timestamp") || probe.has("type") {
+        return 0;
+    }
+    let message = probe.object("message");
+    let is_own = message.has("payload") && message.kind().starts_with(|first: char| first.is_ascii_uppercase());
+    4 * u32::from(is_own)
+}
+
+/// The subagent that an event belongs to.
+#[derive(Debug, Clone, Default)]
+struct Agent {
+    id: Option<Symbol>,
+    kind: Option<Symbol>,
+}
+
+struct Wire {
+    context: Context,
+    builder: Option<Builder>,
+    /// The session, if it is one of Kimi Code.
+    code: Option<Code>,
+    /// Approvals that were asked for, and their calls.
+    approvals: Vec<(String, String)>,
+    /// What the main agent's part ends with.
+    last: Last,
+    /// The last call of each agent: later records may continue its arguments.
+    growing: HashMap<Option<Symbol>, GrowingCall>,
+}
+
+/// A call and its arguments so far.
+struct GrowingCall {
+    call: usize,
+    arguments: String,
+}
+
+impl Fold for Wire {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self {
+            context: context.clone(),
+            builder: None,
+            code: None,
+            approvals: Vec::new(),
+            last: Last::Work,
+            growing: HashMap::new(),
+        }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        if record.kind.as_str() == "metadata" {
+            return RecordKind::Known;
+        }
+        if record.message.kind.some().is_none() {
+            return self.code(line, damage);
+        }
+        let context = &self.context;
+        let id = || context.folder_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
+        let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(context, id(), line.number));
+        builder.saw(record.timestamp.0);
+        let agent = context.agent_id.as_ref().map(|id| Agent { id: Some(id.into()), kind: None });
+        let seen = self.message(&mut builder, &record.message, agent.as_ref(), line.number, record.timestamp.0, damage);
+        builder.name_events(None, line.bytes);
+        self.builder = Some(builder);
+        seen
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        let code = self.code.map(Code::finish);
+        let Some(mut builder) = self.builder else { return code.into_iter().collect() };
+        for growing in self.growing.into_values() {
+            growing.end(&mut builder);
+        }
+        builder.end(self.last);
+        std::iter::once(builder.finish()).chain(code).collect()
+    }
+}
+
+impl Wire {
+    /// Folds a record of Kimi Code.
+    fn code(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
+        match json::from_slice::<code::Record<'_>>(line.bytes) {
+            Ok(record) if code::is_known(record.kind.as_str()) => {
+                self.code.get_or_insert_with(|| Code::new(&self.context, line)).record(&record, line, damage)
+            }
+            _ => RecordKind::Unknown,
+        }
+    }
+
+    fn message(
+        &mut self,
+        builder: &mut Builder,
+        message: &Message<'_>,
+        agent: Option<&Agent>,
+        line: i64,
+        time: Option<Time>,
+        damage: &mut RecordErrors,
+    ) -> RecordKind {
+        let payload = &message.payload;
+        let is_main = agent.is_none();
+        match message.kind.as_str() {
+            "TurnBegin" | "SteerInput" if is_main => {
+                self.last = Last::Work;
+                let text = payload.user_input.joined(|part| part.text.as_str());
+                let named = |time: Time| Identity::Global(format!("kimi {}", time.micros()).into());
+                builder.prompt_as(time.map_or(Identity::Unique, named), Some(&text));
+            }
+            "StepBegin" if is_main => self.last = Last::Work,
+            "StatusUpdate" => self.usage(builder, payload, agent, line, time, damage),
+            "TextPart" | "ContentPart" if is_main => builder.say(payload.text.as_str()),
+            "ToolCall" => {
+                let id = agent.and_then(|agent| agent.id.clone());
+                let call = call(builder, payload, agent, line, time);
+                if let Some(previous) = self.growing.insert(id, call) {
+                    previous.end(builder);
+                }
+            }
+            "ToolCallPart" => {
+                let id = agent.and_then(|agent| agent.id.clone());
+                if let Some(growing) = self.growing.get_mut(&id) {
+                    growing.arguments.push_str(payload.arguments_part.as_str());
+                }
+            }
+            "ToolResult" => {
+                let id = agent.and_then(|agent| agent.id.clone());
+                let call = builder.call_index(&call_id(agent, &payload.tool_call_id));
+                if self.growing.get(&id).is_some_and(|growing| Some(growing.call) == call)
+                    && let Some(growing) = self.growing.remove(&id)
+                {
+                    growing.end(builder);
+                }
+                result(builder, payload, agent, line, time);
+            }
+            "ApprovalRequest" => {
+                let asking = Agent { id: payload.agent_id.owned(), kind: None };
+                let call = call_id(asking.id.is_some().then_some(&asking), &payload.tool_call_id);
+                self.approvals.push((payload.id.as_str().to_owned(), call));
+            }
+            "ApprovalResponse" | "ApprovalRequestResolved" if payload.response.as_str() == "reject" => {
+                let request = self.approvals.iter().find(|(request, _)| request == payload.request_id.as_str());
+                if let Some(call) = request.and_then(|(_, call)| builder.call_index(call)) {
+                    builder.deny(call, line, time, payload.feedback.some());
+                }
+            }
+            "SubagentEvent" => {
+                let agent = Agent { id: payload.agent_id.owned(), kind: payload.subagent_type.owned() };
+                let parent = payload.parent_tool_call_id.some().or_else(|| payload.task_tool_call_id.some());
+                if let Some(id) = payload.agent_id.some().or(parent) {
+                    subagents::add(builder, id, parent, line, time);
+                }
+                let inner: Message<'_> = payload.event.read();
+                self.message(builder, &inner, Some(&agent), line, time, damage);
+            }
+            "StepRetry" => {
+                let event = builder.event(EventKind::Retry, line, time);
+                event.code = payload.status_code.whole().map(|code| code.to_string().into());
+                event.message = payload.error_type.some().map(brief);
+                event.is_subagent = !is_main;
+            }
+            "StepInterrupted" if is_main => {
+                self.last = Last::Error;
+                builder.fail_as(ErrorKind::Other, "");
+                builder.event(EventKind::Error, line, time);
+            }
+            "CompactionBegin" => {
+                builder.event(EventKind::Compaction, line, time).is_subagent = !is_main;
+                builder.session.under_reports = true;
+            }
+            "BtwBegin" => builder.session.under_reports = true,
+            kind if KNOWN.contains(&kind) => {}
+            _ => return RecordKind::Unknown,
+        }
+        RecordKind::Known
+    }
+
+    fn usage(
+        &mut self,
+        builder: &mut Builder,
+        payload: &Payload<'_>,
+        agent: Option<&Agent>,
+        line: i64,
+        time: Option<Time>,
+        damage: &mut RecordErrors,
+    ) {
+        let Some(usage) = usage::present(&payload.token_usage, damage) else { return };
+        damage.refuses(&[usage.input_other, usage.output, usage.input_cache_read, usage.input_cache_creation]);
+        let tokens = Tokens {
+            input: usage.input_other.get(),
+            output: usage.output.get(),
+            cache_read: usage.input_cache_read.get(),
+            cache_write: usage.input_cache_creation.get(),
+            ..Tokens::UNKNOWN
+        };
+        // Gateways reuse message ids: the counts are a part of a response's identity.
+        let identity_of = |id: &str| Identity::Global(format!("{id} {}", counts_name(tokens)).into());
+        let identity = match (payload.message_id.some(), time) {
+            (Some(id), _) => identity_of(id),
+            (None, Some(time)) => identity_of(&time.micros().to_string()),
+            (None, None) => Identity::Unique,
+        };
+        let index = builder.turn(identity, line);
+        let turn = &mut builder.session.turns[index];
+        turn.message_id = payload.message_id.owned();
+        turn.occurred_at = turn.occurred_at.or(time);
+        turn.context_window = payload.max_context_tokens.get().filter(|tokens| *tokens > 0).into();
+        if !tokens.is_all_zero() {
+            turn.tokens = tokens.into();
+        }
+        if let Some(agent) = agent {
+            turn.is_subagent = true;
+            (turn.agent, turn.agent_id) = (agent.kind.clone(), agent.id.clone());
+        }
+        // The usage of a step is logged after its calls.
+        let calls = builder.session.tool_calls.iter_mut().rev().filter(|call| call.is_subagent == agent.is_some());
+        calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
+        if agent.is_none() && self.last != Last::Error {
+            let has_calls = builder.session.tool_calls.iter().any(|call| call.turn == Some(index));
+            self.last = if has_calls { Last::Work } else { Last::Answer };
+        }
+    }
+}
+
+impl GrowingCall {
+    /// Reads the arguments, which are complete. They are written by the model and may be invalid JSON.
+    fn end(self, builder: &mut Builder) {
+        if json::value_end(self.arguments.as_bytes(), 0).is_ok() {
+            builder.arguments(self.call, Raw(self.arguments.as_bytes()));
+        }
+    }
+}
+
+fn call(
+    builder: &mut Builder,
+    payload: &Payload<'_>,
+    agent: Option<&Agent>,
+    line: i64,
+    time: Option<Time>,
+) -> GrowingCall {
+    let call = builder.call(&call_id(agent, &payload.id), payload.function.name.as_str(), line, time);
+    let row = &mut builder.session.tool_calls[call];
+    row.is_subagent = agent.is_some();
+    row.agent = agent.and_then(|agent| agent.kind.clone());
+    GrowingCall { call, arguments: payload.function.arguments.as_str().to_owned() }
+}
+
+/// The id of a call. Ids are the tool and a number; each agent has numbers of its own.
+fn call_id(agent: Option<&Agent>, id: &Text<'_>) -> String {
+    match agent.and_then(|agent| agent.id.as_deref()) {
+        Some(agent) => format!("{agent} {}", id.as_str()),
+        None => id.as_str().to_owned(),
+    }
+}
+
+/// Types that are known besides those that are used.
+const KNOWN: [&str; 21] = [
+    "TurnBegin",
+    "SteerInput",
+    "TurnEnd",
+    "StepBegin",
+    "StepInterrupted",
+    "HookTriggered",
+    "HookResolved",
+    "CompactionEnd",
+    "MCPLoadingBegin",
+    "MCPLoadingEnd",
+    "Notification",
+    "ContentPart",
+    "TextPart",
+    "ToolCallPart",
+    "ApprovalResponse",
+    "PlanDisplay",
+    "BtwEnd",
+    "ToolCallRequest",
+    "QuestionRequest",
+    "HookRequest",
+    "ApprovalRequestResolved",
+];
+
+fn result(builder: &mut Builder, payload: &Payload<'_>, agent: Option<&Agent>, line: i64, time: Option<Time>) {
+    let Some(call) = builder.call_index(&call_id(agent, &payload.tool_call_id)) else { return };
+    let value = &payload.return_value;
+    builder.result(call, value.output, time, CallStatus::from_error(value.is_error.is_true()));
+    if value.message.as_str().starts_with("The tool call is rejected by the user") {
+        builder.deny(call, line, time, value.message.some());
+    }
+    let row = &builder.session.tool_calls[call];
+    let is_write = row.category == "write";
+    if let (true, Some(path)) = (is_write || row.category == "edit", row.target.clone()) {
+        let diff = value.display.iter().find(|block| block.kind.as_str() == "diff" && block.path.some().is_some());
+        let is_new = is_write && diff.is_some_and(|diff| diff.old_text.some().is_none() && !diff.is_summary.is_true());
+        let operation = diff.map(|_| if is_new { Operation::Create } else { Operation::Update });
+        // The parts of an edit include unchanged lines around it: only the lines of a new file are all added.
+        let lines = diff.filter(|_| is_new).map(|diff| (tools::line_count(diff.new_text.as_str()), 0));
+        builder.change(call, &path, operation, lines, line, time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::engine::Hints;
+    use crate::adapters::parse;
+    use crate::adapters::shared::builder::Retention;
+    use crate::model::session::Status;
+
+    /// Further records continue the arguments of a call, also after the result of an earlier call.
+    #[test]
+    fn arguments_are_joined_from_their_parts() {
+        let record = |second: u32, kind: &str, payload: &str| {
+            format!(r#"{{"timestamp":{second},"message":{{"type":"{kind}","payload":{payload}}}}}"#)
+        };
+        let call = |id: &str, arguments: &str| {
+            format!(r#"{{"type":"function","id":"{id}","function":{{"name":"ReadFile","arguments":{arguments:?}}}}}"#)
+        };
+        let part = |text: &str| format!(r#"{{"arguments_part":{text:?}}}"#);
+        let result =
+            |id: &str| format!(r#"{{"tool_call_id":"{id}","return_value":{{"is_error":false,"output":"x"}}}}"#);
+        let log = [
+            r#"{"type":"metadata","protocol_version":"1.3"}"#.to_owned(),
+            record(1, "ToolCall", &call("a", r#"{"path": "a.rs"}"#)),
+            record(2, "ToolCall", &call("b", r#"{"path": "b"#)),
+            record(3, "ToolResult", &result("a")),
+            record(4, "ToolCallPart", &part("b.r")),
+            record(5, "StatusUpdate", "{}"),
+            record(6, "ToolCallPart", &part(r#"s"}"#)),
+            record(7, "ToolCall", &call("c", "")),
+            record(8, "ToolCallPart", &part(r#"{"path": "c.rs"}"#)),
+            record(9, "ToolResult", &result("c")),
+            record(9, "ToolResult", &result("b")),
+            record(10, "ToolCall", &call("d", r#"{"path": "#)),
+        ];
+        let session = parse(log.join("\n").as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0);
+        let targets: Vec<_> = session.tool_calls.iter().map(|call| call.target.as_deref()).collect();
+        assert_eq!(targets, [Some("a.rs"), Some("bb.rs"), Some("c.rs"), None]);
+    }
+    /// Calls of a subagent among those of the main agent do not make the main agent's step an answer.
+    #[test]
+    fn a_step_with_calls_is_not_the_end() {
+        let record = |second: u32, kind: &str, payload: &str| {
+            format!(r#"{{"timestamp":{second},"message":{{"type":"{kind}","payload":{payload}}}}}"#)
+        };
+        let call =
+            |id: &str| format!(r#"{{"type":"function","id":"{id}","function":{{"name":"Task","arguments":"{{}}"}}}}"#);
+        let inner = format!(r#"{{"agent_id":"a1","event":{{"type":"ToolCall","payload":{}}}}}"#, call("b"));
+        let usage = r#"{"token_usage":{"input_other":1,"output":1}}"#;
+        let mut log = vec![
+            r#"{"type":"metadata","protocol_version":"1.3"}"#.to_owned(),
+            record(1, "TurnBegin", r#"{"user_input":"Go."}"#),
+            record(2, "ToolCall", &call("a")),
+            record(3, "SubagentEvent", &inner),
+            record(4, "StatusUpdate", usage),
+        ];
+        let status = |log: &[String]| {
+            parse(log.join("\n").as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0).status
+        };
+        assert_eq!(status(&log), Status::Incomplete);
+        log.push(record(5, "StepBegin", "{}"));
+        log.push(record(6, "StatusUpdate", usage));
+        assert_eq!(status(&log), Status::Success);
+        log.push(record(7, "StepInterrupted", "{}"));
+        assert_eq!(status(&log), Status::Error);
+        log.push(record(8, "TurnBegin", r#"{"user_input":"Again."}"#));
+        assert_eq!(status(&log), Status::Incomplete);
+    }
+}

@@ -1,0 +1,482 @@
+//! Kimi Code, the successor of Kimi CLI: `~/.kimi-code/sessions/WORKDIR/SESSION/agents/AGENT/wire.jsonl`, protocol 1.4 and later.
+//!
+//! Its records have no envelope. `usage.record` of the scope `turn` is one response, and the end of its step (`step.end`) repeats the
+//! counts: a step without such a record is a response by itself. A record of the scope `session` repeats the sum. Counts are disjoint.
+
+use foldhash::{HashSet, HashSetExt as _};
+
+pub(super) use self::records::Record;
+use self::records::{Event, Message, Origin};
+use super::records::Part;
+use crate::adapters::engine::{Context, Probe, RecordErrors, RecordKind};
+use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::ids::{counts_name, hashed_id};
+use crate::adapters::shared::{subagents, usage};
+use crate::base::text::Symbol;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Text, TextOrBlocks};
+use crate::json::lines::Line;
+use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, SessionResult, Tokens, Total, TotalKind};
+
+mod records;
+
+/// The name of the main agent's directory.
+const MAIN: &str = "main";
+
+/// Whether a record is one of this protocol.
+pub(super) fn is_record(probe: &Probe<'_>) -> bool {
+    probe.has("time") && is_known(probe.kind())
+}
+
+/// Whether a record belongs to a family that the runtime writes.
+pub(super) fn is_known(kind: &str) -> bool {
+    const FAMILIES: [&str; 25] = [
+        "config",
+        "context",
+        "cron",
+        "file_history",
+        "full_compaction",
+        "goal",
+        "interaction",
+        "interruptionReminder",
+        "llm",
+        "mcp",
+        "micro_compaction",
+        "permission",
+        "plan",
+        "plan_mode",
+        "plugin",
+        "profile",
+        "prompt",
+        "runtime",
+        "staleGuard",
+        "swarm_mode",
+        "task",
+        "token_counting",
+        "tools",
+        "turn",
+        "usage",
+    ];
+    kind == "forked" || kind.split_once('.').is_some_and(|(family, _)| FAMILIES.contains(&family))
+}
+
+/// A response that ended, until its `usage.record` is found.
+struct Step {
+    uuid: Option<String>,
+    line: i64,
+    time: Option<Time>,
+    tokens: Tokens,
+}
+
+impl Step {
+    fn identity(&self) -> Identity {
+        let named = self.uuid.as_ref().map(|uuid| Identity::Global(format!("kimi step {uuid}").into()));
+        named.unwrap_or_else(|| identity_of(self.time, self.tokens))
+    }
+}
+
+/// A session's file while it is read.
+pub(super) struct Code {
+    builder: Builder,
+    /// The agent, unless it is the main one.
+    agent: Option<Symbol>,
+    model: Option<Symbol>,
+    effort: Option<Symbol>,
+    provider: Option<Symbol>,
+    /// The sum of the responses so far, and that since the last prompt and the last sum.
+    sums: [Tokens; 3],
+    steps: Vec<Step>,
+    /// The counts of the last response, if the end of its step has not been read.
+    recorded: Option<Tokens>,
+    /// The sums that the log states.
+    stated: Vec<Total>,
+    /// Prompts in messages, which the log may contain once more as prompts.
+    messages: HashSet<Identity>,
+    /// Index of the first call of the step.
+    first_call: usize,
+    began_at: Option<Time>,
+    is_compacted: bool,
+    last: Last,
+}
+
+impl Code {
+    pub(super) fn new(context: &Context, line: Line<'_>) -> Self {
+        // The file is `SESSION/agents/AGENT/wire.jsonl`.
+        let (agent, id) = match context.folders.as_slice() {
+            [agent, agents, session, ..] if agents == "agents" => (Some(agent.as_str()), Some(session.clone())),
+            _ => (None, context.folder_id.clone()),
+        };
+        let id = id.unwrap_or_else(|| hashed_id(line.bytes));
+        Self {
+            builder: Builder::new(context, id, line.number),
+            agent: agent.filter(|agent| *agent != MAIN).map(Symbol::new),
+            model: None,
+            effort: None,
+            provider: None,
+            sums: [Tokens::UNKNOWN; 3],
+            steps: Vec::new(),
+            recorded: None,
+            stated: Vec::new(),
+            messages: HashSet::new(),
+            first_call: 0,
+            began_at: None,
+            is_compacted: false,
+            last: Last::Work,
+        }
+    }
+
+    pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let (number, time) = (line.number, record.time.0);
+        self.builder.saw(time);
+        if self.builder.session.subagents.is_empty()
+            && let Some(agent) = self.agent.clone()
+        {
+            subagents::add(&mut self.builder, &agent, None, number, time);
+        }
+        match record.kind.as_str() {
+            "config.update" | "llm.request" => self.settings(record),
+            "turn.prompt" | "turn.steer" => self.prompt(&record.input, &record.origin, time),
+            "context.append_message" => self.message(&record.message, time),
+            "context.append_loop_event" => self.event(&record.event, number, time, damage),
+            "usage.record" => self.usage(record, number, damage),
+            "full_compaction.begin" => self.is_compacted = false,
+            "full_compaction.complete" | "context.apply_compaction" => self.compaction(record, number),
+            "turn.step.retrying" => {
+                let event = self.builder.event(EventKind::Retry, number, time);
+                event.code = record.status_code.whole().map(|code| code.to_string().into());
+                event.message = record.error_message.some().map(brief);
+            }
+            "turn.cancel" | "prompt.aborted" => self.aborted(number, time),
+            "turn.ended" => self.ended(record, number),
+            kind if is_known(kind) => {}
+            _ => return RecordKind::Unknown,
+        }
+        self.builder.name_events(None, line.bytes);
+        RecordKind::Known
+    }
+
+    fn settings(&mut self, record: &Record<'_>) {
+        let model = record.model_alias.owned().or_else(|| record.model.owned());
+        self.model = model.or(self.model.take());
+        self.effort = record.thinking_effort.owned().or(self.effort.take());
+        self.provider = record.provider.owned().or(self.provider.take());
+        let session = &mut self.builder.session;
+        session.cwd = session.cwd.take().or_else(|| record.cwd.owned());
+    }
+
+    /// Whether a record may be of a prompt that a human typed: other agents get theirs from a program.
+    fn is_typed(&self, origin: &Origin<'_>) -> bool {
+        self.agent.is_none() && origin.is_user()
+    }
+
+    fn prompt(&mut self, input: &TextOrBlocks<'_, Part<'_>>, origin: &Origin<'_>, time: Option<Time>) {
+        self.last = Last::Work;
+        self.sums[1] = Tokens::UNKNOWN;
+        if self.is_typed(origin) {
+            self.builder.prompt_as(identity_of_prompt(time), Some(&input.joined(|it| it.text.as_str())));
+        }
+    }
+
+    fn message(&mut self, message: &Message<'_>, time: Option<Time>) {
+        if message.role.as_str() == "user" && self.is_typed(&message.origin) {
+            self.messages.insert(identity_of_prompt(time));
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>, line: i64, time: Option<Time>, damage: &mut RecordErrors) {
+        match event.kind.as_str() {
+            "step.begin" => {
+                self.last = Last::Work;
+                self.recorded = None;
+                self.first_call = self.builder.session.tool_calls.len();
+                self.began_at = time;
+            }
+            "content.part" if self.agent.is_none() => self.builder.say(event.part.text.as_str()),
+            "tool.call" => {
+                let id = self.call_id(event);
+                let call = self.builder.call(&id, event.name.as_str(), line, time);
+                // An object, or JSON as a string.
+                let text = event.args.text();
+                let is_text = event.args.0.first() == Some(&b'"');
+                self.builder.arguments(call, if is_text { Raw(text.as_bytes()) } else { event.args });
+                let row = &mut self.builder.session.tool_calls[call];
+                row.is_subagent = self.agent.is_some();
+            }
+            "tool.result" => {
+                let Some(call) = self.builder.call_index(&self.call_id(event)) else { return };
+                let output = event.result.output;
+                self.builder.result(call, output, time, CallStatus::from_error(event.result.is_error.is_true()));
+                if output.head(64).starts_with("The tool call is rejected by the user") {
+                    self.builder.deny(call, line, time, Some(&output.text()));
+                }
+            }
+            "step.end" => self.step(event, line, time, damage),
+            _ => {}
+        }
+    }
+
+    fn call_id(&self, event: &Event<'_>) -> String {
+        match &self.agent {
+            Some(agent) => format!("{agent} {}", event.tool_call_id.as_str()),
+            None => event.tool_call_id.as_str().to_owned(),
+        }
+    }
+
+    fn step(&mut self, event: &Event<'_>, line: i64, time: Option<Time>, damage: &mut RecordErrors) {
+        let has_calls = self.builder.session.tool_calls.len() > self.first_call;
+        let ended = match event.finish_reason.as_str() {
+            "" => !has_calls,
+            reason => !reason.contains("tool"),
+        };
+        self.last = if ended { Last::Answer } else { Last::Work };
+        if self.agent.is_none() {
+            self.builder.session.stop_reason = event.finish_reason.owned().or(self.builder.session.stop_reason.take());
+        }
+        let Some(tokens) = usage::present(&event.usage, damage).and_then(|usage| usage.tokens(damage)) else { return };
+        if self.recorded.take() != Some(tokens) {
+            self.steps.push(Step { uuid: event.uuid.owned(), line, time, tokens });
+        }
+    }
+
+    fn usage(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+        let Some(tokens) = usage::present(&record.usage, damage).and_then(|usage| usage.tokens(damage)) else { return };
+        self.model = record.model.owned().or(self.model.take());
+        let time = record.time.0;
+        if record.usage_scope.as_str() == "session" {
+            return self.sum(record, tokens, line);
+        }
+        if self.steps.last().is_some_and(|step| step.tokens == tokens) {
+            let step = self.steps.pop();
+            self.add_steps();
+            let identity = match (time, &step) {
+                (None, Some(step)) => step.identity(),
+                _ => identity_of(time, tokens),
+            };
+            let time = step.and_then(|step| step.time).or(time);
+            self.response(identity, line, time, tokens, Some(&record.agent_id));
+        } else if self.steps.len() > 1 && self.sum_of_steps() == tokens {
+            // The sum of several steps.
+            self.add_steps();
+        } else {
+            self.response(identity_of(time, tokens), line, time, tokens, Some(&record.agent_id));
+            self.recorded = Some(tokens);
+        }
+    }
+
+    /// The sum of the steps whose usage no other record has stated so far.
+    fn sum_of_steps(&self) -> Tokens {
+        self.steps.iter().fold(Tokens::UNKNOWN, |sum, step| sum.plus(step.tokens))
+    }
+
+    /// Adds the steps whose usage no other record states.
+    fn add_steps(&mut self) {
+        for step in std::mem::take(&mut self.steps) {
+            self.response(step.identity(), step.line, step.time, step.tokens, None);
+        }
+    }
+
+    fn response(
+        &mut self,
+        identity: Identity,
+        line: i64,
+        time: Option<Time>,
+        tokens: Tokens,
+        agent: Option<&Text<'_>>,
+    ) {
+        let stated = agent.and_then(Text::owned).filter(|agent: &Symbol| *agent != MAIN);
+        let agent = stated.or_else(|| self.agent.clone());
+        let index = self.builder.turn(identity, line);
+        let calls = self.builder.session.tool_calls.iter_mut().rev();
+        calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
+        let turn = &mut self.builder.session.turns[index];
+        turn.tokens = tokens.into();
+        turn.occurred_at = time;
+        turn.duration_ms = self.began_at.take().zip(time).map(|(start, end)| end.since(start)).into();
+        turn.model.clone_from(&self.model);
+        turn.effort.clone_from(&self.effort);
+        turn.provider.clone_from(&self.provider);
+        turn.is_subagent = agent.is_some();
+        turn.agent_id = agent;
+        self.sums = self.sums.map(|sum| sum.plus(tokens));
+    }
+
+    /// A sum that the log states. One that differs from all known sums contains responses that are not in the log.
+    fn sum(&mut self, record: &Record<'_>, tokens: Tokens, line: i64) {
+        let steps = self.sum_of_steps();
+        let is_sum = self.sums.iter().any(|sum| sum.plus(steps) == tokens);
+        let session = &mut self.builder.session;
+        if !is_sum && !session.under_reports {
+            session.under_reports = !session.turns.iter().any(|turn| turn.tokens.get() == tokens);
+        }
+        self.sums[2] = Tokens::UNKNOWN;
+        self.stated.push(Total {
+            line,
+            key: format!("{:?} {}", record.time.0.map(Time::micros), counts_name(tokens)),
+            kind: TotalKind::Process,
+            occurred_at: record.time.0,
+            models: vec![ModelTotal { model: self.model.clone(), tokens, ..ModelTotal::default() }],
+            covers_subagents: false,
+            ..Total::default()
+        });
+    }
+
+    fn compaction(&mut self, record: &Record<'_>, line: i64) {
+        if self.is_compacted && record.kind.as_str() == "context.apply_compaction" {
+            self.is_compacted = false;
+            return;
+        }
+        self.is_compacted = record.kind.as_str() == "full_compaction.complete";
+        let is_subagent = self.agent.is_some();
+        let event = self.builder.event(EventKind::Compaction, line, record.time.0);
+        event.is_subagent = is_subagent;
+        event.tokens_before = record.tokens_before.get();
+        event.tokens_after = record.tokens_after.get();
+    }
+
+    fn aborted(&mut self, line: i64, time: Option<Time>) {
+        if self.agent.is_none() && self.last != Last::Abort {
+            self.last = Last::Abort;
+            self.builder.event(EventKind::Abort, line, time);
+        }
+    }
+
+    fn ended(&mut self, record: &Record<'_>, line: i64) {
+        match record.reason.as_str() {
+            "cancelled" | "aborted" | "interrupted" => self.aborted(line, record.time.0),
+            "failed" | "error" if self.agent.is_none() => {
+                self.last = Last::Error;
+                self.builder.fail(record.status_code.whole(), record.error_message.as_str());
+                let event = self.builder.event(EventKind::Error, line, record.time.0);
+                event.message = record.error_message.some().map(brief);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn finish(mut self) -> SessionResult {
+        self.add_steps();
+        if self.builder.session.prompts.is_empty() {
+            self.builder.session.prompts.extend(self.messages);
+        }
+        if self.builder.session.turns.is_empty() {
+            self.builder.session.totals = self.stated;
+        }
+        match self.agent {
+            // The end of another agent is not that of the session.
+            Some(_) => self.builder.session.status = crate::model::session::Status::Unknown,
+            None => self.builder.end(self.last),
+        }
+        self.builder.finish()
+    }
+}
+
+/// The identity of a response, equal in the files of a fork.
+fn identity_of(time: Option<Time>, tokens: Tokens) -> Identity {
+    time.map_or(Identity::Unique, |time| {
+        Identity::Global(format!("kimi {} {}", time.micros(), counts_name(tokens)).into())
+    })
+}
+
+fn identity_of_prompt(time: Option<Time>) -> Identity {
+    time.map_or(Identity::Unique, |time| Identity::Global(format!("kimi {}", time.micros()).into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::engine::Hints;
+    use crate::adapters::parse;
+    use crate::model::retention::Retention;
+    use crate::model::session::Status;
+
+    const SESSION: &str = "session_01c917ae-f708-5490-a290-1103233b4cb6";
+
+    fn record(second: i64, kind: &str, members: &str) -> String {
+        format!(r#"{{"type":"{kind}",{members},"time":{}}}"#, 1_791_446_400_000 + second * 1000)
+    }
+
+    fn usage(second: i64, scope: &str, input: i64) -> String {
+        let members = format!(
+            r#""model":"k","usage":{{"inputOther":{input},"output":{input},"inputCacheRead":{input},"inputCacheCreation":0}}{scope}"#
+        );
+        record(second, "usage.record", &members)
+    }
+
+    const TURN: &str = r#","usageScope":"turn""#;
+    const SUM: &str = r#","usageScope":"session""#;
+
+    fn event(second: i64, members: &str) -> String {
+        record(second, "context.append_loop_event", &format!(r#""event":{{{members}}}"#))
+    }
+
+    fn step(second: i64, input: i64) -> String {
+        let usage = format!(
+            r#""usage":{{"inputOther":{input},"output":{input},"inputCacheRead":{input},"inputCacheCreation":0}}"#
+        );
+        event(second, &format!(r#""type":"step.end","uuid":"u{second}",{usage}"#))
+    }
+
+    fn read(agent: &str, records: &[String]) -> SessionResult {
+        let header = r#"{"type":"metadata","protocol_version":"1.5","created_at":1791446400000}"#.to_owned();
+        let path = format!("/sessions/wd_work/{SESSION}/agents/{agent}/wire.jsonl");
+        let log = [&[header], records].concat().join("\n");
+        parse(log.as_bytes(), Hints { path: &path, ..Hints::default() }, Retention::None).sessions.swap_remove(0)
+    }
+
+    fn inputs(session: &SessionResult) -> Vec<Option<i64>> {
+        session.turns.iter().map(|turn| turn.tokens.get().input).collect()
+    }
+
+    /// The end of a step and its record are one response, in either order; each of them may be absent.
+    #[test]
+    fn a_response_counts_once() {
+        for (records, expected) in [
+            (vec![step(1, 7), usage(1, TURN, 7), step(2, 7), usage(2, TURN, 7), usage(3, SUM, 14)], vec![7, 7]),
+            (
+                vec![usage(1, TURN, 7), step(2, 7), event(3, r#""type":"step.begin""#), usage(4, "", 9), step(5, 9)],
+                vec![7, 9],
+            ),
+            (vec![step(1, 7), step(2, 9)], vec![7, 9]),
+            (vec![step(1, 7), step(2, 9), usage(2, TURN, 9)], vec![7, 9]),
+            // A record of the sum of two steps.
+            (vec![step(1, 7), step(2, 9), usage(2, TURN, 16)], vec![7, 9]),
+            (vec![usage(1, TURN, 7), usage(2, TURN, 9)], vec![7, 9]),
+        ] {
+            let session = read("main", &records);
+            let expected: Vec<_> = expected.into_iter().map(Some).collect();
+            assert_eq!(inputs(&session), expected, "{records:?}");
+            assert!(!session.under_reports && session.totals.is_empty());
+        }
+        // Only a sum is left.
+        let session = read("main", &[usage(3, SUM, 14)]);
+        assert_eq!((session.turns.len(), session.totals.len()), (0, 1));
+        assert!(session.under_reports);
+    }
+
+    #[test]
+    fn prompts_of_the_main_agent_are_typed() {
+        let prompt = record(1, "turn.prompt", r#""input":[{"type":"text","text":"Go."}],"origin":{"kind":"user"}"#);
+        let message = r#""message":{"role":"user","content":"Go.","origin":{"kind":"user"}}"#;
+        let message = record(1, "context.append_message", message);
+        let other = record(2, "turn.prompt", r#""input":"Wake up.","origin":{"kind":"cron"}"#);
+        let records = [prompt, message.clone(), other, step(3, 7)];
+        let session = read("main", &records);
+        assert_eq!((session.session_id.as_str(), session.prompts.len(), session.status), (SESSION, 1, Status::Success));
+        assert_eq!(read("main", &[message, step(3, 7)]).prompts.len(), 1);
+        let agent = read("agent-1", &records);
+        assert_eq!((agent.prompts.len(), agent.subagents.len(), agent.turns[0].is_subagent), (0, 1, true));
+    }
+
+    #[test]
+    fn calls_have_their_results() {
+        let call = r#""type":"tool.call","toolCallId":"c1","name":"Bash","args":"{\"command\":\"ls\"}""#;
+        let result = r#""type":"tool.result","toolCallId":"c1","result":{"output":"x","isError":true}"#;
+        let records =
+            [event(1, r#""type":"step.begin""#), event(2, call), event(3, result), step(4, 7), usage(4, TURN, 7)];
+        let session = read("main", &records);
+        let call = &session.tool_calls[0];
+        assert_eq!((call.target.as_deref(), call.status, call.turn), (Some("ls"), CallStatus::Error, Some(0)));
+        assert_eq!(session.status, Status::Incomplete);
+    }
+}

@@ -1,0 +1,394 @@
+//! A conversation of Kiro as one document: a row of the database, or a file that `/save` wrote.
+
+use serde::Deserialize;
+
+use super::tools;
+use super::tools::{Outcome, Place, ShellResult};
+use crate::adapters::engine::document::Places;
+use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind};
+use crate::adapters::shared::builder::{Builder, Last};
+use crate::base::text::Symbol;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Text, When};
+use crate::json::lines::Line;
+use crate::model::session::{CallStatus, EventKind, Identity, SessionResult};
+
+/// A row, or a document.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Record<'a> {
+    #[serde(borrow)]
+    table: Text<'a>,
+    /// The working directory.
+    #[serde(borrow)]
+    key: Text<'a>,
+    #[serde(borrow)]
+    value: Raw<'a>,
+    created_at: When,
+    updated_at: When,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Document<'a> {
+    #[serde(borrow)]
+    conversation_id: Text<'a>,
+    #[serde(borrow)]
+    history: Raw<'a>,
+    #[serde(borrow)]
+    model_info: ModelInfo<'a>,
+    /// In older versions.
+    #[serde(borrow)]
+    model: Text<'a>,
+    /// The summary by which a compaction replaced the history before, and the request for it.
+    #[serde(borrow)]
+    latest_summary: Raw<'a>,
+    #[serde(borrow)]
+    next_message: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ModelInfo<'a> {
+    #[serde(borrow)]
+    pub(super) model_id: Text<'a>,
+    #[serde(borrow)]
+    model_name: Text<'a>,
+    pub(super) context_window_tokens: Count,
+}
+
+/// A prompt or results, and the response to them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Entry<'a> {
+    #[serde(borrow)]
+    user: User<'a>,
+    #[serde(borrow)]
+    assistant: Assistant<'a>,
+    #[serde(borrow)]
+    request_metadata: Metadata<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct User<'a> {
+    #[serde(borrow)]
+    content: UserContent<'a>,
+    timestamp: When,
+    #[serde(borrow)]
+    env_context: EnvContext<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+struct UserContent<'a> {
+    #[serde(borrow)]
+    prompt: UserText<'a>,
+    #[serde(borrow)]
+    tool_use_results: UserText<'a>,
+    #[serde(borrow)]
+    cancelled_tool_uses: UserText<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct UserText<'a> {
+    #[serde(borrow)]
+    prompt: Text<'a>,
+    #[serde(borrow)]
+    tool_use_results: Vec<ToolResult<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ToolResult<'a> {
+    #[serde(borrow)]
+    tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    content: Raw<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+struct ResultBlock<'a> {
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    json: ShellResult<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct EnvContext<'a> {
+    #[serde(borrow)]
+    env_state: EnvState<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct EnvState<'a> {
+    #[serde(borrow)]
+    current_working_directory: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+struct Assistant<'a> {
+    #[serde(borrow)]
+    response: Option<Answer<'a>>,
+    #[serde(borrow)]
+    tool_use: Option<Answer<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Answer<'a> {
+    #[serde(borrow)]
+    message_id: Text<'a>,
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    tool_uses: Vec<ToolUse<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ToolUse<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    orig_name: Text<'a>,
+    #[serde(borrow)]
+    args: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    request_id: Text<'a>,
+    #[serde(borrow)]
+    message_id: Text<'a>,
+    request_start_timestamp_ms: When,
+    stream_end_timestamp_ms: When,
+    #[serde(borrow)]
+    model_id: Text<'a>,
+}
+
+pub(super) struct Conversations {
+    context: Context,
+    sessions: Vec<SessionResult>,
+}
+
+impl Fold for Conversations {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, _: &mut RecordErrors) -> RecordKind {
+        let is_row = record.table.is_some();
+        let document: Document<'_> = if is_row { record.value.read() } else { Raw(line.bytes).read() };
+        let Some(id) = document.conversation_id.some() else { return RecordKind::Unknown };
+        let mut builder = Builder::new(&self.context, id, line.number);
+        builder.saw(record.created_at.0);
+        builder.saw(record.updated_at.0);
+        builder.session.cwd = record.key.owned().filter(|_| is_row);
+        let mut conversation = Conversation::new(builder, &document);
+        let entries: Vec<Raw<'_>> = document.history.read();
+        let mut places = Places::new(line);
+        for raw in entries {
+            let number = places.line_of(raw);
+            conversation.entry(&entry(raw), number);
+        }
+        self.sessions.push(conversation.finish(&document, line.number));
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions
+    }
+}
+
+/// An entry of the history; in older versions a list of the two messages.
+fn entry(raw: Raw<'_>) -> Entry<'_> {
+    if raw.0.first() != Some(&b'[') {
+        return raw.read();
+    }
+    let messages: Vec<Raw<'_>> = raw.read();
+    let message = |index: usize| messages.get(index).copied().unwrap_or_default();
+    Entry { user: message(0).read(), assistant: message(1).read(), ..Entry::default() }
+}
+
+/// A conversation while its history is read.
+struct Conversation {
+    builder: Builder,
+    model: Option<Symbol>,
+    context_window: Option<i64>,
+    entries: usize,
+    last: Last,
+}
+
+impl Conversation {
+    fn new(mut builder: Builder, document: &Document<'_>) -> Self {
+        let info = &document.model_info;
+        let model = info.model_id.owned().or_else(|| info.model_name.owned()).or_else(|| document.model.owned());
+        builder.session.model.clone_from(&model);
+        let context_window = info.context_window_tokens.get();
+        Self { builder, model, context_window, entries: 0, last: Last::Work }
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>, line: i64) {
+        self.entries += 1;
+        let metadata = &entry.request_metadata;
+        let ids = [&metadata.message_id, &metadata.request_id];
+        let name =
+            ids.into_iter().find_map(|id| id.some()).map_or_else(|| format!("entry {}", self.entries), str::to_owned);
+        self.user(&entry.user, &name, metadata.request_start_timestamp_ms.0, line);
+        let end = metadata.stream_end_timestamp_ms.0;
+        self.builder.saw(end);
+        let Some(answer) = entry.assistant.tool_use.as_ref().or(entry.assistant.response.as_ref()) else { return };
+        let turn = self.response(answer, name.clone(), metadata, line);
+        let place = Place { turn, line, time: end };
+        for call in &answer.tool_uses {
+            let name = call.orig_name.some().unwrap_or_else(|| call.name.as_str());
+            tools::add(&mut self.builder, call.id.as_str(), name, call.args, place);
+        }
+        self.builder.name_events(Some(&name), &[]);
+        self.builder.say(answer.content.as_str());
+        self.last = if entry.assistant.tool_use.is_some() { Last::Work } else { Last::Answer };
+    }
+
+    fn user(&mut self, user: &User<'_>, name: &str, sent_at: Option<Time>, line: i64) {
+        let time = user.timestamp.0.or(sent_at);
+        self.builder.saw(time);
+        let directory = user.env_context.env_state.current_working_directory.owned();
+        let cwd = &mut self.builder.session.cwd;
+        *cwd = cwd.take().or(directory);
+        let content = &user.content;
+        if let Some(text) = content.prompt.prompt.some() {
+            self.builder.asked(None, user.timestamp.0);
+            self.builder.prompt_as(Identity::Session(format!("prompt {name}").into()), Some(text));
+        }
+        for result in &content.tool_use_results.tool_use_results {
+            let blocks: Vec<ResultBlock<'_>> = result.content.read();
+            let outcome = Outcome {
+                is_error: result.status.as_str().eq_ignore_ascii_case("error"),
+                exit_code: blocks.iter().find_map(|block| block.json.exit_code()),
+                text: blocks.iter().map(|block| block.text.as_str()).collect(),
+            };
+            let id = result.tool_use_id.as_str();
+            tools::add_result(&mut self.builder, id, result.content, &outcome, line, sent_at);
+        }
+        let cancelled = &content.cancelled_tool_uses;
+        let reply = cancelled.prompt.some();
+        for result in &cancelled.tool_use_results {
+            let Some(call) = self.builder.call_index(result.tool_use_id.as_str()) else { continue };
+            // With a reply, the user refused the calls; without one, the user interrupted the agent.
+            self.builder.result(call, result.content, time, CallStatus::Cancelled);
+            if reply.is_some() {
+                self.builder.deny(call, line, time, None);
+            }
+        }
+        // This reply is the program's.
+        if let Some(text) = reply.filter(|text| !text.starts_with("I deny this tool request")) {
+            self.builder.prompt_as(Identity::Session(format!("prompt {name}").into()), Some(text));
+        }
+    }
+
+    fn response(&mut self, answer: &Answer<'_>, name: String, metadata: &Metadata<'_>, line: i64) -> usize {
+        let message_id = answer.message_id.some().or_else(|| metadata.message_id.some());
+        let identity = message_id.map_or_else(|| Identity::Session(name.into()), |id| Identity::Global(id.into()));
+        let index = self.builder.turn(identity, line);
+        let turn = &mut self.builder.session.turns[index];
+        let (start, end) = (metadata.request_start_timestamp_ms.0, metadata.stream_end_timestamp_ms.0);
+        turn.message_id = message_id.map(Into::into);
+        turn.request_id = metadata.request_id.owned();
+        turn.model = metadata.model_id.owned().or_else(|| self.model.clone());
+        turn.occurred_at = end;
+        turn.duration_ms = start.zip(end).map(|(start, end)| end.since(start)).filter(|it| *it >= 0).into();
+        turn.context_window = self.context_window.into();
+        self.builder.answered(index, None, end);
+        index
+    }
+
+    fn finish(mut self, document: &Document<'_>, line: i64) -> SessionResult {
+        if !document.latest_summary.is_empty() {
+            let parts: Vec<Raw<'_>> = document.latest_summary.read();
+            let metadata: Metadata<'_> = parts.get(1).copied().unwrap_or_default().read();
+            let event = self.builder.event(EventKind::Compaction, line, metadata.stream_end_timestamp_ms.0);
+            event.key = metadata.message_id.some().or(Some("summary")).map(Into::into);
+        }
+        if !document.next_message.is_empty() {
+            self.last = Last::Work;
+        }
+        self.builder.end(self.last);
+        self.builder.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::engine::Hints;
+    use crate::adapters::parse;
+    use crate::adapters::shared::builder::Retention;
+    use crate::model::session::{CallStatus, SessionResult, Status};
+
+    fn read(text: &str) -> SessionResult {
+        parse(text.replace('\n', "").as_bytes(), Hints::default(), Retention::Text).sessions.swap_remove(0)
+    }
+
+    const PROMPT: &str = r#"{"user":{"content":{"Prompt":{"prompt":"Go"}},"timestamp":"2026-03-02T10:00:00+00:00","env_context":{"env_state":{"current_working_directory":"/work"}}},"assistant":{"ToolUse":{"message_id":"m1","content":"","tool_uses":[{"id":"t1","name":"execute_bash","orig_name":"execute_bash","args":{"command":"cargo test"}},{"id":"t2","name":"fs_write","orig_name":"fs_write","args":{"command":"str_replace","path":"/work/a","old_str":"a","new_str":"b\nc"}},{"id":"t3","name":"docs___find","orig_name":"@docs/find","args":{}}]}},"request_metadata":{"request_id":"r1","request_start_timestamp_ms":1772445601000,"stream_end_timestamp_ms":1772445604000,"model_id":"claude-sonnet-4.5"}}"#;
+
+    fn document(entries: &str) -> String {
+        format!(r#"{{"conversation_id":"c1","history":[{entries}],"latest_summary":null,"next_message":null}}"#)
+    }
+
+    #[test]
+    fn a_conversation_has_calls_with_their_results() {
+        let results = r#"{"user":{"content":{"ToolUseResults":{"tool_use_results":[{"tool_use_id":"t1","content":[{"Json":{"exit_status":"101","stdout":"","stderr":"x"}}],"status":"Success"},{"tool_use_id":"t2","content":[{"Text":""}],"status":"Success"},{"tool_use_id":"t3","content":[{"Text":"no"}],"status":"Error"}]}},"timestamp":null},"assistant":{"Response":{"message_id":"m2","content":"Done."}},"request_metadata":null}"#;
+        let session = read(&document(&format!("{PROMPT},{results}")));
+        assert_eq!((session.session_id.as_str(), session.cwd.as_deref()), ("c1", Some("/work")));
+        assert_eq!((session.prompts.len(), session.turns.len(), session.status), (1, 2, Status::Success));
+        let turn = &session.turns[0];
+        assert_eq!((turn.model.as_deref(), turn.duration_ms.get()), (Some("claude-sonnet-4.5"), Some(3000)));
+        assert_eq!((turn.latency_ms.map(u32::from), turn.tokens.get().total()), (Some(4000), None));
+        let calls: Vec<_> = session.tool_calls.iter().map(|it| (it.category.as_ref(), it.status)).collect();
+        assert_eq!(calls, [("shell", CallStatus::Error), ("edit", CallStatus::Ok), ("mcp", CallStatus::Error)]);
+        assert_eq!((session.tool_calls[0].exit_code.get(), session.tool_calls[2].tool.as_str()), (Some(101), "find"));
+        let change = &session.file_changes[0];
+        assert_eq!((change.path.as_ref(), change.lines_added, change.lines_removed), ("/work/a", Some(2), Some(1)));
+    }
+
+    #[test]
+    fn a_reply_refuses_the_calls() {
+        let cancelled = |prompt: &str| {
+            let entry = format!(
+                r#"{{"user":{{"content":{{"CancelledToolUses":{{"prompt":{prompt},"tool_use_results":[{{"tool_use_id":"t1","content":[],"status":"Error"}}]}}}}}},"assistant":{{"Response":{{"content":"Ok."}}}}}}"#
+            );
+            let session = read(&document(&format!("{PROMPT},{entry}")));
+            (session.tool_calls[0].status, session.prompts.len())
+        };
+        assert_eq!(cancelled("null"), (CallStatus::Cancelled, 1));
+        assert_eq!(cancelled(r#""Use make""#), (CallStatus::Denied, 2));
+        assert_eq!(cancelled(r#""I deny this tool request. Ask a follow up question""#), (CallStatus::Denied, 1));
+    }
+
+    #[test]
+    fn rows_and_older_histories_are_read() {
+        let pair = r#"[{"content":{"Prompt":{"prompt":"Hi"}}},{"Response":{"message_id":null,"content":"Hello."}}]"#;
+        let row = format!(
+            r#"{{"table":"conversations","key":"/work","value":{{"conversation_id":"c2","model":"claude-4","history":[{pair}],"latest_summary":["short",{{"message_id":"s1"}}]}}}}"#
+        );
+        let session = read(&row);
+        assert_eq!((session.session_id.as_str(), session.cwd.as_deref()), ("c2", Some("/work")));
+        assert_eq!((session.turns.len(), session.text.as_deref()), (1, Some("Hello.")));
+        assert_eq!((session.turns[0].model.as_deref(), session.events.len()), (Some("claude-4"), 1));
+    }
+}

@@ -1,0 +1,3 @@
+//! Formats of mini-SWE-agent.
+
+pub(crate) mod trajectory;

@@ -1,0 +1,34 @@
+//! The formats: a directory per family, and in it a file per format, with a directory of the same name if it is large.
+
+pub(crate) mod aider;
+pub(crate) mod amp;
+pub(crate) mod antigravity;
+pub(crate) mod atif;
+pub(crate) mod claude;
+pub(crate) mod cline;
+pub(crate) mod codex;
+pub(crate) mod continue_dev;
+pub(crate) mod copilot;
+pub(crate) mod crush;
+pub(crate) mod cursor;
+pub(crate) mod droid;
+pub(crate) mod drover;
+pub(crate) mod gemini;
+pub(crate) mod gh_aw;
+pub(crate) mod goose;
+pub(crate) mod hermes;
+pub(crate) mod inspect;
+pub(crate) mod kimi;
+pub(crate) mod kiro;
+pub(crate) mod mini_swe_agent;
+pub(crate) mod openclaw;
+pub(crate) mod opencode;
+pub(crate) mod openhands;
+pub(crate) mod otlp;
+pub(crate) mod pi;
+pub(crate) mod qwen;
+pub(crate) mod side_files;
+pub(crate) mod swe_agent;
+pub(crate) mod trials;
+pub(crate) mod zag;
+pub(crate) mod zed;

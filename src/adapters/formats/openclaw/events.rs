@@ -1,0 +1,33 @@
+//! Events of openclaw's embedded agent: pi's event stream, written by its Pi and by its Claude SDK runtime
+//! (docs/formats.md#openclaw-events).
+//!
+//! The records are parsed as pi's. A log is openclaw's if it has usage under Anthropic's names or the pseudo provider
+//! `openclaw`, or by `--runtime` or a sidecar.
+
+use crate::adapters::engine::{Adapter, Probe, fold};
+use crate::adapters::formats::pi::common::SHOWS;
+use crate::adapters::formats::pi::json::{Events, is_event};
+use crate::model::session::Capabilities;
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "openclaw-events",
+    runtime: "openclaw",
+    about: "openclaw, events of its embedded agent",
+    tested: None,
+    capabilities: SHOWS.and(Capabilities::RETRIES),
+    places: &[],
+    claims,
+    parse: fold::<Events>,
+};
+
+/// More than pi can claim over all records that decide.
+const DECISIVE: u32 = 100;
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    if !is_event(probe) {
+        return 0;
+    }
+    let message = probe.object("message");
+    let is_own = message.text("provider") == "openclaw" || message.object("usage").has("input_tokens");
+    if is_own { DECISIVE } else { 1 }
+}

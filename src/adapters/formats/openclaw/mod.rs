@@ -1,0 +1,5 @@
+//! Formats of OpenClaw.
+
+pub(crate) mod events;
+pub(crate) mod session;
+pub(crate) mod trajectory;

@@ -1,0 +1,315 @@
+//! Sessions of openclaw: its session files, which are pi's with rows of its own, since 2026.8.1 its database
+//! `agents/NAME/agent/openclaw-agent.sqlite`, and its index `sessions.json` (docs/formats.md#openclaw-session).
+//!
+//! A row of `transcript_events` contains one entry of a session file. The files of before stay as archives and may repeat rows: the
+//! identities of responses are equal in both.
+//!
+//! openclaw can run another agent's CLI for a turn. Its own session then has one message with the sum of what that CLI logs response
+//! by response, and the index names the CLI's session (`cliSessionBindings`, in older versions `cliSessionIds` and
+//! `claudeCliSessionId`). The ledger leaves the tokens to the CLI's own log, if that is present.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::formats::pi::common::SHOWS;
+use crate::adapters::formats::pi::session;
+use crate::adapters::formats::pi::session::{Log, is_entry};
+use crate::adapters::shared::builder::Builder;
+use crate::base::text::Symbol;
+use crate::json::fields::{Pairs, Text};
+use crate::json::lines::Line;
+use crate::json::{self, Raw};
+use crate::model::health::Reason;
+use crate::model::places::Place;
+use crate::model::session::{Capabilities, SessionResult, Status};
+use crate::model::sqlite_schema::Table;
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "openclaw-session",
+    runtime: "openclaw",
+    about: "openclaw, session files under ~/.openclaw/agents, with their .reset, .deleted, .bak and checkpoint siblings",
+    tested: Some("2026.9.2"),
+    capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[
+        Place::variable("OPENCLAW_STATE_DIR", ".openclaw", "agents"),
+        Place::home(".clawdbot/agents"),
+        Place::home(".moltbot/agents"),
+    ],
+    claims,
+    parse: fold::<Openclaw>,
+};
+
+/// The entries of all sessions.
+pub(crate) const EVENTS: Table = Table {
+    name: "transcript_events",
+    key: "session_id",
+    needs: &["seq", "event_json", "created_at"],
+    columns: &["seq", "event_json", "event_zstd"],
+    json: &["event_json", "event_zstd"],
+    order: "session_id, seq",
+    below: &[],
+    is_inside: false,
+    is_optional: false,
+};
+
+/// The index: in older versions of the database, and in newer ones.
+pub(crate) const ENTRIES: Table = Table {
+    name: "session_entries",
+    key: "session_key",
+    needs: &["session_id", "entry_json"],
+    columns: &["session_id", "entry_json"],
+    json: &["entry_json"],
+    order: "session_key",
+    below: &[],
+    is_inside: false,
+    is_optional: false,
+};
+
+pub(crate) const NODES: Table = Table {
+    name: "session_nodes",
+    needs: &["current_session_id", "entry_json"],
+    columns: &["current_session_id", "entry_json"],
+    ..ENTRIES
+};
+
+/// More than the sum of pi's claims over all records that are checked.
+const DECISIVE: u32 = 100;
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    if !is_entry(probe) {
+        return DECISIVE * u32::from(is_row(probe) || names_other_sessions(probe));
+    }
+    let is_own = probe.text("customType").starts_with("openclaw")
+        || probe.object("message").text("provider") == "openclaw"
+        || probe.text("cwd").replace('\\', "/").contains("/.openclaw")
+        || is_in_its_folder(probe.path());
+    if is_own { DECISIVE } else { 1 }
+}
+
+/// openclaw keeps sessions in `agents/NAME/sessions/ID.jsonl`: a file without its first records is recognised by its directory.
+fn is_in_its_folder(path: &str) -> bool {
+    let mut folders = path.as_bytes().rsplit(|it| matches!(it, b'/' | b'\\')).skip(1);
+    folders.next() == Some(b"sessions") && folders.nth(1) == Some(b"agents")
+}
+
+fn is_row(probe: &Probe<'_>) -> bool {
+    match probe.text("table").as_ref() {
+        "transcript_events" => probe.has_all(&["session_id", "seq", "event_json"]),
+        "session_entries" | "session_nodes" => probe.has_all(&["session_key", "entry_json"]),
+        _ => false,
+    }
+}
+
+/// Whether a document is an index that names sessions of other programs. An index without them adds nothing.
+fn names_other_sessions(probe: &Probe<'_>) -> bool {
+    let names =
+        |raw: Raw<'_>| [&b"cliSession"[..], b"CliSessionId"].iter().any(|it| memchr::memmem::find(raw.0, it).is_some());
+    is_index(probe) && probe.pairs().any(|(_, raw)| names(*raw))
+}
+
+/// Whether a document is the index `sessions.json`: entries by their keys.
+pub(crate) fn is_index(document: &Probe<'_>) -> bool {
+    document.is_map_of(&["sessionId"])
+}
+
+/// How a row of a database begins.
+const ROW: &[u8] = b"{\"table\":";
+
+/// A row of any of the tables.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Row<'a> {
+    #[serde(borrow)]
+    table: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    current_session_id: Text<'a>,
+    #[serde(borrow)]
+    event_json: Raw<'a>,
+    /// The same, compressed in the database.
+    #[serde(borrow)]
+    event_zstd: Raw<'a>,
+    #[serde(borrow)]
+    entry_json: Raw<'a>,
+}
+
+/// An entry of the index.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Entry<'a> {
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    cli_session_bindings: Pairs<'a, Binding<'a>>,
+    #[serde(borrow)]
+    cli_session_ids: Pairs<'a, Text<'a>>,
+    #[serde(borrow)]
+    claude_cli_session_id: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Binding<'a> {
+    #[serde(borrow)]
+    session_id: Text<'a>,
+}
+
+impl Entry<'_> {
+    /// The sessions of CLIs, each with the provider that messages of the CLI name.
+    fn delegates(&self) -> Vec<(Symbol, String)> {
+        let bindings = self.cli_session_bindings.0.iter().map(|(provider, it)| (provider.as_ref(), &it.session_id));
+        let ids = self.cli_session_ids.0.iter().map(|(provider, id)| (provider.as_ref(), id));
+        let all = bindings.chain(ids).chain([("claude-cli", &self.claude_cli_session_id)]);
+        let mut delegates: Vec<(Symbol, String)> =
+            all.filter_map(|(provider, id)| Some((Symbol::new(provider), id.owned()?))).collect();
+        delegates.sort();
+        delegates.dedup();
+        // A message whose provider openclaw did not know names the backend.
+        if let [(_, id)] = delegates.as_slice() {
+            let id = id.clone();
+            delegates.push(("cli".into(), id));
+        }
+        delegates
+    }
+}
+
+/// The entries of sessions, and what the index states of each.
+pub(crate) struct Openclaw {
+    log: Log,
+    /// By session id: the line, and the sessions of other programs.
+    index: BTreeMap<String, (i64, Vec<(Symbol, String)>)>,
+}
+
+impl Fold for Openclaw {
+    type Record<'a> = session::Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { log: Log::new(context), index: BTreeMap::new() }
+    }
+
+    fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
+        if line.bytes.starts_with(ROW) {
+            return json::from_slice(line.bytes).map(|row| self.row(&row, line, damage));
+        }
+        let mut record = session::Record::default();
+        json::read_into(line.bytes, &mut record)?;
+        Ok(self.entry(line, &record, damage))
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Self::Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        if line.bytes.starts_with(ROW) {
+            return self.row(&Raw(line.bytes).read(), line, damage);
+        }
+        self.entry(line, &record, damage)
+    }
+
+    fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<SessionResult> {
+        self.log.idle(line, go_on)
+    }
+
+    fn late(&self) -> foldhash::HashSet<String> {
+        self.log.late()
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        let context = self.log.context.clone();
+        let named = self.index.into_iter().map(|(id, (line, delegates))| {
+            let session = Builder::new(&context, id, line).finish();
+            SessionResult { delegates, status: Status::Unknown, ..session }
+        });
+        self.log.finish().into_iter().chain(named).collect()
+    }
+}
+
+impl Openclaw {
+    fn entry(&mut self, line: Line<'_>, record: &session::Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let is_index = || Probe::new(line.bytes, "").is_some_and(|probe| is_index(&probe));
+        if !record.kind.is_some() && is_index() {
+            let entries: Pairs<'_, Entry<'_>> = Raw(line.bytes).read();
+            entries.0.iter().for_each(|(_, entry)| self.named(entry.session_id.as_str(), entry, line.number));
+            return RecordKind::Known;
+        }
+        self.log.see(line, record, damage)
+    }
+
+    fn row(&mut self, row: &Row<'_>, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
+        match row.table.as_str() {
+            "transcript_events" => {
+                let event = if row.event_json.0.first() == Some(&b'{') { row.event_json } else { row.event_zstd };
+                let mut record = session::Record::default();
+                if event.0.first() != Some(&b'{') || json::read_into(event.0, &mut record).is_err() {
+                    damage.note(Reason::NotAnObject);
+                    return RecordKind::Known;
+                }
+                self.log.see_of(row.session_id.as_str(), line, &record, damage)
+            }
+            "session_entries" | "session_nodes" => {
+                let entry: Entry<'_> = row.entry_json.read();
+                let ids = [&row.session_id, &row.current_session_id, &entry.session_id];
+                let id = ids.into_iter().find_map(|id| id.some()).unwrap_or_default();
+                self.named(id, &entry, line.number);
+                RecordKind::Known
+            }
+            _ => RecordKind::Unknown,
+        }
+    }
+
+    /// Keeps the sessions of other programs that an entry of the index names.
+    fn named(&mut self, id: &str, entry: &Entry<'_>, line: i64) {
+        let delegates = entry.delegates();
+        if !id.is_empty() && !delegates.is_empty() {
+            self.index.insert(id.to_owned(), (line, delegates));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::engine::Hints;
+    use crate::adapters::parse;
+    use crate::model::retention::Retention;
+
+    fn read(log: &str) -> Vec<SessionResult> {
+        parse(log.as_bytes(), Hints::default(), Retention::None).sessions
+    }
+
+    const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-10-08T09:00:00Z","cwd":"/work"}"#;
+    const ANSWER: &str = r#"{"type":"message","id":"1","timestamp":"2026-10-08T09:00:02Z","message":{"role":"assistant","content":[],"provider":"p","model":"m","usage":{"input":5,"output":9,"cacheRead":2,"cacheWrite":0},"stopReason":"stop","timestamp":1791450002000}}"#;
+
+    /// A row has its session's id, whether or not the session has a header. Newer versions compress entries.
+    #[test]
+    fn rows_of_the_database_are_entries() {
+        let row = |session: &str, seq: i64, json: &str, zstd: &str| {
+            format!(
+                r#"{{"table":"transcript_events","session_id":"{session}","seq":{seq},"event_json":{json},"event_zstd":{zstd}}}"#
+            )
+        };
+        let log = [
+            row("a", 0, HEADER, "null"),
+            row("a", 1, ANSWER, "null"),
+            row("b", 0, "null", ANSWER),
+            row("b", 1, "\"cut", "null"),
+            r#"{"table":"session_nodes","session_key":"agent:main:main","current_session_id":"b","entry_json":{"cliSessionBindings":{"codex-cli":{"sessionId":"c"}}}}"#.to_owned(),
+        ];
+        let sessions = read(&log.join("\n"));
+        let turns: Vec<_> = sessions.iter().map(|it| (it.session_id.as_str(), it.turns.len())).collect();
+        assert_eq!(turns, [("a", 1), ("b", 1), ("b", 0)]);
+        assert_eq!(sessions[0].turns[0].identity, sessions[1].turns[0].identity);
+        let delegates = ["codex-cli", "cli"].map(|provider| (provider.into(), "c".to_owned()));
+        assert_eq!(sessions[2].delegates, delegates);
+    }
+
+    #[test]
+    fn the_index_names_sessions_of_other_programs() {
+        let index = r#"{"agent:main:main":{"sessionId":"s","cliSessionIds":{"codex-cli":"x","claude-cli":"c"},"claudeCliSessionId":"c"},"agent:main:other":{"sessionId":"t"}}"#;
+        let sessions = read(index);
+        assert_eq!(sessions.len(), 1);
+        let delegates = [("claude-cli".into(), "c".to_owned()), ("codex-cli".into(), "x".to_owned())];
+        assert_eq!(sessions[0].delegates, delegates);
+        assert!(parse(br#"{"agent:main:main":{"sessionId":"s"}}"#, Hints::default(), Retention::None).format.is_none());
+    }
+}

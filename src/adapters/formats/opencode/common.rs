@@ -1,0 +1,369 @@
+//! What OpenCode's formats share: its stdout, its exports, its storage and its database contain the same messages and parts
+//! (docs/formats.md#opencode-export).
+//!
+//! A response is one message with one finished step. Both contain the same tokens and cost, so only one of them counts. Input
+//! excludes cached tokens. Whether output includes reasoning depends on the version. A cost of 0 is that of a subscription.
+
+use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::{subagents, tools};
+use crate::base::text::{SharedStr, Symbol};
+use crate::base::time::Time;
+use crate::json::fields::{Count, Number, Text};
+use crate::model::errors::ErrorKind;
+use crate::model::session::{CallStatus, Cost, Event, EventKind, Identity, Operation, Tokens, Turn};
+
+mod records;
+
+pub(crate) use self::records::{Error, ErrorData, Info, Message, Metadata, Part, Span, State, Usage};
+
+impl Usage {
+    /// The disjoint tokens. `reasoning_is_inside`: whether output includes reasoning, if `total` does not show it.
+    pub(crate) fn tokens(&self, reasoning_is_inside: bool, damage: &mut RecordErrors) -> Tokens {
+        damage.refuses(&[self.input, self.output, self.reasoning, self.cache.read, self.cache.write]);
+        let reasoning = self.reasoning.get();
+        let mut tokens = Tokens {
+            input: self.input.get(),
+            output: self.output.get(),
+            cache_read: self.cache.read.get(),
+            cache_write: self.cache.write.get(),
+            cache_write_1h: None,
+            reasoning,
+        };
+        // `total` decides if it is one of the two possible sums.
+        let (sum, extra) = (tokens.total().unwrap_or(0), reasoning.unwrap_or(0));
+        let is_inside = match self.total.get() {
+            Some(total) if total == sum => true,
+            Some(total) if total == sum.saturating_add(extra) => false,
+            // Reasoning above the output cannot be a part of it.
+            _ => reasoning_is_inside && reasoning <= tokens.output,
+        };
+        if !is_inside {
+            tokens.output = tokens.output.map(|it| it + extra);
+        }
+        tokens
+    }
+
+    /// Whether all counts are 0 or unknown.
+    pub(crate) fn is_empty(&self) -> bool {
+        let counts = [self.input, self.output, self.reasoning, self.cache.read, self.cache.write];
+        counts.into_iter().all(|it| it.get().unwrap_or(0) == 0)
+    }
+}
+
+/// The runtime that wrote the log of a context. Kilo Code since 5 is a fork of `OpenCode`, with the same records in its own
+/// directory, and there in `kilo.db`, `kilo-CHANNEL.db` or `opencode-CHANNEL.db`.
+pub(crate) fn with_runtime(context: &Context) -> Context {
+    let is_its_file = context.file_name.as_ref().is_some_and(|name| name == "kilo" || name.starts_with("kilo-"));
+    // The data directory contains the database, or `storage`.
+    let at = context.folders.iter().position(|folder| folder == "storage").map_or(0, |at| at + 1);
+    let is_of_fork = is_its_file || context.folders.get(at).is_some_and(|folder| folder == "kilo");
+    Context { runtime: if is_of_fork { "kilo" } else { context.runtime }, ..context.clone() }
+}
+
+/// Whether output includes reasoning in a version: it does until 1.2. Unreleased builds have the version `0.0.0` or a word.
+pub(crate) fn reasoning_is_inside(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|it| it.parse::<u32>().ok());
+    matches!((numbers.next().flatten(), numbers.next().flatten()), (Some(0), Some(1..)) | (Some(1), Some(0..=2)))
+}
+
+/// Whether an id is real: in some exports all ids are replaced by the same word.
+pub(crate) fn is_real(id: &str) -> bool {
+    id.bytes().any(|it| it.is_ascii_digit())
+}
+
+impl Info<'_> {
+    /// Starts a session with these facts.
+    pub(crate) fn begin(&self, context: &Context, id: impl Into<String>, line: i64) -> Builder {
+        let mut builder = Builder::new(context, id, line);
+        self.fill(&mut builder);
+        builder
+    }
+
+    /// Fills in the facts. They may change long after the last response, so only their start is a time of the session.
+    pub(crate) fn fill(&self, builder: &mut Builder) {
+        builder.saw(self.time.start());
+        let session = &mut builder.session;
+        session.runtime_version = self.version.owned();
+        session.cwd = self.directory.owned();
+        session.agent = self.agent.owned();
+        session.parent_session_id =
+            self.parent_id.some().filter(|it| is_real(it) && *it != session.session_id).map(str::to_owned);
+    }
+}
+
+/// The tokens and the cost of a response, as its message or one of its steps states them.
+pub(crate) struct Bill<'a> {
+    pub(crate) usage: &'a Usage,
+    pub(crate) cost: Number,
+    pub(crate) stop_reason: &'a Text<'a>,
+}
+
+impl<'a> Message<'a> {
+    /// The time of the answer, else of the request.
+    pub(crate) fn time(&self) -> Option<Time> {
+        self.time.end().or(self.time.start())
+    }
+
+    /// The agent that answers; `mode` in older versions.
+    pub(crate) fn agent(&self) -> Option<Symbol> {
+        self.agent.owned().or_else(|| self.mode.owned())
+    }
+
+    /// The bill of a message that is one response. Until 1.0 only its step contains the stop reason.
+    pub(crate) fn bill<'b>(&'b self, usage: &'b Usage, step: Option<&'b Part<'a>>) -> Bill<'b> {
+        let reason = step.map(|step| &step.reason).filter(|_| self.finish.some().is_none());
+        Bill { usage, cost: self.cost, stop_reason: reason.unwrap_or(&self.finish) }
+    }
+
+    /// A fork copies messages under new ids, and exports may mask ids, but neither changes the time and the counts.
+    fn identity(&self, usage: &Usage) -> Identity {
+        let id = self.id.as_str();
+        match self.time.start() {
+            Some(time) => {
+                let counts = [usage.input, usage.output, usage.reasoning, usage.cache.read, usage.cache.write];
+                Identity::Global(format!("opencode {} {:?}", time.micros(), counts.map(Count::get)).into())
+            }
+            None if is_real(id) => Identity::Session(id.into()),
+            None => Identity::Unique,
+        }
+    }
+
+    /// Adds a response.
+    pub(crate) fn turn(&self, builder: &mut Builder, bill: &Bill<'_>, line: i64, tokens: Tokens) -> usize {
+        let index = builder.turn(self.identity(bill.usage), line);
+        let is_unknown = bill.usage.is_empty();
+        let stop_reason = bill.stop_reason.owned();
+        // The time of a response with calls includes that of the tools.
+        let duration_ms = match (self.time.start(), self.time.end()) {
+            (Some(start), Some(end)) if stop_reason.as_ref().is_some_and(|it| it != "tool-calls") && end >= start => {
+                Some(end.since(start))
+            }
+            _ => None,
+        };
+        let turn = &mut builder.session.turns[index];
+        **turn = Turn {
+            line: turn.line,
+            identity: std::mem::take(&mut turn.identity),
+            message_id: self.id.some().filter(|it| is_real(it)).map(SharedStr::from),
+            agent: self.agent(),
+            provider: self.provider_id.owned(),
+            model: self.model_id.owned(),
+            effort: self.variant.owned(),
+            occurred_at: self.time(),
+            duration_ms: duration_ms.into(),
+            stop_reason,
+            tokens: if is_unknown { Tokens::UNKNOWN } else { tokens }.into(),
+            // Without counts, a cost of 0 is unknown too.
+            cost: bill.cost.money().filter(|it| *it > 0.0 || !is_unknown).map(Cost::of),
+            ..Turn::default()
+        };
+        index
+    }
+
+    /// Sets the status of the session after this message. `ends`: whether a message without a stop reason ended by itself.
+    /// `is_open`: whether one of its calls has no result.
+    pub(crate) fn end(&self, builder: &mut Builder, ends: bool, is_open: bool, line: i64) {
+        if self.error.name.is_some() {
+            self.error.end(builder, line, self.time());
+            return;
+        }
+        // A summary is not an answer to a prompt.
+        if self.summary.is_true() {
+            return;
+        }
+        builder.session.stop_reason = self.finish.owned().or_else(|| builder.session.stop_reason.take());
+        let ended = match self.finish.as_str() {
+            "" => ends && self.time.end().is_some(),
+            reason => is_last(reason),
+        };
+        builder.end(if ended && !is_open { Last::Answer } else { Last::Work });
+    }
+
+    /// Whether the `task` tool wrote it: subagents have no todo list.
+    pub(crate) fn is_of_task(&self) -> bool {
+        self.tools.todowrite.0 == Some(false)
+    }
+
+    /// Adds the message as a prompt that a human typed.
+    pub(crate) fn prompt(&self, builder: &mut Builder, text: Option<&str>) {
+        builder.prompt_as(self.prompt_identity(), text);
+    }
+
+    /// The identity of a prompt, which is the same in forks and exports.
+    pub(crate) fn prompt_identity(&self) -> Identity {
+        match self.time.start() {
+            Some(time) => Identity::Global(format!("opencode user {}", time.micros()).into()),
+            None => Identity::Unique,
+        }
+    }
+}
+
+/// Whether the agent stops after a response with this stop reason.
+pub(crate) fn is_last(reason: &str) -> bool {
+    !matches!(reason, "" | "tool-calls" | "unknown")
+}
+
+/// The session goes on: an earlier end is removed.
+pub(crate) fn go_on(builder: &mut Builder) {
+    builder.end(Last::Work);
+}
+
+impl Part<'_> {
+    /// Whether it is a text of a human or of the model.
+    pub(crate) fn is_said(&self) -> bool {
+        self.kind.as_str() == "text" && !self.synthetic.is_true() && !self.ignored.is_true()
+    }
+
+    /// Whether it is a part of a prompt that gets an answer.
+    pub(crate) fn is_asked(&self) -> bool {
+        !self.ignored.is_true() && self.kind.as_str() != "compaction"
+    }
+
+    /// Adds a tool call. Returns its index.
+    pub(crate) fn call(&self, builder: &mut Builder, line: i64) -> usize {
+        let state = &self.state;
+        let (start, end) = (state.time.start(), state.time.end());
+        if let Some(call) = builder.call_index(self.call_id.as_str())
+            && builder.session.tool_calls[call].occurred_at != start
+        {
+            // Another call with a masked id.
+            builder.forget_calls();
+        }
+        let call = builder.call(self.call_id.as_str(), self.tool.as_str(), line, start);
+        let arguments = builder.arguments(call, state.input);
+        let exit_code = state.metadata.exit.whole();
+        let status = match state.status.as_str() {
+            // A command that failed is `completed`, too: the tool did its work.
+            _ if exit_code.is_some_and(|code| code != 0) => CallStatus::Error,
+            "completed" => CallStatus::Ok,
+            "error" => CallStatus::Error,
+            _ => CallStatus::Incomplete,
+        };
+        let output = if state.output.is_empty() { state.error } else { state.output };
+        builder.result(call, output, end, status);
+        let row = &mut builder.session.tool_calls[call];
+        // Some models use the same ids in each response.
+        row.message_id = self.message_id.some().filter(|it| is_real(it)).map(SharedStr::from);
+        row.exit_code = exit_code.into();
+        let is_refused = status == CallStatus::Error && is_refusal(&state.error.text());
+        let metadata = &state.metadata;
+        match (tools::category(self.tool.as_str()), arguments.patch(), arguments.file()) {
+            ("edit", Some(_), _) if metadata.files.blocks.iter().any(|it| it.file_path.some().is_some()) => {
+                for file in &metadata.files.blocks {
+                    if let Some(path) = file.move_path.some().or_else(|| file.file_path.some()) {
+                        let lines = file.additions.get().zip(file.deletions.get());
+                        builder.change(call, path, Operation::from_word(file.kind.as_str()), lines, line, start);
+                    }
+                }
+            }
+            ("edit", Some(patch), _) => builder.patch(call, patch, line, start),
+            (category @ ("edit" | "write"), _, Some(file)) => {
+                let diff = &metadata.filediff;
+                let operation = match (category, metadata.exists.0) {
+                    // An edit of an empty text creates the file.
+                    ("edit", _) if diff.before.0.as_deref() == Some("") => Some(Operation::Create),
+                    ("edit", _) | (_, Some(true)) => Some(Operation::Update),
+                    (_, Some(false)) => Some(Operation::Create),
+                    (_, None) => None,
+                };
+                let lines = metadata.diff.some().map(|diff| tools::diff_lines(tools::lines(diff)));
+                let lines = lines.or_else(|| diff.additions.get().zip(diff.deletions.get()));
+                let written = || arguments.written().map(|text| (tools::line_count(text), 0));
+                let lines = lines.or_else(|| written().filter(|_| operation == Some(Operation::Create)));
+                builder.change(call, file, operation, lines, line, start);
+            }
+            _ => {}
+        }
+        if is_refused {
+            builder.deny(call, line, end, Some(&state.error.text()));
+        }
+        if let Some(child) = metadata.session_id.some()
+            && tools::category(self.tool.as_str()) == "subagent"
+            && let Some(event) = subagents::add(builder, child, self.call_id.some(), line, start)
+        {
+            event.agent = arguments.agent();
+        }
+        call
+    }
+
+    /// Adds a retried request.
+    pub(crate) fn retry(&self, builder: &mut Builder, line: i64) {
+        let event = builder.event(EventKind::Retry, line, self.time.start());
+        event.code = self.error.data.status_code.whole().map(|it| it.to_string().into());
+        event.message = Some(brief(self.error.text())).filter(|it| !it.is_empty());
+    }
+
+    /// Adds a compaction, which is a part of a prompt that the program wrote.
+    pub(crate) fn compaction(&self, builder: &mut Builder, line: i64, time: Option<Time>) {
+        let event = compaction(builder, self.message_id.as_str(), line, time);
+        event.code = self.auto.0.map(|it| if it { "auto" } else { "manual" }.into());
+    }
+}
+
+/// Adds a compaction. Its identity is the prompt that requested it: the summary refers to the same prompt.
+pub(crate) fn compaction<'a>(builder: &'a mut Builder, prompt: &str, line: i64, time: Option<Time>) -> &'a mut Event {
+    let event = builder.event(EventKind::Compaction, line, time);
+    event.key = is_real(prompt).then(|| format!("compaction {prompt}").into());
+    event
+}
+
+impl Error<'_> {
+    fn text(&self) -> &str {
+        self.data.message.some().or(self.message.some()).unwrap_or(self.name.as_str())
+    }
+
+    /// Whether the user stopped the response.
+    pub(crate) fn is_abort(&self) -> bool {
+        matches!(self.name.as_str(), "MessageAbortedError" | "aborted" | "interrupted")
+    }
+
+    /// Ends the session with this error.
+    pub(crate) fn end(&self, builder: &mut Builder, line: i64, time: Option<Time>) {
+        let message = self.text();
+        if self.is_abort() {
+            builder.abort(message);
+        } else {
+            match self.name.as_str() {
+                "ProviderAuthError" => builder.fail_as(ErrorKind::Auth, message),
+                "ContextOverflowError" => builder.fail_as(ErrorKind::ContextOverflow, message),
+                _ => builder.fail(self.data.status_code.whole(), message),
+            }
+        }
+        let event = builder.event(if self.is_abort() { EventKind::Abort } else { EventKind::Error }, line, time);
+        event.code = self.name.owned();
+        event.message = Some(brief(message));
+    }
+}
+
+/// Whether an error is a refusal of OpenCode's permission system.
+fn is_refusal(error: &str) -> bool {
+    error.contains("user rejected permission") || error.contains("prevents you from using this specific tool call")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    /// Until 1.2 output includes reasoning. `total` decides, then which count is larger, then the version.
+    #[test]
+    fn reasoning_counts_once() {
+        for (usage, default, output) in [
+            (r#"{"total":1600,"input":1000,"output":100,"reasoning":20,"cache":{"read":500,"write":0}}"#, false, 100),
+            (r#"{"total":1620,"input":1000,"output":100,"reasoning":20,"cache":{"read":500,"write":0}}"#, true, 120),
+            (r#"{"total":7,"input":1000,"output":100,"reasoning":20,"cache":{"read":500}}"#, true, 100),
+            (r#"{"input":1000,"output":100,"reasoning":20}"#, false, 120),
+            (r#"{"input":1000,"output":100,"reasoning":300}"#, true, 400),
+        ] {
+            let usage: Usage = json::from_slice(usage.as_bytes()).unwrap();
+            let tokens = usage.tokens(default, &mut RecordErrors::default());
+            assert_eq!((tokens.output, tokens.input), (Some(output), Some(1000)), "{usage:?}");
+        }
+        for (version, inside) in
+            [("1.2.16", true), ("0.15.3", true), ("1.3.0", false), ("2.0", false), ("0.0.0-dev", false), ("", false)]
+        {
+            assert_eq!(reasoning_is_inside(version), inside, "{version}");
+        }
+    }
+}

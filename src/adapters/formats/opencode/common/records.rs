@@ -1,0 +1,224 @@
+//! The records that OpenCode's formats share: sessions, messages and parts.
+
+use serde::Deserialize;
+
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
+
+/// The facts of a session.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Info<'a> {
+    #[serde(borrow)]
+    pub(crate) id: Text<'a>,
+    #[serde(borrow, rename = "parentID")]
+    pub(crate) parent_id: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) directory: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) version: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) agent: Text<'a>,
+    pub(crate) time: Span,
+}
+
+/// A message without its parts.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Message<'a> {
+    #[serde(borrow)]
+    pub(crate) id: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) role: Text<'a>,
+    pub(crate) time: Span,
+    // assistant
+    /// The id of the prompt that it answers.
+    #[serde(borrow, rename = "parentID")]
+    pub(crate) parent_id: Text<'a>,
+    #[serde(borrow, rename = "modelID")]
+    pub(crate) model_id: Text<'a>,
+    #[serde(borrow, rename = "providerID")]
+    pub(crate) provider_id: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) variant: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) agent: Text<'a>,
+    /// The older name of `agent`.
+    #[serde(borrow)]
+    pub(crate) mode: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) path: Folder<'a>,
+    pub(crate) cost: Number,
+    pub(crate) tokens: Maybe<Usage>,
+    #[serde(borrow)]
+    pub(crate) finish: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) error: Error<'a>,
+    /// Whether it is the summary that a compaction made. Users' messages have an object here.
+    pub(crate) summary: Flag,
+    // user
+    pub(crate) tools: Tools,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Folder<'a> {
+    #[serde(borrow)]
+    pub(crate) cwd: Text<'a>,
+    /// The root of the repository; `/` outside of one.
+    #[serde(borrow)]
+    pub(crate) root: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Tools {
+    pub(super) todowrite: Flag,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Part<'a> {
+    #[serde(borrow)]
+    pub(crate) id: Text<'a>,
+    #[serde(borrow, rename = "messageID")]
+    pub(crate) message_id: Text<'a>,
+    #[serde(borrow, rename = "type")]
+    pub(crate) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) text: Text<'a>,
+    /// Whether the program wrote the text.
+    pub(crate) synthetic: Flag,
+    /// Whether the text is only shown to the user.
+    pub(crate) ignored: Flag,
+    pub(crate) time: Span,
+    // tool
+    #[serde(borrow, rename = "callID")]
+    pub(crate) call_id: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) tool: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) state: State<'a>,
+    // step-finish
+    #[serde(borrow)]
+    pub(crate) reason: Text<'a>,
+    pub(crate) cost: Number,
+    pub(crate) tokens: Maybe<Usage>,
+    // compaction
+    pub(crate) auto: Flag,
+    // retry
+    #[serde(borrow)]
+    pub(crate) error: Error<'a>,
+}
+
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Usage {
+    pub(super) total: Count,
+    pub(super) input: Count,
+    pub(super) output: Count,
+    pub(super) reasoning: Count,
+    pub(super) cache: Cache,
+}
+
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Cache {
+    pub(super) read: Count,
+    pub(super) write: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct State<'a> {
+    #[serde(borrow)]
+    pub(crate) status: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) input: Raw<'a>,
+    #[serde(borrow)]
+    pub(crate) output: Raw<'a>,
+    #[serde(borrow)]
+    pub(crate) error: Raw<'a>,
+    #[serde(borrow)]
+    pub(crate) metadata: Metadata<'a>,
+    pub(crate) time: Span,
+}
+
+/// A start and an end: `start` and `end` in parts, `created` and `completed` in messages and sessions.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Span {
+    pub(crate) start: When,
+    pub(crate) end: When,
+    pub(crate) created: When,
+    pub(crate) completed: When,
+}
+
+impl Span {
+    pub(crate) fn start(self) -> Option<Time> {
+        self.start.0.or(self.created.0)
+    }
+
+    pub(crate) fn end(self) -> Option<Time> {
+        self.end.0.or(self.completed.0)
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Metadata<'a> {
+    pub(super) exit: Number,
+    #[serde(borrow)]
+    pub(super) diff: Text<'a>,
+    pub(super) exists: Flag,
+    #[serde(borrow)]
+    pub(super) filediff: FileDiff<'a>,
+    /// The files that a patch changed.
+    #[serde(borrow)]
+    pub(super) files: TextOrBlocks<'a, ChangedFile<'a>>,
+    /// The child session of the `task` tool.
+    #[serde(borrow, rename = "sessionId")]
+    pub(super) session_id: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct FileDiff<'a> {
+    #[serde(borrow)]
+    pub(super) before: Text<'a>,
+    pub(super) additions: Count,
+    pub(super) deletions: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ChangedFile<'a> {
+    #[serde(borrow)]
+    pub(super) file_path: Text<'a>,
+    #[serde(borrow)]
+    pub(super) move_path: Text<'a>,
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    pub(super) additions: Count,
+    pub(super) deletions: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Error<'a> {
+    #[serde(borrow)]
+    pub(crate) name: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) message: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) data: ErrorData<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct ErrorData<'a> {
+    #[serde(borrow)]
+    pub(crate) message: Text<'a>,
+    pub(crate) status_code: Number,
+}

@@ -1,0 +1,346 @@
+//! OpenCode's `opencode export`: one document with a session, its messages and their parts
+//! (docs/formats.md#opencode-export).
+//!
+//! A message contains the tokens of its last step and the cost of all its steps. Real messages have one step (149 of 149), so
+//! that message and step state the same. In older versions a message may have several steps: then each step is a response.
+//! Changes of files are in the calls; patch parts and summaries repeat them. A child is a session of its own, whose prompts were
+//! written by the parent.
+
+use serde::Deserialize;
+
+use super::common::{Bill, Info, Message, Part, compaction, go_on, is_real, reasoning_is_inside, with_runtime};
+use crate::adapters::engine::document::Places;
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::repository::of_root;
+use crate::json::Raw;
+use crate::json::fields::Maybe;
+use crate::json::lines::Line;
+use crate::model::health::Reason;
+use crate::model::session::{CallStatus, Capabilities, SessionResult};
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "opencode-export",
+    runtime: "opencode",
+    about: "OpenCode, opencode export",
+    tested: Some("1.4.3"),
+    capabilities: SHOWS.and(Capabilities::TURNS).and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[],
+    claims: |probe| {
+        // Other programs write `info` and `messages` as well.
+        6 * u32::from(probe.has_all(&["info", "messages"]) && is_info(&probe.object("info")))
+    },
+    parse: fold::<Exports>,
+};
+
+/// What a stored session of OpenCode can show. Newer versions store no retries.
+pub(crate) const SHOWS: Capabilities = Capabilities::TOOL_CALLS
+    .and(Capabilities::FILE_CHANGES)
+    .and(Capabilities::SUBAGENTS)
+    .and(Capabilities::COMPACTIONS)
+    .and(Capabilities::PERMISSION_DENIALS)
+    .and(Capabilities::USER_TURNS);
+
+/// Whether an object contains the facts of a session.
+pub(crate) fn is_info(probe: &Probe<'_>) -> bool {
+    probe.has_all(&["id", "time", "version"]) && (probe.has("projectID") || probe.has("directory"))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Document<'a> {
+    #[serde(borrow)]
+    info: Info<'a>,
+    #[serde(borrow)]
+    messages: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Entry<'a> {
+    #[serde(borrow)]
+    info: Message<'a>,
+    #[serde(borrow)]
+    parts: Raw<'a>,
+}
+
+struct Exports {
+    context: Context,
+    sessions: Vec<SessionResult>,
+}
+
+impl Fold for Exports {
+    type Record<'a> = Document<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: with_runtime(context), sessions: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
+        if document.messages.0.first() != Some(&b'[') {
+            return RecordKind::Unknown;
+        }
+        let info = &document.info;
+        let id = match info.id.some().filter(|it| is_real(it)) {
+            Some(id) => id.to_owned(),
+            // A masked id is the same for all sessions.
+            None => hashed_id(format!("{:?} {}", info.time.start(), info.directory.as_str()).as_bytes()),
+        };
+        let mut conversation = Conversation::new(info.begin(&self.context, id, line.number), info);
+        let mut places = Places::new(line);
+        for raw in document.messages.read::<Vec<Raw<'_>>>() {
+            if raw.0.first() != Some(&b'{') {
+                damage.note(Reason::NotAnObject);
+                continue;
+            }
+            let line = places.line_of(raw);
+            let entry: Entry<'_> = raw.read();
+            let parts: Vec<Raw<'_>> = entry.parts.read();
+            let parts: Vec<(i64, Part<'_>)> = parts.iter().map(|part| (places.line_of(*part), part.read())).collect();
+            conversation.message(&entry.info, line, &parts, damage);
+        }
+        self.sessions.push(conversation.builder.finish());
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions
+    }
+}
+
+/// One session while its messages are read.
+pub(crate) struct Conversation {
+    pub(crate) builder: Builder,
+    /// Whether another session started it.
+    is_child: bool,
+    reasoning_is_inside: bool,
+    /// Whether a compaction was requested whose summary is not logged yet.
+    is_compacting: bool,
+}
+
+impl Conversation {
+    pub(crate) fn new(builder: Builder, info: &Info<'_>) -> Self {
+        Self {
+            builder,
+            is_child: info.parent_id.some().is_some(),
+            reasoning_is_inside: reasoning_is_inside(info.version.as_str()),
+            is_compacting: false,
+        }
+    }
+
+    /// Adds a message with its parts, each with its line.
+    pub(crate) fn message(
+        &mut self,
+        message: &Message<'_>,
+        line: i64,
+        parts: &[(i64, Part<'_>)],
+        damage: &mut RecordErrors,
+    ) {
+        match message.role.as_str() {
+            "user" => self.user(message, parts),
+            "assistant" => self.assistant(message, line, parts, damage),
+            _ => {}
+        }
+    }
+
+    /// Adds a response that is not a part of the conversation: a summary.
+    pub(crate) fn bill(&mut self, message: &Message<'_>, line: i64, damage: &mut RecordErrors) {
+        match &message.tokens {
+            Maybe::Wrong => damage.note(Reason::NoUsage),
+            Maybe::Present(usage) if !usage.is_empty() => {
+                let tokens = usage.tokens(self.reasoning_is_inside, damage);
+                message.turn(&mut self.builder, &message.bill(usage, None), line, tokens);
+            }
+            _ => {}
+        }
+    }
+
+    fn user(&mut self, message: &Message<'_>, parts: &[(i64, Part<'_>)]) {
+        let time = message.time.start();
+        self.builder.saw(time);
+        for (line, part) in parts.iter().filter(|(_, it)| it.kind.as_str() == "compaction") {
+            part.compaction(&mut self.builder, *line, time);
+            self.is_compacting = true;
+        }
+        if parts.iter().any(|(_, it)| it.is_asked()) {
+            go_on(&mut self.builder);
+        }
+        let said = parts.iter().find(|(_, it)| it.is_said());
+        // A file, or a command for another agent, is a prompt as well.
+        let is_human = said.is_some()
+            || parts.iter().any(|(_, it)| it.kind.as_str() == "subtask")
+            || parts.iter().all(|(_, it)| it.kind.as_str() != "text")
+                && parts.iter().any(|(_, it)| it.kind.as_str() == "file");
+        if is_human && !self.is_child {
+            message.prompt(&mut self.builder, said.and_then(|(_, it)| it.text.some()));
+        }
+    }
+
+    fn assistant(&mut self, message: &Message<'_>, line: i64, parts: &[(i64, Part<'_>)], damage: &mut RecordErrors) {
+        self.builder.saw(message.time.start());
+        self.builder.saw(message.time.end());
+        let is_summary = message.summary.is_true();
+        if is_summary {
+            // Older versions compact without a prompt that requests it.
+            if !std::mem::take(&mut self.is_compacting) {
+                compaction(&mut self.builder, message.parent_id.as_str(), line, message.time.start());
+            }
+        } else {
+            let session = &mut self.builder.session;
+            session.agent = session.agent.take().or_else(|| message.agent());
+            session.cwd = session.cwd.take().or_else(|| message.path.cwd.owned());
+            session.repository = session.repository.take().or_else(|| of_root(message.path.root.as_str()));
+        }
+        let whole = self.whole(message, line, parts, damage);
+        let mut open_calls = Vec::new();
+        let mut is_open = false;
+        let mut calls_last = false;
+        for (line, part) in parts {
+            match part.kind.as_str() {
+                "tool" => {
+                    self.builder.saw(part.state.time.end().or(part.state.time.start()));
+                    // Each part is a call of its own: some exports mask ids, and some models use the same ids again.
+                    self.builder.forget_calls();
+                    let call = part.call(&mut self.builder, *line);
+                    let row = &mut self.builder.session.tool_calls[call];
+                    row.turn = whole.turn;
+                    row.agent = message.agent();
+                    is_open |= row.status == CallStatus::Incomplete;
+                    open_calls.push(call);
+                    calls_last = true;
+                }
+                "step-start" => calls_last = false,
+                "step-finish" if whole.has_steps => {
+                    if let Some(usage) = part.tokens.get().filter(|it| !it.is_empty()) {
+                        let bill = Bill { usage, cost: part.cost, stop_reason: &part.reason };
+                        let tokens = usage.tokens(self.reasoning_is_inside, damage);
+                        let turn = message.turn(&mut self.builder, &bill, *line, tokens);
+                        for call in open_calls.drain(..) {
+                            self.builder.session.tool_calls[call].turn = Some(turn);
+                        }
+                    }
+                }
+                "text" if part.is_said() && !is_summary => self.builder.say(part.text.as_str()),
+                "retry" => part.retry(&mut self.builder, *line),
+                _ => {}
+            }
+        }
+        message.end(&mut self.builder, !calls_last, is_open, line);
+    }
+
+    /// Adds the response of the whole message, unless the message has several steps, or no billed one.
+    fn whole(
+        &mut self,
+        message: &Message<'_>,
+        line: i64,
+        parts: &[(i64, Part<'_>)],
+        damage: &mut RecordErrors,
+    ) -> Whole {
+        let of_kind = |kind: &'static str| parts.iter().map(|(_, it)| it).filter(move |it| it.kind.as_str() == kind);
+        if message.tokens == Maybe::Wrong || of_kind("step-finish").any(|it| it.tokens == Maybe::Wrong) {
+            damage.note(Reason::NoUsage);
+        }
+        let steps: Vec<_> = of_kind("step-finish").filter_map(|it| Some((it, it.tokens.get()?))).collect();
+        if steps.iter().filter(|(_, usage)| !usage.is_empty()).count() > 1 {
+            return Whole { turn: None, has_steps: true };
+        }
+        let last = steps.last().map(|(part, _)| *part);
+        let stated = message.tokens.get().filter(|it| !it.is_empty()).map(|it| message.bill(it, last));
+        let step = steps.last().map(|(part, usage)| Bill { usage, cost: part.cost, stop_reason: &part.reason });
+        let bill = match stated.or(step) {
+            // A request that failed without any tokens is not a turn.
+            Some(bill) if !(bill.usage.is_empty() && message.error.name.is_some()) => bill,
+            _ => {
+                // With a started step, the message was cut before its tokens were logged. Without a step there was no
+                // request: shell commands of the user and starts of agents are messages too.
+                self.builder.session.under_reports |= of_kind("step-start").next().is_some()
+                    && (message.error.name.some().is_none() || message.error.is_abort());
+                return Whole::default();
+            }
+        };
+        let tokens = bill.usage.tokens(self.reasoning_is_inside, damage);
+        Whole { turn: Some(message.turn(&mut self.builder, &bill, line, tokens)), has_steps: false }
+    }
+}
+
+/// The responses of a message.
+#[derive(Debug, Clone, Copy, Default)]
+struct Whole {
+    /// Its only response.
+    turn: Option<usize>,
+    /// Whether each of its steps is a response.
+    has_steps: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::engine::Hints;
+    use crate::adapters::parse;
+    use crate::adapters::shared::builder::Retention;
+    use crate::model::session::SessionResult;
+
+    fn session(messages: &str) -> SessionResult {
+        let export = format!(
+            r#"{{"info":{{"id":"ses_1","directory":"/work","version":"1.4.0","time":{{"created":1790000000000}}}},"messages":[{messages}]}}"#
+        );
+        let mut parsed = parse(export.as_bytes(), Hints::default(), Retention::None);
+        assert_eq!(parsed.format, Some("opencode-export"));
+        parsed.sessions.remove(0)
+    }
+
+    fn assistant(more: &str, parts: &str) -> String {
+        format!(
+            r#"{{"info":{{"id":"msg_1","role":"assistant","time":{{"created":1790000001000,"completed":1790000002000}},{more}}},"parts":[{parts}]}}"#
+        )
+    }
+
+    const TOKENS: &str = r#""tokens":{"input":5,"output":3,"reasoning":0,"cache":{"read":0,"write":0}}"#;
+    const NOTHING: &str = r#""tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}},"cost":0"#;
+    const USER: &str = r#"{"info":{"id":"msg_2","role":"user","time":{"created":1790000003000}},"parts":[{"type":"text","text":"more"}]}"#;
+    const CALL: &str = r#"{"type":"tool","callID":"c","tool":"bash","state":{"status":"running"}}"#;
+
+    /// There is no end record: the last response decides on the status.
+    #[test]
+    fn the_last_response_decides() {
+        let done = assistant(&format!(r#"{TOKENS},"finish":"stop""#), "");
+        let error = r#"{NOTHING},"error":{"name":"APIError","data":{"statusCode":529,"message":"x"}}"#;
+        let failed = assistant(&error.replace("{NOTHING}", NOTHING), r#"{"type":"step-start"}"#);
+        for (messages, status) in [
+            (done.clone(), "success"),
+            (assistant(&format!(r#"{TOKENS},"finish":"tool-calls""#), ""), "incomplete"),
+            (assistant(&format!(r#"{TOKENS},"finish":"stop""#), CALL), "incomplete"),
+            (assistant(TOKENS, ""), "success"),
+            (assistant(TOKENS, CALL), "incomplete"),
+            (format!("{done},{USER}"), "incomplete"),
+            (format!("{done},{failed}"), "error"),
+            (format!("{failed},{done}"), "success"),
+            (format!("{failed},{USER}"), "incomplete"),
+        ] {
+            let session = session(&messages);
+            assert_eq!(session.status.as_str(), status, "{messages}");
+            assert_eq!(session.error_kind.is_some(), status == "error", "{messages}");
+        }
+    }
+
+    /// A failed request, and a message that no model wrote, are not responses. A response without usage is one.
+    #[test]
+    fn only_responses_are_turns() {
+        let finish = format!(r#"{{"type":"step-finish","reason":"stop",{NOTHING}}}"#);
+        let aborted = format!(r#"{NOTHING},"error":{{"name":"MessageAbortedError"}}"#);
+        for (more, parts, turns, under_reports) in [
+            (TOKENS, "", 1, false),
+            (NOTHING, CALL, 0, false),
+            (NOTHING, finish.as_str(), 1, false),
+            (NOTHING, r#"{"type":"step-start"}"#, 0, true),
+            (aborted.as_str(), r#"{"type":"step-start"}"#, 0, true),
+        ] {
+            let session = session(&assistant(more, parts));
+            assert_eq!((session.turns.len(), session.under_reports), (turns, under_reports), "{more} {parts}");
+            assert!(
+                session.turns.iter().all(|it| it.tokens.get().total() != Some(0) && it.cost.is_none()),
+                "{more} {parts}"
+            );
+        }
+    }
+}

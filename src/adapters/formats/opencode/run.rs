@@ -1,0 +1,135 @@
+//! OpenCode's recorded stdout, `opencode run --format json` (docs/formats.md#opencode-run).
+//!
+//! One finished step is one response. The stream contains no model, no directory and no child sessions. The process may exit
+//! before it has written the last `step_finish`.
+
+use serde::Deserialize;
+
+use super::common::{Error, Part, with_runtime};
+use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::usage;
+use crate::base::rows::Rows;
+use crate::base::time::Time;
+use crate::json::fields::{Text, When};
+use crate::json::lines::Line;
+use crate::model::session::{Capabilities, Cost, Identity, SessionResult, Status};
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "opencode-run",
+    runtime: "opencode",
+    about: "OpenCode, opencode run --format json",
+    tested: None,
+    capabilities: Capabilities::TOOL_CALLS
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::PERMISSION_DENIALS),
+    places: &[],
+    claims: |probe| {
+        let is_event =
+            matches!(probe.kind(), "step_start" | "step_finish" | "tool_use" | "text" | "reasoning" | "error" | "done");
+        2 * u32::from(is_event && probe.has("sessionID"))
+    },
+    parse: fold::<Run>,
+};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    timestamp: When,
+    #[serde(borrow, rename = "sessionID")]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    part: Part<'a>,
+    #[serde(borrow)]
+    error: Error<'a>,
+}
+
+struct Run {
+    context: Context,
+    sessions: Rows<Session>,
+}
+
+struct Session {
+    builder: Builder,
+    /// Calls since the last finished step.
+    open_calls: Vec<usize>,
+}
+
+impl Fold for Run {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: with_runtime(context), sessions: Rows::default() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let kind = record.kind.as_str();
+        if !matches!(kind, "step_start" | "step_finish" | "tool_use" | "text" | "reasoning" | "error" | "done") {
+            return RecordKind::Unknown;
+        }
+        let Some(id) = record.session_id.some() else { return RecordKind::Unknown };
+        let known = self.sessions.iter().rposition(|session| session.builder.session.session_id == id);
+        let index = known.unwrap_or_else(|| {
+            let builder = Builder::new(&self.context, id, line.number);
+            self.sessions.push(Session { builder, open_calls: Vec::new() });
+            self.sessions.len() - 1
+        });
+        let session = &mut self.sessions[index];
+        session.builder.saw(record.timestamp.0);
+        match kind {
+            "step_start" => session.builder.session.status = Status::Incomplete,
+            "step_finish" => session.step_finish(&record, line, damage),
+            "tool_use" => session.tool_use(&record.part, line),
+            "text" => session.builder.say(record.part.text.as_str()),
+            "error" => record.error.end(&mut session.builder, line.number, record.timestamp.0),
+            _ => {}
+        }
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        let finish = |session: Session| {
+            let mut session = session.builder.finish();
+            // The end of the last step may be missing.
+            session.under_reports = session.status == Status::Incomplete;
+            session
+        };
+        self.sessions.into_iter().map(finish).collect()
+    }
+}
+
+impl Session {
+    fn step_finish(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let (part, time) = (&record.part, record.timestamp.0);
+        // In some published logs all ids are replaced by the same word: the time distinguishes the steps.
+        let identity = Identity::Session(format!("{} {:?}", part.id.as_str(), time.map(Time::micros)).into());
+        let index = self.builder.turn(identity, line.number);
+        let turn = &mut self.builder.session.turns[index];
+        if let Some(usage) = usage::present(&part.tokens, damage) {
+            let tokens = usage.tokens(false, damage);
+            if !tokens.is_all_zero() {
+                turn.tokens = tokens.into();
+            }
+        }
+        turn.message_id = part.message_id.owned();
+        turn.occurred_at = time;
+        turn.stop_reason = part.reason.owned();
+        turn.cost = part.cost.money().map(Cost::of);
+        for call in self.open_calls.drain(..) {
+            self.builder.session.tool_calls[call].turn = Some(index);
+        }
+        self.builder.session.stop_reason = part.reason.owned();
+        // Some versions log no reason. A step without calls is the last.
+        if part.reason.as_str() != "tool-calls" {
+            self.builder.succeed();
+        }
+    }
+
+    fn tool_use(&mut self, part: &Part<'_>, line: Line<'_>) {
+        let call = part.call(&mut self.builder, line.number);
+        self.open_calls.push(call);
+    }
+}

@@ -1,0 +1,139 @@
+//! The output of an evaluation or of the resolver: one line for each instance, with the events and the costs of its requests.
+
+use serde::Deserialize;
+
+use super::conversation::Conversation;
+use super::records::{Event, Llm, Metrics, TokenUsage};
+use crate::adapters::engine::document::Places;
+use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind};
+use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::usage;
+use crate::json::Raw;
+use crate::json::fields::{Maybe, Number, Text};
+use crate::json::lines::Line;
+use crate::model::session::{Cost, Identity, SessionResult};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Output<'a> {
+    /// A string or a number.
+    #[serde(borrow)]
+    instance_id: Raw<'a>,
+    #[serde(borrow)]
+    history: Raw<'a>,
+    #[serde(borrow)]
+    metrics: Maybe<Metrics<'a>>,
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    #[serde(borrow)]
+    error: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    llm_config: Llm<'a>,
+    #[serde(borrow)]
+    llm: Llm<'a>,
+}
+
+/// A cost, in newer versions with its model.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CostEntry<'a> {
+    #[serde(borrow)]
+    model: Text<'a>,
+    cost: Number,
+}
+
+/// The outputs of a file.
+pub(crate) struct Outputs {
+    context: Context,
+    sessions: Vec<SessionResult>,
+}
+
+impl Fold for Outputs {
+    type Record<'a> = Output<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let history: Vec<Raw<'_>> = output.history.read();
+        if history.is_empty() && output.metrics.get().is_none() {
+            return RecordKind::Unknown;
+        }
+        // The same instance is run several times. Old events have no time: the whole history is the id.
+        let id = hashed_id(output.history.0);
+        if self.sessions.iter().any(|session| session.session_id == id) {
+            return RecordKind::Known;
+        }
+        let mut conversation = Conversation::new(&self.context, id, line.number);
+        let session = &mut conversation.builder.session;
+        let model = output.metadata.llm_config.model.owned().or_else(|| output.metadata.llm.model.owned());
+        session.model = model;
+        if !output.instance_id.is_empty() {
+            session.labels.insert(format!("instance_id={}", output.instance_id.text()));
+        }
+        let mut places = Places::new(line);
+        for raw in &history {
+            let number = places.line_of(*raw);
+            let event: Event<'_> = raw.read();
+            conversation.event(&event, raw.0, number, damage);
+        }
+        if let Some(metrics) = usage::present(&output.metrics, damage) {
+            requests(&mut conversation, metrics, line.number, damage);
+            conversation.end_metrics(metrics, damage);
+        }
+        if let Some(error) = output.error.some() {
+            conversation.fail(error, line.number);
+        }
+        self.sessions.push(conversation.finish());
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions
+    }
+}
+
+/// Replaces the turns of the events by the requests that the metrics list, if there are at least as many.
+fn requests(conversation: &mut Conversation, metrics: &Metrics<'_>, line: i64, damage: &mut RecordErrors) {
+    let usages: Vec<TokenUsage<'_>> = metrics.token_usages.read();
+    let costs: Vec<Raw<'_>> = metrics.costs.read();
+    let costs: Vec<CostEntry<'_>> = costs
+        .into_iter()
+        .map(|raw| {
+            if raw.0.first() == Some(&b'{') {
+                raw.read()
+            } else {
+                CostEntry { cost: raw.read(), ..CostEntry::default() }
+            }
+        })
+        .collect();
+    let count = usages.len().max(costs.len());
+    let turns = conversation.builder.session.turns.len();
+    if count == 0 || count < turns {
+        return;
+    }
+    for index in 0..count {
+        // The turns of the events come first, in the same order.
+        let row = if index < turns {
+            index
+        } else {
+            conversation.builder.turn(Identity::Session(format!("request {index}").into()), line)
+        };
+        let turn = &mut conversation.builder.session.turns[row];
+        if let Some(usage) = usages.get(index) {
+            turn.tokens = usage.tokens(damage).into();
+            turn.model = usage.model.owned().or_else(|| turn.model.take());
+            turn.message_id = turn.message_id.take().or_else(|| usage.response_id.owned());
+        }
+        if let Some(entry) = costs.get(index) {
+            turn.cost = entry.cost.money().map(Cost::of);
+            turn.model = turn.model.take().or_else(|| entry.model.owned());
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Logs of events: files with one event each, arrays, pages and lines, and the state beside them.
+
+use super::conversation::Conversation;
+use super::records::Event;
+use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind};
+use crate::adapters::shared::ids::hashed_id;
+use crate::json::Raw;
+use crate::json::lines::Line;
+use crate::model::session::SessionResult;
+
+/// A log of events while it is read.
+pub(crate) struct Events {
+    context: Context,
+    conversation: Option<Conversation>,
+}
+
+impl Fold for Events {
+    type Record<'a> = Event<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), conversation: None }
+    }
+
+    fn record(&mut self, line: Line<'_>, event: Event<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let is_state = event.kind.some().is_none() && event.agent.get().is_some() && event.workspace.get().is_some();
+        let context = &self.context;
+        // A conversation's files are found by its directory; other logs are whole.
+        let folder = conversation_of(context);
+        let own = || if is_state { Some(event.id.text().replace('-', "")) } else { None };
+        let conversation = self.conversation.get_or_insert_with(|| {
+            let id = folder.clone().or_else(own).unwrap_or_else(|| hashed_id(line.bytes));
+            let mut new = Conversation::new(context, id, line.number);
+            new.is_part = folder.is_some();
+            new
+        });
+        if is_state {
+            conversation.state(&event, damage);
+            return RecordKind::Known;
+        }
+        if event.items.0.first() == Some(&b'[') {
+            let items: Vec<Raw<'_>> = event.items.read();
+            for raw in items {
+                conversation.event(&raw.read(), raw.0, line.number, damage);
+            }
+            return RecordKind::Known;
+        }
+        conversation.event(&event, line.bytes, line.number, damage)
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.conversation.map(Conversation::finish).into_iter().collect()
+    }
+}
+
+/// The id of the conversation in whose directory a log is: the directory above `events`, or one that is named by an id.
+fn conversation_of(context: &Context) -> Option<String> {
+    let mut folders = context.folders.iter();
+    let folder = folders.next()?;
+    let hex = |folder: &str| {
+        let id = folder.replace('-', "");
+        (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(id)
+    };
+    if folder == "events" {
+        return folders.next().map(|id| hex(id).unwrap_or_else(|| id.clone()));
+    }
+    hex(folder)
+}

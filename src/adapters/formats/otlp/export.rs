@@ -1,0 +1,211 @@
+//! Telemetry in OpenTelemetry's protocol as JSON, as the file exporter of its collector writes it
+//! (docs/formats.md#otlp): the events, spans and metrics that runtimes export besides their own logs.
+//!
+//! A session has up to three results here, one for each signal, because a collector may write each to its own file. The ledger
+//! uses the events, else the spans, else the metrics, and none of them beside the session's own log.
+
+use self::attributes::Attributes;
+use self::file_exporter::Spans;
+use self::metrics::Sums;
+use self::records::{Export, ResourceLogs, ResourceMetrics, ResourceSpans};
+use self::session::Session;
+use crate::adapters::engine::sessions::Sessions;
+use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::json::lines::Line;
+use crate::model::session::{Capabilities, SessionResult};
+
+mod attributes;
+mod events;
+mod file_exporter;
+mod metrics;
+mod records;
+mod session;
+mod spans;
+
+const EVENTS: Capabilities = Capabilities::TURNS
+    .and(Capabilities::TOOL_CALLS)
+    .and(Capabilities::COMPACTIONS)
+    .and(Capabilities::PERMISSION_DENIALS)
+    .and(Capabilities::USER_TURNS)
+    .and(Capabilities::EXPORTED);
+const SPANS: Capabilities =
+    Capabilities::TURNS.and(Capabilities::TOOL_CALLS).and(Capabilities::EXPORTED).and(Capabilities::TRACED);
+const METRICS: Capabilities = Capabilities::EXPORTED.and(Capabilities::RESULT_ONLY);
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "otlp",
+    runtime: "otlp",
+    about: "OpenTelemetry of agents, as a collector writes it to a file (from sources)",
+    tested: None,
+    capabilities: EVENTS,
+    places: &[],
+    claims: |probe| {
+        let is_export = ["resourceLogs", "resourceSpans", "resourceMetrics"].iter().any(|key| probe.has(key));
+        8 * u32::from(is_export) + file_exporter::claims(probe)
+    },
+    parse: fold::<Exports>,
+};
+
+/// A runtime that exports telemetry of its own.
+#[derive(Debug)]
+struct Product {
+    /// The beginning of the names of its events, spans and metrics.
+    prefix: &'static str,
+    runtime: &'static str,
+}
+
+const CLAUDE: Product = Product { prefix: "claude_code.", runtime: "claude" };
+const CODEX: Product = Product { prefix: "codex.", runtime: "codex" };
+const GEMINI: Product = Product { prefix: "gemini_cli.", runtime: "gemini" };
+const QWEN: Product = Product { prefix: "qwen-code.", runtime: "qwen" };
+
+impl Product {
+    /// The product that uses a name, and the rest of the name.
+    fn of(name: &str) -> Option<(&'static Self, &str)> {
+        [&CLAUDE, &CODEX, &GEMINI, &QWEN].into_iter().find_map(|it| Some((it, name.strip_prefix(it.prefix)?)))
+    }
+}
+
+/// Attributes that name the session.
+const SESSION: [&str; 3] = ["session.id", "conversation.id", "gen_ai.conversation.id"];
+
+/// The id of the session, of a record or of its resource.
+fn session_id(attributes: Attributes<'_, '_>) -> Option<String> {
+    SESSION.iter().find_map(|key| attributes.shared_text(key)).map(std::borrow::Cow::into_owned)
+}
+
+/// One signal of one session.
+enum State {
+    Log(Box<Session>),
+    Sums(Box<Sums>),
+}
+
+struct Exports {
+    context: Context,
+    sessions: Sessions<State>,
+    spans: Spans,
+}
+
+impl Fold for Exports {
+    type Record<'a> = Export<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Sessions::new(), spans: Spans::default() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Export<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let mut is_known = false;
+        for logs in &record.resource_logs.blocks {
+            is_known |= self.logs(logs, line, damage);
+        }
+        for spans in &record.resource_spans.blocks {
+            is_known |= self.spans(spans, line, damage);
+        }
+        for metrics in &record.resource_metrics.blocks {
+            is_known |= self.metrics(metrics, line, damage);
+        }
+        // A line of the file exporter is no export.
+        if is_known { RecordKind::Known } else { self.spans.line(line, damage) }
+    }
+
+    fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<SessionResult> {
+        self.sessions.idle(line, go_on, State::finish)
+    }
+
+    fn late(&self) -> foldhash::HashSet<String> {
+        self.sessions.late()
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        let sessions = self.sessions.finish(State::finish);
+        sessions.into_iter().chain(self.spans.finish(&self.context)).collect()
+    }
+}
+
+impl State {
+    fn finish(self) -> SessionResult {
+        match self {
+            Self::Log(session) => session.finish(),
+            Self::Sums(sums) => sums.finish(),
+        }
+    }
+}
+
+impl Exports {
+    /// The events or the spans of a session.
+    fn session(&mut self, key: &Key<'_>, signal: Capabilities, line: Line<'_>) -> Option<&mut Session> {
+        let new = || State::Log(Box::new(Session::new(&self.context, key, signal, line.number)));
+        match self.sessions.get(&key.of_signal(signal), line.number, new)? {
+            State::Log(session) => Some(session),
+            State::Sums(_) => None,
+        }
+    }
+
+    /// Whether there is an event of an agent.
+    fn logs(&mut self, logs: &ResourceLogs<'_>, line: Line<'_>, damage: &mut RecordErrors) -> bool {
+        let resource = &logs.resource.attributes.blocks;
+        let mut is_known = false;
+        for record in logs.scope_logs.blocks.iter().flat_map(|scope| &scope.log_records.blocks) {
+            let attributes = Attributes { own: &record.attributes.blocks, resource };
+            let Some((product, name)) = events::name_of(record, attributes) else { continue };
+            let Some(id) = session_id(attributes) else { continue };
+            is_known = true;
+            let key = Key { runtime: product.runtime, id: &id };
+            let Some(session) = self.session(&key, EVENTS, line) else { continue };
+            events::add(session, product, &name, &events::Record { record, attributes, line }, damage);
+        }
+        is_known
+    }
+
+    /// Whether there is a span of an agent.
+    fn spans(&mut self, spans: &ResourceSpans<'_>, line: Line<'_>, damage: &mut RecordErrors) -> bool {
+        let resource = &spans.resource.attributes.blocks;
+        let mut is_known = false;
+        for span in spans.scope_spans.blocks.iter().flat_map(|scope| &scope.spans.blocks) {
+            let attributes = Attributes { own: &span.attributes.blocks, resource };
+            let Some(kind) = spans::Kind::of(span, attributes) else { continue };
+            let Some((runtime, id)) = spans::session_of(span, attributes) else { continue };
+            is_known = true;
+            let key = Key { runtime: &runtime, id: &id };
+            let Some(session) = self.session(&key, SPANS, line) else { continue };
+            spans::add(session, kind, &spans::Record { span, attributes, line }, damage);
+        }
+        is_known
+    }
+
+    /// Whether there is a metric of an agent.
+    fn metrics(&mut self, metrics: &ResourceMetrics<'_>, line: Line<'_>, damage: &mut RecordErrors) -> bool {
+        let resource = &metrics.resource.attributes.blocks;
+        let mut is_known = false;
+        for metric in metrics.scope_metrics.blocks.iter().flat_map(|scope| &scope.metrics.blocks) {
+            let Some((product, name)) = Product::of(metric.name.as_str()) else { continue };
+            is_known = true;
+            let Some(measure) = metrics::Measure::of(name) else { continue };
+            for point in &metric.sum.data_points.blocks {
+                let attributes = Attributes { own: &point.attributes.blocks, resource };
+                let Some(id) = session_id(attributes) else { continue };
+                let key = Key { runtime: product.runtime, id: &id };
+                let new = || State::Sums(Box::new(Sums::new(&self.context, &key, line.number)));
+                let state = self.sessions.get(&key.of_signal(METRICS), line.number, new);
+                if let Some(State::Sums(sums)) = state {
+                    let is_cumulative = metric.sum.is_cumulative();
+                    sums.add(measure, point, attributes, is_cumulative, line.number, damage);
+                }
+            }
+        }
+        is_known
+    }
+}
+
+/// The runtime and the id of a session.
+struct Key<'k> {
+    runtime: &'k str,
+    id: &'k str,
+}
+
+impl Key<'_> {
+    /// The key of one signal of the session.
+    fn of_signal(&self, signal: Capabilities) -> String {
+        format!("{signal:?} {} {}", self.runtime, self.id)
+    }
+}

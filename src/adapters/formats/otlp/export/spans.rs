@@ -1,0 +1,279 @@
+//! Spans: those of Claude Code, and those of the semantic conventions for generative AI, which any program may write.
+
+use std::borrow::Cow;
+
+use super::attributes::{Attributes, time_of};
+use super::events::claude_agent;
+use super::records::Span;
+use super::session::{Call, Request, Session};
+use super::{Product, session_id};
+use crate::adapters::engine::RecordErrors;
+use crate::adapters::formats::atif::trajectory::runtime_of;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Text};
+use crate::json::lines::Line;
+use crate::model::health::Reason;
+use crate::model::session::{CallStatus, Tokens};
+
+/// A span and what is around it.
+pub(super) struct Record<'r, 'a> {
+    pub(super) span: &'r Span<'a>,
+    pub(super) attributes: Attributes<'r, 'a>,
+    pub(super) line: Line<'r>,
+}
+
+impl Record<'_, '_> {
+    fn times(&self) -> (Option<Time>, Option<Time>) {
+        (time_of(self.span.start_time_unix_nano), time_of(self.span.end_time_unix_nano))
+    }
+}
+
+/// The kinds of spans that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    ClaudeRequest,
+    ClaudeTool,
+    ClaudeToolExecution,
+    /// A request to a model.
+    Inference,
+    /// The execution of a tool.
+    Tool,
+}
+
+impl Kind {
+    /// The kind of a span; `None` if it is not of an agent. A span of an agent's whole run may state the sum of its requests,
+    /// and is not read.
+    pub(super) fn of(span: &Span<'_>, attributes: Attributes<'_, '_>) -> Option<Self> {
+        match span.name.as_str() {
+            "claude_code.llm_request" => return Some(Self::ClaudeRequest),
+            "claude_code.tool" => return Some(Self::ClaudeTool),
+            "claude_code.tool.execution" => return Some(Self::ClaudeToolExecution),
+            _ => {}
+        }
+        match attributes.text("gen_ai.operation.name")?.as_ref() {
+            "chat" | "generate_content" | "text_completion" | "embeddings" => Some(Self::Inference),
+            "execute_tool" => Some(Self::Tool),
+            _ => None,
+        }
+    }
+}
+
+/// The runtime and the id of a span's session. A trace of a program that does not name sessions is one session; the runtimes
+/// that name them also write traces that are a part of a session.
+pub(super) fn session_of<'a>(
+    span: &Span<'a>,
+    attributes: Attributes<'_, 'a>,
+) -> Option<(Cow<'static, str>, Cow<'a, str>)> {
+    let service = attributes.shared_text("service.name");
+    let product = Product::of(span.name.as_str()).map(|(product, _)| product.runtime);
+    let runtime = match product {
+        Some(runtime) => Cow::Borrowed(runtime),
+        None => runtime_of(&Text(service), super::ADAPTER.runtime),
+    };
+    let runtime = match runtime.as_ref() {
+        name if name.starts_with("codex") => Cow::Borrowed("codex"),
+        "github-copilot" => Cow::Borrowed("copilot"),
+        _ => runtime,
+    };
+    let id = session_id(attributes).map(Cow::Owned);
+    let names_sessions = matches!(runtime.as_ref(), "claude" | "codex" | "gemini" | "qwen");
+    let trace = || span.trace_id.owned::<String>().map(Cow::Owned).filter(|_| !names_sessions);
+    Some((runtime, id.or_else(trace)?))
+}
+
+/// Adds one span to its session.
+pub(super) fn add(session: &mut Session, kind: Kind, record: &Record<'_, '_>, damage: &mut RecordErrors) {
+    let (start, end) = record.times();
+    session.builder.saw(start);
+    session.builder.saw(end);
+    session.facts(record.attributes);
+    match kind {
+        Kind::ClaudeRequest => claude_request(session, record, damage),
+        Kind::Inference => inference(session, record, damage),
+        Kind::ClaudeTool => claude_tool(session, record),
+        Kind::ClaudeToolExecution => {
+            let status = CallStatus::from_error(record.attributes.flag("success") == Some(false));
+            let id = record.attributes.first_text(&["tool_use_id", "gen_ai.tool.call.id"]);
+            session.executions.extend(id.map(|id| (id.into_owned(), status)));
+        }
+        Kind::Tool => tool(session, record),
+    }
+    session.builder.name_events(record.span.span_id.some(), record.line.bytes);
+}
+
+fn claude_request(session: &mut Session, record: &Record<'_, '_>, damage: &mut RecordErrors) {
+    let attributes = record.attributes;
+    let (_, end) = record.times();
+    if attributes.flag("success") == Some(false) {
+        let message = attributes.text("error");
+        let code = attributes.count("status_code").get();
+        session.failure(code, message.as_deref().unwrap_or_default(), record.line.number, end);
+        return;
+    }
+    let counts = ["input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens"];
+    let counts = counts.map(|key| attributes.count(key));
+    damage.refuses(&counts);
+    if counts.iter().all(|it| *it == Count::Unknown) {
+        damage.note(Reason::NoUsage);
+        return;
+    }
+    let [input, output, cache_read, cache_write] = counts.map(Count::get);
+    let (agent, is_subagent, is_main) = claude_agent(attributes);
+    let request = Request {
+        id: attributes.text("request_id"),
+        time: end,
+        model: attributes.text("model"),
+        provider: attributes.text("gen_ai.system"),
+        effort: attributes.text("effort"),
+        speed: attributes.text("speed"),
+        stop_reason: attributes.text("stop_reason"),
+        tokens: Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN },
+        duration_ms: attributes.number("duration_ms").rounded(),
+        agent,
+        agent_id: attributes.text("agent_id"),
+        is_subagent,
+        is_main,
+        ..Request::default()
+    };
+    session.request(&request, record.line.number);
+}
+
+fn inference(session: &mut Session, record: &Record<'_, '_>, damage: &mut RecordErrors) {
+    let attributes = record.attributes;
+    let (start, end) = record.times();
+    let counts = counts_of(attributes);
+    damage.refuses(&counts);
+    if counts.iter().all(|it| *it == Count::Unknown) {
+        if let Some(message) = error_of(record) {
+            session.failure(attributes.count("http.response.status_code").get(), &message, record.line.number, end);
+        } else {
+            damage.note(Reason::NoUsage);
+        }
+        return;
+    }
+    let id = attributes.text("gen_ai.response.id");
+    let span = record.span;
+    let request = Request {
+        id: id.or_else(|| {
+            span.span_id.owned::<String>().map(|id| Cow::Owned(format!("{} {id}", span.trace_id.as_str())))
+        }),
+        time: end,
+        model: attributes.first_text(&["gen_ai.response.model", "gen_ai.request.model"]),
+        provider: attributes.first_text(&["gen_ai.provider.name", "gen_ai.system"]),
+        stop_reason: attributes.first_of_array("gen_ai.response.finish_reasons"),
+        tokens: tokens_of(counts, attributes.first_count(&["gen_ai.usage.total_tokens", "llm.usage.total_tokens"])),
+        duration_ms: start.zip(end).map(|(start, end)| end.since(start)),
+        is_main: true,
+        ..Request::default()
+    };
+    session.request(&request, record.line.number);
+}
+
+/// The names of the counts of a request: input, output, cache reads, cache writes, reasoning.
+pub(super) const COUNT_NAMES: [&[&str]; 5] = [
+    &["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"],
+    &["gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"],
+    &[
+        "gen_ai.usage.cache_read.input_tokens",
+        "gen_ai.usage.cache_read_input_tokens",
+        "gen_ai.usage.cache_read_tokens",
+        "gen_ai.usage.cached_input_tokens",
+        "gen_ai.usage.cached_tokens",
+        "gen_ai.usage.input_tokens.cached",
+        "gen_ai.usage.details.cache_read_tokens",
+        "gen_ai.usage.details.cache_read_input_tokens",
+        "gen_ai.usage.details.cached_tokens",
+        "gen_ai.usage.details.cached_input_tokens",
+        "gen_ai.usage.details.cached_content_tokens",
+        "gen_ai.usage.details.prompt_cache_hit_tokens",
+    ],
+    &[
+        "gen_ai.usage.cache_creation.input_tokens",
+        "gen_ai.usage.cache_creation_input_tokens",
+        "gen_ai.usage.cache_write.input_tokens",
+        "gen_ai.usage.cache_write_tokens",
+        "gen_ai.usage.cache_creation_tokens",
+        "gen_ai.usage.input_tokens.cache_write",
+        "gen_ai.usage.details.cache_write_tokens",
+        "gen_ai.usage.details.cache_creation_tokens",
+        "gen_ai.usage.details.cache_creation_input_tokens",
+    ],
+    &[
+        "gen_ai.usage.reasoning.output_tokens",
+        "gen_ai.usage.reasoning_tokens",
+        "gen_ai.usage.output_tokens.reasoning",
+        "gen_ai.usage.details.reasoning_tokens",
+        "gen_ai.usage.details.thinking_tokens",
+        "gen_ai.usage.details.thoughts_tokens",
+    ],
+];
+
+/// Input, output, cache reads, cache writes and reasoning of a request, under their present names, else under older ones.
+fn counts_of(attributes: Attributes<'_, '_>) -> [Count; 5] {
+    COUNT_NAMES.map(|names| attributes.first_count(names))
+}
+
+/// By the conventions, input includes both caches. Some programs exclude them: the caches are then larger than the input, or
+/// the total includes them.
+pub(super) fn tokens_of(counts: [Count; 5], total: Count) -> Tokens {
+    let [input, output, cache_read, cache_write, reasoning] = counts.map(Count::get);
+    let cached = cache_read.unwrap_or(0) + cache_write.unwrap_or(0);
+    let sum = input.unwrap_or(0) + output.unwrap_or(0);
+    let is_apart = input.is_some_and(|input| cached > input) || cached > 0 && total.get() == Some(sum + cached);
+    Tokens {
+        input: input.map(|it| if is_apart { it } else { it - cached }),
+        output,
+        cache_read,
+        cache_write,
+        reasoning,
+        ..Tokens::UNKNOWN
+    }
+}
+
+/// The message of a span that ended with an error.
+fn error_of(record: &Record<'_, '_>) -> Option<String> {
+    let kind = record.attributes.text("error.type");
+    let status = &record.span.status;
+    let message = status.message.owned().or_else(|| kind.as_deref().map(str::to_owned));
+    (status.is_error() || kind.is_some()).then(|| message.unwrap_or_default())
+}
+
+/// A call without an id is that of its span.
+fn tool(session: &mut Session, record: &Record<'_, '_>) {
+    let attributes = record.attributes;
+    let (start, end) = record.times();
+    let call = Call {
+        id: attributes.text("gen_ai.tool.call.id").or_else(|| record.span.span_id.owned::<String>().map(Cow::Owned)),
+        tool: attributes.text("gen_ai.tool.name").unwrap_or_default(),
+        mcp_server: None,
+        time: end,
+        arguments: attributes.text("gen_ai.tool.call.arguments"),
+        args_bytes: None,
+        result: attributes.text("gen_ai.tool.call.result"),
+        result_bytes: None,
+        duration_ms: start.zip(end).map(|(start, end)| end.since(start)),
+        is_error: error_of(record).is_some(),
+    };
+    session.call(&call, record.line.number);
+}
+
+/// A call of Claude Code. The span of its execution, which ends before, has the result; a refused call has none.
+fn claude_tool(session: &mut Session, record: &Record<'_, '_>) {
+    let attributes = record.attributes;
+    let (start, end) = record.times();
+    let id = attributes.first_text(&["tool_use_id", "gen_ai.tool.call.id"]);
+    let name = attributes.text("tool_name").unwrap_or_default();
+    let index = session.call_index(id.as_deref(), &name, record.line.number, start);
+    let execution = id.as_deref().and_then(|id| session.executions.remove(id));
+    let builder = &mut session.builder;
+    if let Some(command) = attributes.text("full_command") {
+        builder.only_command(index, &command);
+    }
+    let call = &mut builder.session.tool_calls[index];
+    call.target = call.target.take().or_else(|| attributes.text("file_path").as_deref().map(Into::into));
+    call.duration_ms = start.zip(end).map(|(start, end)| end.since(start)).into();
+    if let Some(status) = execution {
+        builder.result(index, Raw::default(), end, status);
+    }
+}

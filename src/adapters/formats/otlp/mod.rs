@@ -1,0 +1,3 @@
+//! Formats of OpenTelemetry.
+
+pub(crate) mod export;

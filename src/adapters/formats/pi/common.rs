@@ -1,0 +1,418 @@
+//! Messages of pi, in its event stream, its session files, and those of openclaw.
+//!
+//! An assistant message is one billed response with its final usage; `totalTokens` is input + output + cacheRead +
+//! cacheWrite, and the parts of the cost add up to its total. Forks, snapshots and recordings repeat messages: a response is
+//! identified by its time and token counts, which are equal in all copies (`docs/accounting.md#copies-resumes-and-forks`).
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::builder::{Builder, Last, brief, money};
+use crate::adapters::shared::ids::push_counts_name;
+use crate::adapters::shared::tools;
+use crate::adapters::shared::tools::{Arguments, ToolArguments};
+use crate::base::text::Symbol;
+use crate::base::time::Time;
+use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Text, TextOrBlocks, When};
+use crate::json::record::{Skip, record};
+use crate::json::{Raw, WithRaw};
+use crate::model::health::Reason;
+use crate::model::session::{
+    CallStatus, Capabilities, Cost, CostParts, EventKind, Identity, Operation, SessionResult, Status, Tokens,
+};
+
+/// The facts that logs of pi's messages contain. Only the event stream contains retries.
+pub(crate) const SHOWS: Capabilities = Capabilities::TURNS
+    .and(Capabilities::TOOL_CALLS)
+    .and(Capabilities::FILE_CHANGES)
+    .and(Capabilities::COMPACTIONS)
+    .and(Capabilities::USER_TURNS);
+
+record! {
+    /// A message of any role: a response has `provider` to `usage`, a tool's result `toolCallId` to `isError`.
+    pub(crate) struct Message<'a> {
+        "role" => pub(crate) role: Text<'a>,
+        "toolCallId" => tool_call_id: Text<'a>,
+        "toolName" => _tool_name: Skip,
+        "content" => content: WithRaw<'a, TextOrBlocks<'a, Block<'a>>>,
+        "api" => _api: Skip,
+        "provider" => provider: Text<'a>,
+        "model" => model: Text<'a>,
+        "usage" => usage: Maybe<Box<Usage>>,
+        "stopReason" => pub(crate) stop_reason: Text<'a>,
+        "details" => details: Details<'a>,
+        "isError" => is_error: Flag,
+        "timestamp" => timestamp: When,
+        "responseId" => response_id: Text<'a>,
+        "rawStopReason" => _raw_stop_reason: Skip,
+        "errorMessage" => pub(crate) error_message: Text<'a>,
+        "duration" => duration: Number,
+    }
+}
+
+record! {
+    struct Block<'a> {
+        "type" => kind: Text<'a>,
+        "text" => text: LazyText<'a>,
+        "textSignature" => _text_signature: Skip,
+        "thinking" => _thinking: Skip,
+        "thinkingSignature" => _thinking_signature: Skip,
+        "id" => id: Text<'a>,
+        "name" => name: Text<'a>,
+        "arguments" => arguments: ToolArguments<'a>,
+    }
+}
+
+/// The structured result of a tool.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Details<'a> {
+    #[serde(borrow)]
+    diff: LazyText<'a>,
+    exit_code: Number,
+    duration_ms: Number,
+    /// Agents that an extension ran for the call.
+    #[serde(borrow)]
+    results: Raw<'a>,
+}
+
+/// The run of one of those agents.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ChildRun<'a> {
+    #[serde(borrow)]
+    agent: Text<'a>,
+    #[serde(borrow)]
+    transcript_path: Text<'a>,
+}
+
+/// The name of a child run, from the file name of its transcript: see `pi_subagent`.
+fn child_of_path(path: &str) -> Option<&str> {
+    path.rsplit(['/', '\\']).next()?.strip_suffix("_transcript.jsonl")
+}
+
+record! {
+    /// Usage with the keys of pi, or with those of Anthropic, which openclaw's Claude runtime writes.
+    pub(crate) struct Usage {
+        "input" => input: Count,
+        "output" => output: Count,
+        "cacheRead" => cache_read: Count,
+        "cacheWrite" => cache_write: Count,
+        "reasoning" => reasoning: Count,
+        "totalTokens" => _total_tokens: Skip,
+        "cost" => cost: Maybe<Price>,
+        "cacheWrite1h" => cache_write_1h: Count,
+        "reasoningTokens" => reasoning_tokens: Count,
+        "input_tokens" => input_tokens: Count,
+        "output_tokens" => output_tokens: Count,
+        "cache_read_input_tokens" => cache_read_input_tokens: Count,
+        "cache_creation_input_tokens" => cache_creation_input_tokens: Count,
+    }
+}
+
+record! {
+    struct Price {
+        "input" => input: Number,
+        "output" => output: Number,
+        "cacheRead" => cache_read: Number,
+        "cacheWrite" => cache_write: Number,
+        "total" => total: Number,
+    }
+}
+
+impl Usage {
+    pub(crate) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        let counts = [
+            [self.input, self.input_tokens],
+            [self.output, self.output_tokens],
+            [self.cache_read, self.cache_read_input_tokens],
+            [self.cache_write, self.cache_creation_input_tokens],
+        ];
+        damage.refuses(counts.as_flattened());
+        let [input, output, cache_read, cache_write] = counts.map(|[a, b]| a.get().or(b.get()));
+        Tokens {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            cache_write_1h: self.cache_write_1h.get(),
+            reasoning: self.reasoning.get().or(self.reasoning_tokens.get()),
+        }
+    }
+
+    pub(crate) fn cost(&self, damage: &mut RecordErrors) -> Option<Cost> {
+        let price = self.cost.get()?;
+        let parts = match (price.input.money(), price.output.money()) {
+            (Some(input), Some(output)) => Some(CostParts {
+                input,
+                output,
+                cache_read: price.cache_read.money().unwrap_or(0.0),
+                cache_write: price.cache_write.money().unwrap_or(0.0),
+                web_search: 0.0,
+            }),
+            _ => None,
+        };
+        Some(Cost { total: money(price.total, damage)?, parts })
+    }
+}
+
+/// The identity of a response, equal in all copies of its message.
+pub(crate) fn identity(time: Option<Time>, tokens: Tokens) -> Identity {
+    let Some(time) = time else { return Identity::Unique };
+    let mut name = String::with_capacity(96);
+    name.push_str("pi ");
+    name.push_str(itoa::Buffer::new().format(time.micros()));
+    name.push(' ');
+    push_counts_name(&mut name, tokens);
+    Identity::Global(name.into())
+}
+
+/// A session while its messages are read.
+#[derive(Debug)]
+pub(crate) struct Agent {
+    pub(crate) builder: Builder,
+    /// The thinking level that was set last.
+    pub(crate) effort: Option<Symbol>,
+    /// Whether results contain `details`, with the changes of an edit.
+    pub(crate) has_details: bool,
+    /// The turn of the last response.
+    last: Option<usize>,
+}
+
+impl Agent {
+    pub(crate) fn new(context: &Context, id: impl Into<String>, line: i64) -> Self {
+        Self { builder: Builder::new(context, id, line), effort: None, has_details: true, last: None }
+    }
+
+    /// Adds a message of any role. `logged` is the time of its record; records of the event stream have no time.
+    pub(crate) fn message(
+        &mut self,
+        message: &Message<'_>,
+        logged: Option<Time>,
+        line: i64,
+        damage: &mut RecordErrors,
+    ) {
+        match message.role.as_str() {
+            "assistant" => self.assistant(message, logged, line, damage),
+            "toolResult" => self.tool_result(message, logged, line),
+            "user" => {
+                self.builder.asked(None, message.timestamp.0.or(logged));
+                self.user(message);
+            }
+            _ => {}
+        }
+    }
+
+    fn assistant(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64, damage: &mut RecordErrors) {
+        // Copies for delivery, not responses.
+        if message.provider.as_str() == "openclaw" {
+            return;
+        }
+        // The time of a message is that of its request. The time of its record is that of the answer, when its calls begin.
+        let requested = message.timestamp.0;
+        let answered = logged.or(requested);
+        self.builder.saw(requested);
+        let tokens = match &message.usage {
+            Maybe::Absent => Tokens::UNKNOWN,
+            Maybe::Wrong => {
+                damage.note(Reason::NoUsage);
+                Tokens::UNKNOWN
+            }
+            Maybe::Present(usage) => usage.tokens(damage),
+        };
+        let is_empty = tokens.total().unwrap_or(0) == 0;
+        let stop = message.stop_reason.as_str();
+        let stop_reason: Option<Symbol> = message.stop_reason.owned();
+        if stop_reason.is_some() {
+            self.builder.session.stop_reason.clone_from(&stop_reason);
+        }
+        self.ending(stop, message, answered, line);
+        // A request that failed before it cost anything is not a turn, though it may have begun a call.
+        let is_turn = !(is_empty && matches!(stop, "error" | "aborted"));
+        let index = is_turn.then(|| self.builder.turn(identity(requested, tokens), line));
+        if let Some(index) = index {
+            self.last = Some(index);
+            let turn = &mut self.builder.session.turns[index];
+            if !is_empty {
+                turn.tokens = tokens.into();
+            }
+            turn.message_id = message.response_id.owned();
+            turn.provider = message.provider.owned();
+            turn.model = message.model.owned();
+            turn.effort.clone_from(&self.effort);
+            turn.occurred_at = answered;
+            let between = || Some(logged?.since(requested?)).filter(|milliseconds| *milliseconds >= 0);
+            turn.duration_ms = message.duration.rounded().or_else(between).into();
+            turn.stop_reason = stop_reason;
+            turn.cost = message.usage.get().and_then(|it| it.cost(damage)).map(Box::new);
+        }
+        if let Some(index) = index {
+            // Only the time of a record is that of an answer.
+            self.builder.answered(index, None, logged);
+        }
+        let content = &message.content.value;
+        for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
+            let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, answered);
+            self.builder.session.tool_calls[call].turn = index;
+            let arguments = self.builder.given(call, &block.arguments);
+            let category = self.builder.session.tool_calls[call].category.clone();
+            if let Some(file) = arguments.and_then(Arguments::file)
+                && matches!(&*category, "edit" | "write")
+            {
+                // A write does not contain whether the file existed, nor how many lines it removed.
+                let operation = (category == "edit").then_some(Operation::Update);
+                let written = arguments.and_then(Arguments::written_lines).filter(|_| category == "write");
+                let lines = if self.has_details { None } else { tools::lines_in_arguments(block.arguments.raw) };
+                let change = self.builder.change(call, file, operation, lines, line, answered);
+                let change = &mut self.builder.session.file_changes[change];
+                change.lines_added = written.or(change.lines_added);
+            }
+        }
+        if is_turn
+            && self.builder.keeps_text()
+            && let Some(text) = said(content)
+        {
+            self.builder.say(&text);
+        }
+    }
+
+    /// Updates the status of the run: `stopReason` is the only sign of a failure.
+    fn ending(&mut self, stop: &str, message: &Message<'_>, answered: Option<Time>, line: i64) {
+        let words = message.error_message.as_str();
+        let kind = match stop {
+            "error" => {
+                self.builder.fail(None, words);
+                EventKind::Error
+            }
+            "aborted" => {
+                self.builder.abort(words);
+                EventKind::Abort
+            }
+            _ => return self.builder.succeed(),
+        };
+        let event = self.builder.event(kind, line, answered);
+        event.key = message.timestamp.0.map(|it| format!("pi {}", it.micros()).into());
+        event.message = message.error_message.some().map(brief);
+        event.code = message.error_message.some().and_then(status_in);
+    }
+
+    fn tool_result(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64) {
+        let time = message.timestamp.0;
+        self.builder.saw(time);
+        self.builder.asked(None, time);
+        let Some(call) = self.builder.call_index(message.tool_call_id.as_str()) else { return };
+        if self.builder.session.tool_calls[call].status == CallStatus::Incomplete {
+            self.outcome(call, message.content.raw, &message.details, message.is_error, line, time);
+        }
+        // Without times of records the call has the time of its request, and a duration would include the response.
+        if logged.is_some() {
+            let row = &mut self.builder.session.tool_calls[call];
+            row.ended_at = row.ended_at.or(time);
+        }
+    }
+
+    /// Adds the result of a call.
+    pub(crate) fn outcome(
+        &mut self,
+        call: usize,
+        content: Raw<'_>,
+        details: &Details<'_>,
+        is_error: Flag,
+        line: i64,
+        time: Option<Time>,
+    ) {
+        self.builder.result(call, content, None, CallStatus::from_error(is_error.is_true()));
+        let row = &mut self.builder.session.tool_calls[call];
+        row.duration_ms = details.duration_ms.rounded().or(row.duration_ms.get()).into();
+        row.exit_code = details.exit_code.whole().or(row.exit_code.get()).into();
+        if row.category == "shell" && row.exit_code.get().is_none() && is_error.is_true() {
+            row.exit_code = exit_code_in(&content.text()).into();
+        }
+        if let (false, Some(path)) = (details.diff.escaped().is_empty(), row.target.clone()) {
+            let lines = tools::diff_lines_in(&details.diff);
+            self.builder.change(call, &path, None, Some(lines), line, None);
+        }
+        let runs: Vec<ChildRun<'_>> = details.results.read();
+        for run in runs {
+            let Some(child) = run.transcript_path.some().and_then(child_of_path) else { continue };
+            let call_id = self.builder.session.tool_calls[call].call_id.clone();
+            self.builder.session.subagents.insert(child.into());
+            let event = self.builder.event(EventKind::Subagent, line, time);
+            event.key = Some(format!("pi {child}").into());
+            event.code = Some(child.into());
+            event.agent = run.agent.owned();
+            event.call_id = Some(call_id);
+        }
+    }
+
+    /// The session of a log without an end record.
+    pub(crate) fn finish_without_end(mut self) -> SessionResult {
+        let stop_reason = self.builder.session.stop_reason.as_deref();
+        let ended_by_itself = matches!(stop_reason, Some("stop" | "length" | "end_turn"));
+        if self.builder.session.status == Status::Success {
+            let last = self.last.map_or(Last::Work, |turn| self.builder.last_response(turn, ended_by_itself));
+            self.builder.end(last);
+        }
+        self.builder.finish()
+    }
+
+    fn user(&mut self, message: &Message<'_>) {
+        let time = message.timestamp.0;
+        self.builder.saw(time);
+        let text = if self.builder.keeps_text() { said(&message.content.value) } else { None };
+        let identity =
+            time.map_or(Identity::Unique, |time| Identity::Global(format!("pi user {}", time.micros()).into()));
+        self.builder.prompt_as(identity, text.as_deref());
+    }
+}
+
+/// The texts of a message.
+fn said<'a>(content: &TextOrBlocks<'a, Block<'a>>) -> Option<Cow<'a, str>> {
+    if let Some(text) = &content.text {
+        return Some(text.clone());
+    }
+    let is_text = |it: &&Block<'_>| it.kind.as_str() == "text";
+    let texts: Vec<_> = content.blocks.iter().filter(is_text).filter_map(|it| it.text.some()).collect();
+    (!texts.is_empty()).then(|| Cow::Owned(texts.join("\n")))
+}
+
+/// The HTTP status at the beginning of a provider's error.
+pub(crate) fn status_in(message: &str) -> Option<Symbol> {
+    let (head, rest) = message.split_at_checked(3)?;
+    let is_digit = |it: char| it.is_ascii_digit();
+    (head.chars().all(is_digit) && !rest.starts_with(is_digit)).then(|| head.into())
+}
+
+/// The exit status at the end of a failed command's output.
+fn exit_code_in(text: &str) -> Option<i64> {
+    const BEFORE: &str = "Command exited with code ";
+    let rest = text.get(memchr::memmem::rfind(text.as_bytes(), BEFORE.as_bytes())? + BEFORE.len()..)?;
+    rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// The id of a session, from its file name `<time>_<id>.jsonl`.
+pub(crate) fn session_of_path(path: &str) -> String {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let name = name.strip_suffix(".jsonl").unwrap_or(name);
+    name.rsplit('_').next().unwrap_or(name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    /// Invalid escapes do not affect a diff.
+    #[test]
+    fn diffs_are_counted_with_their_escapes() {
+        let lines = |diff: &str| {
+            let details = format!(r#"{{"diff":{diff},"exitCode":0}}"#);
+            tools::diff_lines_in(&json::from_slice::<Details<'_>>(details.as_bytes()).unwrap().diff)
+        };
+        assert_eq!(lines(r#""--- a\n+++ b\n+x\n-\"y\"\n \q\n+""#), (2, 1));
+        assert_eq!(lines("null"), (0, 0));
+        assert_eq!(lines("7"), (0, 0));
+    }
+}

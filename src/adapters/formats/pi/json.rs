@@ -1,0 +1,239 @@
+//! pi's recorded event stream, `pi -p --mode json`, which openclaw's embedded agent emits as well.
+//!
+//! A message is in `message_start`, `message_update`, `message_end`, `turn_end` and `agent_end`; only `message_end` of the role
+//! `assistant` is a response (`docs/accounting.md#identity-of-a-response`). Costs are per message and add up. There may be several
+//! `agent_start` … `agent_end` in one stream: retries and follow-ups.
+
+use serde::Deserialize;
+
+use super::common::{Agent, Details, SHOWS, session_of_path, status_in};
+use crate::adapters::engine::sessions::{Sessions, hand_on_sessions};
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::builder::brief;
+use crate::adapters::shared::ids::hashed_id;
+use crate::json::fields::{Count, Flag, Text, When};
+use crate::json::lines::Line;
+use crate::json::{self, Raw};
+use crate::model::health::Reason;
+use crate::model::session::{Capabilities, EventKind, SessionResult, Status};
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "pi-json",
+    runtime: "pi",
+    about: "pi, pi -p --mode json",
+    tested: None,
+    capabilities: SHOWS.and(Capabilities::RETRIES),
+    places: &[],
+    claims: |probe| 2 * u32::from(is_event(probe)),
+    parse: fold::<Events>,
+};
+
+/// Whether a record belongs to the stream.
+pub(crate) fn is_event(probe: &Probe<'_>) -> bool {
+    match probe.kind() {
+        "agent_start" | "agent_end" | "agent_settled" | "turn_start" => !probe.has("sessionId"),
+        "turn_end" | "message_start" | "message_end" => probe.has("message"),
+        "message_update" => probe.has("message") || probe.has("assistantMessageEvent"),
+        "tool_execution_start" | "tool_execution_update" | "tool_execution_end" => probe.has("toolCallId"),
+        "auto_compaction_start" | "auto_compaction_end" | "auto_retry_start" | "auto_retry_end" => true,
+        // The header `session` also begins the session files of pi and openclaw: the records after it decide.
+        _ => false,
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    // session
+    #[serde(borrow)]
+    id: Text<'a>,
+    timestamp: When,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    parent_session: Text<'a>,
+    // message_*
+    /// Parsed for `message_end` only: other records repeat the message.
+    #[serde(borrow)]
+    message: Raw<'a>,
+    // tool_execution_*
+    #[serde(borrow)]
+    tool_call_id: Text<'a>,
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    #[serde(borrow)]
+    args: Raw<'a>,
+    /// Of a call, or of a compaction.
+    #[serde(borrow)]
+    result: Outcome<'a>,
+    is_error: Flag,
+    // compaction, retry
+    #[serde(borrow)]
+    reason: Text<'a>,
+    #[serde(borrow)]
+    error_message: Text<'a>,
+    // thinking level
+    #[serde(borrow)]
+    level: Text<'a>,
+    #[serde(borrow)]
+    thinking_level: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Outcome<'a> {
+    #[serde(borrow)]
+    content: Raw<'a>,
+    #[serde(borrow)]
+    details: Details<'a>,
+    tokens_before: Count,
+    tokens_after: Count,
+}
+
+/// The fold over the event stream.
+pub(crate) struct Events {
+    context: Context,
+    sessions: Sessions<Session>,
+}
+
+struct Session {
+    agent: Agent,
+    /// Whether the last run of the agent ended.
+    has_ended: bool,
+    /// The event of a compaction that has not ended.
+    compacting: Option<usize>,
+}
+
+impl Fold for Events {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Sessions::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        match record.kind.as_str() {
+            "session" => {
+                self.header(&record, line);
+                return RecordKind::Known;
+            }
+            "agent_start" => {
+                if let Some(session) = self.sessions.current(line.number) {
+                    session.has_ended = false;
+                }
+                return RecordKind::Known;
+            }
+            "turn_start"
+            | "turn_end"
+            | "message_start"
+            | "message_update"
+            | "tool_execution_update"
+            | "agent_settled"
+            | "auto_retry_end"
+            | "queue_update"
+            | "session_info_changed"
+            | "extension_error"
+            | "extension_ui_request"
+            | "response" => return RecordKind::Known,
+            "agent_end"
+            | "message_end"
+            | "tool_execution_start"
+            | "tool_execution_end"
+            | "auto_compaction_start"
+            | "auto_compaction_end"
+            | "compaction_start"
+            | "compaction_end"
+            | "auto_retry_start"
+            | "thinking_level_change"
+            | "thinking_level_changed" => {}
+            _ => return RecordKind::Unknown,
+        }
+        if self.sessions.is_empty() {
+            // Before pi 0.45.1 the stream had no header.
+            self.session(&hashed_id(line.bytes), line);
+        }
+        let Some(session) = self.sessions.current(line.number) else { return RecordKind::Known };
+        session.record(&record, line.number, damage);
+        session.agent.builder.name_events(None, line.bytes);
+        RecordKind::Known
+    }
+
+    hand_on_sessions!(Session::finish);
+}
+
+impl Events {
+    fn session(&mut self, id: &str, line: Line<'_>) -> Option<&mut Session> {
+        self.sessions.get(id, line.number, || {
+            let agent = Agent::new(&self.context, id.to_owned(), line.number);
+            Session { agent, has_ended: false, compacting: None }
+        })
+    }
+
+    fn header(&mut self, record: &Record<'_>, line: Line<'_>) {
+        let id = record.id.owned().unwrap_or_else(|| hashed_id(line.bytes));
+        // The same session again: resumed, or the recording repeated. Copies of messages have equal times.
+        let Some(session) = self.session(&id, line) else { return };
+        session.has_ended = false;
+        session.agent.builder.saw(record.timestamp.0);
+        let session = &mut session.agent.builder.session;
+        session.cwd = record.cwd.owned().or_else(|| session.cwd.take());
+        session.parent_session_id = record.parent_session.some().map(session_of_path);
+    }
+}
+
+impl Session {
+    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+        let builder = &mut self.agent.builder;
+        match record.kind.as_str() {
+            "message_end" => match json::from_slice(record.message.0) {
+                Ok(message) => self.agent.message(&message, None, line, damage),
+                Err(_) => damage.note(Reason::NoUsage),
+            },
+            "tool_execution_start" => {
+                let call = builder.call(record.tool_call_id.as_str(), record.tool_name.as_str(), line, None);
+                builder.arguments(call, record.args);
+            }
+            "tool_execution_end" => {
+                let call = builder.call(record.tool_call_id.as_str(), record.tool_name.as_str(), line, None);
+                let result = &record.result;
+                self.agent.outcome(call, result.content, &result.details, record.is_error, line, None);
+            }
+            "agent_end" => self.has_ended = true,
+            "auto_retry_start" => {
+                let event = builder.event(EventKind::Retry, line, None);
+                event.message = record.error_message.some().map(brief);
+                event.code = record.error_message.some().and_then(status_in);
+            }
+            "thinking_level_change" | "thinking_level_changed" => {
+                self.agent.effort = record.thinking_level.owned().or_else(|| record.level.owned());
+            }
+            kind => self.compaction(record, kind.ends_with("_end"), line),
+        }
+    }
+
+    /// A start and its end are one.
+    fn compaction(&mut self, record: &Record<'_>, is_end: bool, line: i64) {
+        let open = self.compacting.take();
+        let builder = &mut self.agent.builder;
+        let event = match open.filter(|_| is_end) {
+            Some(index) => &mut builder.session.events[index],
+            None => builder.event(EventKind::Compaction, line, None),
+        };
+        event.code = event.code.take().or_else(|| record.reason.owned());
+        event.tokens_before = record.result.tokens_before.get();
+        event.tokens_after = record.result.tokens_after.get();
+        if !is_end {
+            self.compacting = Some(builder.session.events.len() - 1);
+        }
+    }
+
+    fn finish(self) -> SessionResult {
+        let mut session = self.agent.builder.finish();
+        if !self.has_ended {
+            session.status = Status::Incomplete;
+        }
+        session
+    }
+}

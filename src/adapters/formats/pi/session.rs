@@ -1,0 +1,220 @@
+//! Session files of pi, versions 1 and 3, and of its fork oh-my-pi. Those of openclaw, which adds rows of its own, are in
+//! `openclaw`.
+//!
+//! Entries are a tree. Abandoned branches were billed as well, so all entries count. Forks and snapshots repeat entries: a response is
+//! identified by its time and token counts, and the ledger counts it once (`docs/accounting.md#copies-resumes-and-forks`). The
+//! summary of a compaction or of a branch that was left is a response, if it has a usage of its own.
+
+use serde::Deserialize;
+
+use super::common::{Agent, Message, SHOWS, Usage, identity, session_of_path};
+use crate::adapters::engine::sessions::{Sessions, hand_on_sessions};
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::builder::brief;
+use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::usage;
+use crate::json::fields::{Count, Maybe, Text, When};
+use crate::json::lines::Line;
+use crate::json::record::{Skip, record};
+use crate::json::{self, Raw};
+use crate::model::places::Place;
+use crate::model::session::{Capabilities, EventKind};
+
+pub(crate) const PI: Adapter = Adapter {
+    id: "pi-session",
+    runtime: "pi",
+    about: "pi and oh-my-pi, session files under ~/.pi/agent/sessions",
+    tested: None,
+    capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::variable("PI_CODING_AGENT_DIR", ".pi/agent", "sessions"), Place::home(".omp/agent/sessions")],
+    claims: |probe| if is_entry(probe) { 2 } else { 0 },
+    parse: fold::<Log>,
+};
+
+/// Whether a record is an entry of a session file, which may contain only the header.
+pub(crate) fn is_entry(probe: &Probe<'_>) -> bool {
+    match probe.kind() {
+        "session" => probe.has_all(&["id", "timestamp", "cwd"]) && !probe.has("payload"),
+        "message" => probe.has("message") && probe.has("timestamp"),
+        "model_change"
+        | "thinking_level_change"
+        | "compaction"
+        | "branch_summary"
+        | "custom"
+        | "custom_message"
+        | "label"
+        | "session_info" => probe.has("timestamp"),
+        _ => false,
+    }
+}
+
+/// Whether entries of this type are known, besides the header.
+fn is_known(kind: &str) -> bool {
+    const KINDS: [&str; 9] = [
+        "message",
+        "model_change",
+        "thinking_level_change",
+        "compaction",
+        "branch_summary",
+        "custom",
+        "custom_message",
+        "label",
+        "session_info",
+    ];
+    KINDS.contains(&kind)
+}
+
+record! {
+    pub(crate) struct Record<'a> {
+        "type" => pub(crate) kind: Text<'a>,
+        "id" => id: Text<'a>,
+        "parentId" => _parent_id: Skip,
+        "timestamp" => timestamp: When,
+        "message" => message: Message<'a>,
+        // session
+        "cwd" => cwd: Text<'a>,
+        "parentSession" => parent_session: Text<'a>,
+        "branchedFrom" => branched_from: Text<'a>,
+        "modelId" => model_id: Text<'a>,
+        // thinking_level_change, and the header of version 1
+        "thinkingLevel" => thinking_level: Text<'a>,
+        // compaction
+        "tokensBefore" => tokens_before: Count,
+        "usage" => usage: Raw<'a>,
+        // custom
+        "customType" => custom_type: Text<'a>,
+        "data" => data: Raw<'a>,
+    }
+}
+
+/// The data of openclaw's `openclaw:prompt-error`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Data<'a> {
+    #[serde(borrow)]
+    error: Text<'a>,
+}
+
+/// Sessions while their entries are read.
+pub(crate) struct Log {
+    pub(crate) context: Context,
+    pub(crate) sessions: Sessions<Agent>,
+}
+
+impl Fold for Log {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Sessions::new() }
+    }
+
+    fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
+        let mut record = Record::default();
+        json::read_into(line.bytes, &mut record)?;
+        Ok(self.see(line, &record, damage))
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        self.see(line, &record, damage)
+    }
+
+    hand_on_sessions!(Agent::finish_without_end);
+}
+
+impl Log {
+    /// Adds an entry to the session of the last header.
+    pub(crate) fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        if record.kind.as_str() == "session" {
+            let id = record.id.owned().unwrap_or_else(|| hashed_id(line.bytes));
+            self.header(&id, record, line);
+            return RecordKind::Known;
+        }
+        if !is_known(record.kind.as_str()) {
+            return RecordKind::Unknown;
+        }
+        if self.sessions.is_empty() {
+            // Without its header the file is identified by its name.
+            let id = self.context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
+            self.sessions.get(&id, line.number, || Agent::new(&self.context, id.clone(), line.number));
+        }
+        let Some(agent) = self.sessions.current(line.number) else { return RecordKind::Known };
+        entry(agent, record, line.number, damage);
+        RecordKind::Known
+    }
+
+    /// Adds an entry to the session `id`.
+    pub(crate) fn see_of(
+        &mut self,
+        id: &str,
+        line: Line<'_>,
+        record: &Record<'_>,
+        damage: &mut RecordErrors,
+    ) -> RecordKind {
+        match record.kind.as_str() {
+            "session" => self.header(id, record, line),
+            kind if is_known(kind) => {
+                let new = || Agent::new(&self.context, id, line.number);
+                let Some(agent) = self.sessions.get(id, line.number, new) else { return RecordKind::Known };
+                entry(agent, record, line.number, damage);
+            }
+            _ => return RecordKind::Unknown,
+        }
+        RecordKind::Known
+    }
+
+    fn header(&mut self, id: &str, record: &Record<'_>, line: Line<'_>) {
+        let new = || Agent::new(&self.context, id, line.number);
+        let Some(agent) = self.sessions.get(id, line.number, new) else { return };
+        agent.builder.saw(record.timestamp.0);
+        agent.effort = record.thinking_level.owned();
+        let session = &mut agent.builder.session;
+        session.cwd = record.cwd.owned().or_else(|| session.cwd.take());
+        session.model = record.model_id.owned().or_else(|| session.model.take());
+        let parent = record.parent_session.some().or(record.branched_from.some());
+        session.parent_session_id = parent.map(session_of_path);
+    }
+}
+
+fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+    let time = record.timestamp.0;
+    agent.builder.saw(time);
+    match record.kind.as_str() {
+        "message" => agent.message(&record.message, time, line, damage),
+        "thinking_level_change" => agent.effort = record.thinking_level.owned(),
+        "compaction" => {
+            let event = agent.builder.event(EventKind::Compaction, line, time);
+            event.key = time.map(|it| format!("pi {}", it.micros()).into());
+            event.tokens_before = record.tokens_before.get();
+            summary(agent, record, line, damage);
+        }
+        // The summary of a branch that the user left.
+        "branch_summary" => summary(agent, record, line, damage),
+        "custom" if record.custom_type.as_str() == "openclaw:prompt-error" => {
+            let data: Data<'_> = record.data.read();
+            let message = data.error.as_str();
+            agent.builder.fail(None, message);
+            let event = agent.builder.event(EventKind::Error, line, time);
+            event.key = time.map(|it| format!("pi {}", it.micros()).into());
+            event.code = Some("prompt-error".into());
+            event.message = Some(brief(message));
+        }
+        _ => {}
+    }
+}
+
+/// Adds the response that wrote a summary, if the entry has its usage.
+fn summary(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+    let usage = record.usage.read::<Maybe<Usage>>();
+    let Some(usage) = usage::present(&usage, damage) else { return };
+    let (time, tokens) = (record.timestamp.0, usage.tokens(damage));
+    if tokens.total().unwrap_or(0) == 0 {
+        return;
+    }
+    let index = agent.builder.turn(identity(time, tokens), line);
+    let model = agent.builder.session.turns.iter().take(index).rev().find_map(|it| it.model.clone());
+    let turn = &mut agent.builder.session.turns[index];
+    turn.tokens = tokens.into();
+    turn.model = model.or(turn.model.take());
+    turn.occurred_at = time;
+    turn.cost = usage.cost(damage).map(Box::new);
+}

@@ -1,0 +1,3 @@
+//! Formats of Qwen Code.
+
+pub(crate) mod chat;

@@ -1,0 +1,3 @@
+//! Formats of SWE-agent.
+
+pub(crate) mod trajectory;

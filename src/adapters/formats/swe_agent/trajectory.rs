@@ -1,0 +1,187 @@
+//! SWE-agent's trajectories (`*.traj`), one document for each instance (docs/formats.md#swe-agent).
+//!
+//! - `trajectory` has one entry for each response of the model, with the command that was run. No record has a time or an id:
+//!   the session's id is a hash of the first entry.
+//! - `info.model_stats` are sums of the instance. The tokens are an estimate of SWE-agent's own tokenizer, without tool calls and
+//!   reasoning; only the cost is the provider's. `total_cost` is the sum over other instances as well. Replays have zeros.
+//! - `history` contains the arguments of calls, since 1.0. It can lack the last one.
+//! - An agent that retries writes `attempts`. The outer `trajectory` is a copy of the chosen one; `model_stats` covers all.
+
+use serde::Deserialize;
+
+use self::run::Run;
+use crate::adapters::engine::document::Places;
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::chat_completions::ToolCall;
+use crate::adapters::shared::ids::hashed_id;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text};
+use crate::json::lines::Line;
+use crate::model::session::{Capabilities, SessionResult};
+
+mod run;
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "swe-agent",
+    runtime: "swe-agent",
+    about: "SWE-agent, trajectories (.traj)",
+    tested: None,
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
+    // They are in the directory of SWE-agent itself, or where the user wants them.
+    places: &[],
+    claims,
+    parse: fold::<Trajectories>,
+};
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    let is_list = |key: &str| probe.raw(key).0.first() == Some(&b'[');
+    let is_run = is_list("trajectory") && is_list("history") && probe.has("info") && !probe.has("messages");
+    let has_attempts = || is_list("attempts") && probe.has("replay_config");
+    6 * u32::from(is_run || has_attempts())
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Document<'a> {
+    /// The entries, parsed later, as the line of each is needed.
+    #[serde(borrow)]
+    trajectory: Raw<'a>,
+    #[serde(borrow)]
+    history: Raw<'a>,
+    #[serde(borrow)]
+    info: Info<'a>,
+    /// JSON as a string.
+    #[serde(borrow)]
+    replay_config: Raw<'a>,
+    #[serde(borrow)]
+    attempts: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Info<'a> {
+    model_stats: Maybe<ModelStats>,
+    #[serde(borrow)]
+    exit_status: Text<'a>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct ModelStats {
+    instance_cost: Number,
+    tokens_sent: Count,
+    tokens_received: Count,
+    api_calls: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ReplayConfig<'a> {
+    #[serde(borrow)]
+    agent: AgentConfig<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct AgentConfig<'a> {
+    #[serde(borrow)]
+    model: ModelConfig<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ModelConfig<'a> {
+    #[serde(borrow)]
+    name: Text<'a>,
+}
+
+/// An entry of `trajectory`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Step<'a> {
+    #[serde(borrow)]
+    action: Raw<'a>,
+    #[serde(borrow)]
+    observation: Raw<'a>,
+    #[serde(borrow)]
+    response: Text<'a>,
+    execution_time: Number,
+    /// An object, or JSON as a string.
+    #[serde(borrow)]
+    state: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct State<'a> {
+    #[serde(borrow)]
+    open_file: Text<'a>,
+    #[serde(borrow)]
+    working_dir: Text<'a>,
+}
+
+/// An entry of `history`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    content: Raw<'a>,
+    #[serde(borrow)]
+    action: Text<'a>,
+    /// An example of another run.
+    is_demo: Flag,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<ToolCall<'a>>>,
+}
+
+struct Trajectories {
+    context: Context,
+    sessions: Vec<SessionResult>,
+}
+
+impl Fold for Trajectories {
+    type Record<'a> = Document<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let attempts: Vec<Document<'_>> = document.attempts.read();
+        let parts: Vec<&Document<'_>> = if attempts.is_empty() { vec![&document] } else { attempts.iter().collect() };
+        let steps: Vec<Vec<Raw<'_>>> = parts.iter().map(|part| part.trajectory.read()).collect();
+        if steps.iter().all(Vec::is_empty) && document.info.model_stats.get().is_none() {
+            return RecordKind::Unknown;
+        }
+        let id = hashed_id(steps.iter().flatten().next().map_or(line.bytes, |first| first.0));
+        let mut run = Run::new(&self.context, id, line.number);
+        let config = document.replay_config.text();
+        let config: ReplayConfig<'_> = Raw(config.as_bytes()).read();
+        run.describe(config.agent.model.name.some(), self.context.file_name.as_deref());
+        let mut places = Places::new(line);
+        for (part, steps) in parts.iter().zip(&steps) {
+            run.begin(part.history.read());
+            for step in steps {
+                run.step(*step, places.line_of(*step));
+            }
+        }
+        let last_line = line.number + i64::try_from(memchr::memchr_iter(b'\n', line.bytes).count()).unwrap_or(0);
+        let all_stats: Vec<ModelStats> = match document.info.model_stats.get() {
+            Some(stats) => vec![*stats],
+            None => parts.iter().filter_map(|part| part.info.model_stats.get().copied()).collect(),
+        };
+        run.end(&document.info, &all_stats, last_line, damage);
+        self.sessions.push(run.finish());
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions
+    }
+}

@@ -1,0 +1,3 @@
+//! Formats of trials of Harbor and Terminal-Bench.
+
+pub(crate) mod results;

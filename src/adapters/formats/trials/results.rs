@@ -1,0 +1,429 @@
+//! Results of evaluations: `results.json` of terminal-bench and `result.json` of Harbor (docs/formats.md#terminal-bench-trial).
+//!
+//! A result is next to the logs of its trial, and is read twice. The reader of a log adds the task, the trial, the end and the
+//! verdicts to its sessions ([`trial_of`]). As a file of its own the result is a session with the sums that it states; the ledger
+//! removes it if a log of the same trial is present.
+//!
+//! - terminal-bench counts tokens only for agents of its own, with a tokenizer; for others it writes 0. A trial can be resolved
+//!   although its agent timed out.
+//! - Harbor's input includes cached tokens. `rewards` is the only judgement.
+
+use serde::Deserialize;
+
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::formats::atif::trajectory::runtime_of;
+use crate::adapters::formats::gh_aw::token_usage;
+use crate::adapters::shared::ids::hashed_id;
+use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
+use crate::json::lines::Line;
+use crate::json::{self, Raw};
+use crate::model::errors::{ErrorKind, classify};
+use crate::model::session::{Capabilities, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind};
+use crate::model::trial::TrialResult;
+use crate::model::verdict::{DEFAULT_NAME, Verdict};
+
+pub(crate) const TERMINAL_BENCH: Adapter = Adapter {
+    id: "terminal-bench-trial",
+    runtime: "terminal-bench",
+    about: "terminal-bench, results.json of trials and runs",
+    tested: None,
+    capabilities: Capabilities::RESULT_ONLY,
+    places: &[],
+    claims: |probe| 8 * u32::from(is_trial_of_terminal_bench(probe) || is_run(probe)),
+    parse: fold::<Results>,
+};
+
+pub(crate) const HARBOR: Adapter = Adapter {
+    id: "harbor-trial",
+    runtime: "harbor",
+    about: "Harbor, result.json of trials",
+    tested: None,
+    capabilities: Capabilities::RESULT_ONLY,
+    places: &[],
+    claims: |probe| 8 * u32::from(is_trial_of_harbor(probe)),
+    parse: fold::<Results>,
+};
+
+fn is_trial_of_terminal_bench(probe: &Probe<'_>) -> bool {
+    probe.has_all(&["trial_name", "task_id", "is_resolved"])
+}
+
+/// Whether it is the result of all trials of a run of terminal-bench, which repeats their results.
+fn is_run(probe: &Probe<'_>) -> bool {
+    probe.has_all(&["results", "n_resolved", "accuracy"]) && probe.raw("results").0.first() == Some(&b'[')
+}
+
+fn is_trial_of_harbor(probe: &Probe<'_>) -> bool {
+    probe.has_all(&["trial_name", "task_name"])
+        && ["verifier_result", "agent_result", "agent_info"].into_iter().any(|key| probe.has(key))
+}
+
+/// Whether a document describes a run without being a result: settings, sums of a job.
+pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
+    probe.has_all(&["run_id", "dataset_name", "agent_name"])
+        || probe.has_all(&["lockfile_version", "harness", "agent"])
+        || probe.has_all(&["n_total_trials", "stats"])
+}
+
+/// The result of the trial whose directory contains this file, if it is one.
+pub fn trial_of(bytes: &[u8]) -> Option<TrialResult> {
+    let document: Document<'_> = json::from_slice(bytes.trim_ascii()).ok()?;
+    document.trial().or_else(|| token_usage::run_of(bytes))
+}
+
+/// The results of a trial, or of all trials of a run.
+pub fn trials_of(bytes: &[u8]) -> Vec<TrialResult> {
+    let document: Document<'_> = json::from_slice(bytes.trim_ascii()).unwrap_or_default();
+    document.trials()
+}
+
+/// The agent and the model of a run of terminal-bench, from its `run_metadata.json`.
+pub fn agent_of_run(bytes: &[u8]) -> Option<(String, Option<String>)> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Metadata<'a> {
+        #[serde(borrow)]
+        run_id: Text<'a>,
+        #[serde(borrow)]
+        agent_name: Text<'a>,
+        #[serde(borrow)]
+        model_name: Text<'a>,
+    }
+    let metadata: Metadata<'_> = json::from_slice(bytes.trim_ascii()).ok()?;
+    metadata.run_id.some()?;
+    Some((metadata.agent_name.owned()?, metadata.model_name.owned()))
+}
+
+/// A trial of either program, or a run of terminal-bench.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Document<'a> {
+    /// The trials of a run.
+    #[serde(borrow)]
+    results: Raw<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    uuid: Text<'a>,
+    #[serde(borrow)]
+    trial_name: Text<'a>,
+    // terminal-bench
+    /// In Harbor an object.
+    #[serde(borrow)]
+    task_id: Text<'a>,
+    #[serde(borrow)]
+    is_resolved: Raw<'a>,
+    #[serde(borrow)]
+    failure_mode: Text<'a>,
+    #[serde(borrow)]
+    parser_results: Maybe<Pairs<'a, Text<'a>>>,
+    total_input_tokens: Count,
+    total_output_tokens: Count,
+    trial_started_at: When,
+    trial_ended_at: When,
+    agent_started_at: When,
+    agent_ended_at: When,
+    test_ended_at: When,
+    // Harbor
+    #[serde(borrow)]
+    task_name: Text<'a>,
+    #[serde(borrow)]
+    agent_info: Maybe<AgentInfo<'a>>,
+    agent_result: Maybe<AgentResult>,
+    #[serde(borrow)]
+    verifier_result: Maybe<VerifierResult<'a>>,
+    #[serde(borrow)]
+    exception_info: Maybe<ExceptionInfo<'a>>,
+    started_at: When,
+    finished_at: When,
+    agent_execution: Maybe<Timing>,
+    verifier: Maybe<Timing>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct AgentInfo<'a> {
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    version: Text<'a>,
+    #[serde(borrow)]
+    model_info: Maybe<ModelInfo<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ModelInfo<'a> {
+    #[serde(borrow)]
+    name: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct AgentResult {
+    n_input_tokens: Count,
+    n_cache_tokens: Count,
+    n_output_tokens: Count,
+    cost_usd: Number,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct VerifierResult<'a> {
+    #[serde(borrow)]
+    rewards: Maybe<Pairs<'a, Number>>,
+    /// In earlier versions.
+    reward: Number,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ExceptionInfo<'a> {
+    #[serde(borrow)]
+    exception_type: Text<'a>,
+    #[serde(borrow)]
+    exception_message: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Timing {
+    started_at: When,
+    finished_at: When,
+}
+
+impl Document<'_> {
+    /// The results of a trial, or of all trials of a run.
+    fn trials(&self) -> Vec<TrialResult> {
+        if self.results.is_empty() {
+            return self.trial().into_iter().collect();
+        }
+        let trials: Vec<Raw<'_>> = self.results.read();
+        trials.into_iter().filter_map(|raw| raw.read::<Document<'_>>().trial()).collect()
+    }
+
+    /// The result, if the document is one of a trial.
+    fn trial(&self) -> Option<TrialResult> {
+        self.trial_name.some()?;
+        if self.task_name.some().is_some() {
+            Some(self.trial_of_harbor())
+        } else {
+            // A trial whose tests did not run is not resolved: null.
+            self.task_id.some().map(|_| self.trial_of_terminal_bench())
+        }
+    }
+
+    /// The id of the trial; without one, a hash of its names.
+    fn id(&self, task: &str) -> String {
+        let names = || hashed_id(format!("{task} {}", self.trial_name.as_str()).as_bytes());
+        self.id.owned().or_else(|| self.uuid.owned()).unwrap_or_else(names)
+    }
+
+    fn trial_of_terminal_bench(&self) -> TrialResult {
+        let task = self.task_id.as_str();
+        let failure = self.failure_mode.some().filter(|it| !matches!(*it, "unset" | "none"));
+        let empty = Pairs::default();
+        let tests = &self.parser_results.get().unwrap_or(&empty).0;
+        let failed: Vec<&str> =
+            tests.iter().filter(|(_, result)| result.as_str() == "failed").map(|(name, _)| &**name).collect();
+        let passed: Flag = self.is_resolved.read();
+        let counts =
+            Tokens { input: self.total_input_tokens.get(), output: self.total_output_tokens.get(), ..Tokens::UNKNOWN };
+        let verdict = Verdict {
+            task: Some(task.to_owned()),
+            trial: self.trial_name.owned(),
+            name: DEFAULT_NAME.to_owned(),
+            passed: passed.0,
+            judge: Some(TERMINAL_BENCH.runtime.to_owned()),
+            judged_at: self.test_ended_at.0.or(self.trial_ended_at.0),
+            message: (!failed.is_empty()).then(|| format!("failed: {}", failed.join(", "))),
+            ..Verdict::default()
+        };
+        TrialResult {
+            id: self.id(task),
+            task: verdict.task.clone(),
+            trial: verdict.trial.clone(),
+            verdicts: vec![verdict],
+            // Failures of the tests are no failures of the agent.
+            exception: failure.filter(|mode| !matches!(*mode, "parse_error" | "test_timeout")).map(str::to_owned),
+            error_kind: failure.map(kind_of),
+            started_at: self.agent_started_at.0.or(self.trial_started_at.0),
+            ended_at: self.agent_ended_at.0.or(self.trial_ended_at.0),
+            // For agents that it does not count, it writes 0.
+            tokens: if counts.is_all_zero() { Tokens::UNKNOWN } else { counts },
+            ..TrialResult::default()
+        }
+    }
+
+    fn trial_of_harbor(&self) -> TrialResult {
+        let task = self.task_name.as_str();
+        let agent = self.agent_info.get();
+        let timing = self.agent_execution.get();
+        let judged_at = self.verifier.get().and_then(|verifier| verifier.finished_at.0);
+        let verdict = |name: &str, passed: Option<bool>, score: Option<f64>| Verdict {
+            task: Some(task.to_owned()),
+            trial: self.trial_name.owned(),
+            name: name.to_owned(),
+            passed,
+            score,
+            judge: Some(HARBOR.runtime.to_owned()),
+            judged_at,
+            ..Verdict::default()
+        };
+        let result = self.verifier_result.get();
+        let rewards = result.and_then(|result| result.rewards.get()).map(|rewards| &*rewards.0).unwrap_or_default();
+        let main = |name: &str| name == "reward" || rewards.len() == 1;
+        let mut verdicts: Vec<Verdict> = rewards
+            .iter()
+            .filter_map(|(name, score)| Some((name, score.0?)))
+            .map(|(name, score)| {
+                // A reward of 1 is a solved task; other rewards are criteria of their own.
+                if main(name) {
+                    verdict(DEFAULT_NAME, Some(score >= 1.0), Some(score))
+                } else {
+                    verdict(name, None, Some(score))
+                }
+            })
+            .collect();
+        if verdicts.is_empty() {
+            let reward = result.and_then(|result| result.reward.0);
+            verdicts.push(verdict(DEFAULT_NAME, reward.map(|reward| reward >= 1.0), reward));
+        }
+        let exception = self.exception_info.get();
+        let words =
+            exception.map(|it| [it.exception_type.as_str(), it.exception_message.as_str()].join(" ").trim().to_owned());
+        let spent = self.agent_result.get();
+        let cached = spent.and_then(|spent| spent.n_cache_tokens.get());
+        let input = spent.and_then(|spent| spent.n_input_tokens.get());
+        let tokens = Tokens {
+            // A part cannot exceed the whole.
+            input: input.map(|input| (input - cached.unwrap_or(0)).max(0)),
+            output: spent.and_then(|spent| spent.n_output_tokens.get()),
+            cache_read: cached.filter(|_| input.is_some()),
+            ..Tokens::UNKNOWN
+        };
+        TrialResult {
+            id: self.id(task),
+            task: Some(task.to_owned()),
+            trial: self.trial_name.owned(),
+            agent: agent.and_then(|agent| agent.name.owned()),
+            agent_version: agent.and_then(|agent| agent.version.owned()).filter(|it: &String| it != "unknown"),
+            model: agent.and_then(|agent| agent.model_info.get()).and_then(|model| model.name.owned()),
+            verdicts,
+            exception: exception.and_then(|it| it.exception_type.owned()),
+            error_kind: words.as_deref().map(kind_of),
+            message: exception.and_then(|it| it.exception_message.owned()),
+            started_at: timing.and_then(|it| it.started_at.0).or(self.started_at.0),
+            ended_at: timing.and_then(|it| it.finished_at.0).or(self.finished_at.0),
+            tokens: if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens },
+            cost: spent.and_then(|spent| spent.cost_usd.money()),
+        }
+    }
+}
+
+/// The kind of an error by the name of its class, as `AgentTimeoutError` and `agent_timeout`.
+fn kind_of(words: &str) -> ErrorKind {
+    let lower = words.to_ascii_lowercase();
+    if lower.contains("timeout") { ErrorKind::Timeout } else { classify(None, words) }
+}
+
+/// The results of a file.
+pub(crate) struct Results {
+    context: Context,
+    sessions: Vec<SessionResult>,
+}
+
+impl Fold for Results {
+    type Record<'a> = Document<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, document: Document<'_>, _: &mut RecordErrors) -> RecordKind {
+        let trials = document.trials();
+        if trials.is_empty() {
+            return RecordKind::Unknown;
+        }
+        for trial in trials {
+            if self.sessions.iter().all(|session| session.session_id != trial.id) {
+                self.sessions.push(session_of(&self.context, line.number, &trial));
+            }
+        }
+        RecordKind::Known
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions
+    }
+}
+
+/// A session that consists of the result only.
+fn session_of(context: &Context, line: i64, trial: &TrialResult) -> SessionResult {
+    let agent = trial.agent.as_deref();
+    let model = trial.model.as_deref().map(Into::into);
+    let mut session = SessionResult {
+        session_id: trial.id.clone(),
+        runtime: runtime_of(&Text(agent.map(Into::into)), context.runtime),
+        format: context.format.into(),
+        capabilities: context.capabilities,
+        line,
+        runtime_version: trial.agent_version.clone(),
+        model,
+        // Of a failed trial, `fill` sets the status and the error.
+        status: if trial.exception.is_some() { Status::Unknown } else { Status::Success },
+        is_trial_result: true,
+        // terminal-bench counts with a tokenizer of its own.
+        is_estimated: context.format == TERMINAL_BENCH.id && trial.tokens.total().is_some(),
+        ..SessionResult::default()
+    };
+    trial.fill(&mut session);
+    if trial.tokens.total().is_some() || trial.cost.is_some() {
+        session.totals.push(Total {
+            line,
+            key: format!("trial {}", trial.id),
+            kind: TotalKind::Run,
+            occurred_at: trial.ended_at,
+            models: vec![ModelTotal {
+                model: session.model.clone(),
+                tokens: trial.tokens,
+                cost: trial.cost,
+                ..ModelTotal::default()
+            }],
+            covers_subagents: true,
+            ..Total::default()
+        });
+    }
+    session
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_tokens_are_unknown_and_rewards_are_verdicts() {
+        let trial = trial_of(
+            br#"{"id":"t1","trial_name":"a.1-of-1.r","task_id":"a","is_resolved":true,"failure_mode":"agent_timeout",
+                "total_input_tokens":0,"total_output_tokens":0,"parser_results":{"one":"passed","two":"failed"}}"#,
+        )
+        .unwrap();
+        assert_eq!((trial.tokens, trial.exception.as_deref()), (Tokens::UNKNOWN, Some("agent_timeout")));
+        assert_eq!((trial.verdicts[0].passed, trial.error_kind), (Some(true), Some(ErrorKind::Timeout)));
+        assert_eq!(trial.verdicts[0].message.as_deref(), Some("failed: two"));
+        let trial = trial_of(
+            br#"{"id":"t2","trial_name":"a__x","task_name":"a","task_id":{"path":"a"},
+                "agent_result":{"n_input_tokens":100,"n_cache_tokens":60,"n_output_tokens":5},
+                "verifier_result":{"rewards":{"reward":0.5,"style":1}}}"#,
+        )
+        .unwrap();
+        let tokens = Tokens { input: Some(40), output: Some(5), cache_read: Some(60), ..Tokens::UNKNOWN };
+        assert_eq!(trial.tokens, tokens);
+        let stated = trial.verdicts.iter().map(|it| (it.name.as_str(), it.passed, it.score));
+        let expected = [("verdict", Some(false), Some(0.5)), ("style", None, Some(1.0))];
+        assert_eq!(stated.collect::<Vec<_>>(), expected);
+        for other in ["{}", "[1]", "", r#"{"trial_name":"a"}"#, r#"{"n_total_trials":1,"stats":{}}"#] {
+            assert_eq!(trial_of(other.as_bytes()), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! zag's stdout: the object of `zag exec -o json` (docs/formats.md#zag-json) and the events of `-o stream-json`
+//! (docs/formats.md#zag-stream-json).
+//!
+//! zag converts each line of Claude's stdout to an event and drops the message's id. Claude writes one line for each content
+//! block, and each line repeats the usage of the whole response. So consecutive events of one agent with prompts of the same
+//! size are one response: the prompt of the next response is larger, as it includes this one. The output on these lines is
+//! only a stub from the start of the stream. The billed tokens are in the usage of the object, which excludes subagents.
+
+use std::borrow::Cow;
+
+use foldhash::HashSet;
+use serde::Deserialize;
+use twox_hash::XxHash3_64;
+
+use self::session::Session;
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::formats::claude::common::CallResult;
+use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::ids::hashed_id;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks};
+use crate::json::lines::Line;
+use crate::model::session::{CallStatus, Capabilities, EventKind, SessionResult, Tokens};
+
+mod session;
+
+/// What Claude's events can show. Of other providers zag writes only the last text.
+const SHOWS: Capabilities = Capabilities::TOOL_CALLS
+    .and(Capabilities::FILE_CHANGES)
+    .and(Capabilities::SUBAGENTS)
+    .and(Capabilities::PERMISSION_DENIALS)
+    .and(Capabilities::WEB_SEARCHES);
+
+pub(crate) const JSON: Adapter = Adapter {
+    id: "zag-json",
+    runtime: "zag",
+    about: "zag, zag exec -o json or json-pretty",
+    tested: None,
+    capabilities: SHOWS,
+    places: &[],
+    claims: |probe| if probe.has_all(&["agent", "events", "is_error"]) { 6 } else { 0 },
+    parse: fold::<Outputs>,
+};
+
+pub(crate) const STREAM: Adapter = Adapter {
+    id: "zag-stream-json",
+    runtime: "zag",
+    about: "zag, zag exec -o stream-json",
+    tested: None,
+    capabilities: SHOWS,
+    places: &[],
+    claims,
+    parse: fold::<Stream>,
+};
+
+fn claims(probe: &Probe<'_>) -> u32 {
+    // The events of zag's session log and of other programs have the same types, but ids and times as well.
+    if ["wrapper_session_id", "session_id", "sessionId", "sessionID", "timestamp", "id"].iter().any(|it| probe.has(it))
+    {
+        return 0;
+    }
+    let keys: &[&str] = match probe.kind() {
+        "init" => &["model", "tools", "metadata"],
+        "user_message" | "assistant_message" => &["content"],
+        "tool_execution" => &["tool_name", "tool_id", "result"],
+        "turn_complete" => &["turn_index"],
+        "permission_request" => &["tool_name", "granted"],
+        "usage_limit_detected" => &["provider", "scope"],
+        "result" => &["success", "message", "num_turns"],
+        "error" => &["message", "details"],
+        _ => return 0,
+    };
+    if probe.has_all(keys) { 4 } else { 0 }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Output<'a> {
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    events: Vec<Event<'a>>,
+    #[serde(borrow)]
+    result: Text<'a>,
+    is_error: Flag,
+    exit_code: Number,
+    #[serde(borrow)]
+    error_message: Text<'a>,
+    total_cost_usd: Number,
+    usage: Maybe<Usage>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    provider: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Event<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    // init
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    working_directory: Text<'a>,
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    // user_message, assistant_message
+    #[serde(borrow)]
+    content: TextOrBlocks<'a, Block<'a>>,
+    usage: Maybe<Usage>,
+    #[serde(borrow)]
+    parent_tool_use_id: Text<'a>,
+    // tool_execution, permission_request
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    #[serde(borrow)]
+    tool_id: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    result: ToolResult<'a>,
+    granted: Flag,
+    // turn_complete
+    #[serde(borrow)]
+    stop_reason: Text<'a>,
+    // result, error
+    success: Flag,
+    #[serde(borrow)]
+    message: Text<'a>,
+    duration_ms: Number,
+    num_turns: Count,
+    // usage_limit_detected
+    #[serde(borrow)]
+    provider: Text<'a>,
+    #[serde(borrow)]
+    scope: Text<'a>,
+    #[serde(borrow)]
+    raw: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    session_id: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_tokens: Count,
+    cache_creation_tokens: Count,
+    web_search_requests: Count,
+}
+
+impl Usage {
+    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        let counts = [self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_creation_tokens];
+        damage.refuses(&counts);
+        Tokens {
+            input: self.input_tokens.get(),
+            output: self.output_tokens.get(),
+            cache_read: self.cache_read_tokens.get(),
+            cache_write: self.cache_creation_tokens.get(),
+            ..Tokens::UNKNOWN
+        }
+    }
+}
+
+/// The result of a tool, here and in the session log.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ToolResult<'a> {
+    pub(crate) success: Flag,
+    #[serde(borrow)]
+    pub(crate) output: Raw<'a>,
+    #[serde(borrow)]
+    pub(crate) error: Raw<'a>,
+    /// Claude's `tool_use_result`.
+    #[serde(borrow)]
+    pub(crate) data: Raw<'a>,
+}
+
+impl ToolResult<'_> {
+    /// Sets the result of a call. zag's log may contain it twice: a refusal is kept.
+    pub(crate) fn apply(&self, builder: &mut Builder, call: usize, line: i64, time: Option<Time>) {
+        let content = if self.output.is_empty() { self.error } else { self.output };
+        let is_error = self.success.0.map_or(!self.error.is_empty(), |it| !it);
+        CallResult { content, is_error, rich: Some(&self.data.read()), not_run: "", line, time }.apply(builder, call);
+    }
+}
+
+/// The refusals for which zag only logs the tool, after the results of the calls.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    /// The calls that were assigned so far.
+    assigned: HashSet<usize>,
+}
+
+impl Refusals {
+    /// Assigns the refusal of a call of `tool`: to a call that was denied by its result, else to the last call that did not
+    /// succeed. The description is not kept, as it contains the arguments.
+    pub(crate) fn assign(&mut self, builder: &mut Builder, tool: &str, line: i64, time: Option<Time>) {
+        let calls = &builder.session.tool_calls;
+        let is_free = |index: usize| calls[index].tool == tool && !self.assigned.contains(&index);
+        let call = (0..calls.len()).find(|it| is_free(*it) && calls[*it].status == CallStatus::Denied).or_else(|| {
+            (0..calls.len())
+                .rfind(|it| is_free(*it) && matches!(calls[*it].status, CallStatus::Incomplete | CallStatus::Error))
+        });
+        if let Some(call) = call {
+            self.assigned.insert(call);
+            builder.deny(call, line, time, None);
+        } else {
+            builder.event(EventKind::PermissionDenial, line, time).code = Some(tool.into());
+        }
+    }
+}
+
+/// The message for a usage limit of the provider.
+pub(crate) fn limit_text<'a>(raw: &'a Text<'_>, provider: &Text<'_>, scope: &Text<'_>) -> Cow<'a, str> {
+    raw.some().map_or_else(|| format!("{} usage limit ({})", provider.as_str(), scope.as_str()).into(), Cow::Borrowed)
+}
+
+/// The objects of `-o json`: each is the recording of one process.
+struct Outputs {
+    context: Context,
+    sessions: Vec<SessionResult>,
+}
+
+impl Fold for Outputs {
+    type Record<'a> = Output<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
+        // zag writes `unknown` if there is no id.
+        let provider_session = output.session_id.some().filter(|it| *it != "unknown");
+        let id = provider_session.map_or_else(|| hashed_id(line.bytes), str::to_owned);
+        let mut session = Session::new(&self.context, id, line.number);
+        session.recording.push(XxHash3_64::oneshot(line.bytes));
+        session.builder.session.provider_session_id = provider_session.map(str::to_owned);
+        session.builder.session.model = output.model.owned();
+        session.model = output.model.owned();
+        session.provider = output.provider.owned();
+        let mut seen = RecordKind::Known;
+        for event in &output.events {
+            if session.event(event, line.number, damage) == RecordKind::Unknown {
+                seen = RecordKind::Unknown;
+            }
+        }
+        session.output(&output, line, damage);
+        self.sessions.push(session.finish());
+        seen
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions
+    }
+}
+
+/// The events of `-o stream-json`. They contain no session id: all events of a log are one session.
+struct Stream {
+    context: Context,
+    session: Option<Session>,
+    has_id: bool,
+    /// Events that repeat the recording from its beginning, one after the other: the log may contain the recording twice.
+    repeated: Vec<(i64, Vec<u8>)>,
+}
+
+impl Fold for Stream {
+    type Record<'a> = Event<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), session: None, has_id: false, repeated: Vec::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, event: Event<'_>, damage: &mut RecordErrors) -> RecordKind {
+        if !is_known(event.kind.as_str()) {
+            return RecordKind::Unknown;
+        }
+        // Two copies of a recording in one file, perhaps of different lengths, count once.
+        let known = self.session.as_ref().and_then(|it| it.recording.get(self.repeated.len()));
+        if known == Some(&XxHash3_64::oneshot(line.bytes)) {
+            self.repeated.push((line.number, line.bytes.to_vec()));
+            return RecordKind::Known;
+        }
+        self.end_of_copy(damage);
+        self.event(line, &event, damage)
+    }
+
+    fn finish(mut self) -> Vec<SessionResult> {
+        // The damage of equal events is already counted.
+        self.end_of_copy(&mut RecordErrors::default());
+        // A recording that was cut after `init` has no event from which to make an id.
+        self.session.filter(|_| self.has_id).into_iter().map(Session::finish_stream).collect()
+    }
+}
+
+impl Stream {
+    fn event(&mut self, line: Line<'_>, event: &Event<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let session =
+            self.session.get_or_insert_with(|| Session::new(&self.context, hashed_id(line.bytes), line.number));
+        session.recording.push(XxHash3_64::oneshot(line.bytes));
+        // The `init` is the same in all sessions of a project, so the id is a hash of the first other event.
+        if !self.has_id && event.kind.as_str() != "init" {
+            self.has_id = true;
+            session.builder.session.session_id = hashed_id(line.bytes);
+        }
+        session.event(event, line.number, damage)
+    }
+
+    /// Ends a repetition. It is a copy if it begins with `init`, or if it repeats all events before it. Else the events
+    /// occurred again, and are added.
+    fn end_of_copy(&mut self, damage: &mut RecordErrors) {
+        let repeated = std::mem::take(&mut self.repeated);
+        let is_whole = self.session.as_ref().is_none_or(|it| it.recording.len() == repeated.len());
+        let events = repeated.iter().map(|(number, bytes)| (Line { number: *number, bytes }, Raw(bytes).read()));
+        let events: Vec<(Line<'_>, Event<'_>)> = events.collect();
+        if is_whole || events.first().is_some_and(|(_, it)| it.kind.as_str() == "init") {
+            return;
+        }
+        for (line, event) in events {
+            self.event(line, &event, damage);
+        }
+    }
+}
+
+fn is_known(kind: &str) -> bool {
+    matches!(
+        kind,
+        "init"
+            | "user_message"
+            | "assistant_message"
+            | "tool_execution"
+            | "turn_complete"
+            | "result"
+            | "error"
+            | "permission_request"
+            | "usage_limit_detected"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::engine::Parsed;
+    use crate::adapters::parse;
+    use crate::adapters::shared::builder::Retention;
+    use crate::model::session::Status;
+
+    fn read(log: &str) -> Parsed {
+        parse(log.as_bytes(), crate::adapters::Hints::default(), Retention::Text)
+    }
+
+    /// With proxies there are no counts: then a result separates two responses.
+    #[test]
+    fn results_separate_responses_without_counts() {
+        let say = r#"{"type":"assistant_message","content":[{"type":"text","text":"a"}],"usage":null}"#;
+        let call = r#"{"type":"assistant_message","content":[{"type":"tool_use","id":"1","name":"Bash","input":{}}],"usage":{"input_tokens":0,"output_tokens":0}}"#;
+        let done =
+            r#"{"type":"tool_execution","tool_name":"Bash","tool_id":"1","input":null,"result":{"success":true}}"#;
+        let parsed = read(&[say, call, done, say].join("\n"));
+        let turns = &parsed.sessions[0].turns;
+        assert_eq!(turns.len(), 2);
+        assert!(turns.iter().all(|it| it.tokens.get() == Tokens::UNKNOWN));
+    }
+
+    /// Without an `init`, only equal events show where a copy begins.
+    #[test]
+    fn a_stream_without_its_beginning_counts_once() {
+        let answer = |text: &str, read: i64| {
+            format!(
+                r#"{{"type":"assistant_message","content":[{{"type":"text","text":"{text}"}}],"usage":{{"input_tokens":3,"output_tokens":1,"cache_read_tokens":{read}}}}}"#
+            )
+        };
+        let (a, b, c) = (answer("a", 100), answer("b", 200), answer("c", 300));
+        let turns = |lines: &[&String]| {
+            let lines: Vec<&str> = lines.iter().map(|it| it.as_str()).collect();
+            read(&lines.join("\n")).sessions[0].turns.len()
+        };
+        assert_eq!(turns(&[&a, &b, &a, &b]), 2);
+        // The copy is longer.
+        assert_eq!(turns(&[&a, &b, &a, &b, &c]), 3);
+        // Repeated events that are not a copy.
+        assert_eq!(turns(&[&a, &b, &a, &c]), 4);
+        assert_eq!(turns(&[&a, &b, &c, &a, &b]), 5);
+    }
+
+    #[test]
+    fn an_execution_may_be_the_call() {
+        let parsed = read(
+            r#"{"type":"tool_execution","tool_name":"Write","tool_id":"","input":{"file_path":"/work/shop/a"},"result":{"success":true,"output":"ok"}}"#,
+        );
+        let session = &parsed.sessions[0];
+        assert_eq!((session.tool_calls[0].call_id.as_str(), session.tool_calls[0].status), ("#1", CallStatus::Ok));
+        assert_eq!(session.file_changes[0].path, "/work/shop/a");
+    }
+
+    /// Without Claude's structured result, the arguments show the lines.
+    #[test]
+    fn an_edit_has_the_lines_of_its_arguments() {
+        let parsed = read(
+            r#"{"type":"tool_execution","tool_name":"Edit","tool_id":"1","input":{"file_path":"/a","old_string":"x\ny","new_string":"x\nz\ny"},"result":{"success":true,"output":"ok"}}"#,
+        );
+        let change = &parsed.sessions[0].file_changes[0];
+        assert_eq!((change.lines_added, change.lines_removed), (Some(1), Some(0)));
+    }
+
+    /// The event that zag writes after every stream is not a success.
+    #[test]
+    fn the_end_mark_is_not_a_result() {
+        let failed =
+            r#"{"type":"result","success":false,"message":"429 too many requests","duration_ms":5,"num_turns":1}"#;
+        let mark = r#"{"type":"result","success":true,"message":null,"duration_ms":null,"num_turns":null}"#;
+        assert_eq!(read(&[failed, mark].join("\n")).sessions[0].status, Status::Error);
+        assert_eq!(read(mark).sessions[0].status, Status::Incomplete);
+    }
+}

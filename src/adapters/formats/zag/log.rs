@@ -1,0 +1,225 @@
+//! zag's own session log, `~/.zag/projects/*/logs/sessions/ID.jsonl` (docs/formats.md#zag-log).
+//!
+//! It contains what the wrapper did, and what it read in the provider's files and on the provider's stdout. So one event may
+//! be logged several times, from several sources.
+
+use foldhash::{HashMap, HashMapExt as _};
+use serde::Deserialize;
+use twox_hash::XxHash3_64;
+
+use self::session::Session;
+use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::ids::hashed_id;
+use crate::base::rows::Rows;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Number, Text, When};
+use crate::json::lines::Line;
+use crate::model::places::Place;
+use crate::model::session::{Capabilities, SessionResult};
+
+mod session;
+
+pub(crate) const ADAPTER: Adapter = Adapter {
+    id: "zag-log",
+    runtime: "zag",
+    about: "zag, session log under ~/.zag/projects",
+    tested: None,
+    capabilities: Capabilities::USER_TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::SUBAGENTS)
+        .and(Capabilities::PERMISSION_DENIALS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[Place::home(".zag/projects")],
+    claims: |probe| if probe.has_all(&["wrapper_session_id", "source_kind"]) { 10 } else { 0 },
+    parse: fold::<Log>,
+};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    seq: Count,
+    ts: When,
+    #[serde(borrow)]
+    provider: Text<'a>,
+    #[serde(borrow)]
+    wrapper_session_id: Text<'a>,
+    #[serde(borrow)]
+    provider_session_id: Text<'a>,
+    #[serde(borrow)]
+    source_kind: Text<'a>,
+    // session_started
+    #[serde(borrow)]
+    command: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    backfilled: Flag,
+    // user_message, assistant_message
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    message_id: Text<'a>,
+    // tool_call, tool_result, permission
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    #[serde(borrow)]
+    tool_kind: Text<'a>,
+    #[serde(borrow)]
+    tool_id: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    output: Raw<'a>,
+    #[serde(borrow)]
+    data: Raw<'a>,
+    granted: Flag,
+    // session_ended and session_result, tool_result
+    success: Flag,
+    #[serde(borrow)]
+    error: Raw<'a>,
+    #[serde(borrow)]
+    result: Text<'a>,
+    // provider_status
+    #[serde(borrow)]
+    message: Text<'a>,
+    // usage
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_tokens: Count,
+    cache_creation_tokens: Count,
+    total_cost_usd: Number,
+    // usage_limit_hit
+    #[serde(borrow)]
+    scope: Text<'a>,
+    #[serde(borrow)]
+    raw: Text<'a>,
+}
+
+/// The data of a `provider_status`, for provider events without a type of their own in this log.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct StatusData<'a> {
+    duration_ms: Number,
+    num_turns: Count,
+    #[serde(borrow)]
+    stop_reason: Text<'a>,
+}
+
+/// Sources of the same event, the most reliable first: the provider's own files, then what was read on its stdout.
+const SOURCES: [&str; 5] = ["provider_file", "provider_log", "stdout", "backfill", "wrapper"];
+
+fn rank(source: &str) -> usize {
+    SOURCES.iter().position(|it| *it == source).unwrap_or(SOURCES.len())
+}
+
+/// The rank of a source of prompts: the wrapper is the most reliable. The provider's file also contains texts that programs
+/// wrote as the user, and after a resume the earlier prompts again.
+fn prompt_rank(source: &str) -> usize {
+    if source == "wrapper" { 0 } else { 1 + rank(source) }
+}
+
+struct Log {
+    context: Context,
+    sessions: Rows<Session>,
+    by_id: HashMap<String, usize>,
+}
+
+impl Fold for Log {
+    type Record<'a> = Record<'a>;
+
+    fn new(context: &Context) -> Self {
+        Self { context: context.clone(), sessions: Rows::default(), by_id: HashMap::new() }
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let session = self.session(&record, line);
+        // Each record has a number and a time: an equal record is a copy.
+        if !session.hashes.insert(XxHash3_64::oneshot(line.bytes)) {
+            return RecordKind::Known;
+        }
+        let seen = session.record(&record, line, damage);
+        session.builder.name_events(None, line.bytes);
+        seen
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.sessions.into_iter().map(Session::finish).collect()
+    }
+}
+
+impl Log {
+    fn session(&mut self, record: &Record<'_>, line: Line<'_>) -> &mut Session {
+        let id = record.wrapper_session_id.some().map_or_else(
+            // A record without a session id belongs to the one before it.
+            || self.sessions.last().map_or_else(|| hashed_id(line.bytes), |it| it.builder.session.session_id.clone()),
+            str::to_owned,
+        );
+        let index = *self.by_id.entry(id).or_insert_with_key(|id| {
+            self.sessions.push(Session::new(&self.context, id, line.number));
+            self.sessions.len() - 1
+        });
+        &mut self.sessions[index]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::parse;
+    use crate::adapters::shared::builder::Retention;
+    use crate::model::errors::ErrorKind;
+    use crate::model::session::Status;
+
+    fn read(events: &[(&str, &str)]) -> SessionResult {
+        let line = |(source, event): &(&str, &str)| {
+            format!(
+                r#"{{"seq":1,"ts":"2026-10-05T10:00:00Z","provider":"claude","wrapper_session_id":"w","source_kind":"{source}",{event}}}"#
+            )
+        };
+        let log = events.iter().map(line).collect::<Vec<_>>().join("\n");
+        parse(log.as_bytes(), crate::adapters::Hints::default(), Retention::Text).sessions.swap_remove(0)
+    }
+
+    #[test]
+    fn one_source_counts() {
+        let usage = r#""type":"usage","input_tokens":10,"output_tokens":2"#;
+        let other = r#""type":"usage","input_tokens":7,"output_tokens":1"#;
+        let prompt = r#""type":"user_message","content":"a","message_id":"1""#;
+        let session = read(&[
+            ("wrapper", usage),
+            ("stdout", usage),
+            ("stdout", other),
+            ("stdout", prompt),
+            ("stdout", prompt),
+            ("elsewhere", prompt),
+        ]);
+        let total = session.totals.last().unwrap();
+        assert_eq!((total.models[0].tokens.input, total.models[0].tokens.output), (Some(17), Some(3)));
+        assert_eq!((session.totals.len(), session.prompts.len()), (2, 1));
+    }
+
+    #[test]
+    fn an_import_has_no_times_and_no_end() {
+        let session = read(&[
+            ("backfill", r#""type":"session_started","command":"backfill","backfilled":true"#),
+            ("backfill", r#""type":"assistant_message","content":"a""#),
+            ("wrapper", r#""type":"session_ended","success":true,"error":null"#),
+        ]);
+        assert_eq!((session.started_at, session.ended_at, session.status), (None, None, Status::Unknown));
+    }
+
+    #[test]
+    fn an_end_without_a_message_is_that_of_the_limit() {
+        let end = ("wrapper", r#""type":"session_ended","success":false,"error":null"#);
+        let hit = ("wrapper", r#""type":"usage_limit_hit","scope":"weekly","raw":null"#);
+        assert_eq!(read(&[hit, end]).error_kind, Some(ErrorKind::RateLimit));
+        assert_eq!(
+            read(&[hit, ("wrapper", r#""type":"usage_limit_resumed""#), end]).error_kind,
+            Some(ErrorKind::Other)
+        );
+    }
+}

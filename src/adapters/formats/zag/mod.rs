@@ -1,0 +1,4 @@
+//! Formats of zag.
+
+pub(crate) mod json;
+pub(crate) mod log;

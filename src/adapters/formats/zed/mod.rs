@@ -1,0 +1,3 @@
+//! Formats of Zed.
+
+pub(crate) mod db;

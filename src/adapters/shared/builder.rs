@@ -1,0 +1,351 @@
+//! A session under construction: finds turns and calls by their ids, and keeps times and as much text as asked for.
+//!
+//! The modules `changes`, `events` and `status` have the methods for changed files, events and the end of a session.
+
+use std::borrow::Cow;
+
+use foldhash::{HashMap, HashMapExt as _};
+use twox_hash::XxHash3_64;
+
+use super::latency::Waits;
+use super::row_index::RowIndex;
+use super::test_results::failed_tests;
+use super::tools;
+use super::tools::{Arguments, Subject, ToolArguments};
+use crate::adapters::engine::api::{Context, RecordErrors};
+use crate::base::compact_option::CompactOption;
+use crate::base::text::{SharedStr, Symbol};
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::Number;
+use crate::model::health::Reason;
+pub use crate::model::retention::Retention;
+use crate::model::session::{CallStatus, CommandKind, Identity, SessionResult, Status, ToolCall, Turn, WindowKey};
+
+/// What the main agent's part of a log ends with, in formats without an end record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Last {
+    /// A prompt, a call or a result: the agent was at work.
+    #[default]
+    Work,
+    /// A response that ended by itself and has no open call.
+    Answer,
+    /// An error, which was noted in the session.
+    Error,
+    /// An interruption by the user.
+    Abort,
+}
+
+/// A session while its records are read.
+#[derive(Debug)]
+pub struct Builder {
+    /// The session so far.
+    pub session: SessionResult,
+    /// How much text is kept.
+    pub(super) content: Retention,
+    /// Calls by their ids.
+    calls: RowIndex,
+    /// Turns by their identities.
+    turns: RowIndex,
+    /// Changed files by their calls and paths.
+    pub(super) changes: RowIndex,
+    /// The last state of each window, by its index in the limits.
+    pub(super) windows: HashMap<WindowKey, usize>,
+    /// What each agent waits for.
+    pub(super) waits: Waits,
+    /// The first tools that were called.
+    tools: Vec<Tool>,
+    /// The number of events whose keys are set.
+    pub(super) keyed_events: usize,
+    /// The time of the last record that has one.
+    pub(super) last_time: Option<Time>,
+    /// Since that time, the number of records of each content, by its hash.
+    pub(super) equal_records: HashMap<String, usize>,
+}
+
+/// What follows from the name of a tool. It is computed once for each tool.
+#[derive(Debug, Clone)]
+struct Tool {
+    tool: Symbol,
+    category: Symbol,
+    mcp_server: Option<Symbol>,
+}
+
+impl Tool {
+    /// Adds the tool to `known`, if that contains few.
+    fn new(name: &str, known: &mut Vec<Self>) -> Self {
+        /// It is faster to search so many than to compute one.
+        const FEW: usize = 16;
+        let tool = Self {
+            tool: name.into(),
+            category: tools::category(name).into(),
+            mcp_server: tools::mcp_server(name).map(Symbol::new),
+        };
+        if known.len() < FEW {
+            known.push(tool.clone());
+        }
+        tool
+    }
+}
+
+impl Builder {
+    /// A session that begins at `line`.
+    pub fn new(context: &Context, session_id: impl Into<String>, line: i64) -> Self {
+        let session = SessionResult {
+            session_id: session_id.into(),
+            runtime: Cow::Borrowed(context.runtime),
+            format: Cow::Borrowed(context.format),
+            capabilities: context.capabilities,
+            line,
+            status: Status::Incomplete,
+            ..SessionResult::default()
+        };
+        Self {
+            session,
+            content: context.content,
+            calls: RowIndex::default(),
+            turns: RowIndex::default(),
+            changes: RowIndex::default(),
+            windows: HashMap::new(),
+            waits: Waits::new(),
+            tools: Vec::new(),
+            keyed_events: 0,
+            last_time: None,
+            equal_records: HashMap::new(),
+        }
+    }
+
+    /// Extends the session to the time of a record.
+    pub fn saw(&mut self, time: Option<Time>) {
+        let Some(time) = time else { return };
+        if self.last_time != Some(time) {
+            self.last_time = Some(time);
+            self.equal_records.clear();
+        }
+        let session = &mut self.session;
+        session.started_at = Some(session.started_at.map_or(time, |start| start.min(time)));
+        session.ended_at = session.ended_at.max(Some(time));
+    }
+
+    /// The index of the turn of that identity. Adds a turn if there is none, or if the identity is unique.
+    pub fn turn(&mut self, identity: Identity, line: i64) -> usize {
+        let turns = &mut self.session.turns;
+        let new = turns.len();
+        if identity != Identity::Unique {
+            let known = self.turns.find_or_add(&identity, new, |turn| turns[turn].identity == identity);
+            if known != new {
+                return known;
+            }
+        }
+        turns.push(Box::new(Turn { line, identity, ..Turn::default() }));
+        new
+    }
+
+    /// The index of the call `call_id`. Adds a call if there is none, which is incomplete until its result is added.
+    pub fn call(&mut self, call_id: &str, tool: &str, line: i64, time: Option<Time>) -> usize {
+        let calls = &mut self.session.tool_calls;
+        let new = calls.len();
+        let index = self.calls.find_or_add(call_id, new, |call| calls[call].call_id == call_id);
+        if index != new {
+            let call = &mut calls[index];
+            call.occurred_at = call.occurred_at.or(time);
+            return index;
+        }
+        let Tool { tool, category, mcp_server } = match self.tools.iter().find(|known| known.tool == tool) {
+            Some(known) => known.clone(),
+            None => Tool::new(tool, &mut self.tools),
+        };
+        calls.push(Box::new(ToolCall {
+            line,
+            call_id: call_id.into(),
+            tool,
+            category,
+            mcp_server,
+            occurred_at: time,
+            ..ToolCall::default()
+        }));
+        index
+    }
+
+    /// The index of the call `call_id`, if there is one.
+    pub fn call_index(&self, call_id: &str) -> Option<usize> {
+        self.calls.find(call_id, |call| self.session.tool_calls[call].call_id == call_id)
+    }
+
+    /// Forgets the ids of calls: the next call with the same id is another call.
+    pub fn forget_calls(&mut self) {
+        self.calls.clear();
+    }
+
+    /// The call goes to an MCP server. `server` is its name, if the log contains it.
+    pub fn mcp(&mut self, call: usize, server: Option<&str>) {
+        let call = &mut self.session.tool_calls[call];
+        call.category = "mcp".into();
+        call.mcp_server = server.map(Symbol::new).or_else(|| call.mcp_server.take());
+    }
+
+    /// Adds the arguments of a call. Returns them parsed.
+    pub fn arguments<'a>(&mut self, call: usize, raw: Raw<'a>) -> Arguments<'a> {
+        let arguments: Arguments<'a> = raw.read();
+        let subject = arguments.subject(&self.session.tool_calls[call].category);
+        self.set_arguments(call, raw, subject);
+        arguments
+    }
+
+    /// As [`Self::arguments`], for arguments that were parsed with the call.
+    pub fn given<'g, 'a>(&mut self, call: usize, given: &'g ToolArguments<'a>) -> Option<&'g Arguments<'a>> {
+        let arguments = given.value.as_deref();
+        let category = &self.session.tool_calls[call].category;
+        let subject = arguments.map(|arguments| arguments.subject(category)).unwrap_or_default();
+        self.set_arguments(call, given.raw, subject);
+        arguments
+    }
+
+    /// Adds the arguments of a call that runs `command`.
+    pub fn command(&mut self, call: usize, raw: Raw<'_>, command: &str) {
+        self.set_arguments(call, raw, tools::shell_command(command).into());
+    }
+
+    /// Sets the target and the kind of a call that runs `command`, of whose arguments the log has no other form.
+    pub fn only_command(&mut self, call: usize, command: &str) {
+        self.set_subject(call, tools::shell_command(command).into());
+    }
+
+    /// Sets the length and the hash of arguments that are part of a larger value, `raw`.
+    pub fn arguments_as_logged(&mut self, call: usize, raw: Raw<'_>) {
+        let call = &mut self.session.tool_calls[call];
+        call.args_bytes = raw.len().into();
+        call.args_hash = args_hash(raw);
+    }
+
+    /// Sets the target and the kind of a call, as far as `subject` contains them. Only shell calls have a kind.
+    pub fn set_subject(&mut self, call: usize, subject: Subject) {
+        let call = &mut self.session.tool_calls[call];
+        call.target = subject.target.or_else(|| call.target.take());
+        if call.category == "shell" {
+            call.command_kind = subject.command_kind.or(call.command_kind);
+        }
+    }
+
+    fn set_arguments(&mut self, call: usize, raw: Raw<'_>, subject: Subject) {
+        let full = self.content == Retention::Full;
+        self.set_subject(call, subject);
+        let call = &mut self.session.tool_calls[call];
+        if !raw.is_empty() {
+            call.args_bytes = raw.len().into();
+            call.args_hash = args_hash(raw);
+            if call.command_kind.is_none() && call.category == "shell" && tools::continues_command(&call.tool) {
+                call.command_kind = Some(CommandKind::Run);
+            }
+        }
+        if full && !raw.is_empty() {
+            call.args = Some(raw.text().into());
+        }
+    }
+
+    /// Adds the result of a call: its status, its length in the log, and its text if that is kept.
+    pub fn result(&mut self, call: usize, raw: Raw<'_>, time: Option<Time>, status: CallStatus) {
+        let full = self.content == Retention::Full;
+        let call = &mut self.session.tool_calls[call];
+        call.status = status;
+        call.ended_at = call.ended_at.or(time);
+        call.result_bytes = raw.len().or(call.result_bytes.get()).into();
+        if call.command_kind == Some(CommandKind::Test) {
+            call.result_failed_tests = failed_tests(raw).or(call.result_failed_tests);
+        }
+        if full && !raw.is_empty() {
+            call.result = Some(raw.text().into());
+        }
+    }
+
+    /// Adds a prompt that a human typed, in a log without ids for prompts.
+    pub fn prompt(&mut self, text: Option<&str>) {
+        self.prompt_as(Identity::Unique, text);
+    }
+
+    /// Adds a prompt that a human typed. Copies of it count once.
+    pub fn prompt_as(&mut self, identity: Identity, text: Option<&str>) {
+        let session = &mut self.session;
+        if identity == Identity::Unique {
+            session.user_turns = Some(session.user_turns.unwrap_or(0) + 1);
+        } else {
+            session.prompts.insert(identity);
+        }
+        if self.content >= Retention::Text && session.prompt.is_none() {
+            session.prompt = text.map(str::to_owned);
+        }
+    }
+
+    /// A program wrote a prompt: the session may have none that a human typed.
+    pub const fn prompted_by_program(&mut self) {
+        self.session.is_prompted_by_program = true;
+    }
+
+    /// Whether the first prompt and the last answer are kept.
+    pub fn keeps_text(&self) -> bool {
+        self.content >= Retention::Text
+    }
+
+    /// Sets the answer of the assistant: the last one is kept.
+    pub fn say(&mut self, text: &str) {
+        if self.content >= Retention::Text && !text.is_empty() {
+            self.session.text = Some(text.to_owned());
+        }
+    }
+
+    /// Returns the session, without the changes of calls that did not end well.
+    pub fn finish(mut self) -> SessionResult {
+        let (calls, changes) = (&self.session.tool_calls, &mut self.session.file_changes);
+        let before = changes.len();
+        changes.retain(|change| change.call.is_none_or(|call| calls[call].status == CallStatus::Ok));
+        // Failed patches may have added thousands.
+        if changes.len() < before / 2 {
+            changes.shrink_to_fit();
+        }
+        self.session
+    }
+}
+
+/// XXH3-64 of arguments as logged.
+fn args_hash(raw: Raw<'_>) -> CompactOption {
+    let hash = || XxHash3_64::oneshot(raw.0).cast_signed();
+    (!raw.is_empty()).then(hash).into()
+}
+
+/// An amount of money. An impossible one is noted in `damage`.
+pub fn money(number: Number, damage: &mut RecordErrors) -> Option<f64> {
+    if number.is_no_money() {
+        damage.note(Reason::BadNumber);
+    }
+    number.money()
+}
+
+/// A message, cut to a bounded length: the answer of a provider may be a whole page.
+pub fn brief(message: &str) -> SharedStr {
+    const LONGEST: usize = 1000;
+    let end = message.char_indices().nth(LONGEST).map_or(message.len(), |(at, _)| at);
+    message.get(..end).unwrap_or(message).into()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::model::session::Capabilities;
+
+    pub fn builder() -> Builder {
+        let context = Context {
+            runtime: "r",
+            format: "f",
+            capabilities: Capabilities::NOTHING,
+            content: Retention::None,
+            file_id: None,
+            file_name: None,
+            folder_id: None,
+            agent_id: None,
+            archive_name: None,
+            folders: Vec::new(),
+            descriptions: &[],
+        };
+        Builder::new(&context, "s", 1)
+    }
+}

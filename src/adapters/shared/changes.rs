@@ -1,0 +1,140 @@
+//! File changes that the arguments of a call show by themselves, for logs whose results have no diff.
+
+use serde::Deserialize;
+
+use super::builder::Builder;
+use super::tools;
+use super::tools::Arguments;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Text};
+use crate::model::session::Operation;
+
+/// Adds the file that an edit or a write names in its arguments. For an edit, `operation` is what it does to the file, and
+/// the lines are those of [`edited_lines`]. A write contains neither: the log does not show whether the file existed.
+pub fn add_named_file(
+    builder: &mut Builder,
+    call: usize,
+    arguments: &Arguments<'_>,
+    raw: Raw<'_>,
+    operation: Option<Operation>,
+    line: i64,
+    time: Option<Time>,
+) {
+    let category = builder.session.tool_calls[call].category.as_ref();
+    let (operation, lines) = match category {
+        "edit" => (operation, edited_lines(raw)),
+        "write" => (None, None),
+        _ => return,
+    };
+    if let Some(path) = arguments.file() {
+        builder.change(call, path, operation, lines, line, time);
+    }
+}
+
+/// The texts of an edit, under names that [`tools::lines_in_arguments`] does not know, and the options that make an edit
+/// replace a text several times.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Edit<'a> {
+    #[serde(borrow)]
+    old_str: Text<'a>,
+    #[serde(borrow)]
+    new_str: Text<'a>,
+    /// SEARCH/REPLACE blocks.
+    #[serde(borrow)]
+    diff: Text<'a>,
+    replace_all: Flag,
+    change_all: Flag,
+    allow_multiple: Flag,
+    expected_replacements: Count,
+}
+
+/// Lines added and removed, as the arguments of an edit show them. `None` if they contain no texts to compare, or if a text
+/// may be replaced several times.
+pub fn edited_lines(arguments: Raw<'_>) -> Option<(i64, i64)> {
+    let edit: Edit<'_> = arguments.read();
+    let is_repeated = [edit.replace_all, edit.change_all, edit.allow_multiple].iter().any(|flag| flag.is_true())
+        || edit.expected_replacements.get().is_some_and(|count| count > 1);
+    if is_repeated {
+        return None;
+    }
+    tools::lines_in_arguments(arguments)
+        .or_else(|| tools::changed_lines(edit.old_str.0.as_deref()?, edit.new_str.0.as_deref()?))
+        .or_else(|| search_replace_lines(edit.diff.some()?))
+}
+
+/// Lines added and removed by SEARCH/REPLACE blocks, as Cline and its forks write them:
+///
+/// ```text
+/// <<<<<<< SEARCH       or  ------- SEARCH
+/// :start_line:12       in Roo Code, with a line of dashes after it
+/// -------
+/// the old text
+/// =======
+/// the new text
+/// >>>>>>> REPLACE      or  +++++++ REPLACE
+/// ```
+fn search_replace_lines(diff: &str) -> Option<(i64, i64)> {
+    /// The part of a block that the current line belongs to.
+    enum Part {
+        Outside,
+        Old,
+        New,
+    }
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    let mut part = Part::Outside;
+    let mut sum = None;
+    for line in tools::lines(diff) {
+        match part {
+            Part::Outside if matches!(line, "<<<<<<< SEARCH" | "------- SEARCH") => part = Part::Old,
+            Part::Outside => {}
+            Part::Old if line == "=======" => part = Part::New,
+            Part::Old if line == "-------" && old.iter().all(|it: &&str| it.starts_with(':')) => old.clear(),
+            Part::Old => old.push(line),
+            Part::New if matches!(line, ">>>>>>> REPLACE" | "+++++++ REPLACE") => {
+                let (added, removed) = tools::changed_lines(&old.join("\n"), &new.join("\n"))?;
+                let (added_before, removed_before) = sum.unwrap_or((0, 0));
+                sum = Some((added_before + added, removed_before + removed));
+                old.clear();
+                new.clear();
+                part = Part::Outside;
+            }
+            Part::New => new.push(line),
+        }
+    }
+    // A block without its end was cut.
+    sum.filter(|_| matches!(part, Part::Outside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_show_the_lines_of_an_edit() {
+        let block = "<<<<<<< SEARCH\\na\\nb\\n=======\\na\\nc\\nd\\n>>>>>>> REPLACE\\n";
+        for (arguments, expected) in [
+            (r#"{"old_string":"a\nb","new_string":"a\nc\nd"}"#.to_owned(), Some((2, 1))),
+            (r#"{"old_str":"a\nb","new_str":"a\nc\nd"}"#.to_owned(), Some((2, 1))),
+            (r#"{"old_str":"a","new_str":""}"#.to_owned(), Some((0, 1))),
+            (r#"{"edits":[{"oldText":"a","newText":"b"},{"oldText":"c","newText":"c\nd"}]}"#.to_owned(), Some((2, 1))),
+            (format!(r#"{{"diff":"{block}"}}"#), Some((2, 1))),
+            (format!(r#"{{"diff":"{block}{block}"}}"#), Some((4, 2))),
+            (r#"{"diff":"------- SEARCH\na\n=======\nb\n+++++++ REPLACE"}"#.to_owned(), Some((1, 1))),
+            (
+                r#"{"diff":"<<<<<<< SEARCH\n:start_line:3\n-------\na\n=======\n>>>>>>> REPLACE"}"#.to_owned(),
+                Some((0, 1)),
+            ),
+            (r#"{"diff":"<<<<<<< SEARCH\na\n=======\nb"}"#.to_owned(), None),
+            (r#"{"old_str":"a","new_str":"b","change_all":true}"#.to_owned(), None),
+            (r#"{"old_string":"a","new_string":"b","expected_replacements":2}"#.to_owned(), None),
+            (r#"{"old_string":"a","new_string":"b","expected_replacements":1}"#.to_owned(), Some((1, 1))),
+            (r#"{"old_str":"a"}"#.to_owned(), None),
+            (r#"{"path":"a"}"#.to_owned(), None),
+            (String::new(), None),
+        ] {
+            assert_eq!(edited_lines(Raw(arguments.as_bytes())), expected, "{arguments}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The files that tool calls change.
+
+use foldhash::{HashSet, HashSetExt as _};
+
+use super::builder::Builder;
+use super::row_index::RowIndex;
+use super::tools;
+use crate::base::time::Time;
+use crate::model::session::{FileChange, Operation};
+
+impl Builder {
+    /// Adds a file that a call changes, if the call ends well: one row for each path and call. Returns the index of the row.
+    pub fn change(
+        &mut self,
+        call: usize,
+        path: &str,
+        operation: Option<Operation>,
+        lines: Option<(i64, i64)>,
+        line: i64,
+        time: Option<Time>,
+    ) -> usize {
+        let changes = &mut self.session.file_changes;
+        let is_it = |row: usize| changes[row].call == Some(call) && changes[row].path == path;
+        let index = self.changes.find_or_add(&(call, path), changes.len(), is_it);
+        if index == changes.len() {
+            changes.push(FileChange {
+                line,
+                call: Some(call),
+                occurred_at: time,
+                path: path.into(),
+                ..FileChange::default()
+            });
+        }
+        let change = &mut changes[index];
+        change.operation = operation.or(change.operation);
+        if let Some((added, removed)) = lines {
+            change.lines_added = Some(added);
+            change.lines_removed = Some(removed);
+        }
+        index
+    }
+
+    /// Removes the files that a call changes.
+    pub fn forget_changes(&mut self, call: usize) {
+        let changes = &mut self.session.file_changes;
+        let before = changes.len();
+        changes.retain(|change| change.call != Some(call));
+        if changes.len() < before {
+            self.changes = RowIndex::default();
+            for (index, change) in changes.iter().enumerate() {
+                if let Some(call) = change.call {
+                    self.changes.find_or_add(&(call, change.path.as_str()), index, |_| false);
+                }
+            }
+        }
+    }
+
+    /// Adds the files that a call changes by a patch, if the call ends well.
+    pub fn patch(&mut self, call: usize, patch: &str, line: i64, time: Option<Time>) {
+        // The lines of several sections for one file are added up. The same patch in a later record replaces them.
+        let mut touched = HashSet::new();
+        for file in tools::patched_files(patch) {
+            let index = self.change(call, &file.path, Some(file.operation), None, line, time);
+            let change = &mut self.session.file_changes[index];
+            if touched.insert(index) {
+                (change.lines_added, change.lines_removed) = (file.lines_added, file.lines_removed);
+            } else {
+                let sum = |a: Option<i64>, b: Option<i64>| a.zip(b).map(|(a, b)| a + b);
+                change.lines_added = sum(change.lines_added, file.lines_added);
+                change.lines_removed = sum(change.lines_removed, file.lines_removed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::shared::builder::tests::builder;
+
+    #[test]
+    fn sections_of_one_file_add() {
+        let mut builder = builder();
+        let call = builder.call("c", "apply_patch", 1, None);
+        let patch = "*** Begin Patch\n*** Update File: a\n+1\n*** Update File: b\n+1\n+2\n+3\n+4\n+5\n-1\n*** Update File: a\n+1\n+2\n*** End Patch";
+        for _ in 0..2 {
+            builder.patch(call, patch, 1, None);
+            let lines: Vec<_> = builder.session.file_changes.iter().map(|it| (&*it.path, it.lines_added)).collect();
+            assert_eq!(lines, [("a", Some(3)), ("b", Some(5))]);
+        }
+    }
+}

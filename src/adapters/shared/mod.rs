@@ -1,0 +1,20 @@
+//! What several adapters share.
+
+pub mod builder;
+pub(crate) mod changes;
+pub(crate) mod chat_completions;
+pub mod denials;
+mod events;
+mod file_changes;
+pub mod ids;
+pub(crate) mod latency;
+mod limits;
+pub mod repository;
+mod row_index;
+pub(crate) mod sessions_by_id;
+mod shell;
+mod status;
+pub(crate) mod subagents;
+mod test_results;
+pub mod tools;
+pub(crate) mod usage;

@@ -1,0 +1,497 @@
+//! Finds the simple commands of a shell command: the first program that it runs, and the kind of the whole.
+
+use std::borrow::Cow;
+use std::iter::Peekable;
+
+use super::kind::Purpose;
+use super::redirections::Redirections;
+use super::words::{Token, Tokens, substitutions};
+use super::{grammar, kind};
+use crate::base::text::SharedStr;
+use crate::json::Raw;
+use crate::json::fields::Text;
+use crate::model::session::CommandKind;
+
+/// The deepest shell within shells whose command is read.
+const DEPTH: u32 = 4;
+
+/// What a shell command runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShellCommand {
+    /// Base name of the first program, after `bash -lc`, `env`, `sudo`, `timeout`, assignments and `cd … &&`.
+    pub program: Option<SharedStr>,
+    /// The kind of its most important simple command; `None` for an empty command.
+    pub kind: Option<CommandKind>,
+}
+
+/// Parses a command.
+pub fn shell_command(command: &str) -> ShellCommand {
+    scan_text(command, DEPTH).into()
+}
+
+/// Parses a command that is already split into words. Some models put a whole command into the only word.
+pub fn shell_command_of_words(words: Vec<Text<'_>>) -> ShellCommand {
+    if let [command] = &words[..] {
+        return shell_command(command.as_str());
+    }
+    let mut found = Found::default();
+    found.scan(words.into_iter().filter_map(Text::into_inner).map(Token::Word), false, DEPTH);
+    found.into()
+}
+
+/// Parses a command as a log contains it.
+pub fn shell_command_in(command: Raw<'_>) -> ShellCommand {
+    shell_command(&command.text())
+}
+
+/// What the simple commands of a command contain.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The name of the first program, if it is one: see [`is_program_name`].
+    program: Option<SharedStr>,
+    /// Whether there was a program.
+    has_program: bool,
+    /// The most important purpose.
+    pub(super) purpose: Option<Purpose>,
+    /// The program of a substitution whose purpose is the most important one.
+    substituted: Option<SharedStr>,
+    /// Whether there was a word.
+    has_words: bool,
+}
+
+impl From<Found> for ShellCommand {
+    fn from(found: Found) -> Self {
+        let kind = found.purpose.map(|purpose| purpose.kind);
+        let program = found.substituted.or(found.program);
+        Self { program, kind: kind.or_else(|| found.has_words.then_some(CommandKind::Other)) }
+    }
+}
+
+/// Scans a command by its words, or by the grammar if the words do not show where its simple commands begin and end.
+pub(super) fn scan_text(command: &str, depth: u32) -> Found {
+    let mut tokens = Tokens::new(command);
+    let mut found = Found::default();
+    found.scan(tokens.by_ref(), false, depth);
+    if tokens.needs_grammar() || matches!(found.program.as_deref(), Some("case" | "function")) {
+        scan_by_grammar(command, found, depth)
+    } else {
+        found
+    }
+}
+
+/// What the grammar finds; `by_words` where it does not understand the command.
+fn scan_by_grammar(command: &str, by_words: Found, depth: u32) -> Found {
+    let mut found = Found { has_words: by_words.has_words, ..Found::default() };
+    let is_understood = grammar::simple_commands(command, |simple| {
+        let words = simple.words.iter().filter_map(|word| unquoted(word)).map(Token::Word);
+        let depth = depth.saturating_sub(1);
+        if simple.is_substituted {
+            let mut inner = Found::default();
+            inner.scan(words, simple.is_piped, depth);
+            found.add_substituted(inner);
+        } else {
+            // The grammar finds the substitutions itself.
+            found.scan_words(words, simple.is_piped, depth, false);
+        }
+    });
+    if !is_understood {
+        if !found.has_program {
+            (found.program, found.has_program) = (by_words.program, by_words.has_program);
+        }
+        found.purpose = found.purpose.or(by_words.purpose);
+    }
+    found
+}
+
+/// Whether a word can be the name of a program. Other words in its place may be text: a quoted sentence, a substitution.
+fn is_program_name(word: &str) -> bool {
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'+' | b'-');
+    (1..=64).contains(&word.len()) && word.bytes().all(is_safe)
+}
+
+/// A word without its quotes.
+fn unquoted(word: &str) -> Option<Cow<'_, str>> {
+    match Tokens::new(word).next() {
+        Some(Token::Word(text)) if word.starts_with(['"', '\'']) => Some(text),
+        _ => Some(Cow::Borrowed(word)).filter(|word| !word.is_empty()),
+    }
+}
+
+impl Found {
+    /// Adds the simple commands of a list of words and operators.
+    pub(super) fn scan<'a>(&mut self, tokens: impl Iterator<Item = Token<'a>>, is_piped: bool, depth: u32) {
+        self.scan_words(tokens, is_piped, depth, true);
+    }
+
+    /// The same, with the commands in substitutions or without them.
+    fn scan_words<'a>(
+        &mut self,
+        tokens: impl Iterator<Item = Token<'a>>,
+        is_piped: bool,
+        depth: u32,
+        with_substitutions: bool,
+    ) {
+        let depth_of_substitutions = if with_substitutions { depth } else { 0 };
+        let mut tokens = tokens.peekable();
+        let mut is_piped = is_piped;
+        while let Some(token) = tokens.next() {
+            let word = match token {
+                Token::Word(word) => word,
+                Token::Pipe => {
+                    is_piped = true;
+                    continue;
+                }
+                Token::Or | Token::End => {
+                    is_piped = false;
+                    continue;
+                }
+            };
+            self.has_words = true;
+            let name = base_name(&word);
+            match name {
+                "cd" | "pushd" => {
+                    skip_command(&mut tokens);
+                    // `cd … || exit 1`, `cd … || { echo no; exit 1; }`: the alternative is not the command.
+                    while tokens.next_if(|it| matches!(it, Token::Or)).is_some() {
+                        let is_group = matches!(tokens.peek(), Some(Token::Word(word)) if word == "{");
+                        skip_command(&mut tokens);
+                        while is_group
+                            && tokens.next().is_some_and(|it| !matches!(it, Token::Word(word) if word == "}"))
+                        {
+                        }
+                    }
+                }
+                "export" | "local" | "declare" | "readonly" => self.skip_words(&mut tokens, depth_of_substitutions),
+                "set" | "source" | "." | "exit" | "return" | "break" | "continue" => skip_command(&mut tokens),
+                "[" | "[[" | "test" => {
+                    // What depends on the state of files is more important.
+                    self.add_purpose(Purpose::of(CommandKind::Read).piped(true));
+                    self.skip_words(&mut tokens, depth_of_substitutions);
+                }
+                // Searches for a program, but does not run it.
+                "command" if tokens.next_if(is_lookup).is_some() => {
+                    self.add_purpose(Purpose::of(CommandKind::Search));
+                    skip_command(&mut tokens);
+                }
+                "sudo" | "env" | "nohup" | "time" | "command" | "exec" | "nice" | "timeout" | "gtimeout" => {
+                    skip_options(&mut tokens, options_with_values(name));
+                    if name.ends_with("timeout") {
+                        // Its duration.
+                        tokens.next_if(|it| matches!(it, Token::Word(_)));
+                    }
+                    if name == "env" && !matches!(tokens.peek(), Some(Token::Word(_))) {
+                        // Prints the environment.
+                        self.add_purpose(Purpose::of(CommandKind::Read).piped(is_piped));
+                    }
+                }
+                // `for NAME in WORDS`: its commands follow `do`.
+                "for" | "select" => self.skip_words(&mut tokens, depth_of_substitutions),
+                // Reserved words around commands.
+                "(" | "{" | "}" | "!" | "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do" | "done" => {}
+                _ if is_assignment(&word) => self.add_substitutions(&word, depth_of_substitutions),
+                "" => {}
+                _ => {
+                    if !name.trim_start_matches('(').is_empty() {
+                        self.add_command(word, &mut tokens, is_piped, depth, with_substitutions);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds a simple command whose program is `program`, and whose other words follow.
+    fn add_command<'a>(
+        &mut self,
+        program: Cow<'a, str>,
+        tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>,
+        is_piped: bool,
+        depth: u32,
+        with_substitutions: bool,
+    ) {
+        let mut words = Vec::with_capacity(8);
+        words.push(program);
+        let mut redirections = Redirections::default();
+        while let Some(Token::Word(word)) = tokens.next_if(|it| matches!(it, Token::Word(_))) {
+            if let Some(word) = redirections.argument(word) {
+                words.push(word);
+            }
+        }
+        let name = words.first().map_or("", |program| base_name(program)).trim_start_matches('(');
+        let inner = script(name, &words).filter(|_| depth > 0).map(|script| scan_text(script, depth - 1));
+        if !self.has_program {
+            self.has_program = true;
+            self.program = match &inner {
+                Some(inner) if inner.has_program => inner.program.clone(),
+                _ => is_program_name(name).then(|| name.into()),
+            };
+        }
+        let purpose = match inner {
+            Some(inner) => inner.purpose,
+            None => Some(kind::purpose(&words, depth)),
+        };
+        let purpose = purpose.unwrap_or(Purpose::of(CommandKind::Other)).piped(is_piped);
+        // `echo $(…)` is about the command within it.
+        if with_substitutions && purpose.kind == CommandKind::Other && !redirections.writes_file {
+            for word in words.iter().skip(1) {
+                self.add_substitutions(word, depth);
+            }
+        }
+        self.add_purpose(if redirections.writes_file { purpose.writing() } else { purpose });
+    }
+
+    /// Goes to the end of a command, of which only the substitutions matter.
+    fn skip_words<'a>(&mut self, tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>, depth: u32) {
+        while let Some(Token::Word(word)) = tokens.next_if(|it| matches!(it, Token::Word(_))) {
+            self.add_substitutions(&word, depth);
+        }
+    }
+
+    /// Adds the commands in the substitutions of a word.
+    fn add_substitutions(&mut self, word: &str, depth: u32) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        if word.contains(['$', '`']) {
+            for command in substitutions(word) {
+                self.add_substituted(scan_text(command, depth));
+            }
+        }
+    }
+
+    /// Adds what a substitution contains.
+    fn add_substituted(&mut self, inner: Self) {
+        let Some(purpose) = inner.purpose.map(Purpose::substituted) else { return };
+        if purpose.kind != CommandKind::Other && self.is_outweighed_by(purpose) {
+            self.purpose = Some(purpose);
+            self.substituted = inner.substituted.or(inner.program);
+        }
+    }
+
+    /// Whether a purpose is more important than the known ones.
+    fn is_outweighed_by(&self, purpose: Purpose) -> bool {
+        self.purpose.is_none_or(|known| purpose.weight() > known.weight())
+    }
+
+    fn add_purpose(&mut self, purpose: Purpose) {
+        if self.is_outweighed_by(purpose) {
+            self.purpose = Some(purpose);
+            self.substituted = None;
+        }
+    }
+}
+
+/// The last part of a path.
+pub(super) fn base_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or_default()
+}
+
+/// The text that a shell runs, as after `bash -lc`.
+fn script<'w>(name: &str, words: &'w [Cow<'_, str>]) -> Option<&'w str> {
+    if !matches!(name, "bash" | "sh" | "zsh" | "dash") {
+        return None;
+    }
+    let mut words = words.iter().skip(1).map(|word| Token::Word(Cow::Borrowed(word.as_ref()))).peekable();
+    match skip_options(&mut words, options_with_values(name)).then(|| words.next()).flatten() {
+        Some(Token::Word(Cow::Borrowed(script))) => Some(script),
+        _ => None,
+    }
+}
+
+/// Goes to the end of a command.
+fn skip_command<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) {
+    while tokens.next_if(|it| matches!(it, Token::Word(_))).is_some() {}
+}
+
+/// The options whose value is the next word: the letters of short ones, and long ones.
+fn options_with_values(program: &str) -> (&'static str, &'static [&'static str]) {
+    match program {
+        "sudo" => (
+            "ugpCDRTUrth",
+            &["--user", "--group", "--prompt", "--chdir", "--chroot", "--host", "--role", "--type", "--other-user"],
+        ),
+        "env" => ("uC", &["--unset", "--chdir"]),
+        "timeout" | "gtimeout" => ("sk", &["--signal", "--kill-after"]),
+        "nice" => ("n", &["--adjustment"]),
+        "time" => ("fo", &["--format", "--output"]),
+        "exec" => ("a", &[]),
+        "bash" | "sh" | "zsh" | "dash" => ("oO", &["--rcfile", "--init-file"]),
+        _ => ("", &[]),
+    }
+}
+
+/// Skips options and their values. Returns whether `-c` was among them.
+fn skip_options<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>, (letters, names): (&str, &[&str])) -> bool {
+    let mut has_c = false;
+    while let Some(Token::Word(option)) =
+        tokens.next_if(|it| matches!(it, Token::Word(word) if word.len() > 1 && word.starts_with(['-', '+'])))
+    {
+        if option == "--" {
+            break;
+        }
+        let takes_value = if option.starts_with("--") {
+            names.contains(&option.as_ref())
+        } else {
+            // The rest of the word is the value of the letter.
+            has_c |= option.contains('c');
+            option.find(|it| letters.contains(it)).is_some_and(|at| at + 1 == option.len())
+        };
+        if takes_value {
+            tokens.next_if(|it| matches!(it, Token::Word(_)));
+        }
+    }
+    has_c
+}
+
+/// Whether a word after `command` asks only where the program is.
+fn is_lookup(token: &Token<'_>) -> bool {
+    matches!(token, Token::Word(word) if word == "-v" || word == "-V")
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty()
+            && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_')
+            && !name.starts_with(|it: char| it.is_ascii_digit())
+    })
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(command: &str) -> Option<SharedStr> {
+        shell_command(command).program
+    }
+
+    #[test]
+    fn the_first_program_is_found_after_its_wrappers() {
+        for (command, expected) in [
+            ("ls -la", "ls"),
+            ("/usr/bin/git status", "git"),
+            ("/bin/bash -lc 'cargo test'", "cargo"),
+            ("/bin/bash -lc false", "false"),
+            (r#"bash -lc "cd /work && FOO=1 npm test | tail""#, "npm"),
+            ("cd /work/demo && make", "make"),
+            ("cd /a; cd /b\npytest -q", "pytest"),
+            ("FOO='a b' BAR=2 python3 x.py", "python3"),
+            ("sudo -E timeout 30 env A=b node x", "node"),
+            ("# say hi\necho hi", "echo"),
+            ("bash script.sh", "bash"),
+            ("(cargo build)", "cargo"),
+            ("git commit -m \"it's\"", "git"),
+            ("'unbalanced", "unbalanced"),
+            ("sudo -u root ls", "ls"),
+            ("sudo -nu root --group wheel -- ls", "ls"),
+            ("env -u FOO make", "make"),
+            ("timeout -s KILL 30 cargo test", "cargo"),
+            ("timeout --signal=KILL $LIMIT cargo test", "cargo"),
+            ("nice -n 10 make", "make"),
+            ("bash -o pipefail -c 'npm test'", "npm"),
+            ("bash -euo pipefail -c 'npm test'", "npm"),
+            ("bash -x script.sh", "bash"),
+            ("[ -f x ] && make", "make"),
+            ("[[ -f x ]] || exit 1; make", "make"),
+            ("if test -f x; then make; fi", "make"),
+            ("cd /x || exit 1; make", "make"),
+            ("cd /x 2>&1 || { echo no; exit 1; }; make", "make"),
+            ("cd /x &>/dev/null && make", "make"),
+            ("cd /x || exit; cd /y || exit\nmake", "make"),
+            ("tmp=$(mktemp -d) && cd \"$tmp\" && make", "make"),
+            ("A=$(date +%s) FOO=`pwd -P` ./run.sh x", "run.sh"),
+            ("(cd x && make)", "make"),
+            ("cd x && (sudo -u root make)", "make"),
+            ("for f in *.rs; do rustfmt $f; done", "rustfmt"),
+            ("case $1 in a) make;; esac", "make"),
+            ("for f in *; do case $f in a) continue;; esac; cat $f; done", "cat"),
+            ("command -v cargo >/dev/null && cargo build", "cargo"),
+            ("command cargo build", "cargo"),
+            ("bash -lc 'x=$(pwd) && make \"$x\"'", "make"),
+            ("x=$(cat a) bash -lc 'y=$(pwd); npm test'", "npm"),
+            ("echo $(date)", "date"),
+            ("code=$(curl -s x); echo $code", "curl"),
+            ("for u in a b; do code=$(curl -s $u); echo $code; done", "curl"),
+            ("x=$(gh pr view 1) && echo $x", "gh"),
+            ("y=$(gh pr view $(cat z)) && echo $y", "gh"),
+            ("x=$(curl a) && ls", "curl"),
+            ("x=$(cat a b)", "cat"),
+            ("cat <<E\n$(make)\nE", "cat"),
+            ("x=$(cat a", "cat"),
+            ("x=`cat a", "cat"),
+            ("x=`cat a; echo \\`b\\``; make", "make"),
+            ("f=\"$(mktemp -d)/a b\".md; cat $f", "cat"),
+            ("x=$(echo ')') make", "make"),
+            ("for f in $(ls *.rs); do rustfmt $f; done", "rustfmt"),
+            ("for i in 1 2\ndo\n  make $i\ndone", "make"),
+            ("until test -f x; do sleep 1; done", "sleep"),
+            ("if [ -f x ]; then A=$(cat x); else A=; fi; make", "make"),
+            ("for f in *; do [ -f $f ]; done; { cd a; }; make", "make"),
+        ] {
+            assert_eq!(program(command).as_deref(), Some(expected), "{command}");
+        }
+        assert_eq!(shell_command(""), ShellCommand::default());
+        assert_eq!(program(""), None);
+        assert_eq!(program("cd /work"), None);
+        assert_eq!(program("command -v cargo"), None);
+        // Only a short word of safe characters is a name. What follows is not the first program.
+        for command in [
+            "\"`pwd`/run (1).sh\" && make",
+            "\"some private words\" && make",
+            "'some private words'",
+            "$(cat secret) && make",
+            "`cat secret` x",
+            "$SECRET x",
+            "bash -lc '\"some private words\"'",
+            "env A=b \"some private words\"",
+            "some\\ private\\ words",
+            "\"é\"",
+        ] {
+            assert_eq!(program(command), None, "{command}");
+        }
+        assert_eq!(program(&"x".repeat(65)), None);
+        assert_eq!(program("cd /work || { exit 1"), None);
+    }
+
+    /// Where the words are enough, the grammar finds the same.
+    #[test]
+    fn words_and_grammar_agree() {
+        let starts = [
+            "",
+            "A=$(pwd) ",
+            "A=\"$(git rev-parse HEAD)\".x;",
+            "cd \"$(pwd)\" && ",
+            "export A=$(ls|wc -l)\n",
+            "A=`ls | wc -l`\n",
+        ];
+        let compounds = ["X", "for f in a $(ls b); do X; done", "if [ -f x ]; then X; fi", "until X; do sleep 1; done"];
+        let commands = [
+            "make -j 2 check",
+            "sudo -u root make",
+            "./make \"$(pwd)\" >log 2>&1",
+            "B='a b' make lint | tail -n 1",
+            "make x <<'E' | cat >f\nmake test ( \"\nE\n",
+        ];
+        for start in starts {
+            for compound in compounds {
+                for command in commands {
+                    let command = format!("{start}{}", compound.replace('X', command));
+                    let mut tokens = Tokens::new(&command);
+                    let mut by_words = Found::default();
+                    by_words.scan(tokens.by_ref(), false, DEPTH);
+                    assert!(!tokens.needs_grammar(), "{command}");
+                    let by_words = ShellCommand::from(by_words);
+                    assert_eq!(by_words.program.as_deref(), Some("make"), "{command}");
+                    let by_grammar = scan_by_grammar(&command, Found::default(), DEPTH);
+                    assert_eq!(ShellCommand::from(by_grammar), by_words, "{command}");
+                }
+            }
+        }
+    }
+
+    /// A command of any length takes linear time.
+    #[test]
+    fn a_long_command_has_the_program_of_its_start() {
+        for command in ["cd X && make", "make X", "bash -c 'cd X; make'", "A=X make", "# X\nmake", "make <<E\nX\nE"] {
+            for length in [0, 10, 1000, 300_000] {
+                let command = command.replace('X', &"é\"é \\ é\"".repeat(length));
+                assert_eq!(program(&command).as_deref(), Some("make"), "{length}");
+            }
+        }
+    }
+}
