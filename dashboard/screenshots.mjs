@@ -1,24 +1,26 @@
-// Pictures for README.md: the overview of a terminal and the page of the dashboard, of sample-logs. scripts/screenshots.sh runs it.
+// Pictures for README.md and docs/dashboard.md: the overview of a terminal and the page of the dashboard, of the directory `demo`. scripts/screenshots.sh runs it.
 //
 // AGENTLOGS names the program, CHROMIUM the browser. Usage: node screenshots.mjs OUT
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
 
 const program = process.env.AGENTLOGS;
 const out = resolve(process.argv[2]);
-const samples = new URL("../sample-logs/", import.meta.url).pathname;
+const demo = new URL("../demo/", import.meta.url).pathname;
 const home = mkdtempSync(join(tmpdir(), "agentlogs-screenshots-"));
 
 // Where the runtimes keep such logs.
 const PLACES = {
-  "claude-transcript": ".claude/projects/-work-shop",
-  "codex-rollout": ".codex/sessions/2026/10/07",
-  "pi-session": ".pi/agent/sessions/--work-shop--",
-  "openclaw-session": ".openclaw/agents/main/sessions",
-  "gemini-chat": ".gemini/tmp/1/chats",
+  "maya/claude": ".claude/projects/-home-maya-code-storefront",
+  "priya/claude": ".claude/projects/-home-priya-code-reports",
+  "jonas/codex": ".codex/sessions/2026/11/20",
+  "jonas/opencode": ".local/share/opencode",
+  "priya/pi": ".pi/agent/sessions/--home-priya-code-reports--",
+  "priya/gemini": ".gemini/tmp/1/chats",
+  "maya/copilot": ".copilot/session-state",
 };
 
 const COLORS = { 30: "#414868", 31: "#f7768e", 32: "#9ece6a", 33: "#e0af68", 34: "#7aa2f7", 35: "#bb9af7", 36: "#7dcfff", 90: "#565f89" };
@@ -40,16 +42,13 @@ function html(text) {
 }
 
 try {
-  for (const [sample, place] of Object.entries(PLACES)) {
-    mkdirSync(join(home, place), { recursive: true });
-    for (const file of readdirSync(join(samples, sample))) cpSync(join(samples, sample, file), join(home, place, file), { recursive: true });
-  }
+  for (const [logs, place] of Object.entries(PLACES)) cpSync(join(demo, logs), join(home, place), { recursive: true });
   const env = { HOME: home, PATH: "/usr/bin:/bin", TZ: "UTC", TERM: "xterm-256color" };
   // `script` gives the program a terminal, so that it prints colours.
-  const command = `stty cols 90 rows 60; '${program}' --now 2026-10-07T12:00:00Z 2>/dev/null`;
+  const command = `stty cols 90 rows 60; '${program}' --now 2026-11-20T14:10:00Z 2>/dev/null`;
   const overview = execFileSync("script", ["-qec", command, "/dev/null"], { env, encoding: "utf8", cwd: home, input: "" });
   const page = join(home, "dashboard.html");
-  execFileSync(program, ["dashboard", page, "--logs", samples, "--since", "2026-09-14", "--timezone", "UTC"], { env, stdio: "ignore" });
+  execFileSync(program, ["dashboard", page, "--logs", demo, "--timezone", "UTC"], { env, stdio: "ignore" });
 
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
   try {

@@ -4,7 +4,7 @@
 - every query of queries/ and docs/sql.md gives the same rows in DuckDB, over the parquet files of `agentlogs export`, as in `agentlogs
   query`: the same columns, the same order, numbers within 1e-9; and so do they over a lake
 - the trajectories of `agentlogs export --as atif` are valid by the models of the package atif
-- the Python of docs/archive.md and docs/teams.md runs, and the SQL of docs/teams.md for DuckDB and chDB
+- the Python of docs/archive.md and docs/lake.md runs, and the SQL of docs/lake.md for DuckDB and chDB
 
 Usage: elsewhere.py --bin AGENTLOGS [PATH...]      logs to read; sample-logs without any
 
@@ -114,9 +114,9 @@ def trajectories(run, folder):
 
 
 def documents(_, folder):
-    """Runs the Python blocks of the documents beside an archive and a lake, each by itself, and the SQL of docs/teams.md."""
+    """Runs the Python blocks of the documents beside an archive and a lake, each by itself, and the SQL of docs/lake.md."""
     count = 0
-    for document in ["docs/archive.md", "docs/teams.md"]:
+    for document in ["docs/archive.md", "docs/lake.md"]:
         blocks = re.findall(r"```(python|sql duckdb|sql chdb)\n(.*?)```", (ROOT / document).read_text(), re.S)
         for language, block in blocks:
             if "pyspark" in block or "deltalake" in block:
@@ -131,7 +131,7 @@ def documents(_, folder):
             if done.returncode != 0 or not done.stdout.strip():
                 yield f"{document}:\n{block}{done.stdout}{done.stderr}"
             count += 1
-    print(f"{count} blocks of docs/archive.md and docs/teams.md")
+    print(f"{count} blocks of docs/archive.md and docs/lake.md")
 
 
 def main():

@@ -58,7 +58,7 @@ printf 'position-independent, RELRO, no executable stack; %s bytes without symbo
 
 # Fails if a list of files contains tests, logs, or anything of the checkout that is not published.
 check_list() {
-    grep -Ei '(^|/)(tests?|fuzz|benches|sample-logs|corpus|shared|\.ci|\.github)(/|$)|\.(jsonl|parquet|db)$' "$1" >"$work/found" || true
+    grep -Ei '(^|/)(tests?|fuzz|benches|demo|sample-logs|corpus|shared|\.ci|\.github)(/|$)|\.(jsonl|parquet|db)$' "$1" >"$work/found" || true
     [ ! -s "$work/found" ] || { head -5 "$work/found" >&2; wrong "$2 contains files of the checkout"; }
 }
 # Fails if a text file of a package names a path of the build machine.

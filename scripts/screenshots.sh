@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the pictures of README.md in .github/images, of sample-logs. Needs Node, Chromium and the font DejaVu Sans Mono.
+# Makes the pictures of the documents in docs/images, of the directory `demo`. Needs Node, Chromium and the font DejaVu Sans Mono.
 # Usage: screenshots.sh AGENTLOGS
 set -euo pipefail
 AGENTLOGS="$(realpath "$1")"
@@ -7,5 +7,4 @@ cd "$(dirname "$0")/../dashboard"
 CHROMIUM="$(command -v chromium || command -v chromium-browser || command -v google-chrome)"
 export AGENTLOGS CHROMIUM
 [ -d node_modules/playwright-core ] || npm ci --no-audit --no-fund --loglevel=error
-mkdir -p ../.github/images
-node screenshots.mjs ../.github/images
+node screenshots.mjs ../docs/images

@@ -1,4 +1,4 @@
-//! The command line: every console block of the README and of `tests/cmd` is executed.
+//! The command line: every console block of the README, of `docs/tour.md` and of `tests/cmd` is executed.
 
 use crate::root;
 
@@ -8,16 +8,22 @@ use crate::root;
 fn what_the_documents_show_is_what_happens() {
     // The commands run in a temporary directory, so that an archive in the working directory does not change.
     let folder = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(root().join("sample-logs"), folder.path().join("sample-logs")).unwrap();
-    std::os::unix::fs::symlink(root().join("tests/verdicts"), folder.path().join("sample-verdicts")).unwrap();
-    std::env::set_current_dir(folder.path()).unwrap();
-    let cases = trycmd::TestCases::new();
-    // Neither logs nor settings of the user who runs the tests.
-    for variable in ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
-        cases.env(variable, folder.path().join("home").to_str().unwrap());
+    for (directory, name) in [("demo", "demo"), ("sample-logs", "sample-logs"), ("tests/verdicts", "sample-verdicts")] {
+        std::os::unix::fs::symlink(root().join(directory), folder.path().join(name)).unwrap();
     }
-    cases.env("AGENTLOGS_ARCHIVE", "agentlogs-archive").env("NO_COLOR", "1").env("TZ", "UTC").env("COLUMNS", "100");
-    cases.case(root().join("README.md")).case(root().join("tests/cmd/*.trycmd"));
+    std::env::set_current_dir(folder.path()).unwrap();
+    // The documents do not share an archive.
+    for (archive, documents) in
+        [("agentlogs-archive", "docs/tour.md"), ("readme", "README.md"), ("cmd", "tests/cmd/*.trycmd")]
+    {
+        let cases = trycmd::TestCases::new();
+        // Neither logs nor settings of the user who runs the tests.
+        for variable in ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
+            cases.env(variable, folder.path().join("home").to_str().unwrap());
+        }
+        cases.env("AGENTLOGS_ARCHIVE", archive).env("NO_COLOR", "1").env("TZ", "UTC").env("COLUMNS", "100");
+        cases.case(root().join(documents));
+    }
 }
 
 /// `agentlogs ingest … 2>&1 | true` is not an error.

@@ -124,11 +124,18 @@ fn lines_of(path: &Path) -> Vec<u8> {
 /// The sources of the sample logs as an ingest reads them, without values that depend on the machine.
 fn facts(content: Retention) -> Vec<Source> {
     static READ: [OnceLock<Vec<Source>>; 3] = [const { OnceLock::new() }; 3];
-    READ[content as usize].get_or_init(|| read_facts(content)).clone()
+    READ[content as usize].get_or_init(|| read_facts("sample-logs", content)).clone()
 }
 
-fn read_facts(content: Retention) -> Vec<Source> {
-    let options = Options { roots: vec![root().join("sample-logs")], content, ..Options::default() };
+/// The sources of the demo: the made-up team that documents and the outputs of commands are about. A new format adds nothing to
+/// it.
+#[cfg(feature = "archive")]
+fn demo_facts() -> Vec<Source> {
+    read_facts("demo", Retention::None)
+}
+
+fn read_facts(directory: &str, content: Retention) -> Vec<Source> {
+    let options = Options { roots: vec![root().join(directory)], content, ..Options::default() };
     let taken = ingest::read(&options, &std::collections::BTreeMap::new(), &Progress::default());
     assert!(taken.errors.is_empty());
     let mut sources = taken.sources;

@@ -1,6 +1,7 @@
 //! Every report by every dimension: sorted by every measure, drawn as every chart, and complete in every time zone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
@@ -103,29 +104,15 @@ fn check_block(path: &str, block: &str) {
     assert_eq!(found, block, "{}: write it again with TIDY=overwrite", path.display());
 }
 
-/// README.md and docs/reports.md list all dimensions with their reports.
+/// docs/reports.md lists all dimensions with their reports.
 #[test]
 fn documents_list_the_dimensions() {
     let mut table = vec!["\n| dimension | value | reports |\n| --- | --- | --- |\n".to_owned()];
-    let mut by_reports: Vec<(String, Vec<String>)> = Vec::new();
     for dimension in DIMENSIONS {
-        let (name, reports) = (format!("`{}`", dimension.name), dimension.reports_as_text());
-        table.push(format!("| {name} | {} | {reports} |\n", dimension.about));
-        match by_reports.iter_mut().find(|(known, _)| *known == reports) {
-            Some((_, names)) => names.push(name),
-            None => by_reports.push((reports, vec![name])),
-        }
+        table.push(format!("| `{}` | {} | {} |\n", dimension.name, dimension.about, dimension.reports_as_text()));
     }
     table.push("| `label:KEY` | Value of the session's label KEY | all but limits, health |\n\n".to_owned());
     check_block("docs/reports.md", &table.concat());
-    let mut list = vec!["\n| reports | dimensions |\n| --- | --- |\n".to_owned()];
-    for (reports, mut names) in by_reports {
-        if reports == "all but limits, health" {
-            names.push("`label:KEY`".to_owned());
-        }
-        list.push(format!("| {reports} | {} |\n", names.join(", ")));
-    }
-    check_block("README.md", &(list.concat() + "\n"));
 }
 
 #[test]
@@ -152,6 +139,40 @@ fn every_report_can_be_sorted_by_every_measure_and_drawn() {
                 assert!(!chart.text(80).is_empty() || sorted.height() == 0, "{name}");
                 assert!(chart.svg().unwrap().contains("<svg"), "{name}");
             }
+        }
+    });
+}
+
+/// Measures that are about all groups: another format changes them.
+const RELATIVE: &[&str] = &["share", "is_on_front"];
+
+/// The measures of every report over the samples of each format, a snapshot per format, so that a new format changes its own only.
+/// Zeros and unknown values are left out.
+#[test]
+fn sums_of_every_report_by_format() {
+    let mut lines: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let by_format = groupings().into_iter().filter(|(_, dimension)| *dimension == "format");
+    for (report, dimension) in by_format {
+        let by = vec![dimension.to_owned()];
+        let rows = run(report, &Options { by, wide: true, limit: Some(0), ..Options::default() }).rows;
+        let formats = texts(&rows, dimension);
+        let measures =
+            rows.columns().iter().filter(|column| ![dimension].iter().chain(RELATIVE).any(|it| column.name() == it));
+        let mut values = vec![String::new(); formats.len()];
+        for measure in measures {
+            for (value, text) in values.iter_mut().zip(texts(&rows, measure.name())) {
+                if !["null", "0", "0.0", ""].contains(&text.as_str()) {
+                    let _ = write!(value, " {}={text}", measure.name());
+                }
+            }
+        }
+        for (format, value) in formats.into_iter().zip(values) {
+            lines.entry(format.trim_matches('"').to_owned()).or_default().push(format!("{}:{value}", report.name));
+        }
+    }
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        for (format, lines) in lines {
+            insta::assert_snapshot!(format!("sums@{format}"), lines.join("\n"));
         }
     });
 }

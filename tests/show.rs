@@ -1,4 +1,4 @@
-//! `agentlogs show`: one session as a timeline. docs/show.md describes it.
+//! `agentlogs show`: one session as a timeline. docs/reports.md#one-session describes it.
 
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::present::Currency;

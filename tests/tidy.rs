@@ -96,8 +96,7 @@ fn every_guard_exists() {
 #[test]
 fn every_cited_heading_exists() {
     let mut headings: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for entry in fs::read_dir(root().join("docs")).unwrap() {
-        let path = entry.unwrap().path();
+    for path in pages() {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         headings.insert(name, headings_of(&fs::read_to_string(path).unwrap()));
     }
@@ -127,6 +126,35 @@ fn every_cited_heading_exists() {
         }
     }
     assert!(count > 20, "{count}");
+}
+
+/// Every file that a document links to exists.
+#[test]
+fn every_linked_file_exists() {
+    let others = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root().join(name));
+    let mut count = 0;
+    for page in pages().into_iter().chain(others) {
+        let text = fs::read_to_string(&page).unwrap();
+        let links = text.split("](").skip(1).filter_map(|after| after.split([')', '#']).next());
+        for link in links.filter(|link| !link.is_empty() && !link.contains("://")) {
+            let target = page.parent().unwrap().join(link);
+            assert!(target.exists(), "{} links to {link}, which does not exist", name_of(&page));
+            count += 1;
+        }
+    }
+    assert!(count > 100, "{count}");
+}
+
+/// The paragraph of README.md names every runtime that has an adapter.
+#[test]
+fn the_readme_names_every_runtime() {
+    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, rest) = text.split_once("<!-- runtimes: checked by tests/tidy.rs -->").unwrap();
+    let (names, _) = rest.split_once("<!-- end of runtimes -->").unwrap();
+    let plain = |text: &str| text.to_lowercase().replace(['-', '\n'], " ");
+    for adapter in ADAPTERS {
+        assert!(plain(names).contains(&plain(adapter.runtime)), "README.md does not name {}", adapter.runtime);
+    }
 }
 
 /// The headings of a page as the anchors that GitHub makes of them.
@@ -225,7 +253,7 @@ fn examples_outside_the_error_pages_succeed() {
     let pages = pages.filter(|page| page.path().extension().is_some_and(|extension| extension == "trycmd"));
     let is_of_errors = |path: &Path| path.file_stem().is_some_and(|stem| stem.to_string_lossy().starts_with("errors"));
     let paths = pages.map(walkdir::DirEntry::into_path).filter(|path| !is_of_errors(path));
-    let paths: Vec<PathBuf> = paths.chain([root().join("README.md")]).collect();
+    let paths: Vec<PathBuf> = paths.chain(["README.md", "docs/tour.md"].map(|name| root().join(name))).collect();
     assert!(paths.len() > 5, "{paths:?}");
     for path in paths {
         let text = fs::read_to_string(&path).unwrap();
@@ -376,10 +404,16 @@ fn source_files(directory: &str) -> Vec<(String, String)> {
     files
 }
 
+/// The pages below `docs`.
+fn pages() -> Vec<PathBuf> {
+    let entries = walkdir::WalkDir::new(root().join("docs")).sort_by_file_name().into_iter();
+    let paths = entries.map(|entry| entry.unwrap().into_path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
+}
+
 /// The documents of the repository, without blocks of code.
 fn documents() -> Vec<(String, String)> {
-    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    let paths = docs.chain(["README.md", "ARCHITECTURE.md"].map(|name| root().join(name)));
+    let paths = pages().into_iter().chain(["README.md", "ARCHITECTURE.md"].map(|name| root().join(name)));
     let documents = paths.map(|path| {
         let text = fs::read_to_string(&path).unwrap();
         let prose: Vec<&str> = text.split("```").step_by(2).collect();

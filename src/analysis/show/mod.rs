@@ -1,4 +1,4 @@
-//! One session as a timeline: its responses, calls, changes and events in their order. docs/show.md describes it.
+//! One session as a timeline: its responses, calls, changes and events in their order. docs/reports.md#one-session describes it.
 //!
 //! ```text
 //! find      a text of the command line -> the session that it means

@@ -63,7 +63,7 @@ impl Kind {
     }
 }
 
-/// What the agent does for some responses in a row: see docs/show.md#phases.
+/// What the agent does for some responses in a row: see docs/reports.md#phases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     Explore,

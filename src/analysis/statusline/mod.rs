@@ -1,4 +1,4 @@
-//! One line about a running session, for the status line of Claude Code: see docs/statusline.md.
+//! One line about a running session, for the status line of Claude Code: see docs/configuration.md#status-line.
 //!
 //! ```text
 //! input       what Claude Code writes to standard input

@@ -11,7 +11,7 @@ use super::shared::ArchiveDirectory;
 ///
 ///   "statusLine": {"type": "command", "command": "agentlogs statusline"}
 ///
-/// and writes JSON about the session to its standard input. Nothing is ingested: docs/statusline.md describes how to keep the
+/// and writes JSON about the session to its standard input. Nothing is ingested: docs/configuration.md#status-line describes how to keep the
 /// archive up to date.
 #[derive(Debug, Args)]
 #[command(
