@@ -1,10 +1,11 @@
 """Writes the directory `demo`: made-up logs of a made-up team, for documents, screenshots and tests of commands.
 
-The same bytes are written on each machine. Usage: demo [--check]; --check compares with the directory instead."""
+The same content is written on each machine. Usage: demo [--check]; --check compares with the directory instead."""
 import filecmp
 import json
 import pathlib
 import shutil
+import sqlite3
 import sys
 import tempfile
 
@@ -75,11 +76,18 @@ def write(out):
             (directory / "verifier/test-stdout.txt").write_text(trials.report(task, passed), "utf-8")
 
 
+def content(path):
+    """What a file contains: of a database its rows, as another SQLite may write them into other pages."""
+    if path.suffix == ".db":
+        return list(sqlite3.connect(path).iterdump())
+    return path.read_bytes()
+
+
 def differences(one, other, at=""):
     """The paths that are not equal in both directories."""
     found = filecmp.dircmp(one, other)
     names = found.left_only + found.right_only
-    names += [name for name in found.common_files if (one / name).read_bytes() != (other / name).read_bytes()]
+    names += [name for name in found.common_files if content(one / name) != content(other / name)]
     below = (path for name in found.common_dirs for path in differences(one / name, other / name, f"{at}{name}/"))
     return [at + name for name in names] + list(below)
 
