@@ -1,12 +1,29 @@
-//! Tables as polars frames, and as columns of files.
+//! Tables as polars frames, and as columns of files; their rows as values again.
+//!
+//! ```text
+//! columns  all columns, with constants of their names: turns::COST_USD
+//! column   rows of the ledger -> one column
+//! rows     tables -> frames, and row groups of files
+//! schema   the names, types and meanings of all columns
+//! tables   frames by the names of their tables
+//! kind     how the values of each type of columns are read
+//! read     frames -> rows: rows!
+//! ```
 
 mod column;
 mod columns;
+pub mod kind;
+mod read;
 mod rows;
 mod schema;
 mod tables;
 
 pub use column::{time_type, time_value};
+pub use columns::{
+    events, file_changes, limits, rejects, sessions, sources, tool_calls, turns, unknown_records, verdicts,
+};
+pub(crate) use read::rows;
+pub use read::{TypedRows, for_each_batch};
 pub use rows::{count_undated, drop_rows, frames, row_sets};
 pub use schema::{Described, TABLES, TABLES_OF_FILES, schema, schema_hash, schema_of};
 pub use tables::Frames;

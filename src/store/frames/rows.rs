@@ -6,7 +6,7 @@ use polars_parquet::write::ParquetType;
 
 use super::column::{Arrays, ColumnPages, Field};
 use super::columns::{
-    In, Judged, Lost, Session, Unread, events, file_changes, limits, rejects, sessions, sources, tool_calls, turns,
+    Judged, Lost, RowContext, Unread, events, file_changes, limits, rejects, sessions, sources, tool_calls, turns,
     unknown_records, verdicts,
 };
 use super::schema::{TABLES, schema_of};
@@ -100,37 +100,37 @@ fn in_batches(
     }
     macro_rules! placed {
         () => {
-            |row| In { row, session: &tables.sessions[row.session], source: &tables.sources[row.source] }
+            |row| RowContext { row, session: &tables.sessions[row.session], source: &tables.sources[row.source] }
         };
     }
     match table {
-        "sessions" => {
-            let row = |row| -> Session<'_> { In { row, session: row, source: &tables.sources[row.source] } };
-            cut(&tables.sessions, row, &sessions(), max_rows, take)
+        sessions::TABLE => {
+            let row = |row| RowContext { row, session: row, source: &tables.sources[row.source] };
+            cut(&tables.sessions, row, &sessions::fields(), max_rows, take)
         }
-        "turns" => cut(&tables.turns, placed!(), &turns(), max_rows, take),
-        "tool_calls" => cut(&tables.tool_calls, placed!(), &tool_calls(), max_rows, take),
-        "file_changes" => cut(&tables.file_changes, placed!(), &file_changes(), max_rows, take),
-        "events" => cut(&tables.events, placed!(), &events(), max_rows, take),
-        "limits" => cut(&tables.limits, placed!(), &limits(), max_rows, take),
-        "verdicts" => {
+        turns::TABLE => cut(&tables.turns, placed!(), &turns::fields(), max_rows, take),
+        tool_calls::TABLE => cut(&tables.tool_calls, placed!(), &tool_calls::fields(), max_rows, take),
+        file_changes::TABLE => cut(&tables.file_changes, placed!(), &file_changes::fields(), max_rows, take),
+        events::TABLE => cut(&tables.events, placed!(), &events::fields(), max_rows, take),
+        limits::TABLE => cut(&tables.limits, placed!(), &limits::fields(), max_rows, take),
+        verdicts::TABLE => {
             let row = |row| Judged { row, source: &tables.sources[row.source] };
-            cut(&tables.verdicts, row, &verdicts(), max_rows, take)
+            cut(&tables.verdicts, row, &verdicts::fields(), max_rows, take)
         }
-        "sources" => cut(&tables.sources, |source| source, &sources(), max_rows, take),
-        "unknown_records" => {
+        sources::TABLE => cut(&tables.sources, |source| source, &sources::fields(), max_rows, take),
+        unknown_records::TABLE => {
             let unread = tables.sources.iter();
             let unread: Vec<Unread<'_>> = unread
                 .flat_map(|source| source.health.unknown_types.iter().map(move |row| Unread { row, source }))
                 .collect();
-            cut(&unread, |unread| *unread, &unknown_records(), max_rows, take)
+            cut(&unread, |unread| *unread, &unknown_records::fields(), max_rows, take)
         }
         _ => {
             let lost = tables.sources.iter();
             let lost: Vec<Lost<'_>> = lost
                 .flat_map(|source| source.health.rejects.iter().map(move |reject| Lost { reject, source }))
                 .collect();
-            cut(&lost, |lost| *lost, &rejects(), max_rows, take)
+            cut(&lost, |lost| *lost, &rejects::fields(), max_rows, take)
         }
     }
 }
@@ -141,12 +141,12 @@ pub fn count_undated(tables: &Tables, table: &str) -> usize {
         rows.iter().filter(|row| time(row).is_none()).count()
     }
     match table {
-        "sessions" => count(&tables.sessions, |row| row.session.started_at),
-        "turns" => count(&tables.turns, |row| row.turn.occurred_at),
-        "tool_calls" => count(&tables.tool_calls, |row| row.call.occurred_at),
-        "file_changes" => count(&tables.file_changes, |row| row.change.occurred_at),
-        "events" => count(&tables.events, |row| row.event.occurred_at),
-        "limits" => count(&tables.limits, |row| row.limit.occurred_at),
+        sessions::TABLE => count(&tables.sessions, |row| row.session.started_at),
+        turns::TABLE => count(&tables.turns, |row| row.turn.occurred_at),
+        tool_calls::TABLE => count(&tables.tool_calls, |row| row.call.occurred_at),
+        file_changes::TABLE => count(&tables.file_changes, |row| row.change.occurred_at),
+        events::TABLE => count(&tables.events, |row| row.event.occurred_at),
+        limits::TABLE => count(&tables.limits, |row| row.limit.occurred_at),
         _ => 0,
     }
 }
@@ -162,12 +162,12 @@ pub fn drop_rows(tables: &mut Tables, table: &str) {
         }
     }
     match table {
-        "turns" => empty(&mut tables.turns),
-        "tool_calls" => empty(&mut tables.tool_calls),
-        "file_changes" => empty(&mut tables.file_changes),
-        "events" => empty(&mut tables.events),
-        "limits" => empty(&mut tables.limits),
-        "verdicts" => empty(&mut tables.verdicts),
+        turns::TABLE => empty(&mut tables.turns),
+        tool_calls::TABLE => empty(&mut tables.tool_calls),
+        file_changes::TABLE => empty(&mut tables.file_changes),
+        events::TABLE => empty(&mut tables.events),
+        limits::TABLE => empty(&mut tables.limits),
+        verdicts::TABLE => empty(&mut tables.verdicts),
         _ => {}
     }
 }

@@ -9,20 +9,20 @@ use super::columns::{
 
 /// The names of the tables, in their order.
 pub const TABLES: [&str; 10] = [
-    "sessions",
-    "turns",
-    "tool_calls",
-    "file_changes",
-    "events",
-    "limits",
-    "verdicts",
-    "sources",
-    "rejects",
-    "unknown_records",
+    sessions::TABLE,
+    turns::TABLE,
+    tool_calls::TABLE,
+    file_changes::TABLE,
+    events::TABLE,
+    limits::TABLE,
+    verdicts::TABLE,
+    sources::TABLE,
+    rejects::TABLE,
+    unknown_records::TABLE,
 ];
 
 /// The tables with rows of files, which are not rows of sessions.
-pub const TABLES_OF_FILES: [&str; 3] = ["sources", "rejects", "unknown_records"];
+pub const TABLES_OF_FILES: [&str; 3] = [sources::TABLE, rejects::TABLE, unknown_records::TABLE];
 
 /// The schema of a table.
 pub fn schema_of(table: &str) -> Schema {
@@ -68,17 +68,16 @@ pub fn schema() -> Vec<Described> {
             about: field.about,
         })
     }
-    let [t0, t1, t2, t3, t4, t5, t6, t7, t8, t9] = TABLES;
-    of(t0, sessions())
-        .chain(of(t1, turns()))
-        .chain(of(t2, tool_calls()))
-        .chain(of(t3, file_changes()))
-        .chain(of(t4, events()))
-        .chain(of(t5, limits()))
-        .chain(of(t6, verdicts()))
-        .chain(of(t7, sources()))
-        .chain(of(t8, rejects()))
-        .chain(of(t9, unknown_records()))
+    of(sessions::TABLE, sessions::fields())
+        .chain(of(turns::TABLE, turns::fields()))
+        .chain(of(tool_calls::TABLE, tool_calls::fields()))
+        .chain(of(file_changes::TABLE, file_changes::fields()))
+        .chain(of(events::TABLE, events::fields()))
+        .chain(of(limits::TABLE, limits::fields()))
+        .chain(of(verdicts::TABLE, verdicts::fields()))
+        .chain(of(sources::TABLE, sources::fields()))
+        .chain(of(rejects::TABLE, rejects::fields()))
+        .chain(of(unknown_records::TABLE, unknown_records::fields()))
         .collect()
 }
 

@@ -1,0 +1,76 @@
+//! The kinds of columns: how the values of a column in memory are read. The type of a column in `columns` is its kind.
+
+use polars::prelude::*;
+
+use crate::base::time::Time as Moment;
+
+/// A kind of columns.
+pub trait Kind {
+    /// The values of a column.
+    type Values;
+    /// The value of a row.
+    type Value<'a>;
+
+    /// The values of a column.
+    ///
+    /// # Errors
+    /// When the column has another type.
+    fn values(column: &Column) -> PolarsResult<Self::Values>;
+
+    /// The value of a row.
+    fn value(values: &Self::Values, row: usize) -> Self::Value<'_>;
+}
+
+/// Declares kinds: the type of the values, how they are found in a column, and how one of them is read.
+macro_rules! kinds {
+    ($($(#[$about:meta])* $kind:ident($values:ty) -> $value:ty:
+        |$column:ident| $find:expr, |$found:ident, $row:ident| $read:expr;)*) => {$(
+        $(#[$about])*
+        #[derive(Debug)]
+        pub enum $kind {}
+
+        impl Kind for $kind {
+            type Values = $values;
+            type Value<'a> = $value;
+
+            fn values($column: &Column) -> PolarsResult<Self::Values> {
+                Ok($find.clone())
+            }
+
+            fn value($found: &Self::Values, $row: usize) -> Self::Value<'_> {
+                $read
+            }
+        }
+    )*};
+}
+
+kinds! {
+    /// Texts.
+    Text(StringChunked) -> Option<&'a str>: |column| column.str()?, |values, row| values.get(row);
+    /// Whole numbers.
+    Int(Int64Chunked) -> Option<i64>: |column| column.i64()?, |values, row| values.get(row);
+    /// Fractions, and dollars.
+    Float(Float64Chunked) -> Option<f64>: |column| column.f64()?, |values, row| values.get(row);
+    /// Whether something is the case; false if that is unknown.
+    Flag(BooleanChunked) -> bool: |column| column.bool()?, |values, row| values.get(row).unwrap_or(false);
+    /// Whether something is the case, or unknown.
+    MaybeFlag(BooleanChunked) -> Option<bool>: |column| column.bool()?, |values, row| values.get(row);
+    /// Times.
+    Time(Int64Chunked) -> Option<Moment>:
+        |column| column.datetime()?.physical(), |values, row| values.get(row).map(Moment::from_micros);
+    /// Days since 1970.
+    Date(Int32Chunked) -> Option<i32>: |column| column.date()?.physical(), |values, row| values.get(row);
+    /// Lists of texts.
+    List(ListChunked) -> Vec<String>: |column| column.list()?, |values, row| {
+        let list = values.get_as_series(row);
+        let texts = list.as_ref().and_then(|list| list.str().ok());
+        texts.map_or_else(Vec::new, |texts| texts.iter().flatten().map(str::to_owned).collect())
+    };
+}
+
+/// Texts that are never unknown in the tables. Joined rows may lack them.
+pub type Word = Text;
+/// Texts that are mostly one of a few words.
+pub type Choice = Text;
+/// Hashes as hexadecimal digits.
+pub type Hash = Text;
