@@ -99,3 +99,36 @@ fn modules_only_declare_and_reexport() {
         .collect();
     assert_eq!(with_code, KNOWN_MODULES_WITH_CODE, "left: found; right: `KNOWN_MODULES_WITH_CODE`");
 }
+
+/// Files with names of columns as texts, their number, and why: words of another document that are the same. The list may only
+/// become shorter.
+const KNOWN_NAMES_OF_COLUMNS: &[(&str, usize, &str)] = &[
+    ("analysis/present/structure.rs", 10, "members of sessions as JSON"),
+    ("analysis/reports/dimension.rs", 5, "names of dimensions"),
+    ("analysis/statusline/input.rs", 1, "a member of the runtime's document"),
+    ("cli/settings/formats.rs", 8, "members of a description of a format"),
+];
+
+/// The constants of `src/store/frames/columns.rs` name columns; SQL names them, too. A word without `_` may have another meaning, so
+/// that it counts only where polars expects a column.
+#[test]
+fn columns_are_named_by_constants() {
+    let columns: BTreeSet<&str> = agentlogs::store::frames::schema().into_iter().map(|it| it.column).collect();
+    let literal = regex::Regex::new(r#"((?:\bcol|\.column|\.alias)\()?"([a-z0-9_]+)""#).unwrap();
+    let is_column =
+        |found: &regex::Captures<'_>| columns.contains(&found[2]) && (found[2].contains('_') || found.get(1).is_some());
+    let mut found = Vec::new();
+    for (file, lines) in sources() {
+        let reads_tables = ["store/", "analysis/", "cli/"].iter().any(|layer| file.starts_with(layer));
+        if !reads_tables || file == "store/frames/columns.rs" {
+            continue;
+        }
+        let code = lines.iter().take_while(|line| *line != "#[cfg(test)]");
+        let count = code.flat_map(|line| literal.captures_iter(line)).filter(is_column).count();
+        if count > 0 {
+            found.push((file, count));
+        }
+    }
+    let known: Vec<_> = KNOWN_NAMES_OF_COLUMNS.iter().map(|(file, count, _)| ((*file).to_owned(), *count)).collect();
+    assert_eq!(found, known, "left: found; right: `KNOWN_NAMES_OF_COLUMNS`. Use a constant: `turns::COST_USD`");
+}

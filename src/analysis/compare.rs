@@ -14,6 +14,7 @@ use crate::analysis::outcomes::frame::{Judged, Trial, Unjudged, judged_trials};
 use crate::analysis::outcomes::pairs::{self, MIN_PAIRS, Paired, Tasks};
 use crate::analysis::outcomes::statistics::SEED;
 use crate::analysis::reports::{self, Error, Frames, LeftOut, Scope};
+use crate::store::frames::sessions;
 
 /// The minimum number of sessions of a cohort for an interval.
 const MIN_SESSIONS: usize = 10;
@@ -235,16 +236,24 @@ struct Cohort {
 impl Cohort {
     fn read(tables: &Frames, scope: &Scope, unjudged: Unjudged) -> Result<Self, Error> {
         let number = |name: &'static str| col(name).cast(DataType::Float64).fill_null(lit(f64::NAN)).alias(name);
-        let numbers = ["cost_usd", "total_tokens", "turns", "duration_ms", "tool_calls", "tool_errors"];
-        let texts = ["runtime", "session_id", "status"].map(col).into_iter();
+        let numbers = [
+            sessions::COST_USD,
+            sessions::TOTAL_TOKENS,
+            sessions::TURNS,
+            sessions::DURATION_MS,
+            sessions::TOOL_CALLS,
+            sessions::TOOL_ERRORS,
+        ];
+        let texts = [sessions::RUNTIME, sessions::SESSION_ID, sessions::STATUS].map(col).into_iter();
         let (sessions, left_out) = reports::sessions(tables, scope)?;
         let (trials, judged) = judged_trials(&sessions, tables, unjudged)?;
         let frame = sessions
             .select(texts.chain(numbers.map(number)).collect::<Vec<_>>())
-            .sort(["runtime", "session_id"], SortMultipleOptions::default())
+            .sort([sessions::RUNTIME, sessions::SESSION_ID], SortMultipleOptions::default())
             .collect()?;
         let text = |name: &str| frame.column(name)?.str().cloned();
-        let (runtime, session, status) = (text("runtime")?, text("session_id")?, text("status")?);
+        let (runtime, session, status) =
+            (text(sessions::RUNTIME)?, text(sessions::SESSION_ID)?, text(sessions::STATUS)?);
         let values = numbers.map(|name| frame.column(name).and_then(|column| column.f64().cloned()));
         let [cost, tokens, turns, duration, calls, errors] = values;
         let (cost, tokens, turns) = (cost?, tokens?, turns?);

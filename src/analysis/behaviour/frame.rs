@@ -9,6 +9,7 @@ use super::read::{Find, SessionRows, Sorted, calls, changes, for_sessions, take,
 use super::rows::{Call, Change, Session, Turn};
 use super::session::{COLUMNS, Measures};
 use crate::analysis::reports::tables::{Frames, KEY};
+use crate::store::frames::{file_changes, sessions, tool_calls, turns};
 
 /// The rows of some sessions.
 #[derive(Default)]
@@ -20,11 +21,11 @@ struct Rows {
 
 impl Rows {
     fn read(tables: &Frames, find: Find<'_>) -> PolarsResult<Self> {
-        let of_turns = turns(tables.table("turns"), find)?;
+        let of_turns = turns(tables.table(turns::TABLE), find)?;
         Ok(Self {
-            calls: calls(tables.table("tool_calls"), &of_turns, find)?,
+            calls: calls(tables.table(tool_calls::TABLE), &of_turns, find)?,
             turns: of_turns,
-            changes: changes(tables.table("file_changes"), find)?,
+            changes: changes(tables.table(file_changes::TABLE), find)?,
         })
     }
 }
@@ -38,12 +39,17 @@ impl SessionRows for Rows {
 /// Adds the columns of the measures to sessions.
 pub(in crate::analysis) fn add_measures(sessions: LazyFrame, tables: &Frames) -> PolarsResult<LazyFrame> {
     let columns = KEY.into_iter().map(col);
-    let columns = columns.chain([col("started_at").to_physical(), col("tool_calls"), col("file_changes")]);
+    let columns = columns.chain([
+        col(sessions::STARTED_AT).to_physical(),
+        col(sessions::TOOL_CALLS),
+        col(sessions::FILE_CHANGES),
+    ]);
     let mut frame = sessions.clone().select(columns.collect::<Vec<_>>()).collect()?;
     // Values are read by their index.
     frame.rechunk_mut();
-    let started_at = frame.column("started_at")?.i64()?;
-    let (call_counts, change_counts) = (frame.column("tool_calls")?.i64()?, frame.column("file_changes")?.i64()?);
+    let started_at = frame.column(sessions::STARTED_AT)?.i64()?;
+    let (call_counts, change_counts) =
+        (frame.column(sessions::TOOL_CALLS)?.i64()?, frame.column(sessions::FILE_CHANGES)?.i64()?);
     // Some logs contain only the number of calls.
     let are_shown = |count: Option<i64>, rows: usize| count.is_some_and(|count| count == 0 || rows > 0);
     let keys = frame.select(KEY)?;

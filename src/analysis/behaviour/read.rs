@@ -8,7 +8,9 @@ use polars::prelude::*;
 use super::meaning::{is_answer, needs_no_check};
 use super::rows::{Call, Change, Purpose, Status, Turn};
 use crate::adapters::shared::tools::{asks_human, polls};
-use crate::analysis::reports::tables::{Frames, KEY, for_each_batch, hash_of, physical};
+use crate::analysis::reports::tables::{Frames, KEY, hash_of};
+use crate::base::time::Time;
+use crate::store::frames::{TypedRows, file_changes, for_each_batch, rows, tool_calls, turns};
 
 /// The rows of some sessions in tables.
 pub(in crate::analysis) trait SessionRows: Default {
@@ -99,43 +101,76 @@ impl<R> Sorted<R> {
 /// Finds the index of a session by its runtime and id.
 pub(in crate::analysis) type Find<'f> = &'f dyn Fn(Option<&str>, Option<&str>) -> Option<usize>;
 
+rows! {
+    /// The columns of calls.
+    struct CallColumns {
+        runtime: tool_calls::RUNTIME,
+        session: tool_calls::SESSION_ID,
+        category: tool_calls::CATEGORY,
+        kind: tool_calls::COMMAND_KIND,
+        status: tool_calls::STATUS,
+        agent: tool_calls::AGENT,
+        tool: tool_calls::TOOL,
+        hash: tool_calls::ARGS_HASH,
+        target: tool_calls::TARGET,
+        time: tool_calls::OCCURRED_AT,
+        duration_ms: tool_calls::DURATION_MS,
+        turn: tool_calls::TURN,
+        exit_code: tool_calls::EXIT_CODE,
+        is_subagent: tool_calls::IS_SUBAGENT,
+        failed_tests: tool_calls::RESULT_FAILED_TESTS,
+    }
+
+    /// The columns of responses.
+    struct TurnColumns {
+        runtime: turns::RUNTIME,
+        session: turns::SESSION_ID,
+        agent: turns::AGENT,
+        agent_id: turns::AGENT_ID,
+        is_subagent: turns::IS_SUBAGENT,
+        number: turns::TURN,
+        time: turns::OCCURRED_AT,
+        duration_ms: turns::DURATION_MS,
+        context_tokens: turns::CONTEXT_TOKENS,
+        total_tokens: turns::TOTAL_TOKENS,
+    }
+
+    /// The columns of changes of files.
+    struct ChangeColumns {
+        runtime: file_changes::RUNTIME,
+        session: file_changes::SESSION_ID,
+        path: file_changes::PATH,
+        operation: file_changes::OPERATION,
+        time: file_changes::OCCURRED_AT,
+        lines_added: file_changes::LINES_ADDED,
+        lines_removed: file_changes::LINES_REMOVED,
+    }
+}
+
 /// The calls.
 pub(super) fn calls(table: LazyFrame, turns: &Sorted<Turn>, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
-    const TEXTS: [&str; 9] =
-        ["runtime", "session_id", "category", "command_kind", "status", "agent", "tool", "args_hash", "target"];
-    const WHOLES: [&str; 4] = ["occurred_at", "duration_ms", "turn", "exit_code"];
-    let rows = physical(table, &[&TEXTS[..], &WHOLES, &["is_subagent", "result_failed_tests"]].concat());
     let mut found = Vec::new();
-    for_each_batch(rows, |batch| {
-        let [runtime, session, category, kind, status, agent, tool, hash, target] = batch.texts(TEXTS)?;
-        let [time, duration, turn, exit_code] = batch.wholes(WHOLES)?;
-        let (is_subagent, failed_tests) = (batch.flag("is_subagent")?, batch.flag("result_failed_tests")?);
-        for row in 0..batch.height() {
-            let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
-            let is_subagent = is_subagent.get(row).unwrap_or(false);
-            let (name, category) = (tool.get(row).unwrap_or_default(), category.get(row));
-            let agent = agent_of_call(turns.of(index), turn.get(row), |turn| (turn.number, turn.agent))
-                .unwrap_or_else(|| hash_of((is_subagent, agent.get(row))));
+    for_each_batch(table, |calls: &CallColumns| {
+        for row in 0..calls.height() {
+            let Some(index) = find(calls.runtime(row), calls.session(row)) else { continue };
+            let (name, category, kind) = (calls.tool(row).unwrap_or_default(), calls.category(row), calls.kind(row));
+            let (is_subagent, target) = (calls.is_subagent(row), calls.target(row));
+            let agent = agent_of_call(turns.of(index), calls.turn(row), |turn| (turn.number, turn.agent))
+                .unwrap_or_else(|| hash_of((is_subagent, calls.agent(row))));
             // Each poll is a call of its own.
             let poll = polls(name).then_some(found.len());
             let call = Call {
-                time: time.get(row),
-                duration_ms: duration.get(row),
-                turn: turn.get(row),
+                time: calls.time(row).map(Time::micros),
+                duration_ms: calls.duration_ms(row),
+                turn: calls.turn(row),
                 is_subagent,
-                status: match status.get(row) {
-                    Some("ok") => Status::Ok,
-                    Some("error") => Status::Error,
-                    Some("denied") => Status::Denied,
-                    Some("cancelled") => Status::Cancelled,
-                    _ => Status::Incomplete,
-                },
-                purpose: Purpose::of(category, kind.get(row)),
-                failed_tests: failed_tests.get(row) == Some(true),
+                status: Status::of(calls.status(row)),
+                purpose: Purpose::of(category, kind),
+                failed_tests: calls.failed_tests(row) == Some(true),
                 asks_human: asks_human(name),
-                is_answer: is_answer(exit_code.get(row), kind.get(row), target.get(row)),
-                needs_no_check: needs_no_check(category == Some("shell"), target.get(row)),
-                identity: hash.get(row).map(|hash| hash_of((agent, name, hash, poll))),
+                is_answer: is_answer(calls.exit_code(row), kind, target),
+                needs_no_check: needs_no_check(category == Some("shell"), target),
+                identity: calls.hash(row).map(|hash| hash_of((agent, name, hash, poll))),
             };
             found.push((index, call));
         }
@@ -156,27 +191,21 @@ pub(in crate::analysis) fn agent_of_call<T>(
 
 /// The responses.
 pub(super) fn turns(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Turn>> {
-    const WHOLES: [&str; 5] = ["turn", "occurred_at", "duration_ms", "context_tokens", "total_tokens"];
-    const TEXTS: [&str; 4] = ["runtime", "session_id", "agent", "agent_id"];
-    let rows = table.filter(col("grain").eq(lit("turn")));
-    let rows = physical(rows, &[&TEXTS[..], &["is_subagent"], &WHOLES].concat());
     let mut found = Vec::new();
-    for_each_batch(rows, |batch| {
-        let [runtime, session, agent, agent_id] = batch.texts(TEXTS)?;
-        let [number, time, duration, context, total] = batch.wholes(WHOLES)?;
-        let is_subagent = batch.flag("is_subagent")?;
-        for row in 0..batch.height() {
-            let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
-            let Some(number) = number.get(row) else { continue };
-            let is_subagent = is_subagent.get(row).unwrap_or(false);
+    for_each_batch(table.filter(col(turns::GRAIN).eq(lit("turn"))), |turns: &TurnColumns| {
+        for row in 0..turns.height() {
+            let Some(index) = find(turns.runtime(row), turns.session(row)) else { continue };
+            let Some(number) = turns.number(row) else { continue };
+            let is_subagent = turns.is_subagent(row);
+            let agent = is_subagent.then(|| turns.agent_id(row).or(turns.agent(row)));
             let turn = Turn {
                 number,
                 is_subagent,
-                agent: hash_of((is_subagent, is_subagent.then(|| agent_id.get(row).or(agent.get(row))))),
-                time: time.get(row),
-                duration_ms: duration.get(row),
-                context_tokens: context.get(row),
-                total_tokens: total.get(row),
+                agent: hash_of((is_subagent, agent)),
+                time: turns.time(row).map(Time::micros),
+                duration_ms: turns.duration_ms(row),
+                context_tokens: turns.context_tokens(row),
+                total_tokens: turns.total_tokens(row),
             };
             found.push((index, turn));
         }
@@ -187,21 +216,16 @@ pub(super) fn turns(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Tur
 
 /// The changes of files.
 pub(super) fn changes(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Change>> {
-    const TEXTS: [&str; 4] = ["runtime", "session_id", "path", "operation"];
-    const WHOLES: [&str; 3] = ["occurred_at", "lines_added", "lines_removed"];
-    let rows = physical(table, &[&TEXTS[..], &WHOLES].concat());
     let mut found = Vec::new();
-    for_each_batch(rows, |batch| {
-        let [runtime, session, path, operation] = batch.texts(TEXTS)?;
-        let [time, added, removed] = batch.wholes(WHOLES)?;
-        for row in 0..batch.height() {
-            let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
+    for_each_batch(table, |changes: &ChangeColumns| {
+        for row in 0..changes.height() {
+            let Some(index) = find(changes.runtime(row), changes.session(row)) else { continue };
             let change = Change {
-                time: time.get(row),
-                path: hash_of(path.get(row)),
-                is_deletion: operation.get(row) == Some("delete"),
-                lines_added: added.get(row),
-                lines_removed: removed.get(row),
+                time: changes.time(row).map(Time::micros),
+                path: hash_of(changes.path(row)),
+                is_deletion: changes.operation(row) == Some("delete"),
+                lines_added: changes.lines_added(row),
+                lines_removed: changes.lines_removed(row),
             };
             found.push((index, change));
         }

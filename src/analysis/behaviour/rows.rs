@@ -51,6 +51,19 @@ pub(super) enum Status {
     Cancelled,
 }
 
+impl Status {
+    /// The status of a call by its name in the tables.
+    pub(super) fn of(name: Option<&str>) -> Self {
+        match name {
+            Some("ok") => Self::Ok,
+            Some("error") => Self::Error,
+            Some("denied") => Self::Denied,
+            Some("cancelled") => Self::Cancelled,
+            _ => Self::Incomplete,
+        }
+    }
+}
+
 /// What a call is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::analysis) enum Purpose {

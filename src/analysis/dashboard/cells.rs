@@ -16,6 +16,7 @@ use super::table::{Table, money, number, pick, texts, whole};
 use super::vocabulary::Vocabulary;
 use crate::analysis::reports::cells::OF_BEHAVIOUR;
 use crate::model::session::add;
+use crate::store::frames::{events, sessions, tool_calls, turns};
 
 /// Replaces a total that is the sum of the four kinds of tokens, as nearly all are.
 const SUM_OF_KINDS: Option<i64> = Some(-1);
@@ -28,21 +29,21 @@ pub fn turns(cells: &DataFrame, all: &Sessions<'_>, selection: &Selection, words
     let rows = selection.rows(all, cells)?;
     let mut table = Table::default();
     table.deltas("session", rows.iter().map(|(session, _)| Some(number(*session))));
-    table.deltas("day", pick(&rows, &whole(cells, "day")?));
-    table.numbers("model", words.model.indexes(pick(&rows, &texts(cells, "model")?)));
-    table.numbers("cost", pick(&rows, &money(cells, "cost_usd")?));
+    table.deltas("day", pick(&rows, &whole(cells, turns::DAY)?));
+    table.numbers("model", words.model.indexes(pick(&rows, &texts(cells, turns::MODEL)?)));
+    table.numbers("cost", pick(&rows, &money(cells, turns::COST_USD)?));
     let mut sums = vec![None; rows.len()];
-    for name in ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"] {
+    for name in [turns::INPUT_TOKENS, turns::OUTPUT_TOKENS, turns::CACHE_READ_TOKENS, turns::CACHE_WRITE_TOKENS] {
         let values: Vec<Option<i64>> = pick(&rows, &whole(cells, name)?).collect();
         for (sum, value) in sums.iter_mut().zip(&values) {
             *sum = add(*sum, *value);
         }
         table.numbers(name, values);
     }
-    let totals = whole(cells, "total_tokens")?;
+    let totals = whole(cells, turns::TOTAL_TOKENS)?;
     let totals = pick(&rows, &totals).zip(sums);
-    table.numbers("total_tokens", totals.map(|(total, sum)| if total == sum { SUM_OF_KINDS } else { total }));
-    for name in ["unpriced_tokens", "turns"] {
+    table.numbers(turns::TOTAL_TOKENS, totals.map(|(total, sum)| if total == sum { SUM_OF_KINDS } else { total }));
+    for name in [sessions::UNPRICED_TOKENS, sessions::TURNS] {
         table.numbers(name, pick(&rows, &whole(cells, name)?));
     }
     Ok(table)
@@ -57,9 +58,9 @@ pub fn tool_calls(
     words: &Vocabulary,
 ) -> PolarsResult<Table> {
     const SUMS: [&str; 7] =
-        ["rows", "error", "denied", "incomplete", "duration_ms_known", "duration_ms", "result_bytes"];
-    let days = whole(cells, "day")?;
-    let tools = words.tool.indexes(texts(cells, "tool")?);
+        ["rows", "error", "denied", "incomplete", "duration_ms_known", turns::DURATION_MS, tool_calls::RESULT_BYTES];
+    let days = whole(cells, turns::DAY)?;
+    let tools = words.tool.indexes(texts(cells, tool_calls::TOOL)?);
     added_up(cells, all, selection, groups, &["day", "tool"], |row| [days[row], tools[row]], &SUMS)
 }
 
@@ -71,9 +72,9 @@ pub fn problems(
     groups: &[usize],
     words: &Vocabulary,
 ) -> PolarsResult<Table> {
-    let days = whole(cells, "day")?;
-    let kinds = words.kind.indexes(texts(cells, "kind")?);
-    let codes = words.code.indexes(texts(cells, "code")?);
+    let days = whole(cells, turns::DAY)?;
+    let kinds = words.kind.indexes(texts(cells, events::KIND)?);
+    let codes = words.code.indexes(texts(cells, events::CODE)?);
     added_up(
         cells,
         all,
@@ -93,7 +94,7 @@ pub fn waste(
     groups: &[usize],
     words: &Vocabulary,
 ) -> PolarsResult<Table> {
-    let days = whole(cells, "day")?;
+    let days = whole(cells, turns::DAY)?;
     let causes = words.cause.indexes(texts(cells, "cause")?);
     let key = |row: usize| [days[row], causes[row]];
     added_up(cells, all, selection, groups, &["day", "cause"], key, &["waste", "cases"])
@@ -106,7 +107,7 @@ pub fn behaviour(
     selection: &Selection,
     groups: &[usize],
 ) -> PolarsResult<Table> {
-    let days = whole(cells, "day")?;
+    let days = whole(cells, turns::DAY)?;
     added_up(cells, all, selection, groups, &["day"], |row| [days[row]], OF_BEHAVIOUR)
 }
 

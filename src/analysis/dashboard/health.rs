@@ -9,6 +9,7 @@
 
 use super::table::{Table, pick, texts, whole};
 use crate::analysis::reports::{self, Error, Frames, Options, Scope};
+use crate::store::frames::{rejects, turns};
 
 /// The maximum number of findings.
 const MAX_FINDINGS: usize = 300;
@@ -24,10 +25,10 @@ pub fn health(tables: &Frames, scope: &Scope) -> Result<(Table, usize), Error> {
     let rows: Vec<((), usize)> = (0..findings.height()).filter(is_of_file).map(|row| ((), row)).collect();
     let shown = &rows[..rows.len().min(MAX_FINDINGS)];
     let mut table = Table::default();
-    for name in ["finding", "reason", "runtime", "format", "unit", "source_path"] {
+    for name in ["finding", "reason", turns::RUNTIME, turns::FORMAT, "unit", turns::SOURCE_PATH] {
         table.texts(name, pick(shown, &texts(&findings, name)?));
     }
-    for name in ["count", "first_line"] {
+    for name in ["count", rejects::FIRST_LINE] {
         table.numbers(name, pick(shown, &whole(&findings, name)?));
     }
     Ok((table, rows.len() - shown.len()))

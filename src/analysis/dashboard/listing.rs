@@ -17,6 +17,7 @@ use super::sessions::{Selection, Sessions, Sums};
 use super::table::{Table, money, number, texts, whole};
 use super::timelines::MAX_ROWS;
 use super::vocabulary::Vocabulary;
+use crate::store::frames::sessions;
 
 /// The maximum number of sessions that the page lists completely. Of more sessions it lists [`MAX_NAMED`], as ids compress
 /// badly.
@@ -88,11 +89,19 @@ impl Listing {
         table.deltas("started", selection.pick(&all.started).into_iter().map(|start| minute(start?)));
         let is_listed = selection.pick(&all.is_listed).into_iter();
         table.numbers("listed", is_listed.map(|flag| Some(flag.unwrap_or_default())));
-        for name in ["duration_ms", "turns", "tool_calls", "tool_errors", "compactions", "retries", "subagents"] {
+        for name in [
+            sessions::DURATION_MS,
+            sessions::TURNS,
+            sessions::TOOL_CALLS,
+            sessions::TOOL_ERRORS,
+            sessions::COMPACTIONS,
+            sessions::RETRIES,
+            sessions::SUBAGENTS,
+        ] {
             table.numbers(name, selection.pick(&whole(all.frame, name)?));
         }
-        table.numbers("usage", words.usage.indexes(all.texts("usage", selection)?));
-        table.numbers("error_kind", words.error_kind.indexes(all.texts("error_kind", selection)?));
+        table.numbers("usage", words.usage.indexes(all.texts(sessions::USAGE, selection)?));
+        table.numbers(sessions::ERROR_KIND, words.error_kind.indexes(all.texts(sessions::ERROR_KIND, selection)?));
         let unless_sum = |values: &[Option<i64>], sums: &[Option<i64>]| {
             let pairs = selection.pick(values).into_iter().zip(sums.to_vec());
             pairs.map(|(value, sum)| if value == sum { Some(SUM_OF_CELLS) } else { value }).collect::<Vec<_>>()
@@ -103,7 +112,8 @@ impl Listing {
         for position in &self.named {
             is_named[*position] = true;
         }
-        for (name, values) in [("id", &all.id), ("error_message", &texts(all.frame, "error_message")?)] {
+        for (name, values) in [("id", &all.id), (sessions::ERROR_MESSAGE, &texts(all.frame, sessions::ERROR_MESSAGE)?)]
+        {
             let values = selection.pick(values).into_iter().zip(&is_named);
             table.texts(name, values.map(|(text, is_named)| text.filter(|_| *is_named)));
         }

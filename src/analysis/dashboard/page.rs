@@ -22,6 +22,9 @@ use crate::analysis::outcomes::frame::Trial;
 use crate::analysis::reports::cells;
 use crate::analysis::reports::{self, Cost, Error, Frames, Scope};
 use crate::prices::Catalog;
+use crate::store::frames::{
+    events, file_changes, rejects, sessions, sources, tool_calls, turns, unknown_records, verdicts,
+};
 
 /// The page, with its styles and its script, and a placeholder for the data.
 const TEMPLATE: &str = include_str!("../../../dashboard/dist/page.html");
@@ -60,15 +63,15 @@ pub struct Page {
 impl Page {
     /// The tables that it is computed from.
     pub const TABLES: &'static [&'static str] = &[
-        "sessions",
-        "turns",
-        "tool_calls",
-        "file_changes",
-        "events",
-        "verdicts",
-        "sources",
-        "rejects",
-        "unknown_records",
+        sessions::TABLE,
+        turns::TABLE,
+        tool_calls::TABLE,
+        file_changes::TABLE,
+        events::TABLE,
+        verdicts::TABLE,
+        sources::TABLE,
+        rejects::TABLE,
+        unknown_records::TABLE,
     ];
 }
 
@@ -188,7 +191,7 @@ fn add_trials(table: &mut Table, trials: &[Trial], all: &Sessions<'_>, selection
     }
     let keys = trials.iter().map(|trial| (trial.key.0.as_str(), trial.key.1.as_str()));
     let (runtimes, ids): (Vec<&str>, Vec<&str>) = keys.unzip();
-    let positions = all.indexes(&df!("runtime" => runtimes, "session_id" => ids)?)?;
+    let positions = all.indexes(&df!("runtime" => runtimes, turns::SESSION_ID => ids)?)?;
     let unknown = || vec![None; selection.shown.len()];
     let (mut outcomes, mut costs) = (unknown(), unknown());
     for (trial, index) in trials.iter().zip(positions) {

@@ -13,6 +13,7 @@ use polars::prelude::*;
 
 use super::table::{money, texts, whole};
 use crate::model::session::add;
+use crate::store::frames::sessions;
 
 type Key<'a> = (&'a str, &'a str);
 
@@ -44,10 +45,10 @@ impl<'a> Sessions<'a> {
     /// # Errors
     /// When a column is missing or has another type.
     pub fn read(frame: &'a DataFrame) -> PolarsResult<Self> {
-        let (runtime, id) = (texts(frame, "runtime")?, texts(frame, "session_id")?);
+        let (runtime, id) = (texts(frame, sessions::RUNTIME)?, texts(frame, sessions::SESSION_ID)?);
         let by_key = runtime.iter().zip(&id).enumerate().map(|(index, (runtime, id))| (key(*runtime, *id), index));
         let by_key = by_key.collect();
-        let labels = frame.column("labels")?.list()?.amortized_iter().map(|list| {
+        let labels = frame.column(sessions::LABELS)?.list()?.amortized_iter().map(|list| {
             let texts = list.as_ref().and_then(|list| list.as_ref().str().ok());
             texts.map_or_else(Vec::new, |texts| texts.iter().flatten().map(str::to_owned).collect())
         });
@@ -56,12 +57,12 @@ impl<'a> Sessions<'a> {
             by_key,
             runtime,
             id,
-            model: texts(frame, "model")?,
-            project: texts(frame, "project")?,
-            status: texts(frame, "status")?,
-            started: whole(frame, "started_at")?,
-            turns: whole(frame, "turns")?,
-            calls: whole(frame, "tool_calls")?,
+            model: texts(frame, sessions::MODEL)?,
+            project: texts(frame, sessions::PROJECT)?,
+            status: texts(frame, sessions::STATUS)?,
+            started: whole(frame, sessions::STARTED_AT)?,
+            turns: whole(frame, sessions::TURNS)?,
+            calls: whole(frame, sessions::TOOL_CALLS)?,
             is_listed: whole(frame, "is_listed")?,
             labels,
             frame,
@@ -70,15 +71,15 @@ impl<'a> Sessions<'a> {
 
     /// The index of each row's session.
     pub fn indexes(&self, rows: &DataFrame) -> PolarsResult<Vec<Option<usize>>> {
-        let ids = texts(rows, "session_id")?;
+        let ids = texts(rows, sessions::SESSION_ID)?;
         let index = |(runtime, id)| self.by_key.get(&key(runtime, id)).copied();
-        Ok(texts(rows, "runtime")?.into_iter().zip(ids).map(index).collect())
+        Ok(texts(rows, sessions::RUNTIME)?.into_iter().zip(ids).map(index).collect())
     }
 
     /// The keys of sessions, by their indexes.
     pub fn keys(&self, sessions: impl Iterator<Item = usize>) -> PolarsResult<DataFrame> {
         let (runtime, id): (Vec<_>, Vec<_>) = sessions.map(|index| (self.runtime[index], self.id[index])).unzip();
-        df!("runtime" => runtime, "session_id" => id)
+        df!("runtime" => runtime, sessions::SESSION_ID => id)
     }
 
     /// A column of texts of the selected sessions.
@@ -143,7 +144,7 @@ impl Sums {
     /// # Errors
     /// When a column is missing or has another type.
     pub fn new(turns: &DataFrame, all: &Sessions<'_>, selection: &Selection) -> PolarsResult<Self> {
-        let (cost, tokens) = (money(turns, "cost_usd")?, whole(turns, "total_tokens")?);
+        let (cost, tokens) = (money(turns, sessions::COST_USD)?, whole(turns, sessions::TOTAL_TOKENS)?);
         let mut sums = Self { cost: vec![None; selection.shown.len()], tokens: vec![None; selection.shown.len()] };
         for (session, row) in selection.rows(all, turns)? {
             sums.cost[session] = add(sums.cost[session], cost[row]);

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::sessions::{Selection, Sessions};
 use super::table::{Dictionary, Table, money, pick, texts, whole};
 use super::vocabulary::Vocabulary;
+use crate::store::frames::{events, tool_calls, turns};
 
 /// The maximum number of rows of one kind in a timeline.
 pub const MAX_ROWS: usize = 1_500;
@@ -54,20 +55,27 @@ impl Timelines {
         let mut timeline_turns = turn_rows.table(
             turns,
             &[("model", &words.model)],
-            &["turn", "context_tokens", "output_tokens", "total_tokens", "duration_ms", "is_subagent"],
+            &[
+                turns::TURN,
+                turns::CONTEXT_TOKENS,
+                turns::OUTPUT_TOKENS,
+                turns::TOTAL_TOKENS,
+                turns::DURATION_MS,
+                turns::IS_SUBAGENT,
+            ],
             "agent",
         )?;
-        timeline_turns.numbers("cost", pick(&turn_rows.rows, &money(turns, "cost_usd")?));
+        timeline_turns.numbers("cost", pick(&turn_rows.rows, &money(turns, turns::COST_USD)?));
         let timeline_calls = call_rows.table(
             calls,
             &[("tool", &words.tool), ("status", &words.call_status)],
-            &["turn", "duration_ms", "result_bytes", "is_subagent"],
+            &[turns::TURN, turns::DURATION_MS, tool_calls::RESULT_BYTES, turns::IS_SUBAGENT],
             "target",
         )?;
         let timeline_events = event_rows.table(
             events,
             &[("kind", &words.kind), ("code", &words.code)],
-            &["turn", "tokens_before", "tokens_after", "is_subagent"],
+            &[events::TURN, events::TOKENS_BEFORE, events::TOKENS_AFTER, turns::IS_SUBAGENT],
             "message",
         )?;
         Ok(Self { timelines, timeline_turns, timeline_calls, timeline_events, omitted_rows: omitted.iter().sum() })
@@ -102,7 +110,7 @@ impl Included {
 
     /// Milliseconds since the start of the session.
     fn times(&self, frame: &DataFrame) -> PolarsResult<Vec<Option<i64>>> {
-        let times = whole(frame, "occurred_at")?;
+        let times = whole(frame, turns::OCCURRED_AT)?;
         Ok(self.rows.iter().map(|(start, row)| Some((times[*row]? - (*start)?).div_euclid(1000))).collect())
     }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::sessions::{Selection, Sessions};
 use super::table::{Dictionary, texts};
 use crate::analysis::reports::cells::Cells;
+use crate::store::frames::{sessions, turns};
 
 /// The maximum number of distinct models, projects, tools and so on. All others share one index.
 const MAX_TEXTS: usize = 500;
@@ -41,12 +42,12 @@ impl Vocabulary {
         let words = |texts: Vec<Vec<Option<&str>>>| Dictionary::new(texts.into_iter().flatten(), MAX_TEXTS);
         Ok(Self {
             runtime: words(vec![selection.pick(&all.runtime)]),
-            model: words(vec![texts(&cells.turns, "model")?, selection.pick(&all.model), texts(turns, "model")?]),
+            model: words(vec![texts(&cells.turns, "model")?, selection.pick(&all.model), texts(turns, turns::MODEL)?]),
             project: words(vec![selection.pick(&all.project)]),
             status: words(vec![selection.pick(&all.status)]),
             call_status: words(vec![texts(calls, "status")?]),
-            usage: words(vec![all.texts("usage", selection)?]),
-            error_kind: words(vec![all.texts("error_kind", selection)?]),
+            usage: words(vec![all.texts(sessions::USAGE, selection)?]),
+            error_kind: words(vec![all.texts(sessions::ERROR_KIND, selection)?]),
             tool: words(vec![texts(&cells.tools, "tool")?, texts(calls, "tool")?]),
             kind: words(vec![texts(&cells.troubles, "kind")?, texts(events, "kind")?]),
             code: words(vec![texts(&cells.troubles, "code")?, texts(events, "code")?]),

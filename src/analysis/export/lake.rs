@@ -13,7 +13,7 @@ use crate::base::time::Day;
 use crate::model::source::Source;
 use crate::store::archive::encode_source;
 use crate::store::archive::{self, StoredFacts};
-use crate::store::frames::schema_of;
+use crate::store::frames::{schema_of, sessions, turns, verdicts};
 use crate::store::lake::{self, FACTS, LakeWriter, PartitionBy, Written, partition_name};
 
 /// Why an export failed.
@@ -63,7 +63,7 @@ const MAX_ROWS: usize = 1 << 21;
 
 /// What the rows of a table are sorted by, as far as it has these columns. Rows of a session keep their order, which is the same in any
 /// archive of the same logs.
-const SORTED_BY: [&str; 4] = ["day", "runtime", "session_id", "source_path"];
+const SORTED_BY: [&str; 4] = [turns::DAY, turns::RUNTIME, turns::SESSION_ID, turns::SOURCE_PATH];
 
 impl LakeExport<'_> {
     /// Writes what has changed in `directory`.
@@ -73,7 +73,7 @@ impl LakeExport<'_> {
     pub fn write(self, directory: &Path) -> Result<Written, Error> {
         let mut writer = LakeWriter::open(directory, self.access == Access::Owner)?;
         for (table, frame) in self.tables {
-            if schema_of(table).contains("day") {
+            if schema_of(table).contains(turns::DAY) {
                 self.write_partitions(&mut writer, table, frame)?;
             } else {
                 self.write_whole(&mut writer, table, frame)?;
@@ -101,9 +101,9 @@ impl LakeExport<'_> {
             let is_in_batch = match (first, days.last().or(first)) {
                 (Some(first), Some(last)) => {
                     let day = |day: &Day| lit(day.0).cast(DataType::Date);
-                    col("day").gt_eq(day(first)).and(col("day").lt_eq(day(last)))
+                    col(turns::DAY).gt_eq(day(first)).and(col(turns::DAY).lt_eq(day(last)))
                 }
-                _ => col("day").is_null(),
+                _ => col(turns::DAY).is_null(),
             };
             let mut rows = sorted(frame.clone().filter(is_in_batch), &keys_of(table)).collect()?;
             for partition in batch {
@@ -191,13 +191,13 @@ type VerdictKey = [Option<String>; 4];
 
 impl Sessions {
     fn of(tables: &Frames) -> PolarsResult<Self> {
-        let columns = ["runtime", "session_id", "source_path"];
+        let columns = [turns::RUNTIME, turns::SESSION_ID, turns::SOURCE_PATH];
         let frame = tables
-            .table("sessions")
+            .table(sessions::TABLE)
             .select(columns.into_iter().chain(["day"]).map(col).collect::<Vec<_>>())
             .collect()?;
         let [runtimes, ids, paths] = columns.map(|column| frame.column(column).and_then(|column| column.str()));
-        let days = frame.column("day")?.date()?.physical();
+        let days = frame.column(turns::DAY)?.date()?.physical();
         let mut sessions = Self { keys: HashSet::new(), first_days: HashMap::new(), verdicts: verdicts_of(tables)? };
         for (((runtime, id), path), day) in runtimes?.iter().zip(ids?.iter()).zip(paths?.iter()).zip(days.iter()) {
             let (Some(runtime), Some(id), Some(path)) = (runtime, id, path) else { continue };
@@ -230,8 +230,8 @@ fn verdicts_of(tables: &Frames) -> PolarsResult<HashSet<VerdictKey>> {
     if !tables.iter().any(|(name, _)| *name == "verdicts") {
         return Ok(HashSet::new());
     }
-    let columns = ["source_path", "task", "trial", "name"];
-    let frame = tables.table("verdicts").select(columns.map(col)).collect()?;
+    let columns = [turns::SOURCE_PATH, "task", "trial", "name"];
+    let frame = tables.table(verdicts::TABLE).select(columns.map(col)).collect()?;
     let texts = columns.map(|column| frame.column(column).and_then(|column| column.str()));
     let [path, task, trial, name] = texts;
     let texts = [path?, task?, trial?, name?];
@@ -248,9 +248,9 @@ struct Partition {
 
 /// The days of the rows of a table with their numbers of rows, in order; rows without a time last.
 fn days_of(frame: &LazyFrame) -> PolarsResult<Vec<(Option<Day>, usize)>> {
-    let frame = frame.clone().group_by([col("day")]).agg([len().cast(DataType::Int64).alias("rows")]);
+    let frame = frame.clone().group_by([col(turns::DAY)]).agg([len().cast(DataType::Int64).alias("rows")]);
     let frame = sorted(frame, &["day"]).collect()?;
-    let days = frame.column("day")?.date()?.physical();
+    let days = frame.column(turns::DAY)?.date()?.physical();
     let rows = frame.column("rows")?.i64()?;
     Ok(days
         .iter()
@@ -299,8 +299,8 @@ pub(super) fn first_day(by: PartitionBy, day: Day) -> Day {
 /// The columns of a table that its rows are sorted by: of `sources` and `rejects` the path only, of others the session.
 pub(super) fn keys_of(table: &str) -> Vec<&'static str> {
     let schema = schema_of(table);
-    let by_session = schema.contains("session_id");
-    SORTED_BY.into_iter().filter(|key| schema.contains(key) && (*key == "source_path") != by_session).collect()
+    let by_session = schema.contains(turns::SESSION_ID);
+    SORTED_BY.into_iter().filter(|key| schema.contains(key) && (*key == turns::SOURCE_PATH) != by_session).collect()
 }
 
 /// Rows by these columns, those without a value last. Equal rows keep their order.

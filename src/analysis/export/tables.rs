@@ -8,7 +8,7 @@ use polars::prelude::*;
 use super::file::{Access, write_file};
 use crate::analysis::present;
 use crate::analysis::reports::{self, Frames, LeftOut, Scope};
-use crate::store::frames::{TABLES_OF_FILES, schema};
+use crate::store::frames::{TABLES_OF_FILES, schema, turns};
 use crate::store::{arrow_stream, parquet};
 
 /// A kind of file for a table.
@@ -46,8 +46,8 @@ impl FileKind {
 pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), reports::Error> {
     let (sessions, left_out) = reports::sessions(tables, scope)?;
     // Collected once for all tables.
-    let sessions = sessions.select([col("runtime"), col("session_id")]).collect()?;
-    let key = [col("runtime"), col("session_id")];
+    let sessions = sessions.select([col(turns::RUNTIME), col(turns::SESSION_ID)]).collect()?;
+    let key = [col(turns::RUNTIME), col(turns::SESSION_ID)];
     let semi = || JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Semi) };
     let mut kept = Vec::new();
     let mut paths = Vec::new();
@@ -56,7 +56,7 @@ pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), rep
             name if TABLES_OF_FILES.contains(&name) => frame.clone(),
             _ => {
                 let frame = frame.clone().join(sessions.clone().lazy(), key.clone(), key.clone(), semi());
-                paths.push(frame.clone().select([col("source_path")]));
+                paths.push(frame.clone().select([col(turns::SOURCE_PATH)]));
                 frame
             }
         };
@@ -64,7 +64,7 @@ pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), rep
     }
     let paths = concat(paths, UnionArgs::default())?.unique(None, UniqueKeepStrategy::Any).collect()?;
     for (_, frame) in kept.iter_mut().filter(|(name, _)| TABLES_OF_FILES.contains(name)) {
-        let path = [col("source_path")];
+        let path = [col(turns::SOURCE_PATH)];
         *frame = std::mem::take(frame).join(paths.clone().lazy(), path.clone(), path, semi());
     }
     Ok((kept.into_iter().collect(), left_out))

@@ -6,8 +6,8 @@ use foldhash::{HashMap, HashMapExt as _};
 use polars::prelude::*;
 
 use super::logged::State;
-use crate::analysis::reports::tables::for_each_batch;
 use crate::base::time::Time;
+use crate::store::frames::{TypedRows, for_each_batch, limits, rows, turns};
 
 /// A row of the ledger.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,41 +23,63 @@ pub struct TurnFacts {
 /// The numbers of the sessions that logged a limit, by runtime and id.
 pub type SessionNumbers = HashMap<String, HashMap<String, u32>>;
 
+rows! {
+    /// The columns of states of limits.
+    struct StateColumns {
+        runtime: limits::RUNTIME,
+        session: limits::SESSION_ID,
+        limit_id: limits::LIMIT_ID,
+        window_name: limits::WINDOW_NAME,
+        plan: limits::PLAN,
+        reached: limits::REACHED,
+        window_minutes: limits::WINDOW_MINUTES,
+        used_percent: limits::USED_PERCENT,
+        resets_at: limits::RESETS_AT,
+        time: limits::OCCURRED_AT,
+    }
+
+    /// The columns of turns.
+    struct TurnColumns {
+        runtime: turns::RUNTIME,
+        time: turns::OCCURRED_AT,
+        tokens: turns::TOTAL_TOKENS,
+        cost_usd: turns::COST_USD,
+        grain: turns::GRAIN,
+        session: turns::SESSION_ID,
+    }
+
+    /// The columns of turns of which only the times matter.
+    struct TimeColumns {
+        runtime: turns::RUNTIME,
+        time: turns::OCCURRED_AT,
+    }
+}
+
 /// The states of limits in the rows of `limits`, whose time is the start of their session where they have none.
 pub fn states(rows: LazyFrame) -> PolarsResult<(Vec<State>, SessionNumbers)> {
-    let texts = ["runtime", "session_id", "limit_id", "window_name", "plan", "reached"]
-        .map(|name| col(name).cast(DataType::String));
-    let rest = ["window_minutes", "used_percent"].map(col);
-    let times = ["resets_at", "occurred_at"].map(|name| col(name).to_physical());
-    let rows = rows.select(texts.into_iter().chain(rest).chain(times).collect::<Vec<_>>()).collect()?;
-    let text = |name: &str| rows.column(name)?.str();
-    let number = |name: &str| rows.column(name)?.i64();
-    let (runtime, session, limit) = (text("runtime")?, text("session_id")?, text("limit_id")?);
-    let (window, plan, reached) = (text("window_name")?, text("plan")?, text("reached")?);
-    let (minutes, reset, time) = (number("window_minutes")?, number("resets_at")?, number("occurred_at")?);
-    let used = rows.column("used_percent")?.f64()?;
+    let states = StateColumns::read(rows)?;
     let mut numbers = SessionNumbers::new();
     let mut count = 0;
-    let owned = |column: &StringChunked, row| column.get(row).map(str::to_owned);
-    let states = (0..rows.height()).map(|row| {
-        let of_runtime = numbers.entry(owned(runtime, row).unwrap_or_default()).or_default();
-        let number = *of_runtime.entry(owned(session, row).unwrap_or_default()).or_insert(count);
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    let found = (0..states.height()).map(|row| {
+        let of_runtime = numbers.entry(owned(states.runtime(row)).unwrap_or_default()).or_default();
+        let number = *of_runtime.entry(owned(states.session(row)).unwrap_or_default()).or_insert(count);
         count = count.max(number.saturating_add(1));
         State {
-            runtime: owned(runtime, row).unwrap_or_default(),
-            limit_id: owned(limit, row),
-            window_name: window_name(window.get(row).unwrap_or_default(), minutes.get(row)),
-            plan: owned(plan, row),
-            window_minutes: minutes.get(row),
-            used_percent: used.get(row),
-            resets_at: reset.get(row).map(Time::from_micros),
-            reached: owned(reached, row),
+            runtime: owned(states.runtime(row)).unwrap_or_default(),
+            limit_id: owned(states.limit_id(row)),
+            window_name: window_name(states.window_name(row).unwrap_or_default(), states.window_minutes(row)),
+            plan: owned(states.plan(row)),
+            window_minutes: states.window_minutes(row),
+            used_percent: states.used_percent(row),
+            resets_at: states.resets_at(row),
+            reached: owned(states.reached(row)),
             session: Some(number),
-            time: time.get(row).map(Time::from_micros),
+            time: states.time(row),
         }
     });
-    let states = states.collect();
-    Ok((states, numbers))
+    let found = found.collect();
+    Ok((found, numbers))
 }
 
 /// The name of a window. A name that is only a rank, which differs between plans, is replaced by the length.
@@ -96,13 +118,11 @@ pub fn push<T>(by_runtime: &mut ByRuntime<T>, runtime: &str, value: T) {
 /// The times of the rows of `turns` of some runtimes.
 pub fn times(rows: LazyFrame, runtimes: &[&str]) -> PolarsResult<ByRuntime<Time>> {
     let mut by_runtime = ByRuntime::new();
-    let columns = [col("runtime"), col("occurred_at").to_physical()];
-    for_each_batch(rows.filter(col("occurred_at").is_not_null()).select(columns), |rows| {
-        let ([runtime], [time]) = (rows.texts(["runtime"])?, rows.wholes(["occurred_at"])?);
-        for (runtime, time) in runtime.iter().zip(time.iter()) {
-            let (Some(runtime), Some(time)) = (runtime, time) else { continue };
+    for_each_batch(rows.filter(col(turns::OCCURRED_AT).is_not_null()), |turns: &TimeColumns| {
+        for row in 0..turns.height() {
+            let (Some(runtime), Some(time)) = (turns.runtime(row), turns.time(row)) else { continue };
             if runtimes.contains(&runtime) {
-                push(&mut by_runtime, runtime, Time::from_micros(time));
+                push(&mut by_runtime, runtime, time);
             }
         }
         Ok(())
@@ -116,31 +136,18 @@ pub fn for_each_turn(
     numbers: &SessionNumbers,
     mut each: impl FnMut(&str, &TurnFacts),
 ) -> PolarsResult<()> {
-    let mut columns = vec![
-        col("runtime"),
-        col("occurred_at").to_physical(),
-        col("total_tokens"),
-        col("cost_usd"),
-        col("grain").eq(lit("turn")).alias("is_response"),
-    ];
-    if !numbers.is_empty() {
-        columns.push(col("session_id"));
-    }
-    for_each_batch(rows.filter(col("occurred_at").is_not_null()).select(columns), |rows| {
-        let [runtime] = rows.texts(["runtime"])?;
-        let [time, tokens] = rows.wholes(["occurred_at", "total_tokens"])?;
-        let [cost] = rows.floats(["cost_usd"])?;
-        let is_response = rows.flag("is_response")?;
-        let session = if numbers.is_empty() { None } else { Some(rows.texts(["session_id"])?) };
-        let values = runtime.iter().zip(time.iter()).zip(tokens.iter()).zip(cost.iter()).zip(is_response.iter());
-        for (row, ((((runtime, time), tokens), cost_usd), is_response)) in values.enumerate() {
-            let (Some(runtime), Some(time)) = (runtime, time) else { continue };
+    let rows = rows.filter(col(turns::OCCURRED_AT).is_not_null());
+    // The ids of sessions are read only if they matter.
+    let rows = if numbers.is_empty() { rows.with_column(lit("").alias(turns::SESSION_ID)) } else { rows };
+    for_each_batch(rows, |turns: &TurnColumns| {
+        for row in 0..turns.height() {
+            let (Some(runtime), Some(time)) = (turns.runtime(row), turns.time(row)) else { continue };
             let facts = TurnFacts {
-                time: Time::from_micros(time),
-                session: session.and_then(|[session]| number_of(numbers, runtime, session.get(row))),
-                tokens,
-                cost_usd,
-                is_response: is_response == Some(true),
+                time,
+                session: number_of(numbers, runtime, turns.session(row)),
+                tokens: turns.tokens(row),
+                cost_usd: turns.cost_usd(row),
+                is_response: turns.grain(row) == Some("turn"),
             };
             each(runtime, &facts);
         }

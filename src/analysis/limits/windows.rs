@@ -9,6 +9,7 @@ use crate::analysis::reports::spec::Rows;
 use crate::analysis::reports::{Cost, Error, Frames, LeftOut, Scope};
 use crate::base::time::Time;
 use crate::model::session::{add, add_money};
+use crate::store::frames::{limits, turns};
 
 /// Runtimes whose subscription has windows of five hours and of a week that their logs need not contain.
 const SUBSCRIPTIONS: &[&str] = &["claude"];
@@ -51,7 +52,7 @@ impl ActiveWindows {
     /// # Errors
     /// When `limits` cannot be read.
     pub fn new(tables: &Frames, now: Time) -> Result<Self, Error> {
-        let (states, numbers) = states(dated_rows("limits", tables, &Scope::default(), Cost::Auto)?.rows)?;
+        let (states, numbers) = states(dated_rows(limits::TABLE, tables, &Scope::default(), Cost::Auto)?.rows)?;
         let limits = limits(states);
         let logged = limits.iter().flat_map(|limit| &limit.windows).filter(|window| window.contains(now));
         // Computed windows are not longer than a week.
@@ -102,15 +103,15 @@ fn dated_rows(table: &'static str, tables: &Frames, scope: &Scope, cost: Cost) -
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
 pub fn windows_of(tables: &Frames, scope: &Scope, now: Time, cost: Cost) -> Result<(Vec<Window>, LeftOut), Error> {
-    let of_runtimes = |(name, _): &&(String, String)| name == "runtime";
+    let of_runtimes = |(name, _): &&(String, String)| name == turns::RUNTIME;
     let scope_of = |only: Vec<(String, String)>| Scope { only, timezone: scope.timezone.clone(), ..Scope::default() };
     let of_runtime = scope_of(scope.only.iter().filter(of_runtimes).cloned().collect());
     let rows = |table, scope: &Scope| dated_rows(table, tables, scope, cost);
-    let (states, numbers) = states(rows("limits", &of_runtime)?.rows)?;
-    let mut counted = rows("turns", &scope_of(scope.only.clone()))?;
+    let (states, numbers) = states(rows(limits::TABLE, &of_runtime)?.rows)?;
+    let mut counted = rows(turns::TABLE, &scope_of(scope.only.clone()))?;
     let undated = counted.count_undated()?;
     let has_other_filters = scope.only.iter().any(|filter| !of_runtimes(&filter));
-    let all = if has_other_filters { rows("turns", &of_runtime)?.rows } else { counted.rows.clone() };
+    let all = if has_other_filters { rows(turns::TABLE, &of_runtime)?.rows } else { counted.rows.clone() };
     let mut found = Windows::new(limits(states), times(all.clone(), SUBSCRIPTIONS)?);
     for_each_turn(counted.rows, &numbers, |runtime, turn| {
         found.count(runtime, turn);

@@ -9,6 +9,7 @@ use super::trials::{Membership, Trials};
 use super::verdicts::{Key, Outcome};
 use crate::analysis::reports::tables::{Frames, KEY};
 use crate::model::session::{add, add_money};
+use crate::store::frames::{sessions, verdicts};
 
 /// The column with the number of a session's trial, and the one with its outcome: see [`add_outcomes`].
 pub(in crate::analysis) const TRIAL: &str = "trial";
@@ -21,7 +22,8 @@ pub(in crate::analysis) fn add_outcomes(rows: LazyFrame, tables: &Frames) -> Pol
         let unknown = |name: &str, dtype: DataType| lit(NULL).cast(dtype).alias(name);
         return Ok(rows.with_columns([unknown(TRIAL, DataType::Int64), unknown(TRIAL_PASSED, DataType::Boolean)]));
     }
-    let sessions = tables.table("sessions").select(KEY.map(col)).sort(KEY, SortMultipleOptions::default()).collect()?;
+    let sessions =
+        tables.table(sessions::TABLE).select(KEY.map(col)).sort(KEY, SortMultipleOptions::default()).collect()?;
     let members = keys_of(&sessions)?.into_iter().map(|key| trials.of(&key)).collect::<Vec<_>>();
     let mut outcomes = sessions;
     outcomes.with_column(Column::new(TRIAL.into(), members.iter().map(|it| it.trial).collect::<Vec<_>>()))?;
@@ -108,16 +110,20 @@ pub(in crate::analysis) fn judged_trials(
 /// The trials of the sessions in a scope, in the order of their starts. `rows` are sessions.
 fn trials_of(rows: &LazyFrame, mut trials: Trials) -> PolarsResult<Vec<Trial>> {
     let columns =
-        ["cost_usd", "total_tokens", "turns", "duration_ms", "started_at"].map(|name| col(name).to_physical());
+        [sessions::COST_USD, sessions::TOTAL_TOKENS, sessions::TURNS, sessions::DURATION_MS, sessions::STARTED_AT]
+            .map(|name| col(name).to_physical());
     let frame = rows
         .clone()
         .select(KEY.map(col).into_iter().chain(columns).collect::<Vec<_>>())
-        .sort(["started_at", "runtime", "session_id"], SortMultipleOptions::default().with_nulls_last(true))
+        .sort(
+            [sessions::STARTED_AT, sessions::RUNTIME, sessions::SESSION_ID],
+            SortMultipleOptions::default().with_nulls_last(true),
+        )
         .collect()?;
     let keys = keys_of(&frame)?;
-    let cost = frame.column("cost_usd")?.f64()?;
-    let [tokens, turns, duration] =
-        ["total_tokens", "turns", "duration_ms"].map(|name| frame.column(name).and_then(|column| column.i64()));
+    let cost = frame.column(sessions::COST_USD)?.f64()?;
+    let [tokens, turns, duration] = [sessions::TOTAL_TOKENS, sessions::TURNS, sessions::DURATION_MS]
+        .map(|name| frame.column(name).and_then(|column| column.i64()));
     let (tokens, turns, duration) = (tokens?, turns?, duration?);
     // The position of each trial in the result, and whether its first session so far is a child.
     let mut positions: HashMap<i64, (usize, bool)> = HashMap::new();
@@ -170,7 +176,7 @@ pub(in crate::analysis) fn rows_of_trials(
         trials.len(),
         vec![
             text(&|trial| trial.key.0.clone(), "runtime"),
-            text(&|trial| trial.key.1.clone(), "session_id"),
+            text(&|trial| trial.key.1.clone(), sessions::SESSION_ID),
             text(&task, "trial_task"),
             Column::new("passed".into(), trials.iter().map(|trial| trial.passed).collect::<Vec<_>>()),
             Column::new("trial_score".into(), trials.iter().map(|trial| trial.score).collect::<Vec<_>>()),
@@ -192,10 +198,13 @@ pub(in crate::analysis) fn rows_of_trials(
 
 /// What each trial contributes to the means over tasks: its share of the task, and of the task's pass@k.
 fn parts(rows: &LazyFrame, partition: &[Expr], k: u32) -> PolarsResult<DataFrame> {
-    let judged = col("passed").count().cast(DataType::Int64).over(partition)?.alias("judged");
-    let passed = col("passed").sum().cast(DataType::Int64).over(partition)?.alias("passes");
-    let is_judged = col("passed").is_not_null().alias("is_judged");
-    let frame = rows.clone().select([col("runtime"), col("session_id"), judged, passed, is_judged]).collect()?;
+    let judged = col(verdicts::PASSED).count().cast(DataType::Int64).over(partition)?.alias("judged");
+    let passed = col(verdicts::PASSED).sum().cast(DataType::Int64).over(partition)?.alias("passes");
+    let is_judged = col(verdicts::PASSED).is_not_null().alias("is_judged");
+    let frame = rows
+        .clone()
+        .select([col(sessions::RUNTIME), col(sessions::SESSION_ID), judged, passed, is_judged])
+        .collect()?;
     let (judged, passed) = (frame.column("judged")?.i64()?, frame.column("passes")?.i64()?);
     let is_judged = frame.column("is_judged")?.bool()?;
     let shares = |of: &dyn Fn(u64, u64) -> Option<f64>, name: &str| -> Column {

@@ -6,6 +6,7 @@ use polars::prelude::*;
 
 use super::verdicts::{Key, Outcome, outcomes};
 use crate::analysis::reports::tables::Frames;
+use crate::store::frames::sessions;
 
 /// More sessions in between than this are a circle.
 const MAX_GENERATIONS: usize = 64;
@@ -41,8 +42,8 @@ pub(super) struct Membership {
 
 impl Trials {
     pub(super) fn read(tables: &Frames) -> PolarsResult<Self> {
-        let columns = ["runtime", "session_id", "parent_session_id"];
-        let children = tables.table("sessions").filter(col("parent_session_id").is_not_null());
+        let columns = [sessions::RUNTIME, sessions::SESSION_ID, sessions::PARENT_SESSION_ID];
+        let children = tables.table(sessions::TABLE).filter(col(sessions::PARENT_SESSION_ID).is_not_null());
         let frame = children.select(columns.map(col)).collect()?;
         let [runtime, session, parent] = columns.map(|name| frame.column(name).and_then(|column| column.str()));
         let (runtime, session, parent) = (runtime?, session?, parent?);

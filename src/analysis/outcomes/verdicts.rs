@@ -7,6 +7,7 @@ use polars::prelude::*;
 
 use crate::analysis::reports::tables::Frames;
 use crate::model::verdict::DEFAULT_NAME;
+use crate::store::frames::verdicts;
 
 /// The runtime and the id of a session.
 pub(super) type Key = (String, String);
@@ -39,17 +40,28 @@ pub(super) fn outcomes(tables: &Frames) -> PolarsResult<HashMap<Key, Outcome>> {
     if !tables.iter().any(|(name, _)| *name == "verdicts") {
         return Ok(HashMap::new());
     }
-    let texts = ["runtime", "session_id", "task", "trial", "name", "source_path", "matched_by"];
+    let texts = [
+        verdicts::RUNTIME,
+        verdicts::SESSION_ID,
+        verdicts::TASK,
+        verdicts::TRIAL,
+        verdicts::NAME,
+        verdicts::SOURCE_PATH,
+        verdicts::MATCHED_BY,
+    ];
     let columns = texts.iter().map(|name| col(*name));
-    let columns = columns.chain([col("passed"), col("score"), col("judged_at").to_physical()]);
-    let frame = tables.table("verdicts").filter(col("session_id").is_not_null()).select(columns.collect::<Vec<_>>());
+    let columns = columns.chain([col(verdicts::PASSED), col(verdicts::SCORE), col(verdicts::JUDGED_AT).to_physical()]);
+    let frame = tables
+        .table(verdicts::TABLE)
+        .filter(col(verdicts::SESSION_ID).is_not_null())
+        .select(columns.collect::<Vec<_>>());
     let frame = frame.collect()?;
     let [runtime, session, task, trial, name, path, matched_by] =
         texts.map(|name| frame.column(name).and_then(|column| column.str()));
     let (runtime, session, task, trial) = (runtime?, session?, task?, trial?);
     let (name, path, matched_by) = (name?, path?, matched_by?);
-    let (passed, score) = (frame.column("passed")?.bool()?, frame.column("score")?.f64()?);
-    let judged_at = frame.column("judged_at")?.i64()?;
+    let (passed, score) = (frame.column(verdicts::PASSED)?.bool()?, frame.column(verdicts::SCORE)?.f64()?);
+    let judged_at = frame.column(verdicts::JUDGED_AT)?.i64()?;
     let mut rows: HashMap<Key, Vec<Row>> = HashMap::new();
     for index in 0..frame.height() {
         let text = |column: &StringChunked| column.get(index).map(str::to_owned);

@@ -11,7 +11,7 @@ use crate::analysis::reports::grouping::Grouping;
 use crate::analysis::reports::spec::Rows;
 use crate::analysis::reports::{Cost, Error, Frames, LowerBound, Scope};
 use crate::base::time::Time;
-use crate::store::frames::time_value;
+use crate::store::frames::{limits, sessions, sources, time_value, tool_calls, turns, unknown_records};
 
 /// The last days of all sessions.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ pub struct Counted {
 impl Overview {
     /// The tables that it is computed from.
     pub const TABLES: &'static [&'static str] =
-        &["sessions", "turns", "tool_calls", "limits", "sources", "unknown_records"];
+        &[sessions::TABLE, turns::TABLE, tool_calls::TABLE, limits::TABLE, sources::TABLE, unknown_records::TABLE];
 
     /// The overview at a time, whose time zone decides what a day is.
     ///
@@ -124,9 +124,9 @@ impl Overview {
 
 /// The tables, without rows before a time.
 fn recent(tables: &Frames, since: Time) -> Frames {
-    let is_recent = col("occurred_at").is_null().or(col("occurred_at").gt_eq(time_value(since)));
+    let is_recent = col(turns::OCCURRED_AT).is_null().or(col(turns::OCCURRED_AT).gt_eq(time_value(since)));
     tables.clone().map(|name, frame| match name {
-        "turns" | "tool_calls" | "limits" => frame.filter(is_recent.clone()),
+        turns::TABLE | tool_calls::TABLE | limits::TABLE => frame.filter(is_recent.clone()),
         _ => frame,
     })
 }
@@ -134,13 +134,13 @@ fn recent(tables: &Frames, since: Time) -> Frames {
 /// The tools with errors of the last 7 days, and of the last 30.
 fn tools(tables: &Frames, calendar: &Calendar) -> Result<[Vec<Tool>; 2], Error> {
     let [_, week, month] = calendar.periods.map(|bounds| bounds.start);
-    let mut calls = Grouping::new("overview", &Rows::Table("tool_calls"), tables, &Scope::default(), Cost::Auto)?;
+    let mut calls = Grouping::new("overview", &Rows::Table(tool_calls::TABLE), tables, &Scope::default(), Cost::Auto)?;
     calls.date_rows()?;
-    let is_since = |start| col("occurred_at").gt_eq(time_value(start));
-    let is_error = || col("status").eq(lit("error"));
+    let is_since = |start| col(turns::OCCURRED_AT).gt_eq(time_value(start));
+    let is_error = || col(tool_calls::STATUS).eq(lit("error"));
     let count = |is_counted: Expr, name: &str| is_counted.cast(DataType::Int64).sum().alias(name);
-    let is_in_time = is_since(month).and(col("occurred_at").lt(time_value(calendar.end)));
-    let counts = calls.rows.filter(is_in_time).group_by([col("tool")]).agg([
+    let is_in_time = is_since(month).and(col(turns::OCCURRED_AT).lt(time_value(calendar.end)));
+    let counts = calls.rows.filter(is_in_time).group_by([col(tool_calls::TOOL)]).agg([
         count(is_since(week), "calls of week"),
         count(is_since(week).and(is_error()), "errors of week"),
         len().cast(DataType::Int64).alias("calls of month"),
@@ -156,7 +156,7 @@ fn tools(tables: &Frames, calendar: &Calendar) -> Result<[Vec<Tool>; 2], Error> 
 /// The tools with errors by their number, from the columns of these names.
 fn with_errors(counts: &DataFrame, calls: &str, errors: &str) -> PolarsResult<Vec<Tool>> {
     let (names, calls, errors) =
-        (counts.column("tool")?.str()?, counts.column(calls)?.i64()?, counts.column(errors)?.i64()?);
+        (counts.column(tool_calls::TOOL)?.str()?, counts.column(calls)?.i64()?, counts.column(errors)?.i64()?);
     let count = |count: Option<i64>| count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default();
     let tools = names.iter().zip(calls.iter()).zip(errors.iter()).map(|((name, calls), errors)| Tool {
         name: name.map(str::to_owned),
@@ -170,12 +170,13 @@ fn with_errors(counts: &DataFrame, calls: &str, errors: &str) -> PolarsResult<Ve
 
 /// The sessions with a record in each period whose logs omit tokens.
 fn lower_bounds(tables: &Frames, calendar: &Calendar) -> Result<[LowerBound; 3], Error> {
-    let is_in_time =
-        |start| col("ended_at").gt_eq(time_value(start)).and(col("started_at").lt(time_value(calendar.end)));
+    let is_in_time = |start| {
+        col(sessions::ENDED_AT).gt_eq(time_value(start)).and(col(sessions::STARTED_AT).lt(time_value(calendar.end)))
+    };
     // The table is read once, for the longest period, which contains the others.
     let [.., longest] = calendar.periods;
-    let columns = ["usage", "cost_usd", "started_at", "ended_at"].map(col);
-    let sessions = tables.table("sessions").filter(is_in_time(longest.start)).select(columns).collect()?;
+    let columns = [sessions::USAGE, turns::COST_USD, sessions::STARTED_AT, sessions::ENDED_AT].map(col);
+    let sessions = tables.table(sessions::TABLE).filter(is_in_time(longest.start)).select(columns).collect()?;
     let mut found = [LowerBound::default(); 3];
     for (bound, period) in found.iter_mut().zip(calendar.periods) {
         *bound = LowerBound::among(sessions.clone().lazy().filter(is_in_time(period.start)))?;
@@ -186,15 +187,15 @@ fn lower_bounds(tables: &Frames, calendar: &Calendar) -> Result<[LowerBound; 3],
 /// What could not be read, over all files.
 fn unread(tables: &Frames) -> Result<Lost, Error> {
     let sum = |name: &str| col(name).cast(DataType::Int64).sum().alias(name);
-    let status = || col("status").cast(DataType::String);
+    let status = || col(sources::STATUS).cast(DataType::String);
     let is_unread = status().eq(lit("unreadable")).or(status().eq(lit("truncated")));
     let unread = is_unread.cast(DataType::Int64).sum().alias("unread");
-    let columns = [sum("rejected_lines"), sum("unknown_records"), unread];
-    let sums = tables.table("sources").select(columns).collect()?;
+    let columns = [sum(sources::REJECTED_LINES), sum(sources::UNKNOWN_RECORDS), unread];
+    let sums = tables.table(sources::TABLE).select(columns).collect()?;
     let number = |name: &str| -> PolarsResult<i64> { Ok(sums.column(name)?.i64()?.get(0).unwrap_or(0)) };
     Ok(Lost {
-        rejected_lines: number("rejected_lines")?,
-        unknown_records: number("unknown_records")?,
+        rejected_lines: number(sources::REJECTED_LINES)?,
+        unknown_records: number(sources::UNKNOWN_RECORDS)?,
         unreadable_files: number("unread")?,
         counted: counted(tables)?,
         ..Lost::default()
@@ -203,12 +204,13 @@ fn unread(tables: &Frames) -> Result<Lost, Error> {
 
 /// The unknown records with token counts or costs.
 fn counted(tables: &Frames) -> Result<Counted, Error> {
-    let records = || col("records").cast(DataType::Int64).sum().alias("records");
-    let name = col("type").cast(DataType::String).alias("type");
-    let rows = tables.table("unknown_records").filter(col("has_counts")).group_by([name]).agg([records()]);
+    let records = || col(unknown_records::RECORDS).cast(DataType::Int64).sum().alias(unknown_records::RECORDS);
+    let name = col(unknown_records::TYPE).cast(DataType::String).alias(unknown_records::TYPE);
+    let rows =
+        tables.table(unknown_records::TABLE).filter(col(unknown_records::HAS_COUNTS)).group_by([name]).agg([records()]);
     let order = SortMultipleOptions::default().with_order_descending_multi([true, false]);
-    let rows = rows.sort_by_exprs([col("records"), col("type")], order).collect()?;
-    let (names, counts) = (rows.column("type")?.str()?, rows.column("records")?.i64()?);
+    let rows = rows.sort_by_exprs([col(unknown_records::RECORDS), col(unknown_records::TYPE)], order).collect()?;
+    let (names, counts) = (rows.column(unknown_records::TYPE)?.str()?, rows.column(unknown_records::RECORDS)?.i64()?);
     Ok(Counted {
         records: counts.sum().unwrap_or_default(),
         types: names.iter().map(|name| name.unwrap_or("(no type)").to_owned()).collect(),

@@ -8,9 +8,10 @@ use super::periods::{Calendar, DAYS};
 use crate::analysis::limits::TurnFacts;
 use crate::analysis::reports::Frames;
 use crate::analysis::reports::projects::shown_project;
-use crate::analysis::reports::tables::{for_each_batch, hash_of};
+use crate::analysis::reports::tables::hash_of;
 use crate::base::time::Time;
 use crate::model::session::add;
+use crate::store::frames::{TypedRows, for_each_batch, rows, sessions};
 
 /// Sums over rows of the ledger.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -54,6 +55,15 @@ pub struct Top {
     pub name: Option<String>,
     /// Its sums.
     pub sums: Sums,
+}
+
+rows! {
+    /// The columns of sessions.
+    struct SessionColumns {
+        runtime: sessions::RUNTIME,
+        session: sessions::SESSION_ID,
+        project: sessions::PROJECT,
+    }
 }
 
 /// The sums over the rows of the ledger.
@@ -215,11 +225,11 @@ impl<'c> Summing<'c> {
         let periods = periods.collect();
         let mut projects: HashMap<Option<String>, Recent> = HashMap::new();
         let project = shown_project(tables);
-        for_each_batch(tables.table("sessions").select([col("runtime"), col("session_id"), project]), |batch| {
-            let [runtime, session, project] = batch.texts(["runtime", "session_id", "project"])?;
-            for row in 0..batch.height() {
-                if let Some(session) = self.sessions.remove(&hash_of((runtime.get(row), session.get(row)))) {
-                    let project = projects.entry(project.get(row).map(str::to_owned)).or_default();
+        for_each_batch(tables.table(sessions::TABLE).with_column(project), |sessions: &SessionColumns| {
+            for row in 0..sessions.height() {
+                let key = hash_of((sessions.runtime(row), sessions.session(row)));
+                if let Some(session) = self.sessions.remove(&key) {
+                    let project = projects.entry(sessions.project(row).map(str::to_owned)).or_default();
                     merge(project, &session.recent);
                 }
             }

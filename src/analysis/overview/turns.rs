@@ -7,36 +7,48 @@ use super::sums::{Row, Summing, Turns};
 use crate::analysis::limits::ActiveWindows;
 use crate::analysis::reports::grouping::Grouping;
 use crate::analysis::reports::spec::Rows;
-use crate::analysis::reports::tables::{for_each_batch, physical};
 use crate::analysis::reports::{Cost, Error, Frames, Scope};
-use crate::base::time::Time;
+use crate::store::frames::{TypedRows, computed_columns, for_each_batch, rows, turns};
+
+computed_columns! {
+    /// Whether a row has no cost: see [`Cost::columns`].
+    IS_UNPRICED: Flag = "is_unpriced";
+    /// Whether a row is a response.
+    IS_RESPONSE: Flag = "is_response";
+}
+
+rows! {
+    /// The columns of the ledger.
+    struct TurnColumns {
+        runtime: turns::RUNTIME,
+        session: turns::SESSION_ID,
+        model: turns::CANONICAL_MODEL,
+        time: turns::OCCURRED_AT,
+        tokens: turns::TOTAL_TOKENS,
+        cost_usd: turns::COST_USD,
+        is_unpriced: IS_UNPRICED,
+        is_response: IS_RESPONSE,
+    }
+}
 
 /// Sums the rows of `turns`, and adds them to the windows of limits. Rows without a time have the time of the start of their
 /// session.
 pub fn turns(tables: &Frames, calendar: &Calendar, windows: &mut ActiveWindows) -> Result<Turns, Error> {
-    const TEXTS: [&str; 3] = ["runtime", "session_id", "canonical_model"];
-    const WHOLES: [&str; 2] = ["occurred_at", "total_tokens"];
-    let mut turns = Grouping::new("overview", &Rows::Table("turns"), tables, &Scope::default(), Cost::Auto)?;
+    let mut turns = Grouping::new("overview", &Rows::Table(turns::TABLE), tables, &Scope::default(), Cost::Auto)?;
     turns.date_rows()?;
-    let is_response = col("grain").eq(lit("turn")).alias("is_response");
-    let rows = turns.rows.with_column(is_response);
-    let rows = physical(rows, &[&TEXTS[..], &WHOLES, &["cost_usd", "is_unpriced", "is_response"]].concat());
+    let is_response = col(turns::GRAIN).eq(lit("turn")).alias(IS_RESPONSE);
     let mut sums = Summing::new(calendar);
-    for_each_batch(rows, |batch| {
-        let [runtime, session, model] = batch.texts(TEXTS)?;
-        let [time, tokens] = batch.wholes(WHOLES)?;
-        let [cost] = batch.floats(["cost_usd"])?;
-        let (is_unpriced, is_response) = (batch.flag("is_unpriced")?, batch.flag("is_response")?);
-        for index in 0..batch.height() {
+    for_each_batch(turns.rows.with_column(is_response), |turns: &TurnColumns| {
+        for row in 0..turns.height() {
             let row = Row {
-                runtime: runtime.get(index),
-                session: session.get(index),
-                time: time.get(index).map(Time::from_micros),
-                model: model.get(index),
-                tokens: tokens.get(index),
-                cost_usd: cost.get(index),
-                is_unpriced: is_unpriced.get(index) == Some(true),
-                is_response: is_response.get(index) == Some(true),
+                runtime: turns.runtime(row),
+                session: turns.session(row),
+                time: turns.time(row),
+                model: turns.model(row),
+                tokens: turns.tokens(row),
+                cost_usd: turns.cost_usd(row),
+                is_unpriced: turns.is_unpriced(row),
+                is_response: turns.is_response(row),
             };
             sums.add(&row);
             if let (Some(runtime), Some(facts)) = (row.runtime, row.facts()) {

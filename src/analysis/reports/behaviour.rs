@@ -4,11 +4,12 @@ use polars::prelude::*;
 
 use super::list::{derived, float, max, measure, median, not_zero, percentile_90, ratio, rows, sum};
 use super::spec::Measure;
+use crate::store::frames::sessions;
 
 /// The measures.
 pub(super) const MEASURES: &[Measure] = &[
     rows("sessions", "Sessions"),
-    sum("tool_calls", "Tool calls").wide(),
+    sum(sessions::TOOL_CALLS, "Tool calls").wide(),
     sum("explore_calls", "Calls that read, search or fetch").wide(),
     sum("edit_calls", "Calls that change files").wide(),
     sum("verify_calls", "Calls that run tests, build or lint").wide(),
@@ -46,7 +47,7 @@ pub(super) const MEASURES: &[Measure] = &[
         float_sum("context_growth") / not_zero(col("context_steps").sum())
     })
     .wide(),
-    sum("compactions", "Compactions of the context").wide(),
+    sum(sessions::COMPACTIONS, "Compactions of the context").wide(),
     sum("model_time_ms", "Time until the model answered").wide(),
     sum("tool_time_ms", "Time in tools").wide(),
     sum("waiting_time_ms", "Time until the next prompt of a human").wide(),

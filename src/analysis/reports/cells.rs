@@ -15,6 +15,7 @@ use crate::analysis::behaviour::frame::add_measures;
 use crate::analysis::outcomes::frame::{Trial, Unjudged, judged_trials};
 use crate::analysis::waste::frame::{CAUSE, rows_of_waste};
 use crate::prices::Catalog;
+use crate::store::frames::{events, sessions, tool_calls, turns};
 
 /// The rows that the page adds up.
 #[derive(Debug)]
@@ -50,23 +51,23 @@ const NAME: &str = "dashboard";
 
 /// Columns of `sessions` that the page shows.
 const OF_SESSION: &[&str] = &[
-    "runtime",
-    "session_id",
-    "model",
-    "project",
-    "status",
-    "labels",
-    "usage",
-    "error_kind",
-    "error_message",
-    "started_at",
-    "duration_ms",
-    "turns",
-    "tool_calls",
-    "tool_errors",
-    "compactions",
-    "retries",
-    "subagents",
+    sessions::RUNTIME,
+    sessions::SESSION_ID,
+    sessions::MODEL,
+    sessions::PROJECT,
+    sessions::STATUS,
+    sessions::LABELS,
+    sessions::USAGE,
+    sessions::ERROR_KIND,
+    sessions::ERROR_MESSAGE,
+    sessions::STARTED_AT,
+    sessions::DURATION_MS,
+    sessions::TURNS,
+    sessions::TOOL_CALLS,
+    sessions::TOOL_ERRORS,
+    sessions::COMPACTIONS,
+    sessions::RETRIES,
+    sessions::SUBAGENTS,
 ];
 
 /// Whether it is known that a session with edits was verified: the denominator of `verified_rate`.
@@ -90,7 +91,7 @@ pub(in crate::analysis) const OF_BEHAVIOUR: &[&str] = &[
 
 /// The canonical model in place of the logged one: the page has one entry per model.
 fn canonical_model() -> Expr {
-    col("canonical_model").alias("model")
+    col(turns::CANONICAL_MODEL).alias(turns::MODEL)
 }
 
 /// The cells of the rows in scope.
@@ -100,59 +101,60 @@ fn canonical_model() -> Expr {
 pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> Result<Cells, Error> {
     let grouped = |rows: Rows, by: &[&str], measures: &[Expr]| -> Result<(LazyFrame, LeftOut), Error> {
         let mut grouping = Grouping::new(NAME, &rows, tables, scope, cost)?;
-        let mut keys = vec![col("runtime"), col("session_id"), grouping.dimension("day")?];
+        let mut keys = vec![col(turns::RUNTIME), col(turns::SESSION_ID), grouping.dimension("day")?];
         for name in by {
             keys.push(grouping.dimension(name)?);
         }
-        let order: Vec<&str> = ["runtime", "session_id", "day"].into_iter().chain(by.iter().copied()).collect();
+        let order: Vec<&str> =
+            [turns::RUNTIME, turns::SESSION_ID, turns::DAY].into_iter().chain(by.iter().copied()).collect();
         let sorted = SortMultipleOptions::default().with_nulls_last(true);
         Ok((grouping.rows.group_by(keys).agg(measures).sort(order, sorted), grouping.left_out))
     };
     let rows = || len().cast(DataType::Int64).alias("rows");
     let known_sum = |column: &str| spec::known_sum(column).alias(column);
-    let with_status = |status: &str| count_of("status", status).alias(status);
+    let with_status = |status: &str| count_of(sessions::STATUS, status).alias(status);
     let known = |column: &str| col(column).count().cast(DataType::Int64).alias(format!("{column}_known"));
-    let unpriced = sum_where("total_tokens", col("is_unpriced")).cast(DataType::Int64);
+    let unpriced = sum_where(turns::TOTAL_TOKENS, col("is_unpriced")).cast(DataType::Int64);
     let of_turns = [
-        known_sum("cost_usd"),
-        known_sum("total_tokens"),
-        known_sum("input_tokens"),
-        known_sum("output_tokens"),
-        known_sum("cache_read_tokens"),
-        known_sum("cache_write_tokens"),
-        unpriced.alias("unpriced_tokens"),
-        count_of("grain", "turn").alias("turns"),
+        known_sum(turns::COST_USD),
+        known_sum(turns::TOTAL_TOKENS),
+        known_sum(turns::INPUT_TOKENS),
+        known_sum(turns::OUTPUT_TOKENS),
+        known_sum(turns::CACHE_READ_TOKENS),
+        known_sum(turns::CACHE_WRITE_TOKENS),
+        unpriced.alias(sessions::UNPRICED_TOKENS),
+        count_of(turns::GRAIN, "turn").alias(sessions::TURNS),
     ];
     let of_tools = [
         rows(),
         with_status("error"),
         with_status("denied"),
         with_status("incomplete"),
-        known("duration_ms"),
-        known_sum("duration_ms"),
-        known_sum("result_bytes"),
+        known(turns::DURATION_MS),
+        known_sum(turns::DURATION_MS),
+        known_sum(tool_calls::RESULT_BYTES),
     ];
-    let (turns, left_out) = grouped(Rows::Table("turns"), &["model"], &of_turns)?;
-    let (tools, _) = grouped(Rows::Table("tool_calls"), &["tool"], &of_tools)?;
+    let (turns, left_out) = grouped(Rows::Table(turns::TABLE), &["model"], &of_turns)?;
+    let (tools, _) = grouped(Rows::Table(tool_calls::TABLE), &["tool"], &of_tools)?;
     let (troubles, _) = grouped(Rows::Errors, &["kind", "code"], &[rows()])?;
-    let key = || [col("runtime"), col("session_id")];
+    let key = || [col(turns::RUNTIME), col(turns::SESSION_ID)];
     let listed = Grouping::new(NAME, &Rows::Sessions, tables, scope, cost)?.rows;
     let (trials, _) = judged_trials(&listed, tables, Unjudged::Apart)?;
-    let omits_measured = listed.clone().select([col("session_id")]).collect()?.height() > MAX_MEASURED;
+    let omits_measured = listed.clone().select([col(turns::SESSION_ID)]).collect()?.height() > MAX_MEASURED;
     let none = omits_measured.then(|| tables.clone().map(|_, rows| rows.limit(0)));
     let (waste, behaviour) = of_sessions(none.as_ref().unwrap_or(tables), scope, cost, catalog)?;
     let listed = listed.select([
-        col("runtime"),
-        col("session_id"),
-        col("cost_usd").alias("listed_cost_usd"),
-        col("total_tokens").alias("listed_tokens"),
+        col(turns::RUNTIME),
+        col(turns::SESSION_ID),
+        col(turns::COST_USD).alias("listed_cost_usd"),
+        col(turns::TOTAL_TOKENS).alias("listed_tokens"),
         lit(true).alias("is_listed"),
     ]);
-    let columns = OF_SESSION.iter().map(|name| if *name == "model" { canonical_model() } else { col(*name) });
-    let sessions = tables.table("sessions").select(columns.collect::<Vec<_>>());
+    let columns = OF_SESSION.iter().map(|name| if *name == sessions::MODEL { canonical_model() } else { col(*name) });
+    let sessions = tables.table(sessions::TABLE).select(columns.collect::<Vec<_>>());
     let sessions = sessions.join(listed, key(), key(), JoinType::Left.into());
     let order = SortMultipleOptions::default().with_nulls_last(true);
-    let sessions = sessions.sort(["started_at", "runtime", "session_id"], order);
+    let sessions = sessions.sort([sessions::STARTED_AT, sessions::RUNTIME, turns::SESSION_ID], order);
     let plans =
         [turns, tools, troubles, waste, behaviour, sessions].into_iter().map(|frame| frame.logical_plan).collect();
     let frames = LazyFrame::collect_all_with_engine(plans, Engine::Streaming, OptFlags::default())?;
@@ -170,13 +172,13 @@ fn of_sessions(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) ->
     let mut grouping = Grouping::new(NAME, &Rows::Waste, tables, scope, cost)?;
     let day = grouping.dimension("day")?.alias("local_day");
     let sessions = grouping.rows.with_column(day);
-    let key = || [col("runtime"), col("session_id"), col("local_day").alias("day")];
+    let key = || [col(turns::RUNTIME), col(turns::SESSION_ID), col("local_day").alias(turns::DAY)];
     let [waste, _] = rows_of_waste(sessions.clone(), tables, &[CAUSE], &[], cost, catalog)?;
     let nano = (col("waste_usd").sum() * lit(1e9)).round(0, RoundMode::HalfAwayFromZero).cast(DataType::Int64);
     let waste = waste.filter(col("waste_usd").gt(lit(0.0)));
     let waste = waste.group_by([&key()[..], &[col(CAUSE)]].concat()).agg([nano.alias("waste"), col("cases").sum()]);
     let sorted = SortMultipleOptions::default().with_nulls_last(true);
-    let waste = waste.sort(["runtime", "session_id", "day", CAUSE], sorted);
+    let waste = waste.sort([turns::RUNTIME, turns::SESSION_ID, turns::DAY, CAUSE], sorted);
     let measures = OF_BEHAVIOUR.iter().map(|name| col(*name));
     let columns: Vec<Expr> = key().into_iter().chain(measures).collect();
     let is_known = when(col("verified_sessions").is_not_null()).then(lit(1i64)).otherwise(lit(NULL));
@@ -185,13 +187,45 @@ fn of_sessions(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) ->
 }
 
 /// The columns of timelines, by table.
-#[rustfmt::skip]
 const OF_TIMELINES: [(&str, &[&str]); 3] = [
-    ("turns", &[
-        "model", "turn", "context_tokens", "output_tokens", "total_tokens", "duration_ms", "is_subagent", "agent", "cost_usd",
-    ]),
-    ("tool_calls", &["tool", "status", "turn", "duration_ms", "result_bytes", "is_subagent", "target"]),
-    ("events", &["kind", "code", "turn", "tokens_before", "tokens_after", "is_subagent", "message"]),
+    (
+        turns::TABLE,
+        &[
+            turns::MODEL,
+            turns::TURN,
+            turns::CONTEXT_TOKENS,
+            turns::OUTPUT_TOKENS,
+            turns::TOTAL_TOKENS,
+            turns::DURATION_MS,
+            turns::IS_SUBAGENT,
+            turns::AGENT,
+            turns::COST_USD,
+        ],
+    ),
+    (
+        tool_calls::TABLE,
+        &[
+            tool_calls::TOOL,
+            tool_calls::STATUS,
+            tool_calls::TURN,
+            tool_calls::DURATION_MS,
+            tool_calls::RESULT_BYTES,
+            tool_calls::IS_SUBAGENT,
+            tool_calls::TARGET,
+        ],
+    ),
+    (
+        events::TABLE,
+        &[
+            events::KIND,
+            events::CODE,
+            events::TURN,
+            events::TOKENS_BEFORE,
+            events::TOKENS_AFTER,
+            events::IS_SUBAGENT,
+            events::MESSAGE,
+        ],
+    ),
 ];
 
 /// The turns, calls and events of these sessions, each in the order of time.
@@ -199,20 +233,24 @@ const OF_TIMELINES: [(&str, &[&str]); 3] = [
 /// # Errors
 /// When the tables cannot be read.
 pub fn timelines(tables: &Frames, sessions: &DataFrame, cost: Cost) -> Result<[DataFrame; 3], Error> {
-    let key = || [col("runtime"), col("session_id")];
+    let key = || [col(turns::RUNTIME), col(turns::SESSION_ID)];
     // Decided while the files are read, unlike the join, so that the other columns of most rows are skipped.
-    let ids = sessions.column("session_id")?.as_materialized_series().clone();
-    let is_of_these = col("session_id").is_in(lit(ids).implode(true), false);
+    let ids = sessions.column(turns::SESSION_ID)?.as_materialized_series().clone();
+    let is_of_these = col(turns::SESSION_ID).is_in(lit(ids).implode(true), false);
     let order = SortMultipleOptions::default().with_nulls_last(true).with_maintain_order(true);
     let plans = OF_TIMELINES.into_iter().map(|(name, columns)| {
         let mut rows = tables.table(name).filter(is_of_these.clone());
-        if name == "turns" {
+        if name == turns::TABLE {
             rows = rows.with_columns(cost.columns()).with_column(canonical_model());
         }
-        let columns = ["runtime", "session_id", "occurred_at", "line"].iter().chain(columns).map(|name| col(*name));
+        let columns = [turns::RUNTIME, turns::SESSION_ID, turns::OCCURRED_AT, turns::LINE]
+            .iter()
+            .chain(columns)
+            .map(|name| col(*name));
         let rows = rows.select(columns.collect::<Vec<_>>());
         let rows = rows.join(sessions.clone().lazy(), key(), key(), JoinType::Semi.into());
-        rows.sort(["runtime", "session_id", "occurred_at", "turn", "line"], order.clone()).logical_plan
+        rows.sort([turns::RUNTIME, turns::SESSION_ID, turns::OCCURRED_AT, turns::TURN, turns::LINE], order.clone())
+            .logical_plan
     });
     let frames = LazyFrame::collect_all_with_engine(plans.collect(), Engine::Streaming, OptFlags::default())?;
     let mut frames = frames.into_iter();

@@ -1,5 +1,6 @@
 //! Which of the costs in the archive a report uses.
 
+use crate::store::frames::turns;
 use polars::prelude::*;
 
 /// The cost that a report uses.
@@ -17,18 +18,18 @@ pub enum Cost {
 impl Cost {
     /// `cost_usd` of this choice, and `is_unpriced`: whether a row has no such cost.
     pub(in crate::analysis) fn columns(self) -> [Expr; 2] {
-        let is_shared = || col("cost_source").eq(lit("reported"));
+        let is_shared = || col(turns::COST_SOURCE).eq(lit("reported"));
         let (cost, is_unpriced) = match self {
-            Self::Auto => (col("cost_usd"), col("cost_source").is_null()),
+            Self::Auto => (col(turns::COST_USD), col(turns::COST_SOURCE).is_null()),
             // `cost_usd` contains each row's share of a reported total.
             Self::Reported => (
-                when(is_shared().and(col("cost_usd").is_not_null()))
-                    .then(col("cost_usd"))
-                    .otherwise(col("reported_cost_usd")),
-                is_shared().fill_null(lit(false)).not().and(col("reported_cost_usd").is_null()),
+                when(is_shared().and(col(turns::COST_USD).is_not_null()))
+                    .then(col(turns::COST_USD))
+                    .otherwise(col(turns::REPORTED_COST_USD)),
+                is_shared().fill_null(lit(false)).not().and(col(turns::REPORTED_COST_USD).is_null()),
             ),
-            Self::Computed => (col("computed_cost_usd"), col("computed_cost_usd").is_null()),
+            Self::Computed => (col(turns::COMPUTED_COST_USD), col(turns::COMPUTED_COST_USD).is_null()),
         };
-        [cost.alias("cost_usd"), is_unpriced.alias("is_unpriced")]
+        [cost.alias(turns::COST_USD), is_unpriced.alias("is_unpriced")]
     }
 }

@@ -2,6 +2,7 @@
 
 use super::list::REPORTS;
 use super::spec::Report;
+use crate::store::frames::{events, file_changes, sessions, tool_calls, turns};
 
 /// A dimension: a line of [`DIMENSIONS`].
 #[derive(Debug)]
@@ -17,36 +18,36 @@ pub struct Dimension {
 /// them; `TIDY=overwrite cargo test --test main dimensions` writes the lists.
 #[rustfmt::skip]
 pub static DIMENSIONS: &[Dimension] = &[
-    of_row_or_session("agent", "Name or type of the agent", "agent"),
-    of_row("category", "Kind of tool: shell, read, edit and others", "category"),
+    of_row_or_session("agent", "Name or type of the agent", turns::AGENT),
+    of_row("category", "Kind of tool: shell, read, edit and others", tool_calls::CATEGORY),
     of_row("cause", "Cause of waste", "cause"),
-    of_row("code", "Code of the error or retry, or tool of the denial", "code"),
-    of_row("command_kind", "Purpose of a shell command: test, build, edit and others", "command_kind"),
+    of_row("code", "Code of the error or retry, or tool of the denial", events::CODE),
+    of_row("command_kind", "Purpose of a shell command: test, build, edit and others", tool_calls::COMMAND_KIND),
     day("day", "Local day"),
-    of_row("effort", "Reasoning effort", "effort"),
-    of_row_or_session("entrypoint", "How the runtime was started", "entrypoint"),
-    of_row_or_session("error_kind", "Kind of the session's error", "error_kind"),
-    of_row("format", "Format of the log", "format"),
-    of_row_or_session("git_branch", "Branch that was checked out", "git_branch"),
-    of_session("host", "Machine on which the log was written", "host"),
+    of_row("effort", "Reasoning effort", turns::EFFORT),
+    of_row_or_session("entrypoint", "How the runtime was started", sessions::ENTRYPOINT),
+    of_row_or_session("error_kind", "Kind of the session's error", sessions::ERROR_KIND),
+    of_row("format", "Format of the log", turns::FORMAT),
+    of_row_or_session("git_branch", "Branch that was checked out", sessions::GIT_BRANCH),
+    of_session("host", "Machine on which the log was written", sessions::HOST),
     formatted("hour", "Local hour", "%Y-%m-%d %H:00"),
-    of_row("kind", "Kind of problem: error, retry, permission_denial and others", "kind"),
-    of_row("mcp_server", "MCP server that offers the tool", "mcp_server"),
-    of_row_or_session("model", "Model, one name for all of its spellings", "canonical_model"),
-    of_row_or_session("model_as_logged", "Model as the log names it", "model"),
+    of_row("kind", "Kind of problem: error, retry, permission_denial and others", events::KIND),
+    of_row("mcp_server", "MCP server that offers the tool", tool_calls::MCP_SERVER),
+    of_row_or_session("model", "Model, one name for all of its spellings", turns::CANONICAL_MODEL),
+    of_row_or_session("model_as_logged", "Model as the log names it", turns::MODEL),
     formatted("month", "Local month", "%Y-%m"),
-    of_row("operation", "Create, update, delete or move", "operation"),
-    of_row("path", "Path of the changed file", "path"),
-    of_session("project", "Working directory; worktrees belong to their project", "project"),
-    of_row("provider", "Provider as the log names it", "provider"),
-    of_session("repository", "Repository, as host/owner/name or the name of its directory", "repository"),
-    of_row("runtime", "Agent program that wrote the log", "runtime"),
-    of_row_or_session("runtime_version", "Version of that program", "runtime_version"),
-    of_row("session", "Id of the session", "session_id"),
-    of_session("status", "Outcome of the session", "status"),
-    of_row("target", "File, host or program that the call is for", "target"),
-    of_row("tool", "Name of the tool", "tool"),
-    of_session("user", "Account whose log it is", "user_name"),
+    of_row("operation", "Create, update, delete or move", file_changes::OPERATION),
+    of_row("path", "Path of the changed file", file_changes::PATH),
+    of_session("project", "Working directory; worktrees belong to their project", sessions::PROJECT),
+    of_row("provider", "Provider as the log names it", turns::PROVIDER),
+    of_session("repository", "Repository, as host/owner/name or the name of its directory", sessions::REPOSITORY),
+    of_row("runtime", "Agent program that wrote the log", turns::RUNTIME),
+    of_row_or_session("runtime_version", "Version of that program", sessions::RUNTIME_VERSION),
+    of_row("session", "Id of the session", turns::SESSION_ID),
+    of_session("status", "Outcome of the session", sessions::STATUS),
+    of_row("target", "File, host or program that the call is for", tool_calls::TARGET),
+    of_row("tool", "Name of the tool", tool_calls::TOOL),
+    of_session("user", "Account whose log it is", sessions::USER_NAME),
     week("week", "Local week, by its first day"),
 ];
 
@@ -54,7 +55,7 @@ pub static DIMENSIONS: &[Dimension] = &[
 pub(super) const LABEL: &str = "label:";
 
 /// Columns of sessions that are no dimension, but are joined too.
-const ALSO_OF_SESSION: &[&str] = &["labels", "started_at"];
+const ALSO_OF_SESSION: &[&str] = &[sessions::LABELS, sessions::STARTED_AT];
 
 /// The source of a dimension's value.
 #[derive(Debug, Clone, Copy)]

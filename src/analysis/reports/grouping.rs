@@ -13,7 +13,7 @@ use super::scope::{Bound, Scope, Undated, WeekStart};
 use super::spec::{Rows, known_sum};
 use super::tables::Frames;
 use crate::base::time::Time;
-use crate::store::frames::time_value;
+use crate::store::frames::{sessions, time_value, turns};
 
 fn time(moment: Timestamp) -> Expr {
     time_value(Time::from_micros(moment.as_microsecond()))
@@ -51,7 +51,7 @@ impl Grouping {
         let now = scope.now()?;
         let has_only_dated = rows.are_dated(tables);
         let mut rows = rows.frame(tables)?;
-        if rows.collect_schema()?.contains("cost_source") {
+        if rows.collect_schema()?.contains(turns::COST_SOURCE) {
             rows = rows.with_columns(cost.columns());
         }
         let schema = rows.collect_schema()?;
@@ -62,7 +62,7 @@ impl Grouping {
             schema,
             zone,
             week_start: scope.week_start,
-            sessions: Some(tables.table("sessions")),
+            sessions: Some(tables.table(sessions::TABLE)),
             has_only_dated,
             is_dated: false,
             left_out: LeftOut::default(),
@@ -118,14 +118,14 @@ impl Grouping {
         if undated == Undated::Exclude {
             self.left_out = self.count_undated()?;
         }
-        let mut is_in_time = col("occurred_at").is_not_null();
+        let mut is_in_time = col(turns::OCCURRED_AT).is_not_null();
         if let Some(since) = since {
-            is_in_time = is_in_time.and(col("occurred_at").gt_eq(time(since)));
+            is_in_time = is_in_time.and(col(turns::OCCURRED_AT).gt_eq(time(since)));
         }
         if let Some(until) = until {
-            is_in_time = is_in_time.and(col("occurred_at").lt(time(until)));
+            is_in_time = is_in_time.and(col(turns::OCCURRED_AT).lt(time(until)));
         }
-        let is_undated = col("occurred_at").is_null();
+        let is_undated = col(turns::OCCURRED_AT).is_null();
         let is_kept = match undated {
             Undated::Include => is_in_time.or(is_undated),
             Undated::Exclude => is_in_time,
@@ -139,15 +139,15 @@ impl Grouping {
     /// Excludes rows of days outside of the bounds, so that their files are not read: the files of a lake are those of days. Rows without
     /// a time have no day.
     fn skip_other_days(&mut self, since: Option<Timestamp>, until: Option<Timestamp>) {
-        if !self.schema.contains("day") {
+        if !self.schema.contains(turns::DAY) {
             return;
         }
         let day = |moment: Timestamp| lit(Time::from_micros(moment.as_microsecond()).day()).cast(DataType::Date);
-        let first = since.map(|since| col("day").gt_eq(day(since)));
-        let last = until.map(|until| col("day").lt_eq(day(until)));
+        let first = since.map(|since| col(turns::DAY).gt_eq(day(since)));
+        let last = until.map(|until| col(turns::DAY).lt_eq(day(until)));
         if let Some(is_near) = first.into_iter().chain(last).reduce(Expr::and) {
             let rows = std::mem::take(&mut self.rows);
-            self.rows = rows.filter(is_near.or(col("day").is_null()));
+            self.rows = rows.filter(is_near.or(col(turns::DAY).is_null()));
         }
     }
 
@@ -156,20 +156,20 @@ impl Grouping {
         if self.has_only_dated {
             return Ok(LeftOut::default());
         }
-        let sums = ["total_tokens", "cost_usd"];
+        let sums = [turns::TOTAL_TOKENS, turns::COST_USD];
         let known = sums.into_iter().filter(|column| self.schema.contains(column));
         // Not `len()`: over joined tables, polars casts a lone `len()` to a type that this build does not include.
-        let rows = col("occurred_at").null_count().alias("rows");
+        let rows = col(turns::OCCURRED_AT).null_count().alias("rows");
         let columns = known.map(|column| known_sum(column).alias(column)).chain([rows]);
-        let undated = self.rows.clone().filter(col("occurred_at").is_null());
+        let undated = self.rows.clone().filter(col(turns::OCCURRED_AT).is_null());
         let found = undated.select(columns.collect::<Vec<_>>()).collect()?;
         let number = |name: &str| -> PolarsResult<Option<AnyValue<'_>>> {
             found.column(name).ok().map(|column| column.get(0)).transpose()
         };
         Ok(LeftOut {
             rows: number("rows")?.and_then(|value| value.extract()).unwrap_or_default(),
-            tokens: number("total_tokens")?.and_then(|value| value.extract()),
-            cost_usd: number("cost_usd")?.and_then(|value| value.extract()),
+            tokens: number(turns::TOTAL_TOKENS)?.and_then(|value| value.extract()),
+            cost_usd: number(turns::COST_USD)?.and_then(|value| value.extract()),
         })
     }
 
@@ -177,11 +177,12 @@ impl Grouping {
     pub(in crate::analysis) fn join_sessions(&mut self) -> PolarsResult<()> {
         let Some(sessions) = self.sessions.take() else { return Ok(()) };
         let prefixed = |name: &'static str| col(name).alias(format!("session_{name}"));
-        let columns = [col("runtime"), col("session_id")].into_iter().chain(columns_of_session().map(prefixed));
-        let keys = [col("runtime"), col("session_id")];
+        let columns =
+            [col(turns::RUNTIME), col(turns::SESSION_ID)].into_iter().chain(columns_of_session().map(prefixed));
+        let keys = [col(turns::RUNTIME), col(turns::SESSION_ID)];
         let rows = std::mem::take(&mut self.rows);
         let joined = rows.join(sessions.select(columns.collect::<Vec<_>>()), keys.clone(), keys, JoinType::Left.into());
-        let time = coalesce(&[col("occurred_at"), col("session_started_at")]).alias("occurred_at");
+        let time = coalesce(&[col(turns::OCCURRED_AT), col("session_started_at")]).alias(turns::OCCURRED_AT);
         self.rows = joined.with_column(time);
         self.schema = self.rows.collect_schema()?;
         Ok(())
@@ -208,7 +209,7 @@ impl Grouping {
         self.date_rows()?;
         let zone = self.zone.clone();
         let result = dtype.clone();
-        Ok(col("occurred_at").map(
+        Ok(col(turns::OCCURRED_AT).map(
             move |times| {
                 let times = times.as_materialized_series().to_physical_repr();
                 Ok(local_times(times.i64()?, &zone).apply_values(of).into_series().cast(&dtype)?.into())

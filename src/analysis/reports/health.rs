@@ -13,11 +13,26 @@ use super::scope::Scope;
 use super::spec::sum_where;
 use super::tables::Frames;
 use crate::base::time::Time;
-use crate::store::frames::time_value;
+use crate::store::frames::{rejects, sessions, sources, time_value, turns, unknown_records};
 use crate::store::query;
 
 /// Columns that tables omit unless `--wide` is given, or they are sorted by.
-const WIDE: &[&str] = &["runtime", "first_line", "example"];
+const WIDE: &[&str] = &["runtime", rejects::FIRST_LINE, "example"];
+
+/// The column with an example of a finding.
+const EXAMPLE: &str = "example";
+
+/// The columns of tables that [`FINDINGS`] reads.
+const OF_SESSIONS: &[&str] =
+    &[sessions::RUNTIME, sessions::SESSION_ID, sessions::FORMAT, sessions::USAGE, sessions::STARTED_AT];
+const OF_SOURCES: &[&str] = &[
+    sources::SOURCE_PATH,
+    sources::RUNTIME,
+    sources::FORMAT,
+    sources::STATUS,
+    sources::MESSAGE,
+    sources::UNKNOWN_RECORDS,
+];
 
 /// Findings about files, then about sessions. All have the same columns.
 const FINDINGS: &str = "
@@ -101,7 +116,14 @@ pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     let rank = (0..).zip(order).fold(lit(10), |rest, (rank, finding): (i32, _)| {
         when(col("finding").eq(lit(finding))).then(lit(rank)).otherwise(rest)
     });
-    let columns = [rank, col("reason"), col("count"), col("runtime"), col("format"), col("source_path")];
+    let columns = [
+        rank,
+        col(rejects::REASON),
+        col("count"),
+        col(sources::RUNTIME),
+        col(sources::FORMAT),
+        col(sources::SOURCE_PATH),
+    ];
     let descending = vec![false, false, true, false, false, false];
     let sorted = SortMultipleOptions::default().with_order_descending_multi(descending).with_nulls_last(true);
     let (rows, more) = listed(rows.sort_by_exprs(columns, sorted), WIDE, options)?;
@@ -120,28 +142,28 @@ fn read(tables: &Frames, scope: &Scope) -> PolarsResult<Frames> {
     let columns = |name: &str, columns: &[&str]| {
         tables.table(name).select(columns.iter().map(|name| col(*name)).collect::<Vec<_>>())
     };
-    let (is_unpriced, is_undated) = (col("cost_source").is_null(), col("occurred_at").is_null());
+    let (is_unpriced, is_undated) = (col(turns::COST_SOURCE).is_null(), col(turns::OCCURRED_AT).is_null());
     let is_future =
-        future(scope).map_or(lit(false), |future| col("occurred_at").gt(time_value(future)).fill_null(lit(false)));
+        future(scope).map_or(lit(false), |future| col(turns::OCCURRED_AT).gt(time_value(future)).fill_null(lit(false)));
     let is_needed = is_unpriced.clone().or(is_undated.clone()).or(is_future.clone());
-    let turns = tables.table("turns").filter(is_needed);
-    let keys = ["runtime", "session_id", "format", "model"].map(col).into_iter();
+    let turns = tables.table(turns::TABLE).filter(is_needed);
+    let keys = [turns::RUNTIME, turns::SESSION_ID, turns::FORMAT, turns::MODEL].map(col).into_iter();
     let keys =
         keys.chain([is_unpriced.alias("is_unpriced"), is_undated.alias("is_undated"), is_future.alias("is_future")]);
     let turns = turns.group_by(keys.collect::<Vec<_>>()).agg([
         len().cast(DataType::Int64).alias("rows"),
-        sum_where("total_tokens", col("total_tokens").gt(lit(0))).alias("tokens"),
-        col("source_path").cast(DataType::String).min(),
-        col("occurred_at").max().dt().strftime("%Y-%m-%dT%H:%M:%SZ").alias("latest"),
+        sum_where(turns::TOTAL_TOKENS, col(turns::TOTAL_TOKENS).gt(lit(0))).alias("tokens"),
+        col(turns::SOURCE_PATH).cast(DataType::String).min(),
+        col(turns::OCCURRED_AT).max().dt().strftime("%Y-%m-%dT%H:%M:%SZ").alias("latest"),
     ]);
     let named = [
-        ("turns", turns),
-        ("sessions", columns("sessions", &["runtime", "session_id", "format", "usage", "started_at"])),
+        (turns::TABLE, turns),
+        (sessions::TABLE, columns(sessions::TABLE, OF_SESSIONS)),
         ("doubts", doubts::of_sessions(tables)),
         ("versions", doubts::of_versions(tables)?),
-        ("sources", columns("sources", &["source_path", "runtime", "format", "status", "message", "unknown_records"])),
-        ("unknown_records", unknown_records(tables)),
-        ("rejects", tables.table("rejects")),
+        (sources::TABLE, columns(sources::TABLE, OF_SOURCES)),
+        (unknown_records::TABLE, unknown_records(tables)),
+        (rejects::TABLE, tables.table(rejects::TABLE)),
     ];
     let (names, plans): (Vec<_>, Vec<_>) = named.into_iter().map(|(name, frame)| (name, frame.logical_plan)).unzip();
     let frames = LazyFrame::collect_all_with_engine(plans, Engine::Streaming, OptFlags::default())?;
@@ -150,14 +172,15 @@ fn read(tables: &Frames, scope: &Scope) -> PolarsResult<Frames> {
 
 /// Unknown records, with what their type means for the numbers as an example.
 fn unknown_records(tables: &Frames) -> LazyFrame {
-    let version = || col("runtime_version").cast(DataType::String);
-    let counts =
-        when(col("has_counts")).then(lit("token counts or costs that are not in these numbers")).otherwise(lit(NULL));
+    let version = || col(unknown_records::RUNTIME_VERSION).cast(DataType::String);
+    let counts = when(col(unknown_records::HAS_COUNTS))
+        .then(lit("token counts or costs that are not in these numbers"))
+        .otherwise(lit(NULL));
     let contents = concat_str(
         [counts, when(version().is_not_null()).then(lit("version ") + version()).otherwise(lit(NULL))],
         "; ",
         true,
     );
     let example = when(contents.clone().eq(lit(""))).then(lit(NULL)).otherwise(contents);
-    tables.table("unknown_records").with_column(example.cast(DataType::String).alias("example"))
+    tables.table(unknown_records::TABLE).with_column(example.cast(DataType::String).alias(EXAMPLE))
 }

@@ -13,15 +13,15 @@ use super::spec::Measure;
 use super::tables::Frames;
 use crate::analysis::limits::{Rates, Window, windows_of};
 use crate::base::time::Time;
-use crate::store::frames::time_type;
+use crate::store::frames::{limits, sessions, time_type, turns};
 
 /// Columns that tables omit unless `--wide` is given, or they are sorted by.
 const WIDE: &[&str] = &[
-    "limit_id",
-    "plan",
+    limits::LIMIT_ID,
+    limits::PLAN,
     "starts_at",
     "is_logged",
-    "reached",
+    limits::REACHED,
     "turns",
     "tokens_per_minute",
     "cost_usd_per_minute",
@@ -32,14 +32,14 @@ const WIDE: &[&str] = &[
 
 /// The same of active windows.
 const WIDE_OF_ACTIVE: &[&str] = &[
-    "limit_id",
-    "plan",
+    limits::LIMIT_ID,
+    limits::PLAN,
     "starts_at",
     "active",
     "is_logged",
-    "reached",
+    limits::REACHED,
     "turns",
-    "total_tokens",
+    turns::TOTAL_TOKENS,
     "tokens_per_minute",
     "cost_usd_per_minute",
     "projected_tokens",
@@ -48,7 +48,7 @@ const WIDE_OF_ACTIVE: &[&str] = &[
 
 /// What budgets bound: the largest value of the windows.
 pub(super) const BOUNDED: &[Measure] = &[
-    max("used_percent", "The used part of the limit in percent", "used_percent"),
+    max(limits::USED_PERCENT, "The used part of the limit in percent", limits::USED_PERCENT),
     max("projected_used_percent", "The used part at the end of the window", "projected_used_percent"),
 ];
 
@@ -125,19 +125,19 @@ fn frame(windows: &[Window], now: Time) -> PolarsResult<DataFrame> {
     };
     let projected: Vec<Option<i64>> = rates.iter().map(|rates| rates.projected_tokens).collect();
     let columns = vec![
-        text("runtime", |window| Some(&window.runtime)),
-        text("limit_id", |window| window.limit_id.as_deref()),
-        text("window_name", |window| Some(&window.window_name)),
-        text("plan", |window| window.plan.as_deref()),
+        text(turns::RUNTIME, |window| Some(&window.runtime)),
+        text(limits::LIMIT_ID, |window| window.limit_id.as_deref()),
+        text(limits::WINDOW_NAME, |window| Some(&window.window_name)),
+        text(limits::PLAN, |window| window.plan.as_deref()),
         time("starts_at", |window| window.starts_at)?,
         time("ends_at", |window| window.ends_at)?,
         flag("active", |window| window.active),
         flag("is_logged", |window| window.is_logged),
-        float("used_percent", |window| window.used_percent),
-        text("reached", |window| window.reached.as_deref()),
-        number("turns", |window| window.spent.turns),
-        number("total_tokens", |window| window.spent.tokens),
-        float("cost_usd", |window| window.spent.cost_usd),
+        float(limits::USED_PERCENT, |window| window.used_percent),
+        text(limits::REACHED, |window| window.reached.as_deref()),
+        number(sessions::TURNS, |window| window.spent.turns),
+        number(turns::TOTAL_TOKENS, |window| window.spent.tokens),
+        float(turns::COST_USD, |window| window.spent.cost_usd),
         rate("tokens_per_minute", |rates| rates.tokens_per_minute),
         rate("cost_usd_per_minute", |rates| rates.cost_usd_per_minute),
         Column::new("projected_tokens".into(), projected),

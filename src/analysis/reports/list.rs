@@ -7,6 +7,7 @@ use super::outcomes;
 use super::spec::{Body, Measure, Of, Report, Rows, sum_of, sum_where};
 use super::tables::SESSION_KEY;
 use super::waste;
+use crate::store::frames::{events, file_changes, sessions, tool_calls, turns};
 
 /// All reports, in the order in which the help lists them.
 pub static REPORTS: &[Report] = &[
@@ -14,40 +15,40 @@ pub static REPORTS: &[Report] = &[
         name: "cost",
         about: "Cost and tokens",
         body: Body::Groups {
-            rows: Rows::Table("turns"),
+            rows: Rows::Table(turns::TABLE),
             by: &["model"],
             measures: &[
-                sum("cost_usd", "US dollars, by the choice of --cost"),
+                sum(turns::COST_USD, "US dollars, by the choice of --cost"),
                 sum("as_model_usd", "US dollars of the same tokens at the prices of --price-as").of_model(),
                 sum("change_usd", "as_model_usd - cost_usd, over rows with both").of_model(),
                 sum("uncached_usd", "The same, with cached tokens at the price of input").of_model(),
                 sum("as_model_unpriced_tokens", "Tokens of rows with unknown input or output").of_model().wide(),
                 SHARE_OF_COST,
-                sum("total_tokens", "Input, output, cache read and cache write"),
-                sum("input_tokens", "Prompt tokens that were not cached").wide(),
-                sum("output_tokens", "Generated tokens").wide(),
-                sum("cache_read_tokens", "Prompt tokens read from a cache").wide(),
-                sum("cache_write_tokens", "Prompt tokens written to a cache").wide(),
+                sum(turns::TOTAL_TOKENS, "Input, output, cache read and cache write"),
+                sum(turns::INPUT_TOKENS, "Prompt tokens that were not cached").wide(),
+                sum(turns::OUTPUT_TOKENS, "Generated tokens").wide(),
+                sum(turns::CACHE_READ_TOKENS, "Prompt tokens read from a cache").wide(),
+                sum(turns::CACHE_WRITE_TOKENS, "Prompt tokens written to a cache").wide(),
                 UNPRICED,
                 CACHE_HIT_RATE.wide(),
                 SESSIONS.wide(),
                 TURNS.wide(),
-                derived("cost_per_session_usd", "cost_usd / sessions", || ratio("cost_usd", "sessions")).wide(),
-                derived("cost_per_turn_usd", "cost_usd / turns", || ratio("cost_usd", "turns")).wide(),
+                derived("cost_per_session_usd", "cost_usd / sessions", || ratio(turns::COST_USD, "sessions")).wide(),
+                derived("cost_per_turn_usd", "cost_usd / turns", || ratio(turns::COST_USD, "turns")).wide(),
                 CLEAN_ENDS.wide(),
                 derived(
                     "cost_per_clean_end_usd",
                     "cost_usd / ended_cleanly: the cost of all other sessions is included",
-                    || ratio("cost_usd", "ended_cleanly"),
+                    || ratio(turns::COST_USD, "ended_cleanly"),
                 )
                 .of_session()
                 .wide(),
                 COST_PER_PASSED.wide(),
-                part("input_cost_usd"),
-                part("output_cost_usd"),
-                part("cache_read_cost_usd"),
-                part("cache_write_cost_usd"),
-                part("web_search_cost_usd"),
+                part(turns::INPUT_COST_USD),
+                part(turns::OUTPUT_COST_USD),
+                part(turns::CACHE_READ_COST_USD),
+                part(turns::CACHE_WRITE_COST_USD),
+                part(turns::WEB_SEARCH_COST_USD),
             ],
         },
     },
@@ -55,17 +56,17 @@ pub static REPORTS: &[Report] = &[
         name: "tokens",
         about: "Tokens by kind",
         body: Body::Groups {
-            rows: Rows::Table("turns"),
+            rows: Rows::Table(turns::TABLE),
             by: &["model"],
             measures: &[
-                sum("total_tokens", "Input, output, cache read and cache write"),
+                sum(turns::TOTAL_TOKENS, "Input, output, cache read and cache write"),
                 SHARE_OF_TOKENS.wide(),
-                sum("input_tokens", "Prompt tokens that were not cached"),
-                sum("output_tokens", "Generated tokens, reasoning included"),
-                sum("reasoning_tokens", "The part of output_tokens that is reasoning").wide(),
-                sum("cache_read_tokens", "Prompt tokens read from a cache"),
-                sum("cache_write_tokens", "Prompt tokens written to a cache").wide(),
-                sum("cache_write_1h_tokens", "The part of cache_write_tokens kept for an hour").wide(),
+                sum(turns::INPUT_TOKENS, "Prompt tokens that were not cached"),
+                sum(turns::OUTPUT_TOKENS, "Generated tokens, reasoning included"),
+                sum(turns::REASONING_TOKENS, "The part of output_tokens that is reasoning").wide(),
+                sum(turns::CACHE_READ_TOKENS, "Prompt tokens read from a cache"),
+                sum(turns::CACHE_WRITE_TOKENS, "Prompt tokens written to a cache").wide(),
+                sum(turns::CACHE_WRITE_1H_TOKENS, "The part of cache_write_tokens kept for an hour").wide(),
                 CACHE_HIT_RATE.wide(),
                 TURNS.wide(),
                 SESSIONS.wide(),
@@ -76,7 +77,7 @@ pub static REPORTS: &[Report] = &[
         name: "tools",
         about: "Tool calls: number, duration, failures",
         body: Body::Groups {
-            rows: Rows::Table("tool_calls"),
+            rows: Rows::Table(tool_calls::TABLE),
             by: &["tool"],
             measures: &[
                 rows("calls", "Number of calls"),
@@ -91,12 +92,17 @@ pub static REPORTS: &[Report] = &[
                     "cancelled",
                 )
                 .wide(),
-                median("p50_duration_ms", "Median duration", "duration_ms"),
-                percentile_90("p90_duration_ms", "90th percentile", "duration_ms"),
-                sum("duration_ms", "Sum of the durations").wide(),
-                sum("args_bytes", "Bytes of the arguments").wide(),
-                sum("result_bytes", "Bytes of the results").wide(),
-                percentile_90("p90_result_bytes", "90th percentile of the bytes of the result", "result_bytes").wide(),
+                median("p50_duration_ms", "Median duration", tool_calls::DURATION_MS),
+                percentile_90("p90_duration_ms", "90th percentile", tool_calls::DURATION_MS),
+                sum(tool_calls::DURATION_MS, "Sum of the durations").wide(),
+                sum(tool_calls::ARGS_BYTES, "Bytes of the arguments").wide(),
+                sum(tool_calls::RESULT_BYTES, "Bytes of the results").wide(),
+                percentile_90(
+                    "p90_result_bytes",
+                    "90th percentile of the bytes of the result",
+                    tool_calls::RESULT_BYTES,
+                )
+                .wide(),
                 SESSIONS.wide(),
             ],
         },
@@ -105,33 +111,35 @@ pub static REPORTS: &[Report] = &[
         name: "turns",
         about: "Size, duration and cost of single responses",
         body: Body::Groups {
-            rows: Rows::Where("turns", || col("grain").eq(lit("turn"))),
+            rows: Rows::Where(turns::TABLE, || col(turns::GRAIN).eq(lit("turn"))),
             by: &["model"],
             measures: &[
                 rows("turns", "Responses"),
                 SESSIONS.wide(),
                 derived("turns_per_session", "turns / sessions", || ratio("turns", "sessions")).wide(),
-                measure("subagent_turns", "Responses to subagents", || col("is_subagent").sum().cast(DataType::Int64))
+                measure("subagent_turns", "Responses to subagents", || {
+                    col(turns::IS_SUBAGENT).sum().cast(DataType::Int64)
+                })
+                .wide(),
+                median("p50_context_tokens", "Median size of the prompt", turns::CONTEXT_TOKENS),
+                percentile_90("p90_context_tokens", "90th percentile of the size of the prompt", turns::CONTEXT_TOKENS)
                     .wide(),
-                median("p50_context_tokens", "Median size of the prompt", "context_tokens"),
-                percentile_90("p90_context_tokens", "90th percentile of the size of the prompt", "context_tokens")
-                    .wide(),
-                max("max_context_tokens", "The largest prompt", "context_tokens").wide(),
-                median("p50_output_tokens", "Median length of the response", "output_tokens").wide(),
-                percentile_90("p90_output_tokens", "90th percentile", "output_tokens").wide(),
+                max("max_context_tokens", "The largest prompt", turns::CONTEXT_TOKENS).wide(),
+                median("p50_output_tokens", "Median length of the response", turns::OUTPUT_TOKENS).wide(),
+                percentile_90("p90_output_tokens", "90th percentile", turns::OUTPUT_TOKENS).wide(),
                 median(
                     "p50_latency_ms",
                     "Median time from the prompt or the last result to the response's end",
-                    "latency_ms",
+                    turns::LATENCY_MS,
                 ),
-                percentile_90("p90_latency_ms", "90th percentile of this time", "latency_ms").wide(),
-                percentile_95("p95_latency_ms", "95th percentile of this time", "latency_ms").wide(),
-                median("p50_duration_ms", "Median duration, as logged", "duration_ms").wide(),
-                percentile_90("p90_duration_ms", "90th percentile of the duration", "duration_ms").wide(),
-                median("p50_cost_usd", "Median cost", "cost_usd"),
-                percentile_90("p90_cost_usd", "90th percentile of the cost", "cost_usd").wide(),
-                max("max_cost_usd", "Maximum cost", "cost_usd").wide(),
-                sum("tool_calls", "Tool calls that the responses contain").wide(),
+                percentile_90("p90_latency_ms", "90th percentile of this time", turns::LATENCY_MS).wide(),
+                percentile_95("p95_latency_ms", "95th percentile of this time", turns::LATENCY_MS).wide(),
+                median("p50_duration_ms", "Median duration, as logged", turns::DURATION_MS).wide(),
+                percentile_90("p90_duration_ms", "90th percentile of the duration", turns::DURATION_MS).wide(),
+                median("p50_cost_usd", "Median cost", turns::COST_USD),
+                percentile_90("p90_cost_usd", "90th percentile of the cost", turns::COST_USD).wide(),
+                max("max_cost_usd", "Maximum cost", turns::COST_USD).wide(),
+                sum(turns::TOOL_CALLS, "Tool calls that the responses contain").wide(),
             ],
         },
     },
@@ -154,25 +162,25 @@ pub static REPORTS: &[Report] = &[
                 with_status("incomplete", "Sessions whose log has no end", "incomplete").wide(),
                 with_status("unknown", "Sessions whose log does not contain the outcome", "unknown").wide(),
                 derived("ended_cleanly_rate", "ended_cleanly / sessions with known status", || {
-                    float("ended_cleanly") / not_zero(col("sessions") - col("unknown"))
+                    float("ended_cleanly") / not_zero(col(SESSIONS.name) - col("unknown"))
                 }),
                 median("p50_turns", "Median number of turns", "turns"),
                 percentile_90("p90_turns", "90th percentile of the number of turns", "turns").wide(),
                 max("max_turns", "Maximum number of turns", "turns").wide(),
-                median("p50_duration_ms", "Median duration", "duration_ms"),
-                percentile_90("p90_duration_ms", "90th percentile of the duration", "duration_ms").wide(),
-                max("max_duration_ms", "Maximum duration", "duration_ms").wide(),
-                median("p50_cost_usd", "Median cost", "cost_usd").wide(),
-                percentile_90("p90_cost_usd", "90th percentile of the cost", "cost_usd").wide(),
-                max("max_cost_usd", "Maximum cost", "cost_usd").wide(),
-                sum("cost_usd", "US dollars, by the choice of --cost"),
+                median("p50_duration_ms", "Median duration", sessions::DURATION_MS),
+                percentile_90("p90_duration_ms", "90th percentile of the duration", sessions::DURATION_MS).wide(),
+                max("max_duration_ms", "Maximum duration", sessions::DURATION_MS).wide(),
+                median("p50_cost_usd", "Median cost", sessions::COST_USD).wide(),
+                percentile_90("p90_cost_usd", "90th percentile of the cost", sessions::COST_USD).wide(),
+                max("max_cost_usd", "Maximum cost", sessions::COST_USD).wide(),
+                sum(sessions::COST_USD, "US dollars, by the choice of --cost"),
                 COST_PER_PASSED.wide(),
-                sum("total_tokens", "Tokens").wide(),
-                sum("user_turns", "Prompts of the user").wide(),
-                sum("tool_calls", "Tool calls").wide(),
-                sum("tool_errors", "Tool calls that failed").wide(),
-                sum("compactions", "Compactions of the context").wide(),
-                sum("retries", "Repeated requests").wide(),
+                sum(sessions::TOTAL_TOKENS, "Tokens").wide(),
+                sum(sessions::USER_TURNS, "Prompts of the user").wide(),
+                sum(sessions::TOOL_CALLS, "Tool calls").wide(),
+                sum(sessions::TOOL_ERRORS, "Tool calls that failed").wide(),
+                sum(sessions::COMPACTIONS, "Compactions of the context").wide(),
+                sum(sessions::RETRIES, "Repeated requests").wide(),
             ],
         },
     },
@@ -180,33 +188,33 @@ pub static REPORTS: &[Report] = &[
         name: "models",
         about: "Models: cost, speed, cache hits, period of use",
         body: Body::Groups {
-            rows: Rows::Table("turns"),
+            rows: Rows::Table(turns::TABLE),
             by: &["model"],
             measures: &[
-                sum("cost_usd", "US dollars, by the choice of --cost"),
+                sum(turns::COST_USD, "US dollars, by the choice of --cost"),
                 SHARE_OF_COST.wide(),
-                sum("total_tokens", "Tokens"),
+                sum(turns::TOTAL_TOKENS, "Tokens"),
                 measure("cost_per_million_usd", "US dollars per million tokens, over rows with a cost", || {
-                    let priced = sum_where("total_tokens", col("cost_usd").is_not_null());
-                    sum_of("cost_usd", col("cost_usd")) / not_zero(priced) * lit(1e6)
+                    let priced = sum_where(turns::TOTAL_TOKENS, col(turns::COST_USD).is_not_null());
+                    sum_of(turns::COST_USD, col(turns::COST_USD)) / not_zero(priced) * lit(1e6)
                 }),
                 TURNS.wide(),
                 SESSIONS.wide(),
-                sum("input_tokens", "Prompt tokens that were not cached").wide(),
-                sum("output_tokens", "Generated tokens").wide(),
-                sum("cache_read_tokens", "Prompt tokens read from a cache").wide(),
-                sum("cache_write_tokens", "Prompt tokens written to a cache").wide(),
+                sum(turns::INPUT_TOKENS, "Prompt tokens that were not cached").wide(),
+                sum(turns::OUTPUT_TOKENS, "Generated tokens").wide(),
+                sum(turns::CACHE_READ_TOKENS, "Prompt tokens read from a cache").wide(),
+                sum(turns::CACHE_WRITE_TOKENS, "Prompt tokens written to a cache").wide(),
                 CACHE_HIT_RATE,
-                median("p50_duration_ms", "Median duration of a response", "duration_ms").wide(),
+                median("p50_duration_ms", "Median duration of a response", turns::DURATION_MS).wide(),
                 measure("output_tokens_per_second", "Speed, over responses with known duration", || {
-                    let timed = || col("duration_ms").gt(lit(0)).and(col("output_tokens").is_not_null());
-                    let seconds = sum_where("duration_ms", timed()).cast(DataType::Float64) / lit(1e3);
-                    let tokens = sum_where("output_tokens", timed());
+                    let timed = || col(turns::DURATION_MS).gt(lit(0)).and(col(turns::OUTPUT_TOKENS).is_not_null());
+                    let seconds = sum_where(turns::DURATION_MS, timed()).cast(DataType::Float64) / lit(1e3);
+                    let tokens = sum_where(turns::OUTPUT_TOKENS, timed());
                     tokens / not_zero(seconds)
                 })
                 .wide(),
-                measure("first_day", "First day of use, UTC", || col("day").min()).wide(),
-                measure("last_day", "Last day of use, UTC", || col("day").max()).wide(),
+                measure("first_day", "First day of use, UTC", || col(turns::DAY).min()).wide(),
+                measure("last_day", "Last day of use, UTC", || col(turns::DAY).max()).wide(),
                 UNPRICED.wide(),
             ],
         },
@@ -215,12 +223,12 @@ pub static REPORTS: &[Report] = &[
         name: "files",
         about: "Files that were changed, and how often",
         body: Body::Groups {
-            rows: Rows::Table("file_changes"),
+            rows: Rows::Table(file_changes::TABLE),
             by: &["path"],
             measures: &[
                 rows("changes", "Changes"),
-                sum("lines_added", "Lines added, if the log contains them"),
-                sum("lines_removed", "Lines removed, if the log contains them"),
+                sum(file_changes::LINES_ADDED, "Lines added, if the log contains them"),
+                sum(file_changes::LINES_REMOVED, "Lines removed, if the log contains them"),
                 with_operation("created", "create"),
                 with_operation("updated", "update"),
                 with_operation("deleted", "delete"),
@@ -246,12 +254,13 @@ pub static REPORTS: &[Report] = &[
                 })
                 .of_session()
                 .wide(),
-                measure("last_day", "Day of the last one, UTC", || col("day").max()).wide(),
+                measure("last_day", "Day of the last one, UTC", || col(events::DAY).max()).wide(),
                 measure("example", "Message of the last one", || {
                     // One line, as a table shows many messages.
-                    let message = col("message").str().replace_all(lit(r"\s+"), lit(" "), false).str().head(lit(120));
+                    let message =
+                        col(events::MESSAGE).str().replace_all(lit(r"\s+"), lit(" "), false).str().head(lit(120));
                     // The order of rows depends on the order of ingests: times and texts do not.
-                    let order = [col("occurred_at"), col("message")];
+                    let order = [col(events::OCCURRED_AT), col(events::MESSAGE)];
                     message.sort_by(order, SortMultipleOptions::default()).drop_nulls().last()
                 }),
             ],
@@ -289,19 +298,23 @@ pub static REPORTS: &[Report] = &[
                     distinct_sessions(col("difference_usd").is_not_null())
                 })
                 .wide(),
-                measure("reported_cost_usd", "Sum of the reported costs", || sum_of_comparable("reported_cost_usd")),
-                measure("computed_cost_usd", "Sum of tokens times prices", || sum_of_comparable("computed_cost_usd"))
-                    .wide(),
+                measure(turns::REPORTED_COST_USD, "Sum of the reported costs", || {
+                    sum_of_comparable(turns::REPORTED_COST_USD)
+                }),
+                measure(turns::COMPUTED_COST_USD, "Sum of tokens times prices", || {
+                    sum_of_comparable(turns::COMPUTED_COST_USD)
+                })
+                .wide(),
                 derived("difference_usd", "computed - reported", || {
-                    col("computed_cost_usd") - col("reported_cost_usd")
+                    col(turns::COMPUTED_COST_USD) - col(turns::REPORTED_COST_USD)
                 }),
                 derived("difference_rate", "difference_usd / reported_cost_usd", || {
-                    ratio("difference_usd", "reported_cost_usd")
+                    ratio("difference_usd", turns::REPORTED_COST_USD)
                 })
                 .wide(),
                 measure("worst_session", "Session with the largest absolute difference", || {
                     let is_any_known = col("difference_usd").is_not_null().any(true);
-                    when(is_any_known).then(of_worst_session("session_id")).otherwise(lit(NULL))
+                    when(is_any_known).then(of_worst_session(turns::SESSION_ID)).otherwise(lit(NULL))
                 })
                 .wide(),
                 measure("worst_difference_usd", "computed - reported in that session", || {
@@ -309,13 +322,19 @@ pub static REPORTS: &[Report] = &[
                 })
                 .wide(),
                 measure("reported_only", "Sessions with a reported cost whose tokens have no price", || {
-                    distinct_sessions(col("computed_cost_usd").is_null().and(col("reported_cost_usd").gt(lit(0))))
+                    distinct_sessions(
+                        col(turns::COMPUTED_COST_USD).is_null().and(col(turns::REPORTED_COST_USD).gt(lit(0))),
+                    )
                 })
                 .wide(),
                 measure(
                     "reported_zero",
                     "Sessions that report 0 for tokens with a price: subscriptions, proxies",
-                    || distinct_sessions(col("computed_cost_usd").gt(lit(0)).and(col("reported_cost_usd").eq(lit(0)))),
+                    || {
+                        distinct_sessions(
+                            col(turns::COMPUTED_COST_USD).gt(lit(0)).and(col(turns::REPORTED_COST_USD).eq(lit(0))),
+                        )
+                    },
                 )
                 .wide(),
             ],
@@ -325,7 +344,7 @@ pub static REPORTS: &[Report] = &[
 
 const SESSIONS: Measure =
     measure("sessions", "Distinct sessions", || col(SESSION_KEY).n_unique().cast(DataType::Int64));
-const TURNS: Measure = measure("turns", "Responses", || col("grain").eq(lit("turn")).sum().cast(DataType::Int64));
+const TURNS: Measure = measure("turns", "Responses", || col(turns::GRAIN).eq(lit("turn")).sum().cast(DataType::Int64));
 const COST_PER_PASSED: Measure =
     measure("cost_per_passed_usd", "Cost of sessions with a verdict / trials that passed", outcomes::cost_per_passed)
         .of_outcome();
@@ -333,15 +352,15 @@ const CLEAN_ENDS: Measure = measure("ended_cleanly", "Distinct sessions with sta
     distinct_sessions(col("session_status").eq(lit("success")))
 })
 .of_session();
-const UNPRICED: Measure = measure("unpriced_tokens", "Tokens of rows without a cost", || {
-    sum_where("total_tokens", col("is_unpriced")).fill_null(lit(0)).cast(DataType::Int64)
+const UNPRICED: Measure = measure(sessions::UNPRICED_TOKENS, "Tokens of rows without a cost", || {
+    sum_where(turns::TOTAL_TOKENS, col("is_unpriced")).fill_null(lit(0)).cast(DataType::Int64)
 });
-const SHARE_OF_COST: Measure = derived("share", "Share of the total cost", || share_of("cost_usd"));
-const SHARE_OF_TOKENS: Measure = derived("share", "Share of all tokens", || share_of("total_tokens"));
+const SHARE_OF_COST: Measure = derived("share", "Share of the total cost", || share_of(turns::COST_USD));
+const SHARE_OF_TOKENS: Measure = derived("share", "Share of all tokens", || share_of(turns::TOTAL_TOKENS));
 const CACHE_HIT_RATE: Measure = derived("cache_hit_rate", "Share of the prompts that was read from a cache", || {
     let known = |column: &str| col(column).fill_null(lit(0));
-    let prompt = known("input_tokens") + known("cache_read_tokens") + known("cache_write_tokens");
-    float("cache_read_tokens") / not_zero(prompt)
+    let prompt = known(turns::INPUT_TOKENS) + known(turns::CACHE_READ_TOKENS) + known(turns::CACHE_WRITE_TOKENS);
+    float(turns::CACHE_READ_TOKENS) / not_zero(prompt)
 });
 
 const fn new(name: &'static str, about: &'static str, of: Of) -> Measure {
@@ -395,11 +414,11 @@ pub(super) const fn max(name: &'static str, about: &'static str, column: &'stati
 }
 
 const fn with_status(name: &'static str, about: &'static str, status: &'static str) -> Measure {
-    new(name, about, Of::Where("status", status))
+    new(name, about, Of::Where(sessions::STATUS, status))
 }
 
 const fn with_operation(name: &'static str, operation: &'static str) -> Measure {
-    new(name, "Changes of this kind", Of::Where("operation", operation)).wide()
+    new(name, "Changes of this kind", Of::Where(file_changes::OPERATION, operation)).wide()
 }
 
 /// A part of `cost_usd`, which does not apply to another choice of `--cost`.
@@ -430,7 +449,7 @@ pub(super) fn not_zero(value: Expr) -> Expr {
 /// The column's value in the row with the largest absolute `difference_usd`; rows without a difference come last.
 fn of_worst_session(column: &str) -> Expr {
     let order = SortMultipleOptions::default().with_order_descending_multi([true, false, false]).with_nulls_last(true);
-    col(column).sort_by([col("difference_usd").abs(), col("session_id"), col("difference_usd")], order).first()
+    col(column).sort_by([col("difference_usd").abs(), col(turns::SESSION_ID), col("difference_usd")], order).first()
 }
 
 /// The sum of a column over rows with both costs, if the reported one is not 0.

@@ -7,6 +7,7 @@ use super::run::sessions;
 use super::scope::Scope;
 use super::tables::Frames;
 use crate::analysis::present::{Currency, counted, grouped};
+use crate::store::frames::sessions;
 
 /// Sessions whose `usage` is `lower_bound`, among all of them. See docs/accounting.md.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -23,7 +24,7 @@ pub struct LowerBound {
 
 /// Whether the counts of a session are a lower bound, by its column `usage`.
 pub fn is_lower_bound() -> Expr {
-    col("usage").eq(lit("lower_bound"))
+    col(sessions::USAGE).eq(lit("lower_bound"))
 }
 
 impl LowerBound {
@@ -32,19 +33,19 @@ impl LowerBound {
     /// # Errors
     /// When the sessions cannot be read.
     pub fn among(sessions: LazyFrame) -> PolarsResult<Self> {
-        let cost = || col("cost_usd").cast(DataType::Float64);
+        let cost = || col(sessions::COST_USD).cast(DataType::Float64);
         let sums = sessions.select([
-            is_lower_bound().cast(DataType::Int64).sum().alias("sessions"),
-            col("usage").len().cast(DataType::Int64).alias("of_sessions"),
-            cost().filter(is_lower_bound()).sum().alias("cost_usd"),
+            is_lower_bound().cast(DataType::Int64).sum().alias("lower_bounds"),
+            col(sessions::USAGE).len().cast(DataType::Int64).alias("of_sessions"),
+            cost().filter(is_lower_bound()).sum().alias(sessions::COST_USD),
             cost().sum().alias("of_cost_usd"),
         ]);
         let sums = sums.collect()?;
         let sum = |name: &str| sums.column(name)?.get(0);
         Ok(Self {
-            sessions: sum("sessions")?.extract().unwrap_or_default(),
+            sessions: sum("lower_bounds")?.extract().unwrap_or_default(),
             of_sessions: sum("of_sessions")?.extract().unwrap_or_default(),
-            cost_usd: sum("cost_usd")?.extract().unwrap_or_default(),
+            cost_usd: sum(sessions::COST_USD)?.extract().unwrap_or_default(),
             of_cost_usd: sum("of_cost_usd")?.extract().unwrap_or_default(),
         })
     }

@@ -6,6 +6,7 @@ use super::list::{derived, float, measure, not_zero, rows};
 use super::spec::{Measure, count_of_flag, known_sum, sum_where};
 use crate::analysis::outcomes::front::is_on_front;
 use crate::analysis::outcomes::statistics::wilson;
+use crate::store::frames::{sessions, verdicts};
 
 /// The column that states which groups are on the Pareto front.
 pub(super) const FRONT: &str = "is_on_front";
@@ -13,10 +14,10 @@ pub(super) const FRONT: &str = "is_on_front";
 /// The measures.
 pub(super) const MEASURES: &[Measure] = &[
     rows("trials", "Trials: sessions with those that they started"),
-    measure("passed", "Trials that passed", || count_of_flag("passed", true)),
-    measure("failed", "Trials that did not", || count_of_flag("passed", false)).wide(),
+    measure("passed", "Trials that passed", || count_of_flag(verdicts::PASSED, true)),
+    measure("failed", "Trials that did not", || count_of_flag(verdicts::PASSED, false)).wide(),
     measure("unjudged", "Trials without a verdict on whether they passed", || {
-        col("passed").null_count().cast(DataType::Int64)
+        col(verdicts::PASSED).null_count().cast(DataType::Int64)
     }),
     derived("pass_rate", "passed / (passed + failed)", pass_rate),
     derived("pass_rate_low", "Lower end of its 95 % interval (Wilson)", || interval(|interval| interval.0)).wide(),
@@ -42,7 +43,8 @@ pub(super) const MEASURES: &[Measure] = &[
     })
     .wide(),
     measure("mean_score", "Mean of the scores", || col("trial_score").mean()).wide(),
-    measure("cost_usd", "US dollars of all trials, by the choice of --cost", || known_sum("trial_cost_usd")).wide(),
+    measure(sessions::COST_USD, "US dollars of all trials, by the choice of --cost", || known_sum("trial_cost_usd"))
+        .wide(),
     measure("cost_per_trial_usd", "Mean cost of a trial", || per_trial("trial_cost_usd")).wide(),
     measure("cost_per_passed_usd", "Cost of the judged trials / passed", || per_passed("trial_cost_usd")),
     measure("tokens_per_trial", "Mean tokens of a trial", || whole(per_trial("trial_tokens"))).wide(),
@@ -61,12 +63,12 @@ pub(super) const MEASURES: &[Measure] = &[
 const HALF: RoundMode = RoundMode::HalfAwayFromZero;
 
 fn pass_rate() -> Expr {
-    float("passed") / not_zero(col("passed") + col("failed"))
+    float(verdicts::PASSED) / not_zero(col(verdicts::PASSED) + col("failed"))
 }
 
 /// One end of the interval of the pass rate.
 fn interval(end: fn((f64, f64)) -> f64) -> Expr {
-    as_struct(vec![float("passed"), float("failed")]).map(
+    as_struct(vec![float(verdicts::PASSED), float("failed")]).map(
         move |pairs| {
             let [passed, failed] = fields(&pairs)?;
             let rates = passed.iter().zip(&failed).map(|(passed, failed)| {
@@ -114,11 +116,11 @@ fn per_trial(column: &str) -> Expr {
 
 /// The sum over judged trials with a known value for each of them that passed: failures are part of what a success costs.
 fn per_passed(column: &str) -> Expr {
-    let sum = sum_where(column, col("passed").is_not_null());
+    let sum = sum_where(column, col(verdicts::PASSED).is_not_null());
     let is_known = || col(column).is_not_null();
-    let passed = is_known().and(col("passed").eq(lit(true))).sum().cast(DataType::Int64);
+    let passed = is_known().and(col(verdicts::PASSED).eq(lit(true))).sum().cast(DataType::Int64);
     let per = sum.cast(DataType::Float64) / not_zero(passed);
-    when(is_known().and(col("passed").is_not_null()).any(true)).then(per).otherwise(lit(NULL))
+    when(is_known().and(col(verdicts::PASSED).is_not_null()).any(true)).then(per).otherwise(lit(NULL))
 }
 
 fn whole(value: Expr) -> Expr {
@@ -128,10 +130,10 @@ fn whole(value: Expr) -> Expr {
 /// `cost_per_passed_usd` over rows of sessions or of their responses, with the columns of
 /// [`add_outcomes`](crate::analysis::outcomes::frame::add_outcomes).
 pub(super) fn cost_per_passed() -> Expr {
-    let passed = col("trial").filter(col("trial_passed").and(col("cost_usd").is_not_null()));
+    let passed = col(verdicts::TRIAL).filter(col("trial_passed").and(col(sessions::COST_USD).is_not_null()));
     let passed = passed.n_unique().cast(DataType::Int64);
     let is_judged = || col("trial_passed").is_not_null();
-    let is_known = is_judged().and(col("cost_usd").is_not_null()).any(true);
-    let per = sum_where("cost_usd", is_judged()).cast(DataType::Float64) / not_zero(passed);
+    let is_known = is_judged().and(col(sessions::COST_USD).is_not_null()).any(true);
+    let per = sum_where(sessions::COST_USD, is_judged()).cast(DataType::Float64) / not_zero(passed);
     when(is_known).then(per).otherwise(lit(NULL))
 }

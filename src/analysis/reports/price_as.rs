@@ -9,6 +9,7 @@ use super::error::Error;
 use crate::base::time::Time;
 use crate::model::session::{Tokens, add};
 use crate::prices::{Catalog, Entry, Found, Request};
+use crate::store::frames::turns;
 
 /// The cost of a row at the prices of the model; NULL if its input or output is unknown.
 const COST: &str = "as_model_usd";
@@ -41,22 +42,22 @@ impl PriceAs {
     /// Adds the costs at the prices of the model to rows of the ledger, which have the cost of the report.
     pub(super) fn add_costs(&self, rows: LazyFrame) -> LazyFrame {
         let rows = rows.with_columns([self.cost(true).alias(COST), self.cost(false).alias(UNCACHED)]);
-        let unpriced = when(col(COST).is_null()).then(col("total_tokens")).otherwise(lit(NULL));
-        rows.with_columns([(col(COST) - col("cost_usd")).alias(CHANGE), unpriced.alias(UNPRICED)])
+        let unpriced = when(col(COST).is_null()).then(col(turns::TOTAL_TOKENS)).otherwise(lit(NULL));
+        rows.with_columns([(col(COST) - col(turns::COST_USD)).alias(CHANGE), unpriced.alias(UNPRICED)])
     }
 
     fn cost(&self, has_cache: bool) -> Expr {
         const NUMBERS: [&str; 6] = [
-            "input_tokens",
-            "output_tokens",
-            "cache_read_tokens",
-            "cache_write_tokens",
-            "cache_write_1h_tokens",
-            "web_searches",
+            turns::INPUT_TOKENS,
+            turns::OUTPUT_TOKENS,
+            turns::CACHE_READ_TOKENS,
+            turns::CACHE_WRITE_TOKENS,
+            turns::CACHE_WRITE_1H_TOKENS,
+            turns::WEB_SEARCHES,
         ];
-        let numbers = NUMBERS.map(col).into_iter().chain([col("occurred_at").to_physical()]);
+        let numbers = NUMBERS.map(col).into_iter().chain([col(turns::OCCURRED_AT).to_physical()]);
         let Self { model, catalog } = self.clone();
-        col("grain").map_many(
+        col(turns::GRAIN).map_many(
             move |columns| {
                 let [grain, numbers @ ..] = columns else { polars_bail!(ComputeError: "columns are missing") };
                 let grain = grain.str()?;

@@ -6,6 +6,7 @@ use polars::prelude::*;
 
 use super::pattern::escaped;
 use super::tables::Frames;
+use crate::store::frames::sessions;
 
 /// Names of projects, by patterns of their directories.
 #[derive(Debug, Clone, Default)]
@@ -44,10 +45,12 @@ impl ProjectNames {
                 value.str().contains(lit(expression.as_str()), true).fill_null(lit(false))
             };
             let name = lit(name.as_str());
-            when(is_match("cwd").or(is_match("project"))).then(name).otherwise(lit(NULL).cast(DataType::String))
+            when(is_match(sessions::CWD).or(is_match(sessions::PROJECT)))
+                .then(name)
+                .otherwise(lit(NULL).cast(DataType::String))
         });
-        let all: Vec<Expr> = named.chain([col("project")]).collect();
-        coalesce(&all).alias("project")
+        let all: Vec<Expr> = named.chain([col(sessions::PROJECT)]).collect();
+        coalesce(&all).alias(sessions::PROJECT)
     }
 }
 
@@ -76,12 +79,12 @@ fn expression(pattern: &str) -> String {
 
 /// The column `project` as the overview shows it: the name that the user gave, else the repository, else the directory.
 pub(in crate::analysis) fn shown_project(tables: &Frames) -> Expr {
-    let shown = coalesce(&[col("repository"), col("project")]);
-    match is_named(&col("project"), tables) {
-        Some(is_named) => when(is_named).then(col("project")).otherwise(shown),
+    let shown = coalesce(&[col(sessions::REPOSITORY), col(sessions::PROJECT)]);
+    match is_named(&col(sessions::PROJECT), tables) {
+        Some(is_named) => when(is_named).then(col(sessions::PROJECT)).otherwise(shown),
         None => shown,
     }
-    .alias("project")
+    .alias(sessions::PROJECT)
 }
 
 /// Whether the user gave a project its name. `None` if no project has one.

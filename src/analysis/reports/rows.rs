@@ -9,6 +9,7 @@ use super::spec::{Rows, sum_of};
 use super::tables::Frames;
 use crate::analysis::waste::frame::{CAUSE, TOOL};
 use crate::store::frames;
+use crate::store::frames::{events, file_changes, sessions, tool_calls, turns, verdicts};
 
 impl Rows {
     /// The rows, from the tables.
@@ -18,7 +19,7 @@ impl Rows {
             Self::Where(name, condition) => Ok(tables.table(name).filter(condition())),
             // The measures are added to the sessions in scope.
             Self::Sessions | Self::Behaviour | Self::Outcomes => {
-                Ok(tables.table("sessions").with_column(col("started_at").alias("occurred_at")))
+                Ok(tables.table(sessions::TABLE).with_column(col(sessions::STARTED_AT).alias(turns::OCCURRED_AT)))
             }
             // Their values are added to the sessions in scope.
             Self::Waste => {
@@ -34,8 +35,8 @@ impl Rows {
     pub(super) fn are_dated(&self, tables: &Frames) -> bool {
         match self {
             Self::Table(name) | Self::Where(name, _) => tables.is_dated(name),
-            Self::Sessions | Self::Behaviour | Self::Outcomes | Self::Waste => tables.is_dated("sessions"),
-            Self::Reconcile => tables.is_dated("turns"),
+            Self::Sessions | Self::Behaviour | Self::Outcomes | Self::Waste => tables.is_dated(sessions::TABLE),
+            Self::Reconcile => tables.is_dated(turns::TABLE),
             // Failed sessions are at their end.
             Self::Errors => false,
         }
@@ -44,13 +45,13 @@ impl Rows {
     /// The tables of the rows and their sessions.
     pub(super) fn tables(&self) -> Vec<&'static str> {
         match self {
-            Self::Table(name) | Self::Where(name, _) => vec![name, "sessions"],
-            Self::Sessions => vec!["sessions"],
-            Self::Behaviour => vec!["sessions", "turns", "tool_calls", "file_changes"],
-            Self::Outcomes => vec!["sessions", "verdicts"],
-            Self::Waste => vec!["sessions", "turns", "tool_calls", "events", "verdicts"],
-            Self::Errors => vec!["events", "sessions"],
-            Self::Reconcile => vec!["turns", "sessions"],
+            Self::Table(name) | Self::Where(name, _) => vec![name, sessions::TABLE],
+            Self::Sessions => vec![sessions::TABLE],
+            Self::Behaviour => vec![sessions::TABLE, turns::TABLE, tool_calls::TABLE, file_changes::TABLE],
+            Self::Outcomes => vec![sessions::TABLE, verdicts::TABLE],
+            Self::Waste => vec![sessions::TABLE, turns::TABLE, tool_calls::TABLE, events::TABLE, verdicts::TABLE],
+            Self::Errors => vec![events::TABLE, sessions::TABLE],
+            Self::Reconcile => vec![turns::TABLE, sessions::TABLE],
         }
     }
 
@@ -59,7 +60,7 @@ impl Rows {
         match self {
             Self::Table(table) | Self::Where(table, _) => COLUMNS.contains(&(*table, column)),
             Self::Sessions | Self::Behaviour | Self::Outcomes => {
-                column == "occurred_at" || COLUMNS.contains(&("sessions", column))
+                column == turns::OCCURRED_AT || COLUMNS.contains(&(sessions::TABLE, column))
             }
             Self::Waste => [CAUSE, TOOL].contains(&column) || Self::Sessions.has(column),
             Self::Errors => OF_ERRORS.contains(&column),
@@ -73,40 +74,61 @@ static COLUMNS: LazyLock<HashSet<(&str, &str)>> =
     LazyLock::new(|| frames::schema().into_iter().map(|column| (column.table, column.column)).collect());
 
 /// The columns of [`problems`].
-#[rustfmt::skip]
-const OF_ERRORS: &[&str] =
-    &["runtime", "session_id", "format", "agent", "occurred_at", "day", "kind", "code", "message"];
+const OF_ERRORS: &[&str] = &[
+    turns::RUNTIME,
+    turns::SESSION_ID,
+    turns::FORMAT,
+    turns::AGENT,
+    turns::OCCURRED_AT,
+    turns::DAY,
+    events::KIND,
+    events::CODE,
+    events::MESSAGE,
+];
 
 /// The columns of [`costs_by_model`].
-#[rustfmt::skip]
 const OF_RECONCILE: &[&str] = &[
-    "runtime", "session_id", "model", "canonical_model", "reported_cost_usd", "computed_cost_usd", "occurred_at", "format",
-    "provider", "difference_usd",
+    turns::RUNTIME,
+    turns::SESSION_ID,
+    turns::MODEL,
+    turns::CANONICAL_MODEL,
+    turns::REPORTED_COST_USD,
+    turns::COMPUTED_COST_USD,
+    turns::OCCURRED_AT,
+    turns::FORMAT,
+    turns::PROVIDER,
+    "difference_usd",
 ];
 
 /// The columns that identify a session.
 fn key() -> [Expr; 2] {
-    [col("runtime"), col("session_id")]
+    [col(turns::RUNTIME), col(turns::SESSION_ID)]
 }
 
 /// Events that are problems, and a row for each failed session without an error event. See docs/reports.md#errors.
 fn problems(tables: &Frames) -> PolarsResult<LazyFrame> {
     let columns = |kind: Expr, code: &str, message: &str, time: &str| {
         let [runtime, session] = key();
-        let day = col(time).dt().date().alias("day");
-        let time = col(time).alias("occurred_at");
-        let kind = kind.alias("kind");
-        let (code, message) = (col(code).alias("code"), col(message).alias("message"));
-        [runtime, session, col("format"), col("agent"), time, day, kind, code, message]
+        let day = col(time).dt().date().alias(events::DAY);
+        let time = col(time).alias(turns::OCCURRED_AT);
+        let kind = kind.alias(events::KIND);
+        let (code, message) = (col(code).alias(events::CODE), col(message).alias(events::MESSAGE));
+        [runtime, session, col(turns::FORMAT), col(turns::AGENT), time, day, kind, code, message]
     };
-    let is_error = col("kind").eq(lit("error"));
+    let is_error = col(events::KIND).eq(lit("error"));
     let is_problem =
-        col("kind").is_in(lit(Series::new("".into(), ["compaction", "subagent"])).implode(true), false).not();
-    let events = tables.table("events");
-    let failed = tables.table("sessions").filter(col("status").eq(lit("error")));
+        col(events::KIND).is_in(lit(Series::new("".into(), ["compaction", "subagent"])).implode(true), false).not();
+    let events = tables.table(events::TABLE);
+    let failed = tables.table(sessions::TABLE).filter(col(sessions::STATUS).eq(lit("error")));
     let without_event = failed.join(events.clone().filter(is_error), key(), key(), JoinType::Anti.into());
-    let without_event = without_event.select(columns(lit("error"), "error_kind", "error_message", "ended_at"));
-    let events = events.filter(is_problem).select(columns(col("kind"), "code", "message", "occurred_at"));
+    let without_event =
+        without_event.select(columns(lit("error"), sessions::ERROR_KIND, sessions::ERROR_MESSAGE, sessions::ENDED_AT));
+    let events = events.filter(is_problem).select(columns(
+        col(events::KIND),
+        events::CODE,
+        events::MESSAGE,
+        events::OCCURRED_AT,
+    ));
     concat([events, without_event], UnionArgs::default())
 }
 
@@ -115,37 +137,38 @@ fn costs_by_model(tables: &Frames) -> PolarsResult<LazyFrame> {
     let rows = with_models_of_totals(tables)?;
     let sum_if =
         |is_known: Expr, name: &str| when(is_known).then(sum_of(name, col(name))).otherwise(lit(NULL)).alias(name);
-    let is_priced = col("computed_cost_usd").is_not_null().or(col("total_tokens").fill_null(lit(0)).eq(lit(0)));
-    let sums = rows.group_by([col("runtime"), col("session_id"), col("model")]);
+    let is_priced =
+        col(turns::COMPUTED_COST_USD).is_not_null().or(col(turns::TOTAL_TOKENS).fill_null(lit(0)).eq(lit(0)));
+    let sums = rows.group_by([col(turns::RUNTIME), col(turns::SESSION_ID), col(turns::MODEL)]);
     let sums = sums.agg([
-        col("canonical_model").first(),
-        sum_if(col("reported_cost_usd").count().gt(lit(0)), "reported_cost_usd"),
-        sum_if(is_priced.all(true).and(col("computed_cost_usd").count().gt(lit(0))), "computed_cost_usd"),
-        col("occurred_at").min(),
-        col("format").first(),
-        col("provider").first(),
+        col(turns::CANONICAL_MODEL).first(),
+        sum_if(col(turns::REPORTED_COST_USD).count().gt(lit(0)), turns::REPORTED_COST_USD),
+        sum_if(is_priced.all(true).and(col(turns::COMPUTED_COST_USD).count().gt(lit(0))), turns::COMPUTED_COST_USD),
+        col(turns::OCCURRED_AT).min(),
+        col(turns::FORMAT).first(),
+        col(turns::PROVIDER).first(),
     ]);
-    let difference = col("computed_cost_usd") - col("reported_cost_usd");
+    let difference = col(turns::COMPUTED_COST_USD) - col(turns::REPORTED_COST_USD);
     // As precise as reports are, so that the last digits of sums do not decide which session differs most.
     let difference = difference.round(10, RoundMode::HalfAwayFromZero);
-    let difference = when(col("reported_cost_usd").gt(lit(0))).then(difference).otherwise(lit(NULL));
-    Ok(sums.filter(col("reported_cost_usd").is_not_null()).with_column(difference.alias("difference_usd")))
+    let difference = when(col(turns::REPORTED_COST_USD).gt(lit(0))).then(difference).otherwise(lit(NULL));
+    Ok(sums.filter(col(turns::REPORTED_COST_USD).is_not_null()).with_column(difference.alias("difference_usd")))
 }
 
 /// The rows of the ledger. If a reported total of a session names no model, all rows of the session have the session's model, so that
 /// the total is compared with the computed cost of the whole session.
 fn with_models_of_totals(tables: &Frames) -> PolarsResult<LazyFrame> {
-    let turns = tables.table("turns");
-    let unnamed = turns.clone().filter(col("model").is_null().and(col("reported_cost_usd").is_not_null()));
+    let turns = tables.table(turns::TABLE);
+    let unnamed = turns.clone().filter(col(turns::MODEL).is_null().and(col(turns::REPORTED_COST_USD).is_not_null()));
     // Most archives have no such total, and the joins need much memory.
-    let count = unnamed.clone().select([col("reported_cost_usd").count()]).collect()?;
-    if count.column("reported_cost_usd")?.get(0)?.extract() == Some(0) {
+    let count = unnamed.clone().select([col(turns::REPORTED_COST_USD).count()]).collect()?;
+    if count.column(turns::REPORTED_COST_USD)?.get(0)?.extract() == Some(0) {
         return Ok(turns);
     }
     let [runtime, session] = key();
-    let models = ["model", "canonical_model"];
+    let models = [turns::MODEL, turns::CANONICAL_MODEL];
     let of_session = models.map(|name| col(name).alias(format!("session_{name}")));
-    let sessions = tables.table("sessions").select([[runtime, session], of_session].concat());
+    let sessions = tables.table(sessions::TABLE).select([[runtime, session], of_session].concat());
     let sessions =
         sessions.join(unnamed, key(), key(), JoinType::Semi.into()).with_column(lit(true).alias("is_unnamed"));
     let model =

@@ -24,6 +24,7 @@ use crate::analysis::outcomes::Unjudged;
 use crate::analysis::outcomes::frame::{add_outcomes, rows_of_trials};
 use crate::analysis::waste::frame::rows_of_waste;
 use crate::prices::Catalog;
+use crate::store::frames::{self, rejects, sessions, sources, turns, unknown_records, verdicts};
 
 /// Columns of groups by model: the first and the last spelling of the model in the logs, by their letters.
 const FIRST_SPELLING: &str = "first_spelling";
@@ -84,12 +85,12 @@ impl Report {
             Body::Groups { rows, measures, .. } => {
                 let mut tables = rows.tables();
                 if measures.iter().any(|measure| measure.needs_outcome) {
-                    tables.push("verdicts");
+                    tables.push(verdicts::TABLE);
                 }
                 tables
             }
-            Body::Health => vec!["sessions", "turns", "sources", "rejects", "unknown_records"],
-            Body::Limits => vec!["sessions", "turns", "limits"],
+            Body::Health => vec![sessions::TABLE, turns::TABLE, sources::TABLE, rejects::TABLE, unknown_records::TABLE],
+            Body::Limits => vec![sessions::TABLE, turns::TABLE, frames::limits::TABLE],
         }
     }
 
@@ -108,7 +109,7 @@ impl Report {
 
     /// Whether it contains costs.
     pub fn has_cost(&self) -> bool {
-        matches!(self.body, Body::Limits) || self.measures().iter().any(|it| it.name.ends_with("cost_usd"))
+        matches!(self.body, Body::Limits) || self.measures().iter().any(|it| it.name.ends_with(turns::COST_USD))
     }
 
     /// Whether its rows are the waste of sessions.
@@ -166,7 +167,9 @@ fn run_groups(
     let sort = options.order().map(|(column, _)| column);
     // With the costs of another model, the table has no space for all columns.
     let is_wide = |measure: &Measure| match options.price_as {
-        Some(_) => measure.is_wide || !(measure.needs_model || ["cost_usd", "total_tokens"].contains(&measure.name)),
+        Some(_) => {
+            measure.is_wide || !(measure.needs_model || [turns::COST_USD, turns::TOTAL_TOKENS].contains(&measure.name))
+        }
         None if options.top.is_some() => !waste::OF_TOP.contains(&measure.name),
         None => measure.is_wide,
     };
@@ -211,7 +214,7 @@ fn run_groups(
     let aggregations: Vec<Expr> = measures.iter().filter_map(|measure| measure.of_rows()).collect();
     let needs_key = aggregations.iter().any(|aggregation| names_in(aggregation).any(|name| name == SESSION_KEY));
     if needs_key {
-        let key = session_key(&tables.table("sessions"))?.alias(SESSION_KEY);
+        let key = session_key(&tables.table(sessions::TABLE))?.alias(SESSION_KEY);
         rows_of_total = rows_of_total.map(|all| all.with_column(key.clone()));
         rows = rows.with_column(key);
     }
@@ -306,9 +309,9 @@ fn names_in(expression: &Expr) -> impl Iterator<Item = PlSmallStr> {
 /// The name of a model as reports show it: its only spelling in the logs, if all groups of the model have the same, else its
 /// canonical name. See docs/reports.md#dimensions.
 fn shown_model() -> PolarsResult<Expr> {
-    let first = col(FIRST_SPELLING).min().over([col("model")])?;
-    let last = col(LAST_SPELLING).max().over([col("model")])?;
-    Ok(when(first.clone().eq(last)).then(first).otherwise(col("model")).alias("model"))
+    let first = col(FIRST_SPELLING).min().over([col(turns::MODEL)])?;
+    let last = col(LAST_SPELLING).max().over([col(turns::MODEL)])?;
+    Ok(when(first.clone().eq(last)).then(first).otherwise(col(turns::MODEL)).alias(turns::MODEL))
 }
 
 /// The dimensions of the options, or else those of the report, each once.
@@ -336,10 +339,10 @@ fn check_sort(sort: Option<&str>, by: &[&str], measures: &[&Measure]) -> Result<
 /// The value that identifies a session: its id, or the runtime and the id if two runtimes use the same id. Counting distinct
 /// texts is much faster than counting pairs.
 fn session_key(sessions: &LazyFrame) -> PolarsResult<Expr> {
-    let id = || col("session_id");
+    let id = || col(turns::SESSION_ID);
     let ids = sessions.clone().select([id().n_unique().eq(len()).alias("are_unique")]).collect()?;
     let are_unique = ids.column("are_unique")?.bool()?.all();
-    Ok(if are_unique { id() } else { as_struct(vec![col("runtime"), id()]) })
+    Ok(if are_unique { id() } else { as_struct(vec![col(turns::RUNTIME), id()]) })
 }
 
 /// Rounds all floats to ten digits: the last digits of a sum depend on the order of its rows, which is not defined.

@@ -10,6 +10,7 @@ use super::run::{find, sessions};
 use super::scope::Scope;
 use super::spec::Rows;
 use super::tables::Frames;
+use crate::store::frames::{sessions, turns};
 use crate::store::query::near;
 
 /// Why the filters of a scope match no session at all, whatever its bounds of time. `None` if they match one, or if there are none.
@@ -20,7 +21,7 @@ pub fn unmatched(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error
     let matches = |only: &[(String, String)]| -> Result<bool, Error> {
         let whole = Scope { since: None, until: None, undated: None, only: only.to_vec(), ..scope.clone() };
         let count = |rows: LazyFrame| -> Result<u64, Error> {
-            let count = rows.select([col("session_id").len().alias("rows")]).collect()?;
+            let count = rows.select([col(sessions::SESSION_ID).len().alias("rows")]).collect()?;
             Ok(count.column("rows")?.get(0)?.extract().unwrap_or_default())
         };
         if count(sessions(tables, &whole)?.0)? > 0 {
@@ -28,7 +29,7 @@ pub fn unmatched(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error
         }
         // A model of a subagent is in turns only.
         let has_turns = tables.clone().into_iter().any(|(name, _)| name == "turns");
-        let of_turns = || Grouping::new("cost", &Rows::Table("turns"), tables, &whole, Cost::Auto);
+        let of_turns = || Grouping::new("cost", &Rows::Table(turns::TABLE), tables, &whole, Cost::Auto);
         Ok(has_turns && of_turns().is_ok_and(|turns| count(turns.rows).is_ok_and(|count| count > 0)))
     };
     // The usual case first: a filter that matches needs one read of the table.

@@ -7,6 +7,7 @@ use polars::prelude::*;
 use super::list::{derived, measure, ratio, sum};
 use super::spec::Measure;
 use crate::analysis::waste::frame::{CARRIED, CAUSE, ESTIMATE, EXACT, GROUP_COST, IS_FIRST};
+use crate::store::frames::{tool_calls, turns};
 
 /// The dimensions of the rows of `--top`.
 pub(super) const BY_OF_TOP: &[&str] = &[CAUSE, "session", "tool"];
@@ -34,7 +35,7 @@ pub(super) const MEASURES: &[Measure] = &[
     measure("sessions", "Distinct sessions with waste", || col(IS_FIRST).sum().cast(DataType::Int64)).wide(),
     sum("wasted_tokens", "Tokens, of causes that are about tokens").wide(),
     measure("worst_usd", "The most waste of a session, cause and tool", || col(WASTE).max()).wide(),
-    measure("worst_session", "The session with it", || worst("session_id")).wide(),
+    measure("worst_session", "The session with it", || worst(turns::SESSION_ID)).wide(),
     measure("worst_cause", "Its cause", || worst(CAUSE)).wide(),
     measure("worst_tool", "Its tool", || worst("tool")).wide(),
     measure(PLACE[0], "The log with the most expensive case of it", || worst(PLACE[0])).wide(),
@@ -45,7 +46,7 @@ pub(super) const MEASURES: &[Measure] = &[
 fn worst(column: &str) -> Expr {
     let order =
         SortMultipleOptions::default().with_order_descending_multi([true, false, false, false]).with_nulls_last(true);
-    let rows = col(column).sort_by([col(WASTE), col("session_id"), col(CAUSE), col("tool")], order);
+    let rows = col(column).sort_by([col(WASTE), col(turns::SESSION_ID), col(CAUSE), col(tool_calls::TOOL)], order);
     when(col(WASTE).max().gt(lit(0.0))).then(rows.first()).otherwise(lit(NULL))
 }
 

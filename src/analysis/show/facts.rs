@@ -1,8 +1,10 @@
 //! What is known about a session as a whole: names with values, as text.
 
-use super::read::Rows;
+use super::read::{SessionColumns, VerdictColumns};
 use super::timeline::{Entry, Kind};
 use crate::analysis::present::{counted, grouped};
+use crate::base::time::Time;
+use crate::store::frames::TypedRows as _;
 
 /// A value, which the printed currency or time zone may change.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,44 +24,19 @@ pub(super) enum Value {
 pub(super) type Fact = (&'static str, Value);
 
 /// The facts that are known. `turns` are the responses of the session.
-pub(super) fn facts(session: &Rows, verdicts: &Rows, turns: &[Entry]) -> Vec<Fact> {
-    let text = |column: &str| session.text(column, 0);
-    let joined = |texts: &[Option<String>], by: &str| -> Option<String> {
-        let known: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
-        (!known.is_empty()).then(|| known.join(by))
-    };
-    let cost = session.float("cost_usd", 0).map(|cost| {
-        let unpriced = session.whole("unpriced_tokens", 0).filter(|tokens| *tokens > 0);
+pub(super) fn facts(session: &SessionColumns, verdicts: &VerdictColumns, turns: &[Entry]) -> Vec<Fact> {
+    let cost = session.cost_usd(0).map(|cost| {
+        let unpriced = session.unpriced_tokens(0).filter(|tokens| *tokens > 0);
         let unpriced = unpriced.map(|tokens| format!("{} tokens without a price", grouped(tokens)));
-        Value::Cost(cost, joined(&[text("cost_source"), unpriced], ", ").unwrap_or_default())
+        Value::Cost(cost, joined([owned(session.cost_source(0)), unpriced], ", ").unwrap_or_default())
     });
-    let period = session.time("started_at", 0).map(|start| Value::Period {
-        start,
-        end: session.time("ended_at", 0),
-        duration_ms: session.whole("duration_ms", 0),
+    let period = session.started_at(0).map(|start| Value::Period {
+        start: start.micros(),
+        end: session.ended_at(0).map(Time::micros),
+        duration_ms: session.duration_ms(0),
     });
-    let texts = [
-        ("session", text("session_id")),
-        (
-            "runtime",
-            joined(&[text("runtime"), text("runtime_version"), text("format").map(|it| format!("({it})"))], " "),
-        ),
-        ("status", joined(&[text("status"), text("stop_reason").map(|it| format!("({it})"))], " ")),
-        ("error", joined(&[text("error_kind"), text("error_message")], ": ")),
-        ("started by", text("parent_session_id")),
-        ("agent", text("agent")),
-        ("project", joined(&[text("project"), text("git_branch").map(|it| format!("on {it}"))], " ")),
-        ("models", Some(session.texts("models", 0).join(", "))),
-        ("labels", Some(session.texts("labels", 0).join(", "))),
-        ("work", Some(work(session))),
-        ("tokens", tokens(session, turns)),
-        ("verdicts", Some(verdicts_as_text(verdicts))),
-        ("log", text("source_path")),
-        ("prompt", text("prompt")),
-        ("answer", text("text")),
-    ];
     let mut facts: Vec<Fact> = Vec::new();
-    for (name, value) in texts {
+    for (name, value) in texts(session, verdicts, turns) {
         facts.extend(value.filter(|value| !value.is_empty()).map(|value| (name, Value::Text(value))));
         match name {
             "models" => facts.extend(period.clone().map(|period| ("time", period))),
@@ -70,39 +47,70 @@ pub(super) fn facts(session: &Rows, verdicts: &Rows, turns: &[Entry]) -> Vec<Fac
     facts
 }
 
+/// The facts that are texts, in their order.
+fn texts(session: &SessionColumns, verdicts: &VerdictColumns, turns: &[Entry]) -> [(&'static str, Option<String>); 15] {
+    let in_brackets = |text: Option<&str>| text.map(|text| format!("({text})"));
+    let branch = session.git_branch(0).map(|branch| format!("on {branch}"));
+    let runtime = [owned(session.runtime(0)), owned(session.runtime_version(0)), in_brackets(session.format(0))];
+    let error = [owned(session.error_kind(0)), owned(session.error_message(0))];
+    [
+        ("session", owned(session.id(0))),
+        ("runtime", joined(runtime, " ")),
+        ("status", joined([owned(session.status(0)), in_brackets(session.stop_reason(0))], " ")),
+        ("error", joined(error, ": ")),
+        ("started by", owned(session.parent(0))),
+        ("agent", owned(session.agent(0))),
+        ("project", joined([owned(session.project(0)), branch], " ")),
+        ("models", Some(session.models(0).join(", "))),
+        ("labels", Some(session.labels(0).join(", "))),
+        ("work", Some(work(session))),
+        ("tokens", tokens(session, turns)),
+        ("verdicts", Some(verdicts_as_text(verdicts))),
+        ("log", owned(session.source_path(0))),
+        ("prompt", owned(session.prompt(0))),
+        ("answer", owned(session.text(0))),
+    ]
+}
+
+fn owned(text: Option<&str>) -> Option<String> {
+    text.map(str::to_owned)
+}
+
+/// The known texts; `None` if there are none.
+fn joined<const N: usize>(texts: [Option<String>; N], by: &str) -> Option<String> {
+    let known: Vec<String> = texts.into_iter().flatten().collect();
+    (!known.is_empty()).then(|| known.join(by))
+}
+
 /// The counters that are known, without most of those that are 0.
-fn work(session: &Rows) -> String {
-    let count = |column: &str| session.whole(column, 0);
-    let counted_if = |column: &str, thing: &str, even_zero: bool| {
-        count(column).filter(|count| even_zero || *count > 0).map(|count| counted(count, thing))
-    };
-    let failed = count("tool_errors").filter(|count| *count > 0).map(|count| format!("{} failed", grouped(count)));
-    let denied = count("permission_denials").filter(|count| *count > 0).map(|it| format!("{} denied", grouped(it)));
+fn work(session: &SessionColumns) -> String {
+    let if_any = |count: Option<i64>| count.filter(|count| *count > 0);
+    let things = |count: Option<i64>, thing: &str| count.map(|count| counted(count, thing));
+    let failed = if_any(session.tool_errors(0)).map(|count| format!("{} failed", grouped(count)));
+    let denied = if_any(session.permission_denials(0)).map(|count| format!("{} denied", grouped(count)));
     let of_calls: Vec<String> = failed.into_iter().chain(denied).collect();
-    let calls = counted_if("tool_calls", "tool call", true)
+    let calls = things(session.tool_calls(0), "tool call")
         .map(|calls| if of_calls.is_empty() { calls } else { format!("{calls} ({})", of_calls.join(", ")) });
-    let lines = [("lines_added", '+'), ("lines_removed", '-')];
-    let lines = lines.iter().filter_map(|(column, sign)| Some(format!(" {sign}{}", grouped(count(column)?))));
-    let changes = counted_if("file_changes", "file change", true).map(|changes| changes + &lines.collect::<String>());
+    let lines = [(session.lines_added(0), '+'), (session.lines_removed(0), '-')];
+    let lines = lines.iter().filter_map(|(count, sign)| Some(format!(" {sign}{}", grouped((*count)?))));
+    let changes = things(session.file_changes(0), "file change").map(|changes| changes + &lines.collect::<String>());
+    let retries = if_any(session.retries(0))
+        .map(|count| format!("{} {}", grouped(count), if count == 1 { "retry" } else { "retries" }));
     let parts = [
-        counted_if("user_turns", "prompt", false),
-        counted_if("turns", "turn", true),
+        things(if_any(session.user_turns(0)), "prompt"),
+        things(session.turns(0), "turn"),
         calls,
         changes,
-        counted_if("subagents", "subagent", false),
-        counted_if("compactions", "compaction", false),
-        count("retries")
-            .filter(|count| *count > 0)
-            .map(|it| format!("{} {}", grouped(it), if it == 1 { "retry" } else { "retries" })),
+        things(if_any(session.subagents(0)), "subagent"),
+        things(if_any(session.compactions(0)), "compaction"),
+        retries,
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    joined(parts, ", ").unwrap_or_default()
 }
 
 /// The tokens with their certainty, and the size of the last prompt of the main agent.
-fn tokens(session: &Rows, turns: &[Entry]) -> Option<String> {
-    let total = session.whole("total_tokens", 0)?;
-    let usage = session.text("usage", 0).unwrap_or_default();
-    let mut text = format!("{} ({usage})", grouped(total));
+fn tokens(session: &SessionColumns, turns: &[Entry]) -> Option<String> {
+    let mut text = format!("{} ({})", grouped(session.total_tokens(0)?), session.usage(0).unwrap_or_default());
     let main = turns.iter().filter(|turn| turn.kind == Kind::Turn && !turn.is_subagent);
     let last = main.filter(|turn| turn.context_tokens.is_some()).max_by_key(|turn| turn.turn);
     if let Some(context) = last.and_then(|turn| turn.context_tokens) {
@@ -111,19 +119,15 @@ fn tokens(session: &Rows, turns: &[Entry]) -> Option<String> {
     Some(text)
 }
 
-fn verdicts_as_text(verdicts: &Rows) -> String {
+fn verdicts_as_text(verdicts: &VerdictColumns) -> String {
     let one = |row: usize| {
-        let result = match verdicts.flag("passed", row) {
-            Some(true) => Some("passed".to_owned()),
-            Some(false) => Some("failed".to_owned()),
-            None => None,
-        };
-        let score = verdicts.float("score", row).map(|score| format!("score {score}"));
+        let result = verdicts.passed(row).map(|passed| if passed { "passed" } else { "failed" }.to_owned());
+        let score = verdicts.score(row).map(|score| format!("score {score}"));
         let values: Vec<String> = result.into_iter().chain(score).collect();
-        let judge = verdicts.text("judge", row).map(|judge| format!(" ({judge})")).unwrap_or_default();
-        format!("{} {}{judge}", verdicts.text("name", row).unwrap_or_default(), values.join(", "))
+        let judge = verdicts.judge(row).map(|judge| format!(" ({judge})")).unwrap_or_default();
+        format!("{} {}{judge}", verdicts.name(row).unwrap_or_default(), values.join(", "))
     };
-    let mut all: Vec<String> = (0..verdicts.count()).map(one).collect();
+    let mut all: Vec<String> = (0..verdicts.height()).map(one).collect();
     all.sort();
     all.join("; ")
 }

@@ -3,6 +3,7 @@
 use polars::prelude::*;
 
 use crate::analysis::reports::tables::Frames;
+use crate::store::frames::sessions;
 
 /// The number of sessions that a message lists.
 const LISTED: usize = 5;
@@ -63,8 +64,8 @@ fn listed(found: &[SessionKey]) -> String {
 /// # Errors
 /// When no session or several sessions are found, or the tables cannot be read.
 pub fn find(tables: &Frames, text: &str, runtime: Option<&str>) -> Result<SessionKey, Error> {
-    let columns = ["runtime", "session_id", "source_path"];
-    let frame = tables.table("sessions").select(columns.map(col)).collect()?;
+    let columns = [sessions::RUNTIME, sessions::SESSION_ID, sessions::SOURCE_PATH];
+    let frame = tables.table(sessions::TABLE).select(columns.map(col)).collect()?;
     let [runtimes, ids, paths] = columns.map(|name| frame.column(name).and_then(|column| column.str()));
     let (runtimes, ids, paths) = (runtimes?, ids?, paths?);
     let matching = |is_match: &dyn Fn(&str, &str) -> bool| -> Vec<SessionKey> {

@@ -3,7 +3,7 @@
 use polars::prelude::*;
 
 use super::timeline::{Entry, Phase, Timeline};
-use crate::store::frames::time_type;
+use crate::store::frames::{events, sessions, time_type, tool_calls, turns, verdicts};
 
 impl Timeline {
     /// A row for the session, and one for each entry.
@@ -23,30 +23,30 @@ impl Timeline {
         let is_subagent = all.iter().map(|entry| entry.is_subagent);
         let costs = all.iter().map(|entry| entry.cost_usd);
         let columns = vec![
-            text("kind", &|entry| Some(entry.kind.as_str().to_owned())),
-            whole("occurred_at", |entry| entry.time).cast(&time_type())?,
+            text(events::KIND, &|entry| Some(entry.kind.as_str().to_owned())),
+            whole(turns::OCCURRED_AT, |entry| entry.time).cast(&time_type())?,
             Column::new("offset_ms".into(), offsets.collect::<Vec<Option<i64>>>()),
-            whole("turn", |entry| entry.turn),
+            whole(turns::TURN, |entry| entry.turn),
             text("phase", &|entry| entry.phase.map(Phase::as_str).map(str::to_owned)),
-            text("agent", &|entry| entry.agent.clone()),
-            Column::new("is_subagent".into(), is_subagent.collect::<Vec<bool>>()),
-            text("name", &|entry| entry.name.clone()),
+            text(turns::AGENT, &|entry| entry.agent.clone()),
+            Column::new(turns::IS_SUBAGENT.into(), is_subagent.collect::<Vec<bool>>()),
+            text(verdicts::NAME, &|entry| entry.name.clone()),
             text("detail", &|entry| entry.detail.clone()),
-            text("command_kind", &|entry| entry.command_kind.clone()),
-            text("status", &|entry| entry.status.clone()),
-            whole("exit_code", |entry| entry.exit_code),
-            whole("duration_ms", |entry| entry.duration_ms),
-            whole("context_tokens", |entry| entry.context_tokens),
-            whole("output_tokens", |entry| entry.output_tokens),
-            whole("total_tokens", |entry| entry.total_tokens),
-            whole("tokens_before", |entry| entry.tokens_before),
-            whole("tokens_after", |entry| entry.tokens_after),
-            whole("result_bytes", |entry| entry.result_bytes),
-            Column::new("cost_usd".into(), costs.collect::<Vec<Option<f64>>>()),
-            whole("lines_added", |entry| entry.lines_added),
-            whole("lines_removed", |entry| entry.lines_removed),
-            text("source_path", &|entry| entry.source_path.clone()),
-            whole("line", |entry| entry.line),
+            text(tool_calls::COMMAND_KIND, &|entry| entry.command_kind.clone()),
+            text(sessions::STATUS, &|entry| entry.status.clone()),
+            whole(sessions::EXIT_CODE, |entry| entry.exit_code),
+            whole(turns::DURATION_MS, |entry| entry.duration_ms),
+            whole(turns::CONTEXT_TOKENS, |entry| entry.context_tokens),
+            whole(turns::OUTPUT_TOKENS, |entry| entry.output_tokens),
+            whole(turns::TOTAL_TOKENS, |entry| entry.total_tokens),
+            whole(events::TOKENS_BEFORE, |entry| entry.tokens_before),
+            whole(events::TOKENS_AFTER, |entry| entry.tokens_after),
+            whole(tool_calls::RESULT_BYTES, |entry| entry.result_bytes),
+            Column::new(turns::COST_USD.into(), costs.collect::<Vec<Option<f64>>>()),
+            whole(sessions::LINES_ADDED, |entry| entry.lines_added),
+            whole(sessions::LINES_REMOVED, |entry| entry.lines_removed),
+            text(turns::SOURCE_PATH, &|entry| entry.source_path.clone()),
+            whole(turns::LINE, |entry| entry.line),
         ];
         DataFrame::new(all.len(), columns)
     }

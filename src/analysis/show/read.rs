@@ -9,188 +9,300 @@ use super::timeline::{Entry, Kind};
 use crate::analysis::behaviour::Purpose;
 use crate::analysis::reports::Cost;
 use crate::analysis::reports::tables::Frames;
+use crate::base::time::Time;
+use crate::store::frames::{TypedRows, events, file_changes, rows, sessions, tool_calls, turns, verdicts};
 
 /// The tables that a timeline needs.
-pub const TABLES: &[&str] = &["sessions", "turns", "tool_calls", "file_changes", "events", "verdicts"];
+pub const TABLES: &[&str] =
+    &[sessions::TABLE, turns::TABLE, tool_calls::TABLE, file_changes::TABLE, events::TABLE, verdicts::TABLE];
 
-/// The rows of one table that belong to a session.
-pub(super) struct Rows(DataFrame);
-
-impl Rows {
-    /// The rows of the session; `key` names the column with its id.
-    pub(super) fn read(tables: &Frames, name: &str, session: &SessionKey, key: &str, cost: Cost) -> PolarsResult<Self> {
-        let is_of_session = col(key).eq(lit(session.id.as_str())).and(col("runtime").eq(lit(session.runtime.as_str())));
-        let mut rows = tables.table(name).filter(is_of_session);
-        if matches!(name, "turns" | "sessions") {
-            rows = rows.with_columns(cost.columns());
-        }
-        Ok(Self(rows.collect()?))
+rows! {
+    /// The columns of sessions.
+    pub(super) struct SessionColumns {
+        id: sessions::SESSION_ID,
+        runtime: sessions::RUNTIME,
+        runtime_version: sessions::RUNTIME_VERSION,
+        format: sessions::FORMAT,
+        parent: sessions::PARENT_SESSION_ID,
+        agent: sessions::AGENT,
+        source_path: sessions::SOURCE_PATH,
+        project: sessions::PROJECT,
+        git_branch: sessions::GIT_BRANCH,
+        model: sessions::MODEL,
+        models: sessions::MODELS,
+        status: sessions::STATUS,
+        error_kind: sessions::ERROR_KIND,
+        error_message: sessions::ERROR_MESSAGE,
+        stop_reason: sessions::STOP_REASON,
+        started_at: sessions::STARTED_AT,
+        ended_at: sessions::ENDED_AT,
+        duration_ms: sessions::DURATION_MS,
+        user_turns: sessions::USER_TURNS,
+        turns: sessions::TURNS,
+        tool_calls: sessions::TOOL_CALLS,
+        tool_errors: sessions::TOOL_ERRORS,
+        permission_denials: sessions::PERMISSION_DENIALS,
+        file_changes: sessions::FILE_CHANGES,
+        lines_added: sessions::LINES_ADDED,
+        lines_removed: sessions::LINES_REMOVED,
+        subagents: sessions::SUBAGENTS,
+        compactions: sessions::COMPACTIONS,
+        retries: sessions::RETRIES,
+        output_tokens: sessions::OUTPUT_TOKENS,
+        total_tokens: sessions::TOTAL_TOKENS,
+        usage: sessions::USAGE,
+        cost_usd: sessions::COST_USD,
+        cost_source: sessions::COST_SOURCE,
+        unpriced_tokens: sessions::UNPRICED_TOKENS,
+        labels: sessions::LABELS,
+        prompt: sessions::PROMPT,
+        text: sessions::TEXT,
     }
 
-    pub(super) fn count(&self) -> usize {
-        self.0.height()
+    /// The columns of responses.
+    struct TurnColumns {
+        time: turns::OCCURRED_AT,
+        turn: turns::TURN,
+        grain: turns::GRAIN,
+        agent: turns::AGENT,
+        is_subagent: turns::IS_SUBAGENT,
+        source_path: turns::SOURCE_PATH,
+        line: turns::LINE,
+        model: turns::MODEL,
+        effort: turns::EFFORT,
+        stop_reason: turns::STOP_REASON,
+        duration_ms: turns::DURATION_MS,
+        context_tokens: turns::CONTEXT_TOKENS,
+        output_tokens: turns::OUTPUT_TOKENS,
+        total_tokens: turns::TOTAL_TOKENS,
+        cost_usd: turns::COST_USD,
     }
 
-    fn value(&self, column: &str, row: usize) -> Option<AnyValue<'_>> {
-        self.0.column(column).ok()?.get(row).ok().filter(|value| !value.is_null())
+    /// The columns of calls.
+    struct CallColumns {
+        time: tool_calls::OCCURRED_AT,
+        turn: tool_calls::TURN,
+        agent: tool_calls::AGENT,
+        is_subagent: tool_calls::IS_SUBAGENT,
+        source_path: tool_calls::SOURCE_PATH,
+        line: tool_calls::LINE,
+        call_id: tool_calls::CALL_ID,
+        tool: tool_calls::TOOL,
+        category: tool_calls::CATEGORY,
+        command_kind: tool_calls::COMMAND_KIND,
+        target: tool_calls::TARGET,
+        status: tool_calls::STATUS,
+        exit_code: tool_calls::EXIT_CODE,
+        duration_ms: tool_calls::DURATION_MS,
+        result_bytes: tool_calls::RESULT_BYTES,
     }
 
-    pub(super) fn text(&self, column: &str, row: usize) -> Option<String> {
-        self.value(column, row).map(|value| value.str_value().into_owned())
+    /// The columns of changes of files.
+    struct ChangeColumns {
+        time: file_changes::OCCURRED_AT,
+        turn: file_changes::TURN,
+        source_path: file_changes::SOURCE_PATH,
+        line: file_changes::LINE,
+        call_id: file_changes::CALL_ID,
+        path: file_changes::PATH,
+        operation: file_changes::OPERATION,
+        lines_added: file_changes::LINES_ADDED,
+        lines_removed: file_changes::LINES_REMOVED,
     }
 
-    /// Texts of a list.
-    pub(super) fn texts(&self, column: &str, row: usize) -> Vec<String> {
-        match self.value(column, row) {
-            Some(AnyValue::List(texts)) => texts.iter().map(|text| text.str_value().into_owned()).collect(),
-            _ => Vec::new(),
-        }
+    /// The columns of events.
+    struct EventColumns {
+        time: events::OCCURRED_AT,
+        turn: events::TURN,
+        agent: events::AGENT,
+        is_subagent: events::IS_SUBAGENT,
+        source_path: events::SOURCE_PATH,
+        line: events::LINE,
+        call_id: events::CALL_ID,
+        kind: events::KIND,
+        code: events::CODE,
+        message: events::MESSAGE,
+        tokens_before: events::TOKENS_BEFORE,
+        tokens_after: events::TOKENS_AFTER,
     }
 
-    pub(super) fn whole(&self, column: &str, row: usize) -> Option<i64> {
-        self.value(column, row)?.extract()
+    /// The columns of verdicts.
+    pub(super) struct VerdictColumns {
+        name: verdicts::NAME,
+        passed: verdicts::PASSED,
+        score: verdicts::SCORE,
+        judge: verdicts::JUDGE,
+    }
+}
+
+/// Reads the rows of one session.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a> {
+    pub tables: &'a Frames,
+    pub session: &'a SessionKey,
+    /// The choice of `--cost`.
+    pub cost: Cost,
+}
+
+impl Reader<'_> {
+    /// The rows of a table that belong to the session; `key` is the column with its id.
+    fn rows(self, table: &str, key: &str) -> LazyFrame {
+        let is_of_runtime = col(turns::RUNTIME).eq(lit(self.session.runtime.as_str()));
+        self.tables.table(table).filter(col(key).eq(lit(self.session.id.as_str())).and(is_of_runtime))
     }
 
-    pub(super) fn float(&self, column: &str, row: usize) -> Option<f64> {
-        self.value(column, row)?.extract()
+    /// The row of the session, if it exists.
+    pub(super) fn session(self) -> PolarsResult<SessionColumns> {
+        self.sessions(sessions::SESSION_ID)
     }
 
-    pub(super) fn flag(&self, column: &str, row: usize) -> Option<bool> {
-        match self.value(column, row)? {
-            AnyValue::Boolean(flag) => Some(flag),
-            _ => None,
-        }
+    fn sessions(self, key: &str) -> PolarsResult<SessionColumns> {
+        SessionColumns::read(self.rows(sessions::TABLE, key).with_columns(self.cost.columns()))
     }
 
-    /// A time in microseconds since 1970.
-    pub(super) fn time(&self, column: &str, row: usize) -> Option<i64> {
-        self.0.column(column).ok()?.to_physical_repr().i64().ok()?.get(row)
+    /// The verdicts on it.
+    pub(super) fn verdicts(self) -> PolarsResult<VerdictColumns> {
+        VerdictColumns::read(self.rows(verdicts::TABLE, verdicts::SESSION_ID))
     }
 
-    /// What the rows of all tables have.
-    fn entry(&self, kind: Kind, row: usize) -> Entry {
-        Entry {
-            kind,
-            time: self.time("occurred_at", row),
-            turn: self.whole("turn", row),
-            agent: self.text("agent", row),
-            is_subagent: self.flag("is_subagent", row).unwrap_or(false),
-            source_path: self.text("source_path", row),
-            line: self.whole("line", row),
+    /// The responses, and the totals that the log contains only in sum.
+    pub(super) fn turns(self) -> PolarsResult<Vec<Entry>> {
+        let rows = self.rows(turns::TABLE, turns::SESSION_ID).with_columns(self.cost.columns());
+        let turns = TurnColumns::read(rows)?;
+        let entry = |row| Entry {
+            kind: if turns.grain(row) == Some("turn") { Kind::Turn } else { Kind::Total },
+            time: turns.time(row).map(Time::micros),
+            turn: turns.turn(row),
+            agent: owned(turns.agent(row)),
+            is_subagent: turns.is_subagent(row),
+            source_path: owned(turns.source_path(row)),
+            line: turns.line(row),
+            name: owned(turns.model(row)),
+            detail: owned(turns.effort(row)),
+            status: owned(turns.stop_reason(row)),
+            duration_ms: turns.duration_ms(row),
+            context_tokens: turns.context_tokens(row),
+            output_tokens: turns.output_tokens(row),
+            total_tokens: turns.total_tokens(row),
+            cost_usd: turns.cost_usd(row),
             ..Entry::default()
-        }
-    }
-}
-
-/// The responses, and the totals that the log contains only in sum.
-pub(super) fn turns(rows: &Rows) -> Vec<Entry> {
-    let entry = |row| {
-        let is_turn = rows.text("grain", row).as_deref() == Some("turn");
-        Entry {
-            name: rows.text("model", row),
-            detail: rows.text("effort", row),
-            status: rows.text("stop_reason", row),
-            duration_ms: rows.whole("duration_ms", row),
-            context_tokens: rows.whole("context_tokens", row),
-            output_tokens: rows.whole("output_tokens", row),
-            total_tokens: rows.whole("total_tokens", row),
-            cost_usd: rows.float("cost_usd", row),
-            ..rows.entry(if is_turn { Kind::Turn } else { Kind::Total }, row)
-        }
-    };
-    (0..rows.count()).map(entry).collect()
-}
-
-/// The calls.
-pub(super) fn calls(rows: &Rows) -> Vec<Entry> {
-    let entry = |row| {
-        let (category, kind) = (rows.text("category", row), rows.text("command_kind", row));
-        Entry {
-            name: rows.text("tool", row),
-            detail: rows.text("target", row),
-            purpose: Some(Purpose::of(category.as_deref(), kind.as_deref())),
-            command_kind: kind,
-            status: rows.text("status", row),
-            exit_code: rows.whole("exit_code", row),
-            duration_ms: rows.whole("duration_ms", row),
-            result_bytes: rows.whole("result_bytes", row),
-            call_id: rows.text("call_id", row),
-            ..rows.entry(Kind::Call, row)
-        }
-    };
-    (0..rows.count()).map(entry).collect()
-}
-
-/// The changes of files. Whether a subagent made one follows from its call.
-pub(super) fn changes(rows: &Rows, calls: &[Entry]) -> Vec<Entry> {
-    // Call ids repeat where an export masks them: those of one response are the same call.
-    let by_id: HashMap<(Option<i64>, &str), &Entry> =
-        calls.iter().filter_map(|call| Some(((call.turn, call.call_id.as_deref()?), call))).collect();
-    let entry = |row| {
-        let call_id = rows.text("call_id", row);
-        let change = rows.entry(Kind::Edit, row);
-        let call = call_id.as_deref().and_then(|id| by_id.get(&(change.turn, id)));
-        Entry {
-            name: rows.text("path", row),
-            status: rows.text("operation", row),
-            purpose: Some(Purpose::Edit),
-            lines_added: rows.whole("lines_added", row),
-            lines_removed: rows.whole("lines_removed", row),
-            agent: call.and_then(|call| call.agent.clone()),
-            is_subagent: call.is_some_and(|call| call.is_subagent),
-            call_id,
-            ..change
-        }
-    };
-    (0..rows.count()).map(entry).collect()
-}
-
-/// The other events.
-pub(super) fn events(rows: &Rows) -> Vec<Entry> {
-    let entry = |row| {
-        let kind = match rows.text("kind", row).as_deref() {
-            Some("compaction") => Kind::Compaction,
-            Some("permission_denial") => Kind::Denial,
-            Some("retry") => Kind::Retry,
-            Some("subagent") => Kind::Subagent,
-            Some("validation") => Kind::Validation,
-            Some("abort") => Kind::Abort,
-            _ => Kind::Error,
         };
-        Entry {
-            name: rows.text("code", row),
-            detail: rows.text("message", row),
-            tokens_before: rows.whole("tokens_before", row),
-            tokens_after: rows.whole("tokens_after", row),
-            call_id: rows.text("call_id", row),
-            ..rows.entry(kind, row)
-        }
-    };
-    (0..rows.count()).map(entry).collect()
-}
+        Ok((0..turns.height()).map(entry).collect())
+    }
 
-/// The sessions that this one started, at their start.
-pub(super) fn children(rows: &Rows) -> Vec<Entry> {
-    let entry = |row| Entry { kind: Kind::Child, time: rows.time("started_at", row), ..session(rows, row) };
-    (0..rows.count()).map(entry).collect()
+    /// The calls.
+    pub(super) fn calls(self) -> PolarsResult<Vec<Entry>> {
+        let calls = CallColumns::read(self.rows(tool_calls::TABLE, tool_calls::SESSION_ID))?;
+        let entry = |row| Entry {
+            kind: Kind::Call,
+            time: calls.time(row).map(Time::micros),
+            turn: calls.turn(row),
+            agent: owned(calls.agent(row)),
+            is_subagent: calls.is_subagent(row),
+            source_path: owned(calls.source_path(row)),
+            line: calls.line(row),
+            name: owned(calls.tool(row)),
+            detail: owned(calls.target(row)),
+            purpose: Some(Purpose::of(calls.category(row), calls.command_kind(row))),
+            command_kind: owned(calls.command_kind(row)),
+            status: owned(calls.status(row)),
+            exit_code: calls.exit_code(row),
+            duration_ms: calls.duration_ms(row),
+            result_bytes: calls.result_bytes(row),
+            call_id: owned(calls.call_id(row)),
+            ..Entry::default()
+        };
+        Ok((0..calls.height()).map(entry).collect())
+    }
+
+    /// The changes of files. Whether a subagent made one follows from its call.
+    pub(super) fn changes(self, calls: &[Entry]) -> PolarsResult<Vec<Entry>> {
+        // Call ids repeat where an export masks them: those of one response are the same call.
+        let by_id: HashMap<(Option<i64>, &str), &Entry> =
+            calls.iter().filter_map(|call| Some(((call.turn, call.call_id.as_deref()?), call))).collect();
+        let changes = ChangeColumns::read(self.rows(file_changes::TABLE, file_changes::SESSION_ID))?;
+        let entry = |row| {
+            let call = changes.call_id(row).and_then(|id| by_id.get(&(changes.turn(row), id)));
+            Entry {
+                kind: Kind::Edit,
+                time: changes.time(row).map(Time::micros),
+                turn: changes.turn(row),
+                source_path: owned(changes.source_path(row)),
+                line: changes.line(row),
+                name: owned(changes.path(row)),
+                status: owned(changes.operation(row)),
+                purpose: Some(Purpose::Edit),
+                lines_added: changes.lines_added(row),
+                lines_removed: changes.lines_removed(row),
+                agent: call.and_then(|call| call.agent.clone()),
+                is_subagent: call.is_some_and(|call| call.is_subagent),
+                call_id: owned(changes.call_id(row)),
+                ..Entry::default()
+            }
+        };
+        Ok((0..changes.height()).map(entry).collect())
+    }
+
+    /// The other events.
+    pub(super) fn events(self) -> PolarsResult<Vec<Entry>> {
+        let events = EventColumns::read(self.rows(events::TABLE, events::SESSION_ID))?;
+        let entry = |row| Entry {
+            kind: kind_of_event(events.kind(row)),
+            time: events.time(row).map(Time::micros),
+            turn: events.turn(row),
+            agent: owned(events.agent(row)),
+            is_subagent: events.is_subagent(row),
+            source_path: owned(events.source_path(row)),
+            line: events.line(row),
+            name: owned(events.code(row)),
+            detail: owned(events.message(row)),
+            tokens_before: events.tokens_before(row),
+            tokens_after: events.tokens_after(row),
+            call_id: owned(events.call_id(row)),
+            ..Entry::default()
+        };
+        Ok((0..events.height()).map(entry).collect())
+    }
+
+    /// The sessions that this one started, at their start.
+    pub(super) fn children(self) -> PolarsResult<Vec<Entry>> {
+        let children = self.sessions(sessions::PARENT_SESSION_ID)?;
+        Ok((0..children.height()).map(|row| session_entry(&children, row, Kind::Child)).collect())
+    }
 }
 
 /// A session as an entry.
-pub(super) fn session(rows: &Rows, row: usize) -> Entry {
+pub(super) fn session_entry(sessions: &SessionColumns, row: usize, kind: Kind) -> Entry {
     Entry {
-        kind: Kind::Session,
-        time: rows.time("started_at", row),
-        agent: rows.text("agent", row),
-        name: rows.text("session_id", row),
-        detail: rows.text("model", row),
-        status: rows.text("status", row),
-        duration_ms: rows.whole("duration_ms", row),
-        output_tokens: rows.whole("output_tokens", row),
-        total_tokens: rows.whole("total_tokens", row),
-        cost_usd: rows.float("cost_usd", row),
-        lines_added: rows.whole("lines_added", row),
-        lines_removed: rows.whole("lines_removed", row),
-        source_path: rows.text("source_path", row),
+        kind,
+        time: sessions.started_at(row).map(Time::micros),
+        agent: owned(sessions.agent(row)),
+        name: owned(sessions.id(row)),
+        detail: owned(sessions.model(row)),
+        status: owned(sessions.status(row)),
+        duration_ms: sessions.duration_ms(row),
+        output_tokens: sessions.output_tokens(row),
+        total_tokens: sessions.total_tokens(row),
+        cost_usd: sessions.cost_usd(row),
+        lines_added: sessions.lines_added(row),
+        lines_removed: sessions.lines_removed(row),
+        source_path: owned(sessions.source_path(row)),
         ..Entry::default()
     }
+}
+
+fn kind_of_event(kind: Option<&str>) -> Kind {
+    match kind {
+        Some("compaction") => Kind::Compaction,
+        Some("permission_denial") => Kind::Denial,
+        Some("retry") => Kind::Retry,
+        Some("subagent") => Kind::Subagent,
+        Some("validation") => Kind::Validation,
+        Some("abort") => Kind::Abort,
+        _ => Kind::Error,
+    }
+}
+
+fn owned(text: Option<&str>) -> Option<String> {
+    text.map(str::to_owned)
 }

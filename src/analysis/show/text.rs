@@ -9,6 +9,7 @@ use super::facts::Value;
 use super::timeline::{Entry, Kind, Phase, Timeline};
 use crate::analysis::present::{Currency, counted, markdown_text, short, short_time, visible};
 use crate::base::width::{end, start, width as width_of};
+use crate::store::frames::turns;
 
 /// How a timeline is printed.
 #[derive(Debug, Clone)]
@@ -54,11 +55,11 @@ const COLUMNS: [Column; 5] = [
     Column { name: "duration", width: 10, value: |entry, _| shown(entry.duration_ms, short_time) },
     Column { name: "context", width: 9, value: |entry, _| shown(entry.context_tokens, short) },
     Column { name: "output", width: 8, value: |entry, _| shown(entry.output_tokens, short) },
-    Column { name: "cost_usd", width: 10, value: cost },
+    Column { name: turns::COST_USD, width: 10, value: cost },
 ];
 
 /// The order in which columns are hidden.
-const HIDDEN_FIRST: [&str; 5] = ["output", "context", "duration", "cost_usd", "status"];
+const HIDDEN_FIRST: [&str; 5] = ["output", "context", "duration", turns::COST_USD, "status"];
 
 impl Timeline {
     /// The timeline as lines of text.
@@ -278,7 +279,7 @@ fn shown(value: Option<i64>, text: fn(i128) -> String) -> String {
 }
 
 fn cost(entry: &Entry, style: &TextStyle) -> String {
-    entry.cost_usd.map(|cost| format!("{:.4}", style.currency.value_of("cost_usd", cost))).unwrap_or_default()
+    entry.cost_usd.map(|cost| format!("{:.4}", style.currency.value_of(turns::COST_USD, cost))).unwrap_or_default()
 }
 
 fn value_as_text(value: &Value, style: &TextStyle) -> String {

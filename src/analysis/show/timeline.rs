@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::facts::{Fact, facts};
 use super::find::{Error, SessionKey};
-use super::read::{self, Rows};
+use super::read::{Reader, session_entry};
 use crate::analysis::behaviour::Purpose;
 use crate::analysis::reports::{Cost, Frames};
+use crate::store::frames::TypedRows as _;
 
 /// A session with everything that its log contains about it, in order.
 #[derive(Debug)]
@@ -149,19 +150,18 @@ impl Timeline {
     /// # Errors
     /// When the session does not exist, or the tables cannot be read.
     pub fn read(tables: &Frames, key: &SessionKey, cost: Cost) -> Result<Self, Error> {
-        let rows = |name: &str, column: &str| Rows::read(tables, name, key, column, cost);
-        let sessions = rows("sessions", "session_id")?;
-        if sessions.count() == 0 {
+        let reader = Reader { tables, session: key, cost };
+        let session = reader.session()?;
+        if session.height() == 0 {
             return Err(Error::Missing(key.id.clone()));
         }
-        let (turns, calls) =
-            (read::turns(&rows("turns", "session_id")?), read::calls(&rows("tool_calls", "session_id")?));
-        let changes = read::changes(&rows("file_changes", "session_id")?, &calls);
-        let others =
-            [read::events(&rows("events", "session_id")?), read::children(&rows("sessions", "parent_session_id")?)];
-        let facts = facts(&sessions, &rows("verdicts", "session_id")?, &turns);
+        let (turns, calls) = (reader.turns()?, reader.calls()?);
+        let changes = reader.changes(&calls)?;
+        let others = [reader.events()?, reader.children()?];
+        let facts = facts(&session, &reader.verdicts()?, &turns);
         let all = turns.into_iter().chain(calls).chain(changes).chain(others.into_iter().flatten());
-        Ok(Self { session: read::session(&sessions, 0), facts, entries: with_phases(ordered(all.collect())) })
+        let session = session_entry(&session, 0, Kind::Session);
+        Ok(Self { session, facts, entries: with_phases(ordered(all.collect())) })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::analysis::reports::spec::known_sum;
 use crate::analysis::reports::{self, Bound, Cost, Frames, Scope, is_lower_bound};
 use crate::base::time::Time;
 use crate::store::archive::{self, Archive};
-use crate::store::frames::time_value;
+use crate::store::frames::{limits, sessions, time_value, turns};
 
 /// The runtime whose status line this is.
 const RUNTIME: &str = "claude";
@@ -107,30 +107,41 @@ fn answer(cached: &Cached, question: &Question<'_>) -> Usage {
 
 fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cached, Error> {
     let snapshot = archive.snapshot()?;
-    let tables = snapshot.some_tables(&["sessions", "turns", "limits"])?;
-    let [sessions, turns, limits] = ["sessions", "turns", "limits"].map(|name| tables.table(name));
+    let tables = snapshot.some_tables(&[sessions::TABLE, turns::TABLE, limits::TABLE])?;
+    let [sessions, turns, limits] = [sessions::TABLE, turns::TABLE, limits::TABLE].map(|name| tables.table(name));
     let today = Bound::Day(question.now.date());
     let (start, end) = (today.edge(&question.now, false)?, today.edge(&question.now, true)?);
     let now = question.now.timestamp();
     let earliest = now.checked_sub(Span::new().hours(24 * DAYS_BEFORE))?;
-    let columns = ["runtime", "session_id", "occurred_at", "grain", "total_tokens", "cost_usd", "cost_source"].map(col);
+    let columns = [
+        turns::RUNTIME,
+        turns::SESSION_ID,
+        turns::OCCURRED_AT,
+        turns::GRAIN,
+        turns::TOTAL_TOKENS,
+        turns::COST_USD,
+        turns::COST_SOURCE,
+    ]
+    .map(col);
     // The files are read once, and only the groups of rows that may contain such times.
-    let recent = turns.clone().filter(col("occurred_at").gt_eq(literal(earliest.min(start)))).select(columns);
+    let recent = turns.clone().filter(col(turns::OCCURRED_AT).gt_eq(literal(earliest.min(start)))).select(columns);
     let recent = recent.collect()?;
     let is_today = |time: &str| col(time).gt_eq(literal(start)).and(col(time).lt(literal(end)));
-    let dated = recent.clone().lazy().filter(is_today("occurred_at")).select([col("cost_usd")]);
+    let dated = recent.clone().lazy().filter(is_today(turns::OCCURRED_AT)).select([col(turns::COST_USD)]);
     // Turns without a time have that of their session's start.
-    let keys = || [col("runtime"), col("session_id")];
-    let begun = sessions.clone().filter(is_today("started_at"));
-    let undated = turns.filter(col("occurred_at").is_null()).select(["runtime", "session_id", "cost_usd"].map(col));
-    let undated = undated.join(begun, keys(), keys(), JoinType::Semi.into()).select([col("cost_usd")]);
+    let keys = || [col(turns::RUNTIME), col(turns::SESSION_ID)];
+    let begun = sessions.clone().filter(is_today(sessions::STARTED_AT));
+    let undated = turns
+        .filter(col(turns::OCCURRED_AT).is_null())
+        .select([turns::RUNTIME, turns::SESSION_ID, turns::COST_USD].map(col));
+    let undated = undated.join(begun, keys(), keys(), JoinType::Semi.into()).select([col(turns::COST_USD)]);
     let today = concat([dated, undated], UnionArgs::default())?
-        .select([known_sum("cost_usd").alias("cost_usd"), len().alias("rows")]);
+        .select([known_sum(turns::COST_USD).alias(turns::COST_USD), len().alias("rows")]);
     let today = today.collect()?;
     // Nothing was spent on a day without rows; the cost of rows without a known cost is unknown.
     let today_usd = if today.column("rows")?.get(0)?.extract() == Some(0) { Some(0.0) } else { first_number(&today)? };
     let least = LowerBounds::since(earliest, &sessions)?;
-    let limits = limits.filter(col("resets_at").gt_eq(literal(earliest))).collect()?.lazy();
+    let limits = limits.filter(col(limits::RESETS_AT).gt_eq(literal(earliest))).collect()?.lazy();
     let frames = [("turns", recent.lazy()), ("limits", limits), ("sessions", sessions)];
     let frames: Frames = frames.into_iter().collect();
     let windows = windows(&frames, now, question.timezone, &least)?;
@@ -165,15 +176,17 @@ struct LowerBounds(DataFrame);
 impl LowerBounds {
     /// Those that did not end before a time.
     fn since(earliest: Timestamp, sessions: &LazyFrame) -> PolarsResult<Self> {
-        let is_recent = col("ended_at").gt_eq(literal(earliest));
+        let is_recent = col(sessions::ENDED_AT).gt_eq(literal(earliest));
         let rows = sessions.clone().filter(is_lower_bound().and(is_recent));
-        Ok(Self(rows.select(["runtime", "started_at", "ended_at"].map(col)).collect()?))
+        Ok(Self(rows.select([sessions::RUNTIME, sessions::STARTED_AT, sessions::ENDED_AT].map(col)).collect()?))
     }
 
     /// Whether there is one with a record in a time, of any runtime or of this one.
     fn between(&self, start: Time, end: Time, runtime: Option<&str>) -> PolarsResult<bool> {
-        let is_in_time = col("ended_at").gt_eq(time_value(start)).and(col("started_at").lt(time_value(end)));
-        let is_of_runtime = runtime.map_or_else(|| lit(true), |runtime| col("runtime").eq(lit(runtime.to_owned())));
+        let is_in_time =
+            col(sessions::ENDED_AT).gt_eq(time_value(start)).and(col(sessions::STARTED_AT).lt(time_value(end)));
+        let is_of_runtime =
+            runtime.map_or_else(|| lit(true), |runtime| col(turns::RUNTIME).eq(lit(runtime.to_owned())));
         let rows = self.0.clone().lazy().filter(is_in_time.and(is_of_runtime)).select([len()]).collect()?;
         Ok(rows.column("len")?.get(0)?.extract::<u64>().is_some_and(|rows| rows > 0))
     }
@@ -182,10 +195,11 @@ impl LowerBounds {
 /// The cost of a session.
 fn cost_of(archive: &Archive, session: &str) -> Result<Option<Spent>, Error> {
     let snapshot = archive.snapshot()?;
-    let sessions = snapshot.some_tables(&["sessions"])?.table("sessions");
-    let is_this = col("session_id").eq(lit(session.to_owned())).and(col("runtime").eq(lit(RUNTIME)));
+    let sessions = snapshot.some_tables(&[sessions::TABLE])?.table(sessions::TABLE);
+    let is_this = col(turns::SESSION_ID).eq(lit(session.to_owned())).and(col(turns::RUNTIME).eq(lit(RUNTIME)));
     let is_least = is_lower_bound().any(true).alias("is_least");
-    let row = sessions.filter(is_this).select([known_sum("cost_usd").alias("cost_usd"), is_least]).collect()?;
+    let row =
+        sessions.filter(is_this).select([known_sum(turns::COST_USD).alias(turns::COST_USD), is_least]).collect()?;
     Ok(Spent::of(first_number(&row)?, row.column("is_least")?.bool()?.get(0) == Some(true)))
 }
 
@@ -194,5 +208,5 @@ fn literal(time: Timestamp) -> Expr {
 }
 
 fn first_number(frame: &DataFrame) -> Result<Option<f64>, Error> {
-    Ok(frame.column("cost_usd")?.cast(&DataType::Float64)?.f64()?.get(0))
+    Ok(frame.column(turns::COST_USD)?.cast(&DataType::Float64)?.f64()?.get(0))
 }

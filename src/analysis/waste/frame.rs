@@ -6,7 +6,7 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::cause::{CAUSES, Cause};
-use super::read::{AllNames, Read, read};
+use super::read::{AllNames, Choices, WasteRows};
 use super::rows::{Place, Session};
 use super::session::{Finding, findings};
 use crate::analysis::behaviour::{Find, for_sessions};
@@ -15,6 +15,7 @@ use crate::analysis::reports::Cost;
 use crate::analysis::reports::spec::known_sum;
 use crate::analysis::reports::tables::{Frames, KEY};
 use crate::prices::Catalog;
+use crate::store::frames::sessions;
 
 /// Columns that rows of findings have, and which the sessions have without values until [`rows_of_waste`].
 pub(in crate::analysis) const CAUSE: &str = "cause";
@@ -57,7 +58,7 @@ pub(in crate::analysis) fn rows_of_waste(
     let keys = by.iter().zip(keys).filter(|(name, _)| ![CAUSE, TOOL].contains(name));
     let keys: Vec<Expr> = keys.map(|(_, key)| key.clone()).collect();
     let sessions = sessions.drop(cols([CAUSE, TOOL]));
-    let sum = known_sum("cost_usd");
+    let sum = known_sum(sessions::COST_USD);
     let of_group = if keys.is_empty() { sum.clone() } else { sum.clone().over(keys)? };
     let sessions = sessions.with_columns([of_group.alias(GROUP_COST), sum.alias(TOTAL_COST)]);
     let sessions = sessions.join(numbers, KEY.map(col), KEY.map(col), JoinType::Left.into());
@@ -148,29 +149,31 @@ fn findings_of(
     cost: Cost,
     catalog: &Catalog,
 ) -> PolarsResult<Findings> {
-    const COLUMNS: [&str; 4] = ["tool_calls", "retries", "user_turns", TRIAL_PASSED];
-    let columns = KEY.into_iter().chain(COLUMNS).map(col).chain([col("started_at").to_physical()]);
+    const COLUMNS: [&str; 4] = [sessions::TOOL_CALLS, sessions::RETRIES, sessions::USER_TURNS, TRIAL_PASSED];
+    let columns = KEY.into_iter().chain(COLUMNS).map(col).chain([col(sessions::STARTED_AT).to_physical()]);
     let mut frame = add_outcomes(sessions.clone(), tables)?.select(columns.collect::<Vec<_>>()).collect()?;
     // Values are read by their index.
     frame.rechunk_mut();
-    let starts: Vec<Option<i64>> = frame.column("started_at")?.i64()?.iter().collect();
+    let starts: Vec<Option<i64>> = frame.column(sessions::STARTED_AT)?.i64()?.iter().collect();
     let passed = frame.column(TRIAL_PASSED)?.bool()?;
     let whole = |name: &str| frame.column(name).and_then(|column| column.i64());
-    let (calls, retries, prompts) = (whole("tool_calls")?, whole("retries")?, whole("user_turns")?);
+    let (calls, retries, prompts) =
+        (whole(sessions::TOOL_CALLS)?, whole(sessions::RETRIES)?, whole(sessions::USER_TURNS)?);
     let mut names = AllNames::default();
-    let read = |partition: &Frames, find: Find<'_>| read(partition, find, &starts, cost, catalog, &mut names);
-    let compute = |read: &Read, indices: &[usize]| {
+    let choices = Choices { starts: &starts, cost, catalog };
+    let read = |partition: &Frames, find: Find<'_>| WasteRows::read(partition, find, choices, &mut names);
+    let compute = |of_sessions: &WasteRows, indices: &[usize]| {
         let rows = indices.par_iter().flat_map_iter(|index| {
-            let of_session = read.calls.of(*index);
+            let calls_of_session = of_sessions.calls.of(*index);
             let session = Session {
-                turns: read.turns.of(*index),
-                calls: of_session,
-                events: read.events.of(*index),
-                rates: &read.rates,
+                turns: of_sessions.turns.of(*index),
+                calls: calls_of_session,
+                events: of_sessions.events.of(*index),
+                rates: &of_sessions.rates,
                 user_turns: prompts.get(*index),
                 failed: passed.get(*index).map(|passed| !passed),
                 // Some logs contain only the number of calls.
-                shows_calls: calls.get(*index).is_some_and(|count| count == 0 || !of_session.is_empty()),
+                shows_calls: calls.get(*index).is_some_and(|count| count == 0 || !calls_of_session.is_empty()),
                 shows_retries: retries.get(*index).is_some(),
             };
             let findings = findings(session);

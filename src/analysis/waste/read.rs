@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use foldhash::HashMap;
 use polars::prelude::*;
 
-use super::rows::{Call, Count, Event, Place, Turn, TurnRates};
+use super::rows::{Call, Count, Event, KINDS, Place, Turn, TurnRates};
 use crate::adapters::shared::tools::polls;
 use crate::analysis::behaviour::{Find, Purpose, SessionRows, Sorted, agent_of_call, is_answer};
 use crate::analysis::reports::Cost;
-use crate::analysis::reports::tables::{Frames, for_each_batch, hash_of, physical};
+use crate::analysis::reports::tables::{Frames, hash_of};
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::model::session::Tokens;
 use crate::prices::{Catalog, Pricer, Rates, Request};
+use crate::store::frames::{TypedRows, computed_columns, events, for_each_batch, rows, tool_calls, turns};
 
 /// Texts as numbers: in rows, of which there are millions, they take less memory.
 #[derive(Debug, Default)]
@@ -50,33 +51,41 @@ pub(super) struct AllNames {
 
 /// The rows of some sessions.
 #[derive(Default)]
-pub(super) struct Read {
+pub(super) struct WasteRows {
     pub turns: Sorted<Turn>,
     pub calls: Sorted<Call>,
     pub events: Sorted<Event>,
     pub rates: Vec<TurnRates>,
 }
 
-impl SessionRows for Read {
+impl SessionRows for WasteRows {
     fn sessions(&self) -> BTreeSet<usize> {
         self.turns.sessions().chain(self.calls.sessions()).chain(self.events.sessions()).collect()
     }
 }
 
-/// Reads the rows of sessions, and adds their names to `names`. `starts` are the starts of sessions, in microseconds: the times of
-/// responses without one.
-pub(super) fn read(
-    tables: &Frames,
-    find: Find<'_>,
-    starts: &[Option<i64>],
-    cost: Cost,
-    catalog: &Catalog,
-    names: &mut AllNames,
-) -> PolarsResult<Read> {
-    let (turns, rates) = turns(tables, find, starts, cost, catalog, &mut names.paths)?;
-    let calls = calls(tables, &turns, find, names)?;
-    let events = events(tables, find)?;
-    Ok(Read { turns, calls, events, rates })
+/// What the costs of responses depend on besides their rows.
+#[derive(Clone, Copy)]
+pub(super) struct Choices<'a> {
+    /// The starts of the sessions, in microseconds: the times of responses without one.
+    pub starts: &'a [Option<i64>],
+    pub cost: Cost,
+    pub catalog: &'a Catalog,
+}
+
+impl WasteRows {
+    /// Reads the rows of sessions, and adds their names to `names`.
+    pub(super) fn read(
+        tables: &Frames,
+        find: Find<'_>,
+        choices: Choices<'_>,
+        names: &mut AllNames,
+    ) -> PolarsResult<Self> {
+        let (turns, rates) = turns(tables, find, choices, &mut names.paths)?;
+        let calls = calls(tables, &turns, find, names)?;
+        let events = events(tables, find)?;
+        Ok(Self { turns, calls, events, rates })
+    }
 }
 
 /// The prices of responses, each once.
@@ -110,105 +119,151 @@ impl Prices<'_> {
     }
 }
 
+rows! {
+    /// The columns of responses.
+    struct TurnColumns {
+        runtime: turns::RUNTIME,
+        session: turns::SESSION_ID,
+        path: turns::SOURCE_PATH,
+        line: turns::LINE,
+        number: turns::TURN,
+        agent: turns::AGENT,
+        agent_id: turns::AGENT_ID,
+        is_subagent: turns::IS_SUBAGENT,
+        provider: turns::PROVIDER,
+        model: turns::MODEL,
+        canonical_model: turns::CANONICAL_MODEL,
+        time: turns::OCCURRED_AT,
+        duration: turns::DURATION_MS,
+        stop_reason: turns::STOP_REASON,
+        calls: turns::TOOL_CALLS,
+        service_tier: turns::SERVICE_TIER,
+        speed: turns::SPEED,
+        input: turns::INPUT_TOKENS,
+        output: turns::OUTPUT_TOKENS,
+        cache_read: turns::CACHE_READ_TOKENS,
+        cache_write: turns::CACHE_WRITE_TOKENS,
+        cache_write_1h: turns::CACHE_WRITE_1H_TOKENS,
+        cost: turns::COST_USD,
+        stored_cost: STORED_COST,
+        input_cost: turns::INPUT_COST_USD,
+        output_cost: turns::OUTPUT_COST_USD,
+        cache_read_cost: turns::CACHE_READ_COST_USD,
+        cache_write_cost: turns::CACHE_WRITE_COST_USD,
+    }
+
+    /// The columns of calls.
+    struct CallColumns {
+        runtime: tool_calls::RUNTIME,
+        session: tool_calls::SESSION_ID,
+        path: tool_calls::SOURCE_PATH,
+        line: tool_calls::LINE,
+        turn: tool_calls::TURN,
+        agent: tool_calls::AGENT,
+        is_subagent: tool_calls::IS_SUBAGENT,
+        tool: tool_calls::TOOL,
+        category: tool_calls::CATEGORY,
+        kind: tool_calls::COMMAND_KIND,
+        status: tool_calls::STATUS,
+        target: tool_calls::TARGET,
+        hash: tool_calls::ARGS_HASH,
+        time: tool_calls::OCCURRED_AT,
+        result_bytes: tool_calls::RESULT_BYTES,
+        exit_code: tool_calls::EXIT_CODE,
+    }
+
+    /// The columns of events.
+    struct EventColumns {
+        runtime: events::RUNTIME,
+        session: events::SESSION_ID,
+        kind: events::KIND,
+        turn: events::TURN,
+        time: events::OCCURRED_AT,
+        is_subagent: events::IS_SUBAGENT,
+    }
+}
+
+computed_columns! {
+    /// The cost of the tables, whatever the choice of `--cost`.
+    STORED_COST: Float = "stored_cost_usd";
+}
+
+impl TurnColumns {
+    /// The tokens by kind.
+    fn tokens(&self, row: usize) -> [Option<i64>; KINDS] {
+        [self.input(row), self.output(row), self.cache_read(row), self.cache_write(row)]
+    }
+
+    /// The parts of the cost by kind of tokens. They are those of the stored cost, which another choice of `--cost` scales.
+    fn cost_parts(&self, row: usize) -> Option<[f32; KINDS]> {
+        let (cost, stored) = self.cost(row).zip(self.stored_cost(row)).filter(|(_, stored)| *stored > 0.0)?;
+        let parts =
+            [self.input_cost(row), self.output_cost(row), self.cache_read_cost(row), self.cache_write_cost(row)];
+        #[expect(clippy::cast_possible_truncation, reason = "seven digits are enough for a part")]
+        let scaled = parts.map(|part| (part.unwrap_or(0.0) * cost / stored) as f32);
+        parts.iter().any(Option::is_some).then_some(scaled)
+    }
+
+    /// The request, as far as its price depends on it. `start` is the start of its session.
+    fn request(&self, row: usize, start: Option<i64>) -> Request<'_> {
+        Request {
+            provider: self.provider(row),
+            model: self.model(row),
+            at: self.time(row).or(start.map(Time::from_micros)),
+            tokens: Tokens {
+                input: self.input(row),
+                output: self.output(row),
+                cache_read: self.cache_read(row),
+                cache_write: self.cache_write(row),
+                ..Tokens::UNKNOWN
+            },
+            service_tier: self.service_tier(row),
+            speed: self.speed(row),
+            ..Request::default()
+        }
+    }
+
+    /// A hash of the agent: the requests of one agent share a cache.
+    fn thread(&self, row: usize) -> u64 {
+        let is_subagent = self.is_subagent(row);
+        hash_of((is_subagent, is_subagent.then(|| self.agent_id(row).or(self.agent(row)))))
+    }
+}
+
 fn turns(
     tables: &Frames,
     find: Find<'_>,
-    starts: &[Option<i64>],
-    cost: Cost,
-    catalog: &Catalog,
+    choices: Choices<'_>,
     paths: &mut Names,
 ) -> PolarsResult<(Sorted<Turn>, Vec<TurnRates>)> {
-    const TEXTS: [&str; 11] = [
-        "runtime",
-        "session_id",
-        "source_path",
-        "agent",
-        "agent_id",
-        "provider",
-        "model",
-        "canonical_model",
-        "service_tier",
-        "speed",
-        "stop_reason",
-    ];
-    const WHOLES: [&str; 10] = [
-        "turn",
-        "line",
-        "occurred_at",
-        "duration_ms",
-        "tool_calls",
-        "input_tokens",
-        "output_tokens",
-        "cache_read_tokens",
-        "cache_write_tokens",
-        "cache_write_1h_tokens",
-    ];
-    const FLOATS: [&str; 6] = [
-        "cost_usd",
-        "stored_cost_usd",
-        "input_cost_usd",
-        "output_cost_usd",
-        "cache_read_cost_usd",
-        "cache_write_cost_usd",
-    ];
-    let rows = tables.table("turns").filter(col("grain").eq(lit("turn")));
-    let rows = rows.with_column(col("cost_usd").alias("stored_cost_usd")).with_columns(cost.columns());
-    let rows = physical(rows, &[&TEXTS[..], &["is_subagent"], &WHOLES, &FLOATS].concat());
-    let mut prices = Prices { pricer: Pricer::new(catalog), rates: Vec::new(), numbers: HashMap::default() };
+    let table = tables.table(turns::TABLE).filter(col(turns::GRAIN).eq(lit("turn")));
+    let table = table.with_column(col(turns::COST_USD).alias(STORED_COST)).with_columns(choices.cost.columns());
+    let mut prices = Prices { pricer: Pricer::new(choices.catalog), rates: Vec::new(), numbers: HashMap::default() };
     let mut models = Names::default();
     let mut found: Vec<(usize, Turn)> = Vec::new();
-    for_each_batch(rows, |batch| {
-        let [runtime, session, path, agent, agent_id, provider, model, canonical, tier, speed, stop] =
-            batch.texts(TEXTS)?;
-        let [number, line, time, duration, calls, input, output, read, write, write_1h] = batch.wholes(WHOLES)?;
-        let [cost, stored, of_input, of_output, of_read, of_write] = batch.floats(FLOATS)?;
-        let is_subagent = batch.flag("is_subagent")?;
-        found.reserve(batch.height());
-        for row in 0..batch.height() {
-            let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
-            let Some(number) = number.get(row) else { continue };
-            let is_subagent = is_subagent.get(row).unwrap_or(false);
-            let tokens = [input, output, read, write].map(|column| column.get(row));
-            let start = starts.get(index).copied().flatten();
-            let request = Request {
-                provider: provider.get(row),
-                model: model.get(row),
-                at: time.get(row).or(start).map(Time::from_micros),
-                tokens: Tokens {
-                    input: input.get(row),
-                    output: output.get(row),
-                    cache_read: read.get(row),
-                    cache_write: write.get(row),
-                    ..Tokens::UNKNOWN
-                },
-                service_tier: tier.get(row),
-                speed: speed.get(row),
-                ..Request::default()
-            };
-            // The parts are those of the stored cost, which another choice of --cost scales.
-            let scale = cost.get(row).zip(stored.get(row)).filter(|(_, stored)| *stored > 0.0);
-            let parts = [of_input, of_output, of_read, of_write].map(|column| column.get(row));
-            let parts = scale.filter(|_| parts.iter().any(Option::is_some)).map(|(cost, stored)| {
-                #[expect(clippy::cast_possible_truncation, reason = "seven digits are enough for a part")]
-                parts.map(|part| (part.unwrap_or(0.0) * cost / stored) as f32)
-            });
-            let thread = hash_of((is_subagent, is_subagent.then(|| agent_id.get(row).or(agent.get(row)))));
+    for_each_batch(table, |turns: &TurnColumns| {
+        found.reserve(turns.height());
+        for row in 0..turns.height() {
+            let Some(index) = find(turns.runtime(row), turns.session(row)) else { continue };
+            let Some(number) = turns.number(row) else { continue };
+            let start = choices.starts.get(index).copied().flatten();
+            let model = turns.canonical_model(row).or(turns.model(row));
             let turn = Turn {
                 number,
-                time: time.get(row),
-                duration: Count::new(duration.get(row)),
-                thread,
-                model: canonical.get(row).or(model.get(row)).map(|model| models.number(model)),
-                is_subagent,
-                is_of_openai: canonical.get(row).or(model.get(row)).is_some_and(is_of_openai),
-                is_failed: stop.get(row) == Some("error"),
-                calls: Count::new(calls.get(row)),
-                tokens: tokens.map(Count::new),
-                write_1h: Count::new(write_1h.get(row)),
-                cost: cost.get(row),
-                parts,
-                rates: prices.number(&request),
-                place: place(paths, path.get(row), line.get(row)),
+                time: turns.time(row).map(Time::micros),
+                duration: Count::new(turns.duration(row)),
+                thread: turns.thread(row),
+                model: model.map(|model| models.number(model)),
+                is_subagent: turns.is_subagent(row),
+                is_of_openai: model.is_some_and(is_of_openai),
+                is_failed: turns.stop_reason(row) == Some("error"),
+                calls: Count::new(turns.calls(row)),
+                tokens: turns.tokens(row).map(Count::new),
+                write_1h: Count::new(turns.cache_write_1h(row)),
+                cost: turns.cost(row),
+                parts: turns.cost_parts(row),
+                rates: prices.number(&turns.request(row, start)),
+                place: place(paths, turns.path(row), turns.line(row)),
             };
             found.push((index, turn));
         }
@@ -227,44 +282,26 @@ fn place(paths: &mut Names, path: Option<&str>, line: Option<i64>) -> Place {
 }
 
 fn calls(tables: &Frames, turns: &Sorted<Turn>, find: Find<'_>, names: &mut AllNames) -> PolarsResult<Sorted<Call>> {
-    const TEXTS: [&str; 10] = [
-        "runtime",
-        "session_id",
-        "source_path",
-        "category",
-        "command_kind",
-        "status",
-        "agent",
-        "tool",
-        "args_hash",
-        "target",
-    ];
-    const WHOLES: [&str; 5] = ["turn", "line", "occurred_at", "result_bytes", "exit_code"];
-    let rows = physical(tables.table("tool_calls"), &[&TEXTS[..], &["is_subagent"], &WHOLES].concat());
     let mut found: Vec<(usize, Call)> = Vec::new();
-    for_each_batch(rows, |batch| {
-        let [runtime, session, path, category, kind, status, agent, tool, hash, target] = batch.texts(TEXTS)?;
-        let [turn, line, time, result_bytes, exit_code] = batch.wholes(WHOLES)?;
-        let is_subagent = batch.flag("is_subagent")?;
-        for row in 0..batch.height() {
-            let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
-            let (status, tool) = (status.get(row), tool.get(row).unwrap_or_default());
-            let agent = agent_of_call(turns.of(index), turn.get(row), |turn| (turn.number, turn.thread))
-                .unwrap_or_else(|| hash_of((is_subagent.get(row), agent.get(row))));
+    for_each_batch(tables.table(tool_calls::TABLE), |calls: &CallColumns| {
+        for row in 0..calls.height() {
+            let Some(index) = find(calls.runtime(row), calls.session(row)) else { continue };
+            let (status, tool, kind) = (calls.status(row), calls.tool(row).unwrap_or_default(), calls.kind(row));
+            let agent = agent_of_call(turns.of(index), calls.turn(row), |turn| (turn.number, turn.thread))
+                .unwrap_or_else(|| hash_of((calls.is_subagent(row), calls.agent(row))));
             // Each poll is a call of its own.
             let poll = polls(tool).then_some(found.len());
-            let identity = hash.get(row).map(|hash| hash_of((agent, tool, hash, poll)));
-            let is_answer = is_answer(exit_code.get(row), kind.get(row), target.get(row));
+            let is_answer = is_answer(calls.exit_code(row), kind, calls.target(row));
             let call = Call {
-                time: time.get(row),
-                turn: turn.get(row),
+                time: calls.time(row).map(Time::micros),
+                turn: calls.turn(row),
                 tool: names.tools.number(tool),
-                purpose: Purpose::of(category.get(row), kind.get(row)),
+                purpose: Purpose::of(calls.category(row), kind),
                 is_ok: status == Some("ok"),
                 is_error: status == Some("error") && !is_answer,
-                identity,
-                result_bytes: Count::new(result_bytes.get(row)),
-                place: place(&mut names.paths, path.get(row), line.get(row)),
+                identity: calls.hash(row).map(|hash| hash_of((agent, tool, hash, poll))),
+                result_bytes: Count::new(calls.result_bytes(row)),
+                place: place(&mut names.paths, calls.path(row), calls.line(row)),
             };
             found.push((index, call));
         }
@@ -275,23 +312,17 @@ fn calls(tables: &Frames, turns: &Sorted<Turn>, find: Find<'_>, names: &mut AllN
 
 /// Compactions, and repeated requests without the status of an answer: the answer itself was rejected.
 fn events(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Event>> {
-    const TEXTS: [&str; 3] = ["runtime", "session_id", "kind"];
-    const WHOLES: [&str; 2] = ["turn", "occurred_at"];
-    let is_rejection = col("kind").eq(lit("retry")).and(col("code").is_null());
-    let rows = tables.table("events").filter(col("kind").eq(lit("compaction")).or(is_rejection));
-    let rows = physical(rows, &[&TEXTS[..], &["is_subagent"], &WHOLES].concat());
+    let is_rejection = col(events::KIND).eq(lit("retry")).and(col(events::CODE).is_null());
+    let table = tables.table(events::TABLE).filter(col(events::KIND).eq(lit("compaction")).or(is_rejection));
     let mut found: Vec<(usize, Event)> = Vec::new();
-    for_each_batch(rows, |batch| {
-        let [runtime, session, kind] = batch.texts(TEXTS)?;
-        let [turn, time] = batch.wholes(WHOLES)?;
-        let is_subagent = batch.flag("is_subagent")?;
-        for row in 0..batch.height() {
-            let Some(index) = find(runtime.get(row), session.get(row)) else { continue };
+    for_each_batch(table, |events: &EventColumns| {
+        for row in 0..events.height() {
+            let Some(index) = find(events.runtime(row), events.session(row)) else { continue };
             let event = Event {
-                is_compaction: kind.get(row) == Some("compaction"),
-                is_subagent: is_subagent.get(row).unwrap_or(false),
-                turn: turn.get(row),
-                time: time.get(row),
+                is_compaction: events.kind(row) == Some("compaction"),
+                is_subagent: events.is_subagent(row),
+                turn: events.turn(row),
+                time: events.time(row).map(Time::micros),
             };
             found.push((index, event));
         }

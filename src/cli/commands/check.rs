@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentlogs::analysis::budget::{MeasureBound, Side, compare};
+use agentlogs::store::frames::turns;
 use polars::prelude::*;
 
 use super::output::{print, say};
@@ -31,7 +32,7 @@ struct Line {
 }
 
 pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
-    let max = args.max.into_iter().chain(args.max_cost.map(|cost| ("cost_usd".to_owned(), cost)));
+    let max = args.max.into_iter().chain(args.max_cost.map(|cost| (turns::COST_USD.to_owned(), cost)));
     let named: Vec<(String, f64, Side)> = max
         .map(|(name, value)| (name, value, Side::Max))
         .chain(args.min.into_iter().map(|(name, value)| (name, value, Side::Min)))

@@ -4,6 +4,7 @@ use agentlogs::analysis::present::grouped;
 use agentlogs::ledger::costs;
 use agentlogs::model::tables::{SessionRow, Tables, TurnRow};
 use agentlogs::prices::{Catalog, Pricer, Terms};
+use agentlogs::store::frames::turns;
 use anyhow::bail;
 use polars::prelude::*;
 
@@ -97,9 +98,9 @@ pub fn explained(tables: &Tables, catalog: &Catalog, id: &str) -> anyhow::Result
         "of" => lines.iter().map(|it| it.kind).collect::<Vec<_>>(),
         "tokens" => lines.iter().map(|it| it.amount).collect::<Vec<_>>(),
         "usd_per_million" => column(|it| it.rate),
-        "computed_cost_usd" => column(|it| it.computed),
-        "reported_cost_usd" => column(|it| it.reported),
-        "cost_usd" => column(|it| it.cost),
+        turns::COMPUTED_COST_USD => column(|it| it.computed),
+        turns::REPORTED_COST_USD => column(|it| it.reported),
+        turns::COST_USD => column(|it| it.cost),
         "terms" => lines.iter().map(|it| it.terms.as_deref()).collect::<Vec<_>>(),
     )?)
 }

@@ -8,6 +8,7 @@ use agentlogs::ingest::verdict_files::{self, Defaults, Read, VerdictFile};
 use agentlogs::ledger::Unmatched;
 use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::store::archive::VERDICTS;
+use agentlogs::store::frames::verdicts;
 use polars::prelude::*;
 
 use super::Outcome;
@@ -128,9 +129,9 @@ fn listed(unmatched: &[&Unmatched]) -> PolarsResult<DataFrame> {
             "line".into(),
             unmatched.iter().map(|row| Some(row.imported.line).filter(|line| *line > 0)).collect::<Vec<_>>(),
         ),
-        text("session_id", |row| row.imported.session_id.clone()),
-        text("task", |row| row.imported.verdict.task.clone()),
-        text("trial", |row| row.imported.verdict.trial.clone()),
+        text(verdicts::SESSION_ID, |row| row.imported.session_id.clone()),
+        text(verdicts::TASK, |row| row.imported.verdict.task.clone()),
+        text(verdicts::TRIAL, |row| row.imported.verdict.trial.clone()),
         text("reason", |row| Some(row.reason.to_string())),
     ];
     DataFrame::new(unmatched.len(), columns)

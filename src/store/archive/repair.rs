@@ -22,6 +22,7 @@ use super::writer::Writer;
 use crate::ingest::Fingerprint;
 use crate::input::open::open_file;
 use crate::model::source::Source;
+use crate::store::frames::turns;
 
 /// Where damaged prices are moved.
 const DAMAGED_PRICES: &str = "prices.damaged";
@@ -260,7 +261,7 @@ fn read_from_damaged_file(snapshot: &Snapshot, path: &str, entry: &IndexEntry) -
 fn paths_of(folder: &Path, part: &Part) -> Result<Vec<String>, Error> {
     let path = part.verified_file(folder, "sources")?;
     let path = PlRefPath::try_from_path(&path)?;
-    let sources = LazyFrame::scan_parquet(path, tables::options())?.select([col("source_path")]).collect()?;
-    let paths = sources.column("source_path")?.str()?;
+    let sources = LazyFrame::scan_parquet(path, tables::options())?.select([col(turns::SOURCE_PATH)]).collect()?;
+    let paths = sources.column(turns::SOURCE_PATH)?.str()?;
     Ok(paths.iter().flatten().map(str::to_owned).collect())
 }

@@ -12,6 +12,7 @@ use super::tables::options;
 use crate::base::time::Time;
 use crate::ledger::{SessionKey, SessionKeys};
 use crate::model::verdict::{MatchedBy, Verdict};
+use crate::store::frames::{sessions, verdicts};
 
 /// How the paths of sources begin that contain imported verdicts: another source may be the same file, as a log.
 pub const VERDICTS: &str = "verdicts:";
@@ -36,12 +37,12 @@ pub(super) fn session_keys(generation: &Path, parts: &[Part]) -> Result<SessionK
 }
 
 fn add_keys(keys: &mut SessionKeys, sessions: LazyFrame) -> PolarsResult<()> {
-    let names = ["runtime", "session_id", "source_path", "parent_session_id"];
+    let names = [verdicts::RUNTIME, verdicts::SESSION_ID, verdicts::SOURCE_PATH, sessions::PARENT_SESSION_ID];
     let columns = names.iter().chain(&["labels"]).map(|name| col(*name)).collect::<Vec<_>>();
     let frame = sessions.select(columns).collect()?;
     let [runtimes, ids, paths, parents] = names.map(|name| frame.column(name).and_then(|column| column.str()));
     let (runtimes, ids, paths, parents) = (runtimes?, ids?, paths?, parents?);
-    let labels = frame.column("labels")?.list()?;
+    let labels = frame.column(sessions::LABELS)?.list()?;
     for row in 0..frame.height() {
         let text = |column: &StringChunked| column.get(row).unwrap_or_default().to_owned();
         let session = SessionKey {
@@ -59,16 +60,17 @@ fn add_keys(keys: &mut SessionKeys, sessions: LazyFrame) -> PolarsResult<()> {
 
 /// Adds the verdicts next to logs.
 fn add_verdicts(keys: &mut SessionKeys, verdicts: LazyFrame) -> PolarsResult<()> {
-    let names = ["runtime", "session_id", "task", "trial", "name", "judge"];
+    let names =
+        [verdicts::RUNTIME, verdicts::SESSION_ID, verdicts::TASK, verdicts::TRIAL, verdicts::NAME, verdicts::JUDGE];
     let columns = names.iter().map(|name| col(*name));
-    let columns = columns.chain([col("passed"), col("score"), col("judged_at").to_physical()]);
-    let is_beside_log = col("matched_by").eq(lit(MatchedBy::Sidecar.as_str()));
+    let columns = columns.chain([col(verdicts::PASSED), col(verdicts::SCORE), col(verdicts::JUDGED_AT).to_physical()]);
+    let is_beside_log = col(verdicts::MATCHED_BY).eq(lit(MatchedBy::Sidecar.as_str()));
     let frame = verdicts.filter(is_beside_log).select(columns.collect::<Vec<_>>()).collect()?;
     let [runtimes, ids, tasks, trials, labels, judges] =
         names.map(|name| frame.column(name).and_then(|column| column.str()));
     let (runtimes, ids, tasks, trials, labels, judges) = (runtimes?, ids?, tasks?, trials?, labels?, judges?);
-    let (passed, score) = (frame.column("passed")?.bool()?, frame.column("score")?.f64()?);
-    let judged_at = frame.column("judged_at")?.i64()?;
+    let (passed, score) = (frame.column(verdicts::PASSED)?.bool()?, frame.column(verdicts::SCORE)?.f64()?);
+    let judged_at = frame.column(verdicts::JUDGED_AT)?.i64()?;
     for row in 0..frame.height() {
         let text = |column: &StringChunked| column.get(row).map(str::to_owned);
         let verdict = Verdict {

@@ -343,6 +343,7 @@ table! {
         Int WEB_SEARCHES "Searches that the provider ran", |it| it.row.turn.web_searches.get();
     }
     [cost] {}
+    [cost_parts] {}
 }
 
 table! {

@@ -22,8 +22,8 @@ pub use column::{time_type, time_value};
 pub use columns::{
     events, file_changes, limits, rejects, sessions, sources, tool_calls, turns, unknown_records, verdicts,
 };
-pub(crate) use read::rows;
 pub use read::{TypedRows, for_each_batch};
+pub(crate) use read::{computed_columns, rows};
 pub use rows::{count_undated, drop_rows, frames, row_sets};
 pub use schema::{Described, TABLES, TABLES_OF_FILES, schema, schema_hash, schema_of};
 pub use tables::Frames;

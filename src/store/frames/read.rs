@@ -94,6 +94,18 @@ macro_rules! rows {
 }
 pub(crate) use rows;
 
+/// Declares names of columns that a report computes, with their kinds, as [`columns`](super::columns) does it for the tables.
+macro_rules! computed_columns {
+    ($($(#[$about:meta])* $name:ident: $kind:ident = $text:literal;)+) => {$(
+        $(#[$about])*
+        const $name: &str = $text;
+        $(#[$about])*
+        #[allow(non_camel_case_types, reason = "it has the name of the column")]
+        type $name = $crate::store::frames::kind::$kind;
+    )+};
+}
+pub(crate) use computed_columns;
+
 /// Reads rows in batches, in their order, so that only some of them are in memory at a time. The columns of a batch have few chunks,
 /// so that values can be read by their index: in a column with a chunk for each file, each value would need a search for its chunk.
 ///

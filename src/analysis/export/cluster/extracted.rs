@@ -7,6 +7,7 @@ use polars::prelude::*;
 use crate::ledger;
 use crate::model::source::{Source, SourceStatus};
 use crate::store::archive::encode_source;
+use crate::store::frames::{sources, turns};
 
 /// The maximum length of a source's facts, in bytes: values of Arrow and Spark have less than 2 GiB.
 const MAX_FACTS: usize = 1 << 30;
@@ -14,12 +15,12 @@ const MAX_FACTS: usize = 1 << 30;
 /// The columns of [`extracted`].
 pub fn extracted_schema() -> Schema {
     Schema::from_iter([
-        Field::new("source_path".into(), DataType::String),
+        Field::new(turns::SOURCE_PATH.into(), DataType::String),
         Field::new("status".into(), DataType::String),
         Field::new("message".into(), DataType::String),
         Field::new("bytes".into(), DataType::Int64),
         Field::new("sessions".into(), DataType::Int64),
-        Field::new("rejected_lines".into(), DataType::Int64),
+        Field::new(sources::REJECTED_LINES.into(), DataType::Int64),
         Field::new("links".into(), DataType::List(Box::new(DataType::Int64))),
         Field::new("facts".into(), DataType::Binary),
     ])
@@ -42,12 +43,12 @@ pub fn extracted(source: Source) -> io::Result<DataFrame> {
     let sessions = i64::try_from(source.sessions.len()).unwrap_or(i64::MAX);
     let rejected = source.health.rejects.iter().map(|reject| reject.lines).sum::<i64>();
     let columns = [
-        Series::new("source_path".into(), [source.path.as_str()]),
+        Series::new(turns::SOURCE_PATH.into(), [source.path.as_str()]),
         Series::new("status".into(), [source.status.as_str()]),
         Series::new("message".into(), [source.message.as_deref()]),
         Series::new("bytes".into(), [source.bytes]),
         Series::new("sessions".into(), [sessions]),
-        Series::new("rejected_lines".into(), [rejected]),
+        Series::new(sources::REJECTED_LINES.into(), [rejected]),
         Series::new("links".into(), [Series::new("".into(), links)]),
         Series::new("facts".into(), [facts.as_slice()]),
     ];

@@ -12,6 +12,7 @@ use crate::analysis::export::lake::{keys_of, sorted};
 use crate::analysis::export::tables::{FileKind, write_rows};
 use crate::base::time::Day;
 use crate::store::archive;
+use crate::store::frames::turns;
 use crate::store::lake::FACTS;
 
 /// The columns of [`merge_fragments`].
@@ -44,7 +45,7 @@ pub fn merge_fragments(
     let mut current: Option<(String, Vec<Content>)> = None;
     for rows in rows {
         let rows = rows?;
-        let (files, paths) = (rows.column("file")?.str()?, rows.column("source_path")?.str()?);
+        let (files, paths) = (rows.column("file")?.str()?, rows.column(turns::SOURCE_PATH)?.str()?);
         let contents = rows.column("content")?.binary()?;
         for ((file, path), content) in files.iter().zip(paths.iter()).zip(contents.iter()) {
             let (Some(file), Some(content)) = (file, content) else {
@@ -112,7 +113,7 @@ fn merge_rows(table: &str, contents: Vec<Content>) -> PolarsResult<Merged> {
     let mut rows = sorted(rows.lazy(), &keys).collect()?;
     let mut content = Vec::new();
     write_rows(table, &mut rows, FileKind::Parquet, &mut content)?;
-    let days = rows.column("day").ok().map(|days| days.date().map(|days| days.physical().clone())).transpose()?;
+    let days = rows.column(turns::DAY).ok().map(|days| days.date().map(|days| days.physical().clone())).transpose()?;
     let days = days.and_then(|days| Some((Day(days.min()?), Day(days.max()?))));
     Ok(Merged { content, rows: rows.height(), days })
 }

@@ -13,7 +13,7 @@ use crate::ledger::costs;
 use crate::model::source::{Source, SourceStatus};
 use crate::prices::Catalog;
 use crate::store::archive::{decode_source, encode_source};
-use crate::store::frames::{self, schema_of};
+use crate::store::frames::{self, schema_of, turns};
 use crate::store::lake::{FACTS, PartitionBy, partition_name};
 
 /// Facts that are reconciled at once, in bytes, unless more of them are linked: some 100,000 turns.
@@ -36,7 +36,7 @@ pub struct Layout {
 impl Layout {
     /// The file of rows that come from one source.
     fn file(self, table: &str, day: Option<Day>, source_path: &str) -> String {
-        let is_partitioned = table == FACTS || schema_of(table).contains("day");
+        let is_partitioned = table == FACTS || schema_of(table).contains(turns::DAY);
         let count = if is_partitioned { self.files_per_partition } else { self.files_per_table };
         let split = XxHash3_64::oneshot(source_path.as_bytes()) % u64::from(count.max(1));
         match table {
@@ -51,7 +51,7 @@ impl Layout {
 pub fn fragment_schema() -> Schema {
     Schema::from_iter([
         Field::new("file".into(), DataType::String),
-        Field::new("source_path".into(), DataType::String),
+        Field::new(turns::SOURCE_PATH.into(), DataType::String),
         Field::new("rows".into(), DataType::Int64),
         Field::new("content".into(), DataType::Binary),
         Field::new("component".into(), DataType::Int64),
@@ -199,8 +199,9 @@ impl<'a, E: FnMut(DataFrame) -> PolarsResult<()>> Reconciler<'a, E> {
         files: &mut HashMap<String, BTreeSet<String>>,
         first_days: &mut HashMap<String, Day>,
     ) -> PolarsResult<()> {
-        let paths = frame.column("source_path")?.str()?;
-        let days = frame.column("day").ok().map(|days| days.date().map(|days| days.physical().clone())).transpose()?;
+        let paths = frame.column(turns::SOURCE_PATH)?.str()?;
+        let days =
+            frame.column(turns::DAY).ok().map(|days| days.date().map(|days| days.physical().clone())).transpose()?;
         let mut by_file: BTreeMap<String, Vec<IdxSize>> = BTreeMap::new();
         // Rows of one source and day follow each other.
         let mut last: Option<(&str, Option<Day>, String)> = None;
@@ -278,7 +279,7 @@ fn fragments(rows: &[Fragment]) -> PolarsResult<DataFrame> {
     let stamps: Vec<Option<&str>> = rows.iter().map(|row| row.source.as_ref()?.stamp.as_deref()).collect();
     let columns = [
         Series::new("file".into(), rows.iter().map(|row| row.file.as_str()).collect::<Vec<_>>()),
-        Series::new("source_path".into(), of_source(rows, |of| of.path.clone())),
+        Series::new(turns::SOURCE_PATH.into(), of_source(rows, |of| of.path.clone())),
         Series::new("rows".into(), rows.iter().map(|row| count(row.rows)).collect::<Vec<_>>()),
         Series::new("content".into(), rows.iter().map(|row| row.content.as_slice()).collect::<Vec<_>>()),
         Series::new("component".into(), of_source(rows, |of| of.component)),

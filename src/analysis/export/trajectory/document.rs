@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::atif::{Agent, EXPORTED_BY, Extra, FinalMetrics, VERSION, extra};
-use super::rows::Key;
+use super::by_session::Key;
 use super::spent::Spent;
 use super::steps::{Content, PlacedStep, Steps, sorted};
 use super::tables::{CallPlace, Session, Tables};

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use polars::prelude::PolarsResult;
 use twox_hash::XxHash3_64;
 
+use super::by_session::Key;
 use super::document::Document;
-use super::rows::Key;
 use super::tables::{Sessions, Tables};
 use crate::analysis::reports::Frames;
 

@@ -6,9 +6,9 @@
 //! as an estimate. Texts are included if the archive contains them.
 
 mod atif;
+mod by_session;
 mod document;
 mod export;
-mod rows;
 mod spent;
 mod steps;
 mod tables;

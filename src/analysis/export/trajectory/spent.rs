@@ -1,11 +1,10 @@
 //! Tokens and costs, as metrics of ATIF.
 
-use polars::prelude::PolarsResult;
 use serde_json::{Value, json};
 
 use super::atif::{Extra, FinalMetrics, Metrics, extra};
-use super::rows::Rows;
 use crate::model::session::{add, add_money};
+use crate::store::frames::turns;
 
 /// The tokens and the cost of a row or of a sum.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,8 +54,8 @@ impl Spent {
                 "cache_creation",
                 self.cache_write_1h.map_or(Value::Null, |tokens| json!({"ephemeral_1h_input_tokens": tokens})),
             ),
-            ("reasoning_tokens", json!(self.reasoning)),
-            ("cost_source", self.cost_source()),
+            (turns::REASONING_TOKENS, json!(self.reasoning)),
+            (turns::COST_SOURCE, self.cost_source()),
         ]);
         extra.extend(more);
         Some(Metrics {
@@ -79,26 +78,8 @@ impl Spent {
             extra: extra([
                 ("total_cache_creation_input_tokens", json!(self.cache_write)),
                 ("total_reasoning_tokens", json!(self.reasoning)),
-                ("cost_source", self.cost_source()),
+                (turns::COST_SOURCE, self.cost_source()),
             ]),
         })
     }
-}
-
-/// A function that returns the tokens and the cost of a turn by its row.
-pub fn spent(rows: &Rows) -> PolarsResult<impl Fn(usize) -> Spent + use<>> {
-    let (input, output) = (rows.number("input_tokens")?, rows.number("output_tokens")?);
-    let (cache_read, cache_write) = (rows.number("cache_read_tokens")?, rows.number("cache_write_tokens")?);
-    let (cache_write_1h, reasoning) = (rows.number("cache_write_1h_tokens")?, rows.number("reasoning_tokens")?);
-    let (cost, cost_source) = (rows.money("cost_usd")?, rows.text("cost_source")?);
-    Ok(move |row| Spent {
-        input: input(row),
-        output: output(row),
-        cache_read: cache_read(row),
-        cache_write: cache_write(row),
-        cache_write_1h: cache_write_1h(row),
-        reasoning: reasoning(row),
-        cost: cost(row),
-        is_estimate: cost(row).is_some() && cost_source(row).is_none_or(|source| source != "reported"),
-    })
 }

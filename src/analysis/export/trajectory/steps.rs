@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use super::atif::{Call, Observation, Outcome, Reference, Step};
 use super::tables::Tables;
 use crate::base::time::Time;
+use crate::store::frames::tool_calls;
 
 /// The content of a step.
 pub enum Content {
@@ -102,7 +103,7 @@ fn fill(step: &mut Step, calls: impl IntoIterator<Item = (Call, Option<Outcome>)
         *times += 1;
         if *times > 1 {
             let id = format!("{}#{times}", call.tool_call_id);
-            call.extra.insert("call_id", std::mem::replace(&mut call.tool_call_id, id.clone()).into());
+            call.extra.insert(tool_calls::CALL_ID, std::mem::replace(&mut call.tool_call_id, id.clone()).into());
             if let Some(outcome) = &mut outcome {
                 outcome.source_call_id.clone_from(&id);
             }

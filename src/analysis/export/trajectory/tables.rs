@@ -1,19 +1,108 @@
 //! The rows of the tables, converted to parts of a trajectory when they are needed.
 
-use std::collections::HashMap;
-use std::rc::Rc;
-
 use polars::prelude::*;
 use serde_json::{Value, json};
 
 use super::atif::{Agent, Call, EXPORTED_BY, Extra, Outcome, Step, extra};
-use super::rows::{Key, Rows};
-use super::spent::{Spent, spent};
-use crate::analysis::reports::Frames;
+use super::by_session::{BySession, Key};
+use super::spent::Spent;
 use crate::base::time::Time;
+use crate::store::frames::{Frames, TypedRows, events, rows, sessions, tool_calls, turns};
 
-/// A function of the index of a row.
-type OfRow<T> = Box<dyn Fn(usize) -> T>;
+rows! {
+    /// The columns of sessions.
+    struct SessionColumns {
+        id: sessions::SESSION_ID,
+        runtime: sessions::RUNTIME,
+        runtime_version: sessions::RUNTIME_VERSION,
+        format: sessions::FORMAT,
+        status: sessions::STATUS,
+        usage: sessions::USAGE,
+        error_kind: sessions::ERROR_KIND,
+        error_message: sessions::ERROR_MESSAGE,
+        parent: sessions::PARENT_SESSION_ID,
+        agent: sessions::AGENT,
+        model: sessions::MODEL,
+        cwd: sessions::CWD,
+        project: sessions::PROJECT,
+        git_branch: sessions::GIT_BRANCH,
+        source_path: sessions::SOURCE_PATH,
+        labels: sessions::LABELS,
+        user_turns: sessions::USER_TURNS,
+        prompt: sessions::PROMPT,
+        text: sessions::TEXT,
+        started_at: sessions::STARTED_AT,
+    }
+
+    /// The columns of turns.
+    struct TurnColumns {
+        runtime: turns::RUNTIME,
+        session: turns::SESSION_ID,
+        number: turns::TURN,
+        line: turns::LINE,
+        time: turns::OCCURRED_AT,
+        agent: turns::AGENT,
+        agent_id: turns::AGENT_ID,
+        is_subagent: turns::IS_SUBAGENT,
+        provider: turns::PROVIDER,
+        model: turns::MODEL,
+        effort: turns::EFFORT,
+        stop_reason: turns::STOP_REASON,
+        message_id: turns::MESSAGE_ID,
+        service_tier: turns::SERVICE_TIER,
+        speed: turns::SPEED,
+        duration_ms: turns::DURATION_MS,
+        input: turns::INPUT_TOKENS,
+        output: turns::OUTPUT_TOKENS,
+        cache_read: turns::CACHE_READ_TOKENS,
+        cache_write: turns::CACHE_WRITE_TOKENS,
+        cache_write_1h: turns::CACHE_WRITE_1H_TOKENS,
+        reasoning: turns::REASONING_TOKENS,
+        cost: turns::COST_USD,
+        cost_source: turns::COST_SOURCE,
+    }
+
+    /// The columns of events.
+    struct EventColumns {
+        runtime: events::RUNTIME,
+        session: events::SESSION_ID,
+        line: events::LINE,
+        time: events::OCCURRED_AT,
+        kind: events::KIND,
+        call_id: events::CALL_ID,
+        code: events::CODE,
+        message: events::MESSAGE,
+        tokens_before: events::TOKENS_BEFORE,
+        tokens_after: events::TOKENS_AFTER,
+    }
+
+    /// The columns of calls.
+    struct CallColumns {
+        runtime: tool_calls::RUNTIME,
+        session: tool_calls::SESSION_ID,
+        turn: tool_calls::TURN,
+        line: tool_calls::LINE,
+        time: tool_calls::OCCURRED_AT,
+        agent: tool_calls::AGENT,
+        is_subagent: tool_calls::IS_SUBAGENT,
+        id: tool_calls::CALL_ID,
+        tool: tool_calls::TOOL,
+        category: tool_calls::CATEGORY,
+        status: tool_calls::STATUS,
+        exit_code: tool_calls::EXIT_CODE,
+        duration_ms: tool_calls::DURATION_MS,
+        target: tool_calls::TARGET,
+        mcp_server: tool_calls::MCP_SERVER,
+        args: tool_calls::ARGS,
+        result: tool_calls::RESULT,
+        args_bytes: tool_calls::ARGS_BYTES,
+        result_bytes: tool_calls::RESULT_BYTES,
+    }
+}
+
+fn owned(text: Option<&str>) -> Option<String> {
+    text.map(str::to_owned)
+}
 
 /// The tables besides that of sessions.
 pub struct Tables {
@@ -24,10 +113,22 @@ pub struct Tables {
 
 impl Tables {
     pub fn new(tables: &Frames) -> PolarsResult<Self> {
+        let turns = TurnColumns::read(tables.table(turns::TABLE))?;
+        let calls = CallColumns::read(tables.table(tool_calls::TABLE))?;
+        let events = EventColumns::read(tables.table(events::TABLE))?;
         Ok(Self {
-            turns: Turns::new(&Rows::new(tables, "turns")?)?,
-            calls: Calls::new(&Rows::new(tables, "tool_calls")?)?,
-            events: Events::new(&Rows::new(tables, "events")?)?,
+            turns: Turns {
+                by_session: BySession::new(turns.height(), |row| (turns.runtime(row), turns.session(row))),
+                columns: turns,
+            },
+            calls: Calls {
+                by_session: BySession::new(calls.height(), |row| (calls.runtime(row), calls.session(row))),
+                columns: calls,
+            },
+            events: Events {
+                by_session: BySession::new(events.height(), |row| (events.runtime(row), events.session(row))),
+                columns: events,
+            },
         })
     }
 }
@@ -67,116 +168,108 @@ pub struct Session {
 }
 
 /// The table `sessions`.
-pub struct Sessions {
-    height: usize,
-    session: OfRow<Session>,
-}
+pub struct Sessions(SessionColumns);
 
 impl Sessions {
     pub fn new(tables: &Frames) -> PolarsResult<Self> {
-        let rows = Rows::new(tables, "sessions")?;
-        Ok(Self { height: rows.0.height(), session: session(&rows)? })
+        Ok(Self(SessionColumns::read(tables.table(sessions::TABLE))?))
     }
 
     /// Each session, in the order of the table.
     pub fn iter(&self) -> impl Iterator<Item = Session> {
-        (0..self.height).map(|row| (self.session)(row))
+        (0..self.0.height()).map(|row| self.session(row))
     }
-}
 
-fn session(rows: &Rows) -> PolarsResult<OfRow<Session>> {
-    let (id, runtime, version) = (rows.text("session_id")?, rows.text("runtime")?, rows.text("runtime_version")?);
-    let (format, status, usage) = (rows.text("format")?, rows.text("status")?, rows.text("usage")?);
-    let (error_kind, error_message) = (rows.text("error_kind")?, rows.text("error_message")?);
-    let (parent, agent, model) = (rows.text("parent_session_id")?, rows.text("agent")?, rows.text("model")?);
-    let (cwd, project, branch) = (rows.text("cwd")?, rows.text("project")?, rows.text("git_branch")?);
-    let (source_path, labels, user_turns) =
-        (rows.text("source_path")?, rows.list("labels")?, rows.number("user_turns")?);
-    let (prompt, text, started_at) = (rows.text("prompt")?, rows.text("text")?, rows.time("started_at")?);
-    Ok(Box::new(move |row| Session {
-        id: id(row).unwrap_or_default(),
-        agent: Agent {
-            name: runtime(row).unwrap_or_default(),
-            version: version(row).unwrap_or_else(|| "unknown".to_owned()),
-            model_name: model(row),
+    fn session(&self, row: usize) -> Session {
+        let columns = &self.0;
+        Session {
+            id: owned(columns.id(row)).unwrap_or_default(),
+            agent: Agent {
+                name: owned(columns.runtime(row)).unwrap_or_default(),
+                version: columns.runtime_version(row).unwrap_or("unknown").to_owned(),
+                model_name: owned(columns.model(row)),
+                extra: extra([
+                    (sessions::CWD, json!(columns.cwd(row))),
+                    ("git_branches", json!(columns.git_branch(row).as_slice())),
+                    (sessions::PARENT_SESSION_ID, json!(columns.parent(row))),
+                    (sessions::AGENT, json!(columns.agent(row))),
+                ]),
+            },
             extra: extra([
-                ("cwd", json!(cwd(row))),
-                ("git_branches", json!(branch(row).as_slice())),
-                ("parent_session_id", json!(parent(row))),
-                ("agent", json!(agent(row))),
+                ("exported_by", EXPORTED_BY.into()),
+                (sessions::FORMAT, json!(columns.format(row))),
+                (sessions::SOURCE_PATH, json!(columns.source_path(row))),
+                (sessions::PROJECT, json!(columns.project(row))),
+                (sessions::LABELS, json!(columns.labels(row))),
+                (sessions::STATUS, json!(columns.status(row))),
+                (sessions::ERROR_KIND, json!(columns.error_kind(row))),
+                (sessions::ERROR_MESSAGE, json!(columns.error_message(row))),
+                (sessions::USAGE, json!(columns.usage(row))),
             ]),
-        },
-        extra: extra([
-            ("exported_by", EXPORTED_BY.into()),
-            ("format", json!(format(row))),
-            ("source_path", json!(source_path(row))),
-            ("project", json!(project(row))),
-            ("labels", json!(labels(row))),
-            ("status", json!(status(row))),
-            ("error_kind", json!(error_kind(row))),
-            ("error_message", json!(error_message(row))),
-            ("usage", json!(usage(row))),
-        ]),
-        prompt: prompt(row),
-        text: text(row),
-        has_prompt: user_turns(row).is_some_and(|count| count > 0),
-        started_at: started_at(row),
-    }))
+            prompt: owned(columns.prompt(row)),
+            text: owned(columns.text(row)),
+            has_prompt: columns.user_turns(row).is_some_and(|count| count > 0),
+            started_at: columns.started_at(row),
+        }
+    }
 }
 
 /// The table `turns`.
 pub struct Turns {
-    rows: HashMap<Key, Vec<usize>>,
-    turn: OfRow<Turn>,
-    step: OfRow<Step>,
+    by_session: BySession,
+    columns: TurnColumns,
 }
 
 impl Turns {
     /// The turns of a session.
     pub fn of_session(&self, key: &Key) -> Vec<Turn> {
-        of_session(&self.rows, key).map(&self.turn).collect()
+        let columns = &self.columns;
+        let turn = |row| Turn {
+            row,
+            number: columns.number(row),
+            line: columns.line(row).unwrap_or_default(),
+            agent: owned(columns.agent(row)),
+            agent_id: owned(columns.agent_id(row)),
+            is_subagent: columns.is_subagent(row),
+            spent: self.spent(row),
+            time: columns.time(row),
+        };
+        self.by_session.of(key).map(turn).collect()
+    }
+
+    fn spent(&self, row: usize) -> Spent {
+        let columns = &self.columns;
+        let cost = columns.cost(row);
+        Spent {
+            input: columns.input(row),
+            output: columns.output(row),
+            cache_read: columns.cache_read(row),
+            cache_write: columns.cache_write(row),
+            cache_write_1h: columns.cache_write_1h(row),
+            reasoning: columns.reasoning(row),
+            cost,
+            is_estimate: cost.is_some() && columns.cost_source(row) != Some("reported"),
+        }
     }
 
     /// A turn as a step, without its calls.
     pub fn step(&self, row: usize) -> Step {
-        (self.step)(row)
-    }
-
-    fn new(rows: &Rows) -> PolarsResult<Self> {
-        let (number, line, time) = (rows.number("turn")?, rows.number("line")?, rows.time("occurred_at")?);
-        let (agent, agent_id, is_subagent) = (rows.text("agent")?, rows.text("agent_id")?, rows.flag("is_subagent")?);
-        let spent = Rc::new(spent(rows)?);
-        let spent_of_turn = Rc::clone(&spent);
-        let turn = move |row| Turn {
-            row,
-            number: number(row),
-            line: line(row).unwrap_or_default(),
-            agent: agent(row),
-            agent_id: agent_id(row),
-            is_subagent: is_subagent(row),
-            spent: spent_of_turn(row),
-            time: time(row),
-        };
-        let (model, effort, stop_reason) = (rows.text("model")?, rows.text("effort")?, rows.text("stop_reason")?);
-        let (tier, speed, duration) = (rows.text("service_tier")?, rows.text("speed")?, rows.number("duration_ms")?);
-        let (provider, message_id) = (rows.text("provider")?, rows.text("message_id")?);
-        let step = move |row| {
-            let service = extra([("service_tier", json!(tier(row))), ("speed", json!(speed(row)))]);
-            Step {
-                source: "agent",
-                model_name: model(row),
-                reasoning_effort: effort(row),
-                metrics: spent(row).metrics(service),
-                extra: extra([
-                    ("duration_ms", json!(duration(row))),
-                    ("stop_reason", json!(stop_reason(row))),
-                    ("message_id", json!(message_id(row))),
-                    ("provider", json!(provider(row))),
-                ]),
-                ..Step::default()
-            }
-        };
-        Ok(Self { rows: rows.by_session()?, turn: Box::new(turn), step: Box::new(step) })
+        let columns = &self.columns;
+        let service =
+            extra([(turns::SERVICE_TIER, json!(columns.service_tier(row))), (turns::SPEED, json!(columns.speed(row)))]);
+        Step {
+            source: "agent",
+            model_name: owned(columns.model(row)),
+            reasoning_effort: owned(columns.effort(row)),
+            metrics: self.spent(row).metrics(service),
+            extra: extra([
+                (turns::DURATION_MS, json!(columns.duration_ms(row))),
+                (turns::STOP_REASON, json!(columns.stop_reason(row))),
+                (turns::MESSAGE_ID, json!(columns.message_id(row))),
+                (turns::PROVIDER, json!(columns.provider(row))),
+            ]),
+            ..Step::default()
+        }
     }
 }
 
@@ -185,152 +278,110 @@ type Start = (String, String);
 
 /// The table `events`.
 pub struct Events {
-    rows: HashMap<Key, Vec<usize>>,
-    place: OfRow<(Option<Time>, i64)>,
-    step: OfRow<Step>,
-    is_start: OfRow<bool>,
-    start: OfRow<Option<Start>>,
+    by_session: BySession,
+    columns: EventColumns,
 }
 
 impl Events {
     /// The rows of a session's events.
     pub fn of_session(&self, key: &Key) -> impl Iterator<Item = usize> {
-        of_session(&self.rows, key)
+        self.by_session.of(key)
     }
 
     /// The time and the line of an event.
     pub fn place(&self, row: usize) -> (Option<Time>, i64) {
-        (self.place)(row)
+        (self.columns.time(row), self.columns.line(row).unwrap_or_default())
     }
 
     /// An event as a step.
     pub fn step(&self, row: usize) -> Step {
-        (self.step)(row)
+        let columns = &self.columns;
+        let kind = columns.kind(row).unwrap_or_default();
+        let what = if kind == "compaction" {
+            ("context_management", json!({"type": "compaction", "boundary": "replace"}))
+        } else {
+            ("event", json!(kind))
+        };
+        Step {
+            source: "system",
+            message: owned(columns.message(row)).unwrap_or_default(),
+            extra: extra([
+                what,
+                (events::CODE, json!(columns.code(row))),
+                (events::TOKENS_BEFORE, json!(columns.tokens_before(row))),
+                (events::TOKENS_AFTER, json!(columns.tokens_after(row))),
+            ]),
+            ..Step::default()
+        }
     }
 
     /// Whether an event is the start of a subagent.
     pub fn is_start(&self, row: usize) -> bool {
-        (self.is_start)(row)
+        self.columns.kind(row) == Some("subagent")
     }
 
     /// The call that started a subagent, and the subagent, if both are known.
     pub fn start(&self, row: usize) -> Option<Start> {
-        (self.start)(row)
-    }
-
-    fn new(rows: &Rows) -> PolarsResult<Self> {
-        let (line, time) = (rows.number("line")?, rows.time("occurred_at")?);
-        let place = move |row| (time(row), line(row).unwrap_or_default());
-        let kind = rows.text("kind")?;
-        let is_start = move |row| kind(row).as_deref() == Some("subagent");
-        let (call_id, code) = (rows.text("call_id")?, rows.text("code")?);
-        let start = move |row| call_id(row).zip(code(row));
-        let (kind, code, message) = (rows.text("kind")?, rows.text("code")?, rows.text("message")?);
-        let (before, after) = (rows.number("tokens_before")?, rows.number("tokens_after")?);
-        let step = move |row| {
-            let kind = kind(row).unwrap_or_default();
-            let what = if kind == "compaction" {
-                ("context_management", json!({"type": "compaction", "boundary": "replace"}))
-            } else {
-                ("event", json!(kind))
-            };
-            Step {
-                source: "system",
-                message: message(row).unwrap_or_default(),
-                extra: extra([
-                    what,
-                    ("code", json!(code(row))),
-                    ("tokens_before", json!(before(row))),
-                    ("tokens_after", json!(after(row))),
-                ]),
-                ..Step::default()
-            }
-        };
-        Ok(Self {
-            rows: rows.by_session()?,
-            place: Box::new(place),
-            step: Box::new(step),
-            is_start: Box::new(is_start),
-            start: Box::new(start),
-        })
+        owned(self.columns.call_id(row)).zip(owned(self.columns.code(row)))
     }
 }
 
 /// The table `tool_calls`.
 pub struct Calls {
-    rows: HashMap<Key, Vec<usize>>,
-    place: OfRow<CallPlace>,
-    call: OfRow<(Call, Option<Outcome>)>,
+    by_session: BySession,
+    columns: CallColumns,
 }
 
 impl Calls {
     /// The places of a session's calls.
     pub fn of_session(&self, key: &Key) -> impl Iterator<Item = CallPlace> {
-        of_session(&self.rows, key).map(&self.place)
+        let columns = &self.columns;
+        self.by_session.of(key).map(|row| CallPlace {
+            row,
+            turn: columns.turn(row),
+            line: columns.line(row).unwrap_or_default(),
+            agent: owned(columns.agent(row)),
+            is_subagent: columns.is_subagent(row),
+            time: columns.time(row),
+        })
     }
 
     /// A call, and its result if it ended.
     pub fn call(&self, row: usize) -> (Call, Option<Outcome>) {
-        (self.call)(row)
-    }
-
-    fn new(rows: &Rows) -> PolarsResult<Self> {
-        let (turn, line, time) = (rows.number("turn")?, rows.number("line")?, rows.time("occurred_at")?);
-        let (agent, is_subagent) = (rows.text("agent")?, rows.flag("is_subagent")?);
-        let place = move |row| CallPlace {
-            row,
-            turn: turn(row),
-            line: line(row).unwrap_or_default(),
-            agent: agent(row),
-            is_subagent: is_subagent(row),
-            time: time(row),
+        let columns = &self.columns;
+        let id = owned(columns.id(row)).unwrap_or_default();
+        let status = columns.status(row).unwrap_or_default();
+        let arguments = columns.args(row).map_or_else(
+            || json!({}),
+            |text| match serde_json::from_str(text) {
+                Ok(Value::Object(arguments)) => Value::Object(arguments),
+                // The schema requires an object: other arguments, such as a patch, become its only value.
+                _ => json!({ "input": text }),
+            },
+        );
+        let outcome = (status != "incomplete").then(|| Outcome {
+            source_call_id: id.clone(),
+            content: owned(columns.result(row)),
+            subagent_trajectory_ref: Vec::new(),
+            extra: extra([
+                (tool_calls::STATUS, json!(status)),
+                ("is_error", if status == "error" { true.into() } else { Value::Null }),
+                (tool_calls::EXIT_CODE, json!(columns.exit_code(row))),
+                (tool_calls::DURATION_MS, json!(columns.duration_ms(row))),
+                (tool_calls::RESULT_BYTES, json!(columns.result_bytes(row))),
+            ]),
+        });
+        let call = Call {
+            tool_call_id: id,
+            function_name: owned(columns.tool(row)).unwrap_or_default(),
+            arguments,
+            extra: extra([
+                (tool_calls::CATEGORY, json!(columns.category(row))),
+                (tool_calls::TARGET, json!(columns.target(row))),
+                (tool_calls::MCP_SERVER, json!(columns.mcp_server(row))),
+                (tool_calls::ARGS_BYTES, json!(columns.args_bytes(row))),
+            ]),
         };
-        let (id, tool, category) = (rows.text("call_id")?, rows.text("tool")?, rows.text("category")?);
-        let (status, exit_code, duration) =
-            (rows.text("status")?, rows.number("exit_code")?, rows.number("duration_ms")?);
-        let (target, mcp_server) = (rows.text("target")?, rows.text("mcp_server")?);
-        let (args, result) = (rows.text("args")?, rows.text("result")?);
-        let (args_bytes, result_bytes) = (rows.number("args_bytes")?, rows.number("result_bytes")?);
-        let call = move |row| {
-            let id = id(row).unwrap_or_default();
-            let status = status(row).unwrap_or_default();
-            let arguments = args(row).map_or_else(
-                || json!({}),
-                |text| match serde_json::from_str(&text) {
-                    Ok(Value::Object(arguments)) => Value::Object(arguments),
-                    // The schema requires an object: other arguments, such as a patch, become its only value.
-                    _ => json!({ "input": text }),
-                },
-            );
-            let outcome = (status != "incomplete").then(|| Outcome {
-                source_call_id: id.clone(),
-                content: result(row),
-                subagent_trajectory_ref: Vec::new(),
-                extra: extra([
-                    ("status", json!(status)),
-                    ("is_error", if status == "error" { true.into() } else { Value::Null }),
-                    ("exit_code", json!(exit_code(row))),
-                    ("duration_ms", json!(duration(row))),
-                    ("result_bytes", json!(result_bytes(row))),
-                ]),
-            });
-            let call = Call {
-                tool_call_id: id,
-                function_name: tool(row).unwrap_or_default(),
-                arguments,
-                extra: extra([
-                    ("category", json!(category(row))),
-                    ("target", json!(target(row))),
-                    ("mcp_server", json!(mcp_server(row))),
-                    ("args_bytes", json!(args_bytes(row))),
-                ]),
-            };
-            (call, outcome)
-        };
-        Ok(Self { rows: rows.by_session()?, place: Box::new(place), call: Box::new(call) })
+        (call, outcome)
     }
-}
-
-fn of_session(rows: &HashMap<Key, Vec<usize>>, key: &Key) -> impl Iterator<Item = usize> {
-    rows.get(key).into_iter().flatten().copied()
 }
