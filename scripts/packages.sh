@@ -79,10 +79,10 @@ check_texts "$work/unpacked" "the wheel"
 "$tools/maturin" sdist --out "$work/source"
 # Of directories at the top, it has sources only.
 tar -tzf "$work"/source/*.tar.gz | sed -n 's#^[^/]*/\([^/]*\)/.*#\1#p' | sort -u >"$work/source.txt"
-[ "$(tr '\n' ' ' <"$work/source.txt")" = "dashboard python queries src " ] || wrong "the source distribution contains $(cat "$work/source.txt")"
+[ "$(tr '\n' ' ' <"$work/source.txt")" = "dashboard packages queries src " ] || wrong "the source distribution contains $(cat "$work/source.txt")"
 tar -xzf "$work"/source/*.tar.gz -C "$work/source"
 # Its manifest is valid, and it has what the build reads besides the sources.
-(cd "$work"/source/agentlogs-*/ && cargo metadata --format-version 1 --no-deps --offline >/dev/null && ls python/README.md dashboard/dist/page.html)
+(cd "$work"/source/agentlogs-*/ && cargo metadata --format-version 1 --no-deps --offline >/dev/null && ls packages/python/README.md dashboard/dist/page.html)
 
 # The wheel's one dependency, as a file.
 "$python" -m pip download -q --disable-pip-version-check --no-deps -d "$work/wheels" "$("$python" -m pip freeze | grep '^nanoarrow==')"
@@ -94,16 +94,16 @@ tar -xzf "$work"/source/*.tar.gz -C "$work/source"
     agentlogs --version
     agentlogs ingest "$root/sample-logs" --archive of-wheel
     python -m agentlogs report cost --archive of-wheel --limit 3
-    python "$root/python/tests/module.py" "$root/sample-logs" of-wheel
+    python "$root/packages/python/tests/module.py" "$root/sample-logs" of-wheel
 )
 # The same from the checkout, beside the libraries that take Arrow data.
-PYTHONPATH=python AGENTLOGS_BINARY="$work/agentlogs" \
-    "$python" python/tests/module.py "$root/sample-logs" "$work/of-wheel" --with-libraries
+PYTHONPATH=packages/python AGENTLOGS_BINARY="$work/agentlogs" \
+    "$python" packages/python/tests/module.py "$root/sample-logs" "$work/of-wheel" --with-libraries
 
 title "npm packages"
 if command -v npm >/dev/null && node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)'; then
     target="$(rustc -vV | sed -n 's/^host: //p')"
-    node npm/build.mjs "$work/npm" "$target=$work/agentlogs"
+    node packages/npm/build.mjs "$work/npm" "$target=$work/agentlogs"
     mkdir "$work/tarballs" "$work/node"
     for package in "$work"/npm/*/; do (cd "$package" && npm pack --silent --pack-destination "$work/tarballs"); done
     for tarball in "$work"/tarballs/*.tgz; do
@@ -155,7 +155,7 @@ title "the installer"
 scripts/test-install.sh
 
 title "the formula, with the checksums of made-up files"
-"$python" packaging/homebrew/formula.py --checksums <(for name in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-apple-darwin aarch64-apple-darwin; do
+"$python" packages/homebrew/formula.py --checksums <(for name in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-apple-darwin aarch64-apple-darwin; do
     printf '%064d  agentlogs-%s.tar.gz\n' 1 "$name"
 done) >"$work/agentlogs.rb"
 grep -q 'sha256 "0*1"' "$work/agentlogs.rb"
@@ -163,8 +163,8 @@ if command -v ruby >/dev/null; then ruby -c "$work/agentlogs.rb"; else echo "no 
 
 title "linters"
 "$tools/shellcheck" .ci/run install.sh scripts/*.sh
-"$tools/ruff" format --check -q python packaging
-"$tools/ruff" check -q python packaging
+"$tools/ruff" format --check -q packages/python packages/homebrew
+"$tools/ruff" check -q packages/python packages/homebrew
 "$tools/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
 "$tools/check-jsonschema" --builtin-schema vendor.github-actions action.yml
 "$tools/check-jsonschema" --builtin-schema vendor.dependabot .github/dependabot.yml
@@ -174,7 +174,7 @@ title "linters"
 title "the site, and links"
 "$tools/zensical" build --clean --strict
 # Files that the documents at the top link to.
-for document in README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md ARCHITECTURE.md python/README.md; do
+for document in README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md ARCHITECTURE.md packages/python/README.md packages/spark/README.md; do
     while IFS= read -r link; do
         [[ -z "$link" || "$link" == *:* || -e "$(dirname "$document")/$link" ]] || wrong "$document links to $link, which does not exist"
     done < <(grep -oE '\]\([^)#]+' "$document" | sed 's/^](//')
@@ -182,7 +182,7 @@ done
 
 title "the Docker image"
 if command -v docker >/dev/null && docker info >/dev/null 2>&1; then
-    docker build -t agentlogs:check .
+    docker build -t agentlogs:check -f packages/docker/Dockerfile .
     docker run --rm -v "$root/sample-logs:/logs:ro" agentlogs:check report cost --logs /logs --limit 3
     size="$(docker image inspect --format '{{.Size}}' agentlogs:check)"
     printf 'the image has %s bytes\n' "$size"

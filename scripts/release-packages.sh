@@ -38,10 +38,10 @@ for folder in "$programs"/program-*; do
 done
 "$tools/maturin" sdist --out "$out/wheels"
 # From a copy: setuptools writes beside the sources.
-cp -r cluster "$work/cluster"
-"$tools/pip" wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$out/wheels" "$work/cluster"
-node npm/build.mjs "$work/npm" "${pairs[@]}"
+cp -r packages/spark "$work/spark"
+"$tools/pip" wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$out/wheels" "$work/spark"
+node packages/npm/build.mjs "$work/npm" "${pairs[@]}"
 for package in "$work"/npm/*/; do (cd "$package" && npm pack --silent --pack-destination "$out/npm"); done
 cp install.sh "$out/release"
-python3 packaging/homebrew/formula.py --checksums "$out/release/SHA256SUMS" >"$out/release/agentlogs.rb"
-"$tools/git-cliff" --config cliff.toml --latest --strip header --output "$out/notes.md"
+python3 packages/homebrew/formula.py --checksums "$out/release/SHA256SUMS" >"$out/release/agentlogs.rb"
+"$tools/git-cliff" --config .github/cliff.toml --latest --strip header --output "$out/notes.md"

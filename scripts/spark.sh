@@ -13,7 +13,7 @@ if ! "$python" -m pip install -q --disable-pip-version-check -r scripts/requirem
     printf '== pip cannot install scripts/requirements-spark.txt: agentlogs-spark not checked\n'
     exit 0
 fi
-"$python" -m ruff format --check -q cluster
-"$python" -m ruff check -q cluster
-cd cluster
+"$python" -m ruff format --check -q packages/spark
+"$python" -m ruff check -q packages/spark
+cd packages/spark
 AGENTLOGS_BINARY="$binary" SPARK_LOCAL_IP=127.0.0.1 "$python" -m pytest -q -p no:cacheprovider --durations=5

@@ -21,7 +21,7 @@ import tempfile
 import time
 import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cluster" / "src"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "packages/spark/src"))
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 os.environ["PYSPARK_PYTHON"] = sys.executable
 

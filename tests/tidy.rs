@@ -386,11 +386,8 @@ fn comments_and_documents_use_plain_english() {
 /// All Rust files below a directory of the repository: their paths, with `/`, and their texts. `""` is all directories with
 /// Rust files.
 fn source_files(directory: &str) -> Vec<(String, String)> {
-    let directories = if directory.is_empty() {
-        vec!["src", "tests", "benches", "examples", "fuzz/fuzz_targets"]
-    } else {
-        vec![directory]
-    };
+    let directories =
+        if directory.is_empty() { vec!["src", "tests", "benches", "fuzz/fuzz_targets"] } else { vec![directory] };
     let mut files = Vec::new();
     for directory in directories {
         for entry in walkdir::WalkDir::new(root().join(directory)).sort_by_file_name() {

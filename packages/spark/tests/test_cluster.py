@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 BINARY = os.environ.get("AGENTLOGS_BINARY")
 MASTER = "local-cluster[2,1,1024]"
 
@@ -293,7 +293,7 @@ def test_a_killed_driver(spark: SparkSession, tmp_path: Path, program: Path, log
     ]
     known = set(processes("org.apache.spark.deploy.SparkSubmit"))
     with open(tmp_path / "stderr", "w") as stderr:
-        driver = subprocess.Popen(command, stderr=stderr, env={**os.environ, "PYTHONPATH": str(ROOT / "cluster" / "src")})
+        driver = subprocess.Popen(command, stderr=stderr, env={**os.environ, "PYTHONPATH": str(ROOT / "packages/spark/src")})
         wait_for(program.parent / "started-merge")
         (jvm,) = set(processes("org.apache.spark.deploy.SparkSubmit")) - known
         os.kill(jvm, signal.SIGKILL)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the Homebrew formula of a release, for a tap: packaging/homebrew/agentlogs.rb.in with version, repository and checksums.
+"""Prints the Homebrew formula of a release, for a tap: packages/homebrew/agentlogs.rb.in with version, repository and checksums.
 
 Usage: formula.py --checksums SHA256SUMS > agentlogs.rb
 

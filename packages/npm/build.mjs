@@ -1,6 +1,6 @@
 // Writes the directories of the npm packages: one with the launcher, and one for each platform with its program.
 //
-// Usage: node npm/build.mjs OUT TARGET=PROGRAM...
+// Usage: node packages/npm/build.mjs OUT TARGET=PROGRAM...
 //
 // TARGET is a name of the Rust compiler, PROGRAM the path of the program that was built for it. The version, the repository and the
 // licence are those of Cargo.toml. All targets of PLATFORMS are dependencies of the launcher, whether or not they are given.
@@ -23,7 +23,8 @@ const PLATFORMS = {
   "x86_64-pc-windows-msvc": { name: "win32-x64", os: "win32", cpu: "x64" },
 };
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, "..", "..");
 const [out, ...programs] = process.argv.slice(2);
 const wrong = programs.find((it) => !(it.split("=")[0] in PLATFORMS));
 if (out === undefined || programs.length === 0 || wrong !== undefined) {
@@ -57,7 +58,7 @@ write(
     optionalDependencies: Object.fromEntries(Object.values(PLATFORMS).map((it) => [nameOf(it), version])),
   },
   `# ${NAME}\n\n${description}.\n\n    npx ${NAME}\n    npm install --global ${NAME} && agentlogs --help\n\nDocumentation: ${repository}\n`,
-  { "bin/agentlogs.js": join(root, "npm", "agentlogs.js") },
+  { "bin/agentlogs.js": join(here, "agentlogs.js") },
 );
 for (const given of programs) {
   const [target, path] = [given.slice(0, given.indexOf("=")), given.slice(given.indexOf("=") + 1)];
