@@ -163,8 +163,8 @@ if command -v ruby >/dev/null; then ruby -c "$work/agentlogs.rb"; else echo "no 
 
 title "linters"
 "$tools/shellcheck" .ci/run install.sh scripts/*.sh
-"$tools/ruff" format --check -q packages/python packages/homebrew
-"$tools/ruff" check -q packages/python packages/homebrew
+"$tools/ruff" format --check -q packages/python packages/homebrew tests/cases/*.py scripts/test-times.py
+"$tools/ruff" check -q packages/python packages/homebrew tests/cases/*.py scripts/test-times.py
 "$tools/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
 "$tools/check-jsonschema" --builtin-schema vendor.github-actions action.yml
 "$tools/check-jsonschema" --builtin-schema vendor.dependabot .github/dependabot.yml
