@@ -105,7 +105,9 @@ impl<'a, F: Fold> RecordLoop<'a> for Loop<'a, F> {
     fn keep_unknown(&mut self, count: usize) {
         let folder = &mut self.folder;
         let others = folder.unknown.split_off(count.min(folder.unknown.len()));
-        others.into_iter().for_each(|line| folder.count_unknown(line));
+        for line in others {
+            folder.count_unknown(line);
+        }
         folder.max_unknown = count;
     }
 

@@ -204,7 +204,9 @@ pub(crate) fn mark_sessions(
             note(owner, Unread::NewerVersion);
         }
     }
-    counted.iter().for_each(|line| note(owners.owner(*line), Unread::Counts));
+    for line in counted {
+        note(owners.owner(*line), Unread::Counts);
+    }
     // A session can have several results in one log.
     let mut by_id: HashMap<String, Option<Unread>> = HashMap::new();
     for (session, unread) in sessions.iter().zip(found).filter(|(_, unread)| unread.is_some()) {

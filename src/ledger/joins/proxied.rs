@@ -70,7 +70,9 @@ fn by_run<'s>(others: &[Entry<'s>]) -> Runs<'s> {
     let mut runs = Runs::default();
     for &(key, parts) in others {
         let names: BTreeSet<&str> = parts.iter().filter_map(|part| part.session.trial.as_deref()).collect();
-        names.into_iter().for_each(|run| runs.entry(run).or_default().push((key, parts)));
+        for run in names {
+            runs.entry(run).or_default().push((key, parts));
+        }
     }
     runs
 }

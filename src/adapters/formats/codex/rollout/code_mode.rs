@@ -17,6 +17,9 @@ use crate::json::Raw;
 use crate::json::fields::Number;
 use crate::model::session::{CallStatus, CommandKind};
 
+/// The maximum number of scripts of a session whose results are awaited: later reports are of the last scripts.
+const MAX_SCRIPTS: usize = 64;
+
 /// The tool that runs a script, and the prefix of the ids of calls in it.
 pub(super) const EXEC: &str = "exec";
 const NESTED: &str = "exec-";
@@ -83,10 +86,8 @@ impl Thread {
         for patch in &script.patches {
             self.builder.patch(call, patch, line, time);
         }
-        /// Later reports are of the last scripts.
-        const MOST: usize = 64;
         let scripts = &mut self.state.scripts;
-        if scripts.len() == MOST {
+        if scripts.len() == MAX_SCRIPTS {
             scripts.remove(scripts.iter().position(|it| it.is_over).unwrap_or(0));
         }
         scripts.push(Called { call, commands, reported: String::new(), reports: 0, is_over: false });
