@@ -26,7 +26,7 @@ target() {
     esac
     case "$(uname -s)" in
     Darwin) echo "$machine-apple-darwin" ;;
-    # The static program runs with any C library, and where there is none.
+    # The static program runs with any C library, and without one.
     Linux) if has_glibc; then echo "$machine-unknown-linux-gnu"; else echo "$machine-unknown-linux-musl"; fi ;;
     *) fail "no released program for $(uname -s); docs/install.md lists other ways" ;;
     esac

@@ -12,7 +12,7 @@ const bundle = async (entry) => {
     bundle: true,
     minify: true,
     write: false,
-    // What stands in an HTML file has no character that could end its element.
+    // The script is part of an HTML file: no character of it can end its element.
     charset: "ascii",
     target: ["chrome103", "firefox113", "safari16.4"],
     format: entry.endsWith(".css") ? undefined : "iife",

@@ -357,7 +357,8 @@ fn comments_and_documents_use_plain_english() {
     // Exempt: one verb of programming, and inline code.
     let exempt = Regex::new(r"(?i-u:\blook(?:s|ed|ing)?[- ]?up\b)|`[^`]*`").unwrap();
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (name, text) in source_files("").into_iter().map(|(name, text)| (name, comments(&text))).chain(documents()) {
+    let sources = source_files("").into_iter().map(|(name, text)| (name, comments(&text)));
+    for (name, text) in sources.chain(other_comments()).chain(documents()) {
         for line in text.lines() {
             let prose = exempt.replace_all(line, "");
             let uses = pattern.find_iter(&prose).map(|word| format!("{}: {}", word.as_str(), line.trim()));
@@ -424,11 +425,80 @@ fn name_of(path: &Path) -> String {
     path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/")
 }
 
+/// Files of other languages and directories of them, whose comments and docstrings are checked, too.
+const OTHER_SOURCES: &[&str] = &[
+    ".cargo",
+    ".ci/run",
+    ".github",
+    "Cargo.toml",
+    "action.yml",
+    "clippy.toml",
+    "dashboard",
+    "fuzz/Cargo.toml",
+    "install.sh",
+    "packages",
+    "pyproject.toml",
+    "scripts",
+    "src/prices",
+    "tests/cases/check.py",
+    "tests/cases/generate.py",
+    "zensical.toml",
+];
+
+/// The comments of files in other languages than Rust: their paths, with `/`, and a line per line of a comment.
+fn other_comments() -> Vec<(String, String)> {
+    let is_written_by_hand = |entry: &walkdir::DirEntry| {
+        let name = entry.file_name();
+        !matches!(name.to_str(), Some("node_modules" | "dist" | "__pycache__" | ".ruff_cache" | ".pytest_cache"))
+    };
+    let entries = OTHER_SOURCES.iter().flat_map(|name| {
+        walkdir::WalkDir::new(root().join(name)).sort_by_file_name().into_iter().filter_entry(is_written_by_hand)
+    });
+    let mut found = Vec::new();
+    for path in entries.map(|entry| entry.unwrap().into_path()).filter(|path| path.is_file()) {
+        let signs: &[&str] = match path.extension().and_then(|it| it.to_str()).unwrap_or_default() {
+            "ts" | "tsx" | "mjs" | "js" | "css" => &["//", "/*", "*"],
+            "py" | "sh" | "toml" | "yml" | "in" | "" => &["#"],
+            _ => continue,
+        };
+        let text = fs::read_to_string(&path).unwrap();
+        let is_python = path.extension().is_some_and(|it| it == "py");
+        let docstrings = if is_python { docstrings(&text) } else { String::new() };
+        found.push((name_of(&path), comments_with(&text, signs) + &docstrings));
+    }
+    assert!(found.len() > 40, "{}", found.len());
+    found
+}
+
 /// The comments of a Rust file, a line per comment.
 fn comments(text: &str) -> String {
+    comments_with(text, &["//"])
+}
+
+/// The comments that begin with one of these signs; the first one also begins a comment after code.
+fn comments_with(text: &str, signs: &[&str]) -> String {
+    let after_code = format!(" {} ", signs[0]);
     let comment = |line: &str| {
-        let start = if line.trim_start().starts_with("//") { line.find("//") } else { line.find(" // ") };
-        start.and_then(|start| line.get(start..)).map(str::to_owned)
+        let trimmed = line.trim_start();
+        let is_comment = signs.iter().any(|sign| trimmed.starts_with(sign));
+        let start = if is_comment { Some(line.len() - trimmed.len()) } else { line.find(&after_code) };
+        start.and_then(|start| line.get(start..)).map(|comment| format!("{comment}\n"))
     };
-    text.lines().filter_map(comment).collect::<Vec<_>>().join("\n")
+    text.lines().filter_map(comment).collect()
+}
+
+/// The docstrings of a Python file.
+fn docstrings(text: &str) -> String {
+    let mut is_inside = false;
+    let mut found = String::new();
+    for line in text.lines().map(str::trim) {
+        let begins = !is_inside && line.starts_with("\"\"\"");
+        if is_inside || begins {
+            found += line;
+            found.push('\n');
+        }
+        // A docstring of one line begins and ends there.
+        is_inside = (is_inside || begins) && line.matches("\"\"\"").count() != if begins { 2 } else { 1 };
+    }
+    found
 }

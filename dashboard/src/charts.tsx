@@ -1,13 +1,13 @@
-// Charts on uPlot. All of them are pictures of a table that stands beside them.
+// Charts on uPlot. Each chart repeats a table next to it.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
-/** Colours that people with any sight tell apart: Okabe and Ito's, and a grey for the rest. */
+/** Colours that colour-blind people can distinguish: those of Okabe and Ito, and a grey for the rest. */
 export const COLORS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
 export const REST = "#8a8f98";
 
-/** What CSS says of a name. */
+/** The value of a property of CSS. */
 function css(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
@@ -16,12 +16,12 @@ interface ChartProps<Shown> {
   label: string;
   height: number;
   shown: Shown;
-  /** Drawn anew when one of these changes. */
+  /** The chart is drawn again when one of these changes. */
   of: unknown[];
-  /** Made once: what changes is asked for when it is drawn. */
+  /** Called once; the options call `shown` for values that change. */
   options: (shown: () => Shown) => Omit<uPlot.Options, "width" | "height">;
   data: () => uPlot.AlignedData;
-  /** What stands under the pointer, line by line. */
+  /** The lines of the box at the pointer. */
   tip?: (index: number) => string[];
   onPick?: (left: number, top: number, chart: uPlot) => void;
 }
@@ -106,19 +106,19 @@ function axes(x: Partial<uPlot.Axis>, y: Partial<uPlot.Axis>): uPlot.Axis[] {
   ];
 }
 
-/** A scale of ordinals, which has room for half a bar at its ends. */
+/** A scale of ordinals, with half a bar of space at both ends. */
 function ordinal(shown: () => { names: string[] }): uPlot.Scale {
   return { time: false, range: () => [-0.6, shown().names.length - 0.4] };
 }
 
 const fromZero: uPlot.Scale = { range: (_, __, high) => [0, high > 0 ? high * 1.05 : 1] };
 
-/** So many labels of ordinals as there is room for. */
-function ordinals(shown: () => { names: string[] }, room: number): Partial<uPlot.Axis> {
+/** As many labels of ordinals as fit. */
+function ordinals(shown: () => { names: string[] }, width: number): Partial<uPlot.Axis> {
   return {
     splits: (it) => {
       const { names } = shown();
-      const every = Math.max(1, Math.ceil((names.length * room) / Math.max(it.width - 64, 1)));
+      const every = Math.max(1, Math.ceil((names.length * width) / Math.max(it.width - 64, 1)));
       return names.map((_, at) => at).filter((at) => at % every === 0);
     },
     values: (_, splits) => splits.map((at) => shown().names[at] ?? ""),
@@ -131,7 +131,7 @@ function numbers(shown: () => { text: (it: number) => string }): Partial<uPlot.A
 }
 
 const places = (names: string[]) => names.map((_, at) => at);
-const known = (values: number[]) => values.map((it) => (it === it ? it : null));
+const known = (values: number[]) => values.map((it) => (Number.isNaN(it) ? null : it));
 
 export interface Stack {
   name: string;
@@ -153,7 +153,7 @@ export function StackedBars(props: StackedProps) {
   const { label, names, stacks, text, of } = props;
   const options = (shown: () => StackedProps) => {
     const bars = uPlot.paths.bars!({ size: [0.8, 60], align: 0 });
-    // The highest first: each is drawn over by those that it stands on.
+    // The highest first: the bars below it are drawn over it.
     const color = (_: uPlot, series: number) => shown().stacks.at(-series)?.color ?? REST;
     return {
       scales: { x: ordinal(shown), y: fromZero },
@@ -165,7 +165,7 @@ export function StackedBars(props: StackedProps) {
     const sums: number[][] = [];
     let below = names.map(() => 0);
     for (const it of stacks) {
-      below = it.values.map((value, at) => below[at] + (value === value ? value : 0));
+      below = it.values.map((value, at) => below[at] + (Number.isNaN(value) ? 0 : value));
       sums.push(below);
     }
     const nothing = names.map(() => null);
@@ -281,7 +281,7 @@ interface ScatterProps {
   of: unknown[];
 }
 
-/** The lowest and the highest of these points, and some room. */
+/** The lowest and the highest of these points, with a margin. */
 function edges(points: Int32Array, values: Float64Array): [number, number] {
   let [low, high] = [Infinity, -Infinity];
   for (let at = 0; at < points.length; at++) {
@@ -307,7 +307,7 @@ export function Scatter(props: ScatterProps) {
     const { ctx } = chart;
     const size = Math.round(4 * devicePixelRatio);
     const columns = Math.ceil(ctx.canvas.width / size) + 1;
-    // Both scales are linear: two places tell all.
+    // Both scales are linear, so that two positions define each.
     const [x0, y0] = [chart.valToPos(0, "x", true) / size, chart.valToPos(0, "y", true) / size];
     const [dx, dy] = [chart.valToPos(1, "x", true) / size - x0, chart.valToPos(1, "y", true) / size - y0];
     const cellOf = (it: number) => Math.round(y0 + dy * y[it]) * columns + Math.round(x0 + dx * x[it]);

@@ -7,7 +7,7 @@ interface Words {
 
 type Numbers = (number | null)[];
 
-/** What stands in the page as it is used. */
+/** Data of the page that is used as it is. */
 interface About {
   version: string;
   timezone: string;
@@ -137,18 +137,18 @@ export interface Data extends About {
   newest: Int32Array;
 }
 
-/** What stands for the sum of a session's cells, or of a cell's kinds of tokens. */
+/** Replaces the sum of a session's cells, or of a cell's kinds of tokens. */
 const AS_SUM = -1;
 /** Replaces a number of calls with a known duration that is the number of all calls. */
 const AS_ROWS = -1;
 /** Minutes of a day. */
 const DAY = 1440;
-/** Stands behind the hours of the week. */
+/** Follows the hours of the week. */
 export const UNKNOWN_HOUR = 168;
 
 /** Local hour of the week at which a session began, from Monday 0:00. */
 function hourOfWeek(started: number): number {
-  if (started !== started) return UNKNOWN_HOUR;
+  if (Number.isNaN(started)) return UNKNOWN_HOUR;
   // 1970 began on a Thursday.
   const hour = (Math.floor(started / 60) + 3 * 24) % 168;
   return hour < 0 ? hour + 168 : hour;
@@ -185,7 +185,7 @@ function columns<T>(table: Record<string, (number | string | null)[]>, growing: 
 }
 
 /** The sum of what is known. */
-export const plus = (sum: number, value: number) => (value === value ? (sum === sum ? sum + value : value) : sum);
+export const plus = (sum: number, value: number) => (Number.isNaN(value) ? sum : Number.isNaN(sum) ? value : sum + value);
 
 /** Sums of cells by session, of what is known. */
 function sums(turns: Turns, column: Float64Array, sessions: number): Float64Array {
@@ -295,7 +295,7 @@ export async function read(base64: string): Promise<Data> {
   };
 }
 
-/** What a number in a column of words says; null is unknown. */
+/** The word of an index in a column of words; null is unknown. */
 export function word(data: Data, kind: WordKind, place: number): string | null {
   const words = data.words[kind];
   return place < words.list.length ? words.list[place] : `${words.left_out} others`;

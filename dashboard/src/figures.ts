@@ -3,7 +3,7 @@
 import { plus, UNKNOWN_HOUR, type Data } from "./data";
 import { nextPeriod, periodOf, type Left, type Measure, type Period, type Series } from "./filters";
 
-/** Dollars of what stands in billionths. */
+/** Dollars of billionths of a dollar. */
 export const usd = (nano: number) => nano / 1e9;
 
 /** Sums over rows of the ledger. NaN where nothing is known. */
@@ -25,7 +25,7 @@ const nothing = (): Sums => ({
 
 /** The part of the prompts that was read from a cache. */
 export function cacheHitRate(it: Sums): number {
-  const known = (value: number) => (value === value ? value : 0);
+  const known = (value: number) => (Number.isNaN(value) ? 0 : value);
   const prompt = known(it.input) + known(it.cacheRead) + known(it.cacheWrite);
   return prompt > 0 ? it.cacheRead / prompt : NaN;
 }
@@ -47,7 +47,7 @@ function added(column: Float64Array, rows: Int32Array, keys: Int32Array, size: n
   return out;
 }
 
-/** Counts each session once by each key that it has rows of. Rows stand in the order of sessions. */
+/** Counts each session once by each key that it has rows of. Rows are in the order of sessions. */
 class SessionCounts {
   readonly counts: Int32Array;
   private readonly last: Int32Array;
@@ -83,7 +83,7 @@ function folded(sums: Map<number, Sums>, keyOf: (key: number) => number, session
   return out;
 }
 
-/** The place of each row's word in a dimension. */
+/** Index of each row's value in a dimension. */
 function seriesOf(data: Data, rows: Int32Array, by: Series): Int32Array {
   const { turns, groups } = data;
   return by === "model" ? picked(turns.model, rows) : picked(groups[by], picked(turns.group, rows));
@@ -101,11 +101,11 @@ export interface Ledger {
   starts: number[];
   /** Sums of each period, of all series. */
   periods: (Sums | undefined)[];
-  /** By the series' place, then by period. */
+  /** By the index of the series, then by period. */
   series: Map<number, (Sums | undefined)[]>;
-  /** By the series' place, with what has no time. */
+  /** By the index of the series, including rows without a time. */
   bySeries: Map<number, Sums>;
-  /** What has no time. */
+  /** The sum of rows without a time. */
   timeless: Sums | undefined;
 }
 
@@ -124,11 +124,11 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
   }
   const periodOfDay = new Int32Array(low <= high ? high - low + 1 : 0);
   starts.forEach((start, at) => periodOfDay.fill(at, Math.max(start - low, 0), (starts[at + 1] ?? Infinity) - low));
-  // Behind the periods stands what has no time.
+  // The last place is for rows without a time.
   const width = starts.length + 1;
   const series = seriesOf(data, rows, by);
   const length = data.words[by].list.length + 1;
-  // Most series have no rows in most periods: those that have stand close together.
+  // Most series have no rows in most periods: only cells with rows are stored.
   const places = new Int32Array(length * width).fill(-1);
   const found: number[] = [];
   const cells = new Int32Array(rows.length);
@@ -136,7 +136,7 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
   for (let at = 0; at < rows.length; at++) {
     const row = rows[at];
     const it = day[row];
-    const period = it === it ? periodOfDay[it - low] : starts.length;
+    const period = Number.isNaN(it) ? starts.length : periodOfDay[it - low];
     const key = series[at] * width + period;
     if (places[key] < 0) places[key] = found.push(key) - 1;
     cells[at] = places[key];
@@ -319,7 +319,7 @@ export function bins(data: Data, sorted: Int32Array): Bins {
   return { edges, counts, zero };
 }
 
-/** How many times the median a session costs that stands out, and how many of a hundred may. */
+/** A session is an outlier if it costs so many times the median, and is among so many of a hundred. */
 export const FAR = 10;
 export const FEW = 5;
 

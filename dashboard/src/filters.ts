@@ -64,7 +64,7 @@ export function initial(data: Data): State {
   };
 }
 
-/** A value in the fragment: `~` is unknown, and stands twice before a value that begins with it. */
+/** A value in the fragment: `~` is unknown, and is doubled before a value that begins with it. */
 const coded = (value: string | null) => (value === null ? "~" : value.startsWith("~") ? `~${value}` : value);
 
 export function toFragment(data: Data, state: State): string {

@@ -8,9 +8,9 @@ const plain = digits(0, 0);
 const exact = digits(0, 3);
 const dollars = [2, 3, 4].map((it) => digits(it, it));
 
-const isKnown = (value: number) => value === value;
+const isKnown = (value: number) => !Number.isNaN(value);
 
-/** US dollars, with as many digits as tell something. */
+/** US dollars, with the digits that matter. */
 export function money(value: number): string {
   if (!isKnown(value)) return UNKNOWN;
   const size = Math.abs(value);
@@ -75,7 +75,7 @@ export function visible(text: string): string {
   });
 }
 
-/** A path's end, which tells more than its beginning. */
+/** The end of a path, which distinguishes it better than its beginning. */
 export function pathEnd(text: string, longest = 32): string {
   return text.length <= longest ? text : `…${text.slice(-(longest - 1))}`;
 }

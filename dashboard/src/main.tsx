@@ -156,7 +156,7 @@ function Totals({ data, left, sums, statuses, tools }: { data: Data; left: Left;
         {figures.map(([name, title, value, text, about]) => (
           <div>
             <dt>{title}</dt>
-            <dd>{value === value ? <data data-name={name} value={String(value)}>{text}</data> : <i class="unknown" data-name={name}>{format.UNKNOWN}</i>}</dd>
+            <dd>{Number.isNaN(value) ? <i class="unknown" data-name={name}>{format.UNKNOWN}</i> : <data data-name={name} value={String(value)}>{text}</data>}</dd>
             <dd class="note">{about}</dd>
           </div>
         ))}

@@ -36,9 +36,9 @@ export function Panel({ id, title, unit, note, children, controls }: { id: strin
   );
 }
 
-/** The numbers behind a chart. */
+/** The numbers of a chart. */
 export function Numbers<Row>({ name, caption, columns, rows }: { name: string; caption: string; columns: Column<Row>[]; rows: () => Row[] }) {
-  // Made when it is looked at.
+  // Computed when it is opened.
   const [isOpen, setOpen] = useState(false);
   return (
     <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -349,10 +349,10 @@ export function Hours({ data, left, state }: PanelProps) {
                 {Array.from({ length: 24 }, (_, hour) => {
                   const value = values[at * 24 + hour];
                   const part = most > 0 && value > 0 ? Math.sqrt(value / most) : 0;
-                  const title = `${day} ${hour}:00: ${value === value ? text(value) : "none"}`;
+                  const title = `${day} ${hour}:00: ${Number.isNaN(value) ? "none" : text(value)}`;
                   return (
                     <td title={title} style={part > 0 ? { background: `color-mix(in srgb, ${COLORS[0]} ${Math.round(10 + part * 90)}%, transparent)` } : undefined}>
-                      <span class="hidden">{value === value ? text(value) : ""}</span>
+                      <span class="hidden">{Number.isNaN(value) ? "" : text(value)}</span>
                     </td>
                   );
                 })}

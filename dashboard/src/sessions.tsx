@@ -95,13 +95,13 @@ function entries(data: Data, session: number): Entry[] {
   for (let at = timeline.events[0]; at < timeline.events[1]; at++) {
     const kind = word(data, "kind", events.kind[at]) ?? "";
     const [before, after] = [events.tokens_before[at], events.tokens_after[at]];
-    const sizes = before === before || after === after ? `${format.short(before)} → ${format.short(after)} tokens` : null;
+    const sizes = Number.isNaN(before) && Number.isNaN(after) ? null : `${format.short(before)} → ${format.short(after)} tokens`;
     out.push({
       at: events.at[at], turn: events.turn[at], what: kind, name: word(data, "code", events.code[at]), detail: events.message[at] ?? sizes, status: "",
       duration: NaN, cost: NaN, tokens: NaN, bytes: NaN, isSubagent: events.is_subagent[at] === 1,
     });
   }
-  const known = (it: number) => (it === it ? it : Infinity);
+  const known = (it: number) => (Number.isNaN(it) ? Infinity : it);
   return out.map((it, place) => ({ it, place })).sort((a, b) => known(a.it.at) - known(b.it.at) || a.place - b.place).map(({ it }) => it);
 }
 
@@ -125,7 +125,7 @@ export function Timeline({ data, session, close }: { data: Data; session: number
   for (let at = timeline.events[0]; at < timeline.events[1]; at++) {
     const color = colors[word(data, "kind", events.kind[at]) ?? ""];
     if (!color) continue;
-    // An event without a turn stands behind the last turn before it.
+    // An event without a turn is drawn after the last turn before it.
     let place = places.findIndex((it) => turns.turn[it] === events.turn[at]);
     if (place < 0) place = places.filter((it) => turns.at[it] <= events.at[at]).length - 0.5;
     marks.push({ at: place, color });

@@ -1,4 +1,4 @@
-// Tables: of the numbers behind each chart, and of sessions. Each is a CSV file as well.
+// Tables: the numbers of each chart, and the sessions. Each can be saved as a CSV file.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -11,7 +11,7 @@ export interface Column<Row> {
   /** Its name in CSV, with its unit: that of the report's column where there is one. */
   name: string;
   value: (row: Row) => Value;
-  /** For people; the value itself if there is none. */
+  /** The value for people; without it, the value as it is. */
   text?: (row: Row) => string;
   /** A part of the largest value, shown as a bar. */
   bar?: (row: Row) => number;
@@ -19,14 +19,14 @@ export interface Column<Row> {
   color?: (row: Row) => string;
 }
 
-const isUnknown = (it: Value) => it === null || it !== it;
+const isUnknown = (it: Value) => it === null || Number.isNaN(it);
 
 /** Text from logs, which may be unknown. */
 export function Name({ text }: { text: string | null }) {
   return text === null ? <i class="unknown">{UNKNOWN}</i> : <bdi>{visible(text)}</bdi>;
 }
 
-/** A field of RFC 4180; text that begins as a formula stands behind a quote, as in `agentlogs export`. */
+/** A field of RFC 4180; text that begins as a formula follows a quote, as in `agentlogs export`. */
 function field(value: Value): string {
   if (isUnknown(value)) return "";
   if (typeof value === "number") return String(value);
@@ -76,7 +76,7 @@ interface Props<Row> {
 export function DataTable<Row>({ name, caption, columns, rows, page = 12, onOpen, canOpen }: Props<Row>) {
   const [order, setOrder] = useState<{ column: number; isDown: boolean } | null>(null);
   const [at, setAt] = useState(0);
-  // Other rows are looked at from their first.
+  // Other rows are shown from the first one.
   useEffect(() => setAt(0), [rows.length]);
   let sorted = rows;
   if (order && columns[order.column]) {

@@ -45,7 +45,7 @@ export function byVerdict(data: Data, left: Left, by: Series): Verdict[] {
   const found = new Map<number, Trials>();
   for (const at of left.sessions) {
     const outcome = sessions.trial_outcome[at];
-    if (outcome !== outcome) continue;
+    if (Number.isNaN(outcome)) continue;
     const place = groups[by][sessions.group[at]];
     let it = found.get(place);
     if (!it) found.set(place, (it = { passed: 0, failed: 0, unjudged: 0, cost: 0, known: 0, judgedCost: 0, passedKnown: 0 }));
@@ -54,7 +54,7 @@ export function byVerdict(data: Data, left: Left, by: Series): Verdict[] {
     else if (outcome === FAILED) it.failed++;
     else it.unjudged++;
     const cost = sessions.trial_cost[at];
-    if (cost !== cost) continue;
+    if (Number.isNaN(cost)) continue;
     it.cost += cost;
     it.known++;
     if (isJudged) {
@@ -85,7 +85,7 @@ export function byVerdict(data: Data, left: Left, by: Series): Verdict[] {
       other.costPerTrial <= it.costPerTrial && other.rate >= it.rate && (other.costPerTrial < it.costPerTrial || other.rate > it.rate);
     it.isOnFront = known.length > 1 && !known.some(isWorse);
   }
-  const rank = (value: number) => (value === value ? value : -1);
+  const rank = (value: number) => (Number.isNaN(value) ? -1 : value);
   return out.sort((a, b) => rank(b.rate) - rank(a.rate) || b.trials - a.trials || a.place - b.place);
 }
 

@@ -398,7 +398,7 @@ test("the policy of the page forbids what it does not need", async () => {
 test("it is readable in the dark, on a phone and on paper", async () => {
   for (const options of [{ colorScheme: "dark" }, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }]) {
     const { page, complaints, close } = await open("", options);
-    // A phone makes room for what is too wide: its own width is what counts.
+    // A phone zooms out if the page is too wide: the width of the screen is the limit.
     const widest = await page.evaluate(() => Math.max(document.documentElement.scrollWidth, innerWidth));
     assert.equal(widest, options.viewport?.width ?? 1280);
     // Text against its ground, by WCAG's ratio.
@@ -426,7 +426,7 @@ test("it is readable in the dark, on a phone and on paper", async () => {
   }
   const { page, close } = await open("#runtime=claude");
   assert.ok((await page.pdf()).length > 10_000);
-  // Paper says what was chosen, and no table is wider than it.
+  // The printed page contains the filters, and no table is wider than it.
   await page.emulateMedia({ media: "print" });
   assert.equal(await page.innerText(".paper"), "Only runtime claude.");
   await page.setViewportSize({ width: 718, height: 1000 });

@@ -19,7 +19,7 @@ def program() -> str:
     one in ``PATH``.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: no program was found.
     """
     if named := os.environ.get("AGENTLOGS_BINARY"):
         return named

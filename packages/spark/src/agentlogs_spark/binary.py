@@ -83,9 +83,9 @@ class Binary:
         return [part for name in self.prices for part in ("--prices", _shipped(name) or name)]
 
     def path(self) -> str:
-        """Where it is on this machine.
+        """The path on this machine.
 
-        Raises BinaryError if it is nowhere.
+        Raises BinaryError if no program is found.
         """
         beside_python = os.path.join(os.path.dirname(sys.executable), os.path.basename(self.name))
         for path in (self.name, _shipped(self.name), beside_python):

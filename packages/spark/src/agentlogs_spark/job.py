@@ -61,7 +61,7 @@ INDEX = pa.schema(
 # The index, with the file of facts and the offset there.
 LOCATED = pa.schema([*INDEX, ("offset", pa.int64()), ("facts_file", pa.string())])
 KNOWN_FACTS = pa.schema([("id", pa.int64()), ("is_known", pa.bool_()), ("stamp", pa.string()), ("facts", pa.binary())])
-# What a task of the first stage did.
+# The result of a task of the first stage.
 DONE = pa.schema(
     [
         ("staged", pa.string()),

@@ -34,7 +34,7 @@ class LakeError(RuntimeError):
 
 
 def read_manifest(place: Place, path: str = MANIFEST) -> dict[str, Any] | None:
-    """The manifest; None if there is none.
+    """The manifest; None if the lake has no manifest.
 
     Raises LakeError if it lists a file that cannot be one of the lake: the callers read, move and delete the files that it lists.
     """
