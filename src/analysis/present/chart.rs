@@ -64,6 +64,11 @@ fn label(text: Option<&str>) -> String {
     cut_start(&text, LONGEST_LABEL)
 }
 
+/// A value as a part of the maximum; negative values are 0.
+fn part(value: f64, maximum: f64) -> f64 {
+    if maximum > 0.0 { value.max(0.0) / maximum } else { 0.0 }
+}
+
 /// The unit of a measure, by its name; `None` for a number of things, which the name contains.
 fn unit(measure: &str) -> Option<&'static str> {
     let units = [

@@ -50,8 +50,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     if args.chart || args.svg.is_some() {
         let chart = chart(report, &answer, options.order().map(|(column, _)| column))?;
         if let Some(path) = &args.svg {
-            let svg = chart.svg().map_err(anyhow::Error::msg)?;
-            let written = write_file(path, Access::Umask, |out| out.write_all(svg.as_bytes()));
+            let written = write_file(path, Access::Umask, |out| out.write_all(chart.svg().as_bytes()));
             written.with_context(|| path.display().to_string())?;
         }
         if args.chart {

@@ -1,23 +1,17 @@
 //! Charts as text for a terminal.
 
-use ratatui_core::buffer::{Buffer, Cell};
-use ratatui_core::layout::{Direction, Rect};
-use ratatui_core::text::Line;
-use ratatui_core::widgets::Widget;
-use ratatui_widgets::barchart::{Bar, BarChart, BarGroup};
-
 use super::periods::{Panel, Period};
-use super::{Chart, Shape};
-use crate::base::width::{padded, width as width_of};
+use super::{Chart, Shape, part};
+use crate::base::width::{padded, start, width as width_of};
 
 /// The height of the columns of a chart over time, in lines.
-const HEIGHT: u16 = 8;
+const HEIGHT: usize = 8;
 /// The same if there are several panels.
-const HEIGHT_OF_PANEL: u16 = 4;
+const HEIGHT_OF_PANEL: usize = 4;
 /// The maximum width of a column, with the space after it.
 const WIDEST_COLUMN: u16 = 12;
-/// ratatui draws bars of whole numbers: the largest value is scaled to this.
-const SCALE: u64 = 1 << 20;
+/// The blocks of a column's top, by their height in eighths of a line.
+const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 impl Chart {
     /// The chart as text, `width` characters wide.
@@ -36,19 +30,19 @@ impl Chart {
     }
 
     fn bars_as_text(&self, bars: &[(String, f64)], width: u16) -> String {
-        let height = u16::try_from(bars.len()).unwrap_or(u16::MAX);
-        let most = self.maximum();
+        let width = usize::from(width);
+        let maximum = self.maximum();
         let values: Vec<String> = bars.iter().map(|(_, value)| self.value(*value)).collect();
         let names = bars.iter().map(|(name, _)| width_of(name)).max().unwrap_or_default();
         let digits = values.iter().map(String::len).max().unwrap_or_default();
+        // Two spaces before the value, one after it.
+        let longest = width.saturating_sub(names + digits + 3);
         let bar = |((name, value), text): (&(String, f64), &String)| {
-            let label = Line::from(format!("{}  {text:>digits$}", padded(name, names)));
-            // Without text in the bar, which would hide short bars.
-            Bar::default().label(label).value(scaled(*value, most)).text_value("")
+            let length = eighths(part(*value, maximum), longest) / 8;
+            let line = format!("{}  {text:>digits$} {}", padded(name, names), "█".repeat(length));
+            format!("{}\n", start(&line, width).trim_end())
         };
-        let group = BarGroup::default().bars(&bars.iter().zip(&values).map(bar).collect::<Vec<_>>());
-        let chart = BarChart::default().direction(Direction::Horizontal).bar_gap(0).data(group).max(SCALE);
-        self.head(1) + &drawn(chart, width, height)
+        self.head(1) + &bars.iter().zip(&values).map(bar).collect::<String>()
     }
 
     fn periods_as_text(&self, period: Period, first: i64, count: u64, panels: &[Panel], width: u16) -> String {
@@ -60,7 +54,7 @@ impl Chart {
         let periods_per_column = count.div_ceil(room.into()).max(1);
         let columns = u16::try_from(count.div_ceil(periods_per_column)).unwrap_or(room).max(1);
         let column_width = (room / columns).clamp(1, WIDEST_COLUMN);
-        let gap = u16::from(column_width > 1);
+        let gap = usize::from(column_width > 1);
         let width = columns * column_width;
         let height = if panels.len() > 1 { HEIGHT_OF_PANEL } else { HEIGHT };
         let margin = usize::from(margin);
@@ -71,10 +65,10 @@ impl Chart {
                 lines.push(format!("\n{}\n", panel.name));
             }
             let values = panel.columns(first, columns.into(), periods_per_column);
-            let bars = values.iter().map(|value| Bar::default().value(scaled(*value, most)).text_value(""));
-            let group = BarGroup::default().bars(&bars.collect::<Vec<_>>());
-            let chart = BarChart::default().bar_width(column_width - gap).bar_gap(gap).data(group).max(SCALE);
-            for (index, line) in drawn(chart, width, height).lines().enumerate() {
+            let parts: Vec<f64> = values.iter().map(|value| part(*value, most)).collect();
+            for (index, line) in
+                columns_as_lines(&parts, height, usize::from(column_width) - gap, gap).iter().enumerate()
+            {
                 let label = if index == 0 { top.as_str() } else { "" };
                 lines.push(format!("{label:>margin$}│{line}\n"));
             }
@@ -115,30 +109,21 @@ impl Axis {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of the scale")]
-fn scaled(value: f64, most: f64) -> u64 {
-    if most > 0.0 { (value.max(0.0) / most * SCALE as f64) as u64 } else { 0 }
+/// A part of a length of so many characters, in eighths of a character.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a small length")]
+fn eighths(part: f64, length: usize) -> usize {
+    (part * (length * 8) as f64) as usize
 }
 
-/// A widget as lines of text.
-fn drawn(widget: impl Widget, width: u16, height: u16) -> String {
-    let area = Rect::new(0, 0, width, height);
-    let mut buffer = Buffer::empty(area);
-    widget.render(area, &mut buffer);
-    let mut out = String::new();
-    for line in buffer.content.chunks(usize::from(width.max(1))) {
-        let mut text = String::new();
-        let mut covered = 0;
-        for symbol in line.iter().map(Cell::symbol) {
-            // A wide character covers the cell after it, too.
-            if covered == 0 {
-                text.push_str(symbol);
-                covered = width_of(symbol).saturating_sub(1);
-            } else {
-                covered -= 1;
-            }
-        }
-        out.extend([text.trim_end(), "\n"]);
-    }
-    out
+/// The lines of columns of these heights, which are parts of the whole height.
+fn columns_as_lines(parts: &[f64], height: usize, width: usize, gap: usize) -> Vec<String> {
+    let heights: Vec<usize> = parts.iter().map(|part| eighths(*part, height)).collect();
+    let space = " ".repeat(gap);
+    let line = |line: usize| {
+        let below = 8 * (height - 1 - line);
+        let block = |column: &usize| BLOCKS.get(column.saturating_sub(below).min(8)).copied().unwrap_or(' ');
+        let columns = heights.iter().map(|column| block(column).to_string().repeat(width) + &space);
+        columns.collect::<String>().trim_end().to_owned()
+    };
+    (0..height).map(line).collect()
 }
