@@ -5,17 +5,28 @@ mod counts;
 mod markers;
 mod plain;
 
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
+
 use crate::json::Raw;
 
 /// The bytes at the end of a result that are read: programs print their summaries there.
-const TAIL: usize = 16 << 10;
+const TAIL: usize = 6 << 10;
 /// The bytes at the beginning that are read of a result that is longer than both.
-const HEAD: usize = 4 << 10;
+const HEAD: usize = 2 << 10;
 /// A longer line is no summary.
 const LONGEST_LINE: usize = 300;
 
 /// Each line that states that tests failed contains one of these. Searching for them is faster than reading every line.
-const SIGNS_OF_FAILURE: [&str; 7] = ["ail", "AIL", "rror", "RROR", "not ok", "×", "✕"];
+static SIGNS_OF_FAILURE: LazyLock<Regex> = LazyLock::new(|| signs("ail|AIL|rror|RROR|not ok|×|✕"));
+/// Each line that states that tests passed contains one of these.
+static SIGNS_OF_SUCCESS: LazyLock<Regex> = LazyLock::new(|| signs("ass|ASS|ok|OK|ucce|UCCE|ail|AIL"));
+
+#[expect(clippy::expect_used, reason = "the patterns are constant, and tests compile them")]
+fn signs(texts: &str) -> Regex {
+    Regex::new(texts).expect("a valid pattern")
+}
 
 /// Whether a result states that tests failed. `None` if it contains no line that states so, nor one that states that they passed.
 pub fn failed_tests(result: Raw<'_>) -> Option<bool> {
@@ -27,19 +38,18 @@ pub fn failed_tests(result: Raw<'_>) -> Option<bool> {
     // The last line of the head and the first one of the tail may be cut.
     let head = head.rsplit_once('\n').map_or("", |(lines, _)| lines);
     let tail = if is_cut { tail.split_once('\n').map_or("", |(_, lines)| lines) } else { tail.as_str() };
-    let parts = [head, tail];
-    if parts.iter().any(|text| suspicious_lines(text).any(|line| of_line(line) == Some(true))) {
+    let states = |signs: &Regex, failed: bool| {
+        [head, tail].into_iter().any(|text| lines_with(signs, text).any(|line| of_line(line) == Some(failed)))
+    };
+    if states(&SIGNS_OF_FAILURE, true) {
         return Some(true);
     }
-    // Programs print their summaries last.
-    let have_passed = parts.iter().rev().any(|text| text.lines().rev().any(|line| of_line(line) == Some(false)));
-    have_passed.then_some(false)
+    states(&SIGNS_OF_SUCCESS, false).then_some(false)
 }
 
-/// The lines that may state that tests failed.
-fn suspicious_lines(text: &str) -> impl Iterator<Item = &str> {
-    let found = |sign: &'static str| memchr::memmem::find_iter(text.as_bytes(), sign);
-    SIGNS_OF_FAILURE.into_iter().flat_map(found).filter_map(|at| line_around(text, at))
+/// The lines that contain one of the signs. A line is repeated for each of its signs.
+fn lines_with<'t>(signs: &Regex, text: &'t str) -> impl Iterator<Item = &'t str> {
+    signs.find_iter(text.as_bytes()).filter_map(|sign| line_around(text, sign.start()))
 }
 
 /// The line that contains a byte, unless it is too long for a summary.
