@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { axisMoney } from "./format";
 
 /** Colours that colour-blind people can distinguish: those of Okabe and Ito, and a grey for the rest. */
 export const COLORS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
@@ -101,7 +102,7 @@ const font = "12px system-ui, sans-serif";
 function axes(x: Partial<uPlot.Axis>, y: Partial<uPlot.Axis>): uPlot.Axis[] {
   const common = { stroke: () => css("--soft"), font, ticks: { show: false } };
   return [
-    { ...common, size: 28, gap: 4, grid: { show: false }, ...x },
+    { ...common, size: 34, gap: 10, grid: { show: false }, ...x },
     { ...common, size: 64, grid: { stroke: () => css("--line"), width: 1 }, ...y },
   ];
 }
@@ -145,6 +146,8 @@ interface StackedProps {
   /** No more than there are colours. */
   stacks: Stack[];
   text: (it: number) => string;
+  /** The labels of the axis. */
+  axis: (it: number) => string;
   of: unknown[];
 }
 
@@ -157,7 +160,7 @@ export function StackedBars(props: StackedProps) {
     const color = (_: uPlot, series: number) => shown().stacks.at(-series)?.color ?? REST;
     return {
       scales: { x: ordinal(shown), y: fromZero },
-      axes: axes(ordinals(shown, 74), numbers(shown)),
+      axes: axes(ordinals(shown, 88), numbers(() => ({ text: shown().axis }))),
       series: [{}, ...COLORS.map(() => ({ fill: color, stroke: color, width: 0, paths: bars, points: { show: false } }))],
     };
   };
@@ -232,7 +235,7 @@ interface LinesProps {
 
 /** Lines over ordinals, with marks where something happened. */
 export function Lines(props: LinesProps) {
-  const { label, names, lines, text, range, room = 74, of, height = 200, spans = false } = props;
+  const { label, names, lines, text, range, room = 88, of, height = 200, spans = false } = props;
   const options = (shown: () => LinesProps) => ({
     scales: { x: ordinal(shown), y: range ? { range } : fromZero },
     axes: axes(ordinals(shown, room), numbers(shown)),
@@ -300,6 +303,12 @@ function powers(low: number, high: number): number[] {
   return out.filter((it) => it >= low && it <= high);
 }
 
+/** As many splits as fit. */
+function apart(splits: number[], room: number): number[] {
+  const every = Math.max(1, Math.ceil(splits.length / Math.max(room, 1)));
+  return splits.filter((_, at) => at % every === 0);
+}
+
 /** Points on two scales of powers of ten. Points that fall on each other are drawn once, darker. */
 export function Scatter(props: ScatterProps) {
   const { label, points, x, y, xText, yText, onPick, of } = props;
@@ -334,7 +343,7 @@ export function Scatter(props: ScatterProps) {
     }
   };
   const axis = (text: (it: number) => string): Partial<uPlot.Axis> => ({
-    splits: (_, __, low, high) => powers(low, high),
+    splits: (chart, at, low, high) => apart(powers(low, high), at === 0 ? chart.bbox.width / devicePixelRatio / 70 : chart.bbox.height / devicePixelRatio / 20),
     values: (_, splits) => splits.map((it) => text(Number((10 ** it).toPrecision(1)))),
   });
   // uPlot's own logarithmic scales do not end for some ranges: these are linear, of logarithms.
@@ -387,6 +396,8 @@ export function Quality(props: QualityProps) {
     front.forEach((it) => ctx.lineTo(...place(it.x, it.y)));
     ctx.stroke();
     ctx.font = `${12 * unit}px system-ui, sans-serif`;
+    // Names that would cover another name are left out: the table below has them.
+    const taken: [number, number, number][] = [];
     for (const it of points) {
       const [x, y] = place(it.x, it.y);
       const [, low] = place(it.x, it.low);
@@ -409,7 +420,13 @@ export function Quality(props: QualityProps) {
       ctx.fillStyle = css("--soft");
       const isRight = x > chart.bbox.left + chart.bbox.width * 0.7;
       ctx.textAlign = isRight ? "right" : "left";
-      ctx.fillText(it.name, x + (isRight ? -9 : 9) * unit, y - 6 * unit);
+      const width = ctx.measureText(it.name).width;
+      const from = isRight ? x - 9 * unit - width : x + 9 * unit;
+      const line = [-6, 14, -20, 28].map((away) => y + away * unit).find((line) =>
+        !taken.some(([left, right, other]) => from < right && left < from + width && Math.abs(line - other) < 13 * unit));
+      if (line === undefined) continue;
+      taken.push([from, from + width, line]);
+      ctx.fillText(it.name, x + (isRight ? -9 : 9) * unit, line);
     }
     ctx.restore();
   };
@@ -421,8 +438,8 @@ export function Quality(props: QualityProps) {
     scales: { x: { time: false, range: () => range(shown()) }, y: { range: (): [number, number] => [0, 1.02] } },
     axes: axes(
       {
-        splits: (_: uPlot, __: number, low: number, high: number) => powers(low, high),
-        values: (_: uPlot, splits: number[]) => splits.map((it) => `$${Number((10 ** it).toPrecision(1))}`),
+        splits: (chart: uPlot, _: number, low: number, high: number) => apart(powers(low, high), chart.bbox.width / devicePixelRatio / 70),
+        values: (_: uPlot, splits: number[]) => splits.map((it) => axisMoney(Number((10 ** it).toPrecision(1)))),
         grid: { show: true, stroke: () => css("--line"), width: 1 },
       },
       { values: (_: uPlot, splits: number[]) => splits.map((it) => `${Math.round(it * 100)} %`) },

@@ -77,7 +77,7 @@ export type Groups = Columns<never, "runtime" | "model" | "project" | "status" |
 export type Sessions = Columns<
   | "started" | "duration_ms" | "turns" | "tool_calls" | "tool_errors" | "compactions" | "retries" | "subagents" | "cost"
   | "tokens" | "day" | "trial_outcome" | "trial_cost",
-  "group" | "listed" | "status" | "usage" | "error_kind" | "hour"
+  "group" | "listed" | "status" | "usage" | "error_kind" | "hour" | "id_length"
 > & { id: Texts; error_message: Texts };
 export type TimelineTurns = Columns<
   "at" | "cost" | "turn" | "context_tokens" | "output_tokens" | "total_tokens" | "duration_ms" | "is_subagent", "model"
@@ -111,6 +111,8 @@ export interface Finding {
 
 export interface Data extends About {
   madeAt: string;
+  /** The day on which the page was made. */
+  today: number;
   /** From the start of a week to the Monday in it. */
   daysBeforeMonday: number;
   labelSets: number[][];
@@ -172,7 +174,7 @@ function numbers(values: Numbers, isGrowing: boolean): Float64Array {
 }
 
 /** Columns that are never unknown, and small. */
-const PLACES = ["session", "group", "listed", "runtime", "model", "project", "status", "labels", "usage", "error_kind", "tool", "kind", "code", "cause"];
+const PLACES = ["session", "group", "listed", "id_length", "runtime", "model", "project", "status", "labels", "usage", "error_kind", "tool", "kind", "code", "cause"];
 
 function columns<T>(table: Record<string, (number | string | null)[]>, growing: string[], texts: string[] = []): T {
   const out: Record<string, unknown> = { length: 0 };
@@ -267,6 +269,7 @@ export async function read(base64: string): Promise<Data> {
   return {
     version: packed.version,
     madeAt: packed.made_at,
+    today: Math.round(Date.parse(`${packed.made_at.slice(0, 10)}T00:00:00Z`) / 864e5),
     timezone: packed.timezone,
     daysBeforeMonday: packed.days_before_monday,
     cost: packed.cost,
@@ -293,6 +296,11 @@ export async function read(base64: string): Promise<Data> {
     byCost: ordered(sessions.length, (it) => cost[it] === cost[it], (a, b) => cost[a] - cost[b] || b - a),
     newest: ordered(sessions.length, (it) => id[it] !== null, (a, b) => started[b] - started[a] || a - b),
   };
+}
+
+/** The beginning of a session's id that `agentlogs show` takes. */
+export function shortId(data: Data, session: number): string {
+  return [...(data.sessions.id[session] ?? "")].slice(0, data.sessions.id_length[session]).join("");
 }
 
 /** The word of an index in a column of words; null is unknown. */

@@ -107,6 +107,8 @@ export interface Ledger {
   bySeries: Map<number, Sums>;
   /** The sum of rows without a time. */
   timeless: Sums | undefined;
+  /** By the series' place: whether the log of one of its sessions omits tokens or has no end. */
+  isLower: Uint8Array;
 }
 
 export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): Ledger {
@@ -132,6 +134,9 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
   const places = new Int32Array(length * width).fill(-1);
   const found: number[] = [];
   const cells = new Int32Array(rows.length);
+  const isLower = new Uint8Array(length);
+  const lower = data.words.usage.list.indexOf("lower_bound");
+  const { usage } = data.sessions;
   const [inCell, inPeriod, inSeries, inAll] = [rows.length, width, length, 1].map((size) => new SessionCounts(size));
   for (let at = 0; at < rows.length; at++) {
     const row = rows[at];
@@ -144,6 +149,7 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
     inPeriod.add(period, session[row]);
     inSeries.add(series[at], session[row]);
     inAll.add(0, session[row]);
+    if (usage[session[row]] === lower) isLower[series[at]] = 1;
   }
   const add = (column: Float64Array) => added(column, rows, cells, found.length);
   const [cost, tokens, input, output] = [turns.cost, turns.total_tokens, turns.input_tokens, turns.output_tokens].map(add);
@@ -167,7 +173,21 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
     series: ofSeries,
     bySeries: folded(sums, (key) => Math.floor(key / width), inSeries),
     timeless: byPeriod.get(starts.length),
+    isLower,
   };
+}
+
+/** The first and the last day of what is left. */
+export function daysOf(data: Data, left: Left): [number, number] | null {
+  let [low, high] = [Infinity, -Infinity];
+  for (const [days, rows] of [[data.turns.day, left.turns], [data.sessions.day, left.sessions]] as const) {
+    for (let at = 0; at < rows.length; at++) {
+      const day = days[rows[at]];
+      if (day < low) low = day;
+      if (day > high) high = day;
+    }
+  }
+  return low <= high ? [low, high] : null;
 }
 
 /** The series of all there is, the most expensive first. */

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Data } from "./data";
-import { choices, date, day, DIMENSIONS, type Dimension, type State } from "./filters";
+import { choices, date, day, DIMENSIONS, NOTHING, type Dimension, type State } from "./filters";
 import { Name } from "./table";
 
 const PRESETS: [string, number | null][] = [["All", null], ["7 days", 7], ["30 days", 30], ["90 days", 90]];
@@ -26,7 +26,7 @@ export function FilterBar({ data, state, set }: { data: Data; state: State; set:
       {days && (
         <span class="presets" role="group" aria-label="Time range">
           {PRESETS.map(([name, length]) => {
-            const since = length === null ? null : days[1] - length + 1;
+            const since = length === null ? null : data.today - length + 1;
             const isOn = state.since === since && state.until === null;
             return <button type="button" class="quiet" aria-pressed={isOn} onClick={() => set({ since, until: null })}>{name}</button>;
           })}
@@ -36,7 +36,7 @@ export function FilterBar({ data, state, set }: { data: Data; state: State; set:
         <Choice dimension={it} values={choices(data, it)} picked={state.picked[it]} onPick={(places) => pick(it, places)} />
       ))}
       {isAny && (
-        <button type="button" class="quiet" onClick={() => set({ since: null, until: null, picked: { runtime: [], model: [], project: [], status: [], label: [] } })}>
+        <button type="button" class="quiet" onClick={() => set(NOTHING)}>
           Clear filters
         </button>
       )}

@@ -37,6 +37,9 @@ export function date(day: number): string {
   return new Date(day * 864e5).toISOString().slice(0, 10);
 }
 
+/** No filter. */
+export const NOTHING = { since: null, until: null, picked: { runtime: [], model: [], project: [], status: [], label: [] } };
+
 /** All that a dimension can be; null is unknown. */
 export function choices(data: Data, dimension: Dimension): (string | null)[] {
   if (dimension === "label") return data.labels;

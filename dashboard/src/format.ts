@@ -14,8 +14,18 @@ const isKnown = (value: number) => !Number.isNaN(value);
 export function money(value: number): string {
   if (!isKnown(value)) return UNKNOWN;
   const size = Math.abs(value);
+  if (size > 0 && size < 0.00005) return `${value < 0 ? "> −" : "< "}$0.0001`;
   return `$${dollars[size === 0 || size >= 1 ? 0 : size >= 0.01 ? 1 : 2].format(value)}`;
 }
+
+/** US dollars on an axis: no more digits than its labels need. */
+export function axisMoney(value: number): string {
+  const size = Math.abs(value);
+  return size >= 1000 ? `$${scaled(value, 1000, ["", "k", "M"])}` : `$${Number(value.toPrecision(2))}`;
+}
+
+/** An amount that may be a lower bound. */
+export const atLeast = (isLower: boolean, value: number): string => (isLower && isKnown(value) ? `≥ ${money(value)}` : money(value));
 
 export function count(value: number): string {
   return isKnown(value) ? plain.format(value) : UNKNOWN;
@@ -39,7 +49,7 @@ function scaled(value: number, base: number, units: string[]): string {
 
 /** A count in short: 3.1M. */
 export function short(value: number): string {
-  return isKnown(value) ? scaled(value, 1000, ["", "k", "M", "G", "T"]) : UNKNOWN;
+  return isKnown(value) ? scaled(value, 1000, ["", "k", "M", "B", "T"]) : UNKNOWN;
 }
 
 export function bytes(value: number): string {
@@ -74,6 +84,9 @@ export function visible(text: string): string {
     return `\\u{${it.charCodeAt(0).toString(16)}}`;
   });
 }
+
+/** The beginning of a name. */
+export const start = (text: string, longest: number): string => (text.length <= longest ? text : `${text.slice(0, longest - 1)}…`);
 
 /** The end of a path, which distinguishes it better than its beginning. */
 export function pathEnd(text: string, longest = 32): string {

@@ -3,11 +3,12 @@
 import { render } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { read, type Data } from "./data";
-import { byTool, cacheHitRate, cleanRate, countBy, ledger, lowerBounds, ranked, usd, type Count, type Sums, type ToolSums } from "./figures";
-import { choices, date, DIMENSIONS, fromFragment, left, toFragment, type Left, type State } from "./filters";
+import { byTool, countBy, daysOf, ledger, ranked } from "./figures";
+import { choices, date, DIMENSIONS, fromFragment, left, NOTHING, toFragment, type State } from "./filters";
 import { FilterBar } from "./filterbar";
 import * as format from "./format";
 import { Distribution, Health, Hours, Outcomes, OverTime, Tools, Where } from "./panels";
+import { Totals } from "./totals";
 import { Verdicts } from "./verdicts";
 import { Behaviour, Waste } from "./work";
 import { SessionList, Timeline } from "./sessions";
@@ -80,8 +81,9 @@ function App({ data }: { data: Data }) {
   const tools = useMemo(() => byTool(data, rest), [rest]);
   const statuses = useMemo(() => countBy(rest, data.sessions.status), [rest]);
   const props = { data, left: rest, state, set };
-  const open = (session: number) => data.timelines.has(session) && set({ session });
-  const { days } = data;
+  const open = (session: number) => data.sessions.id[session] !== null && set({ session });
+  const days = useMemo(() => daysOf(data, rest), [rest]);
+  const isEmpty = [rest.turns, rest.sessions, rest.tools, rest.troubles].every((it) => it.length === 0);
   const chosen = DIMENSIONS.filter((it) => picked[it].length > 0).map((it) => {
     const values = choices(data, it);
     return `${it} ${picked[it].map((place) => format.visible(values[place] ?? format.UNKNOWN)).join(" or ")}`;
@@ -95,7 +97,8 @@ function App({ data }: { data: Data }) {
         <div>
           <h1>agentlogs</h1>
           <p>
-            {format.count(data.sessions.length)} sessions{days && <> from {date(days[0])} to {date(days[1])}</>}, {data.timezone}.
+            {format.count(rest.sessions.length)} {rest.sessions.length < data.sessions.length && <>of {format.count(data.sessions.length)} </>}sessions
+            {days && <> from {date(days[0])} to {date(days[1])}</>}, {data.timezone}.
             {data.filters.length > 0 && <> Made with the filters {data.filters.map((it) => format.visible(it)).join(", ")}.</>}
           </p>
           {chosen.length > 0 && <p class="paper">Only {chosen.join(", ")}.</p>}
@@ -104,23 +107,22 @@ function App({ data }: { data: Data }) {
       </header>
       <FilterBar data={data} state={state} set={set} />
       <main>
-        <Totals data={data} left={rest} sums={sums.total} statuses={statuses} tools={tools} />
-        <OverTime {...props} sums={sums} ranks={ranks} />
+        <Totals data={data} state={state} left={rest} sums={sums.total} statuses={statuses} tools={tools} />
+        {isEmpty ? <Nothing data={data} state={state} set={set} /> : <><OverTime {...props} sums={sums} ranks={ranks} />
         <Where {...props} sums={sums} ranks={ranks} />
         <Distribution {...props} open={open} />
         <Tools {...props} tools={tools} />
-        {!data.leftOut.measured && <Waste {...props} />}
-        {!data.leftOut.measured && <Behaviour {...props} />}
+        {data.leftOut.measured ? <NotMeasured /> : <><Waste {...props} /><Behaviour {...props} /></>}
         <Verdicts {...props} />
         <Outcomes {...props} statuses={statuses} />
         <Hours {...props} />
         <SessionList {...props} />
+        </>}
         <Health {...props} />
       </main>
       <footer>
         Made by agentlogs {data.version} at {data.madeAt} with {costs}, {data.prices}. This file holds all that it shows and
         fetches nothing.
-        {data.leftOut.measured && <> Waste and behaviour are left out, because there are too many sessions. The commands agentlogs report waste and agentlogs report behaviour show them.</>}
         {data.leftOut.label_keys.length > 0 && <> Labels with too many values to filter by: {data.leftOut.label_keys.map(format.visible).join(", ")}.</>}
       </footer>
       {state.session !== null && <Timeline key={state.session} data={data} session={state.session} close={() => set({ session: null })} />}
@@ -128,39 +130,26 @@ function App({ data }: { data: Data }) {
   );
 }
 
-function Totals({ data, left, sums, statuses, tools }: { data: Data; left: Left; sums: Sums; statuses: Count[]; tools: ToolSums[] }) {
-  const sessions = statuses.reduce((sum, it) => sum + it.count, 0);
-  const clean = cleanRate(data, statuses);
-  const calls = tools.reduce((sum, it) => sum + it.calls, 0);
-  const errors = tools.reduce((sum, it) => sum + it.errors, 0);
-  const rate = calls > 0 ? errors / calls : NaN;
-  const hits = cacheHitRate(sums);
-  const bound = useMemo(() => lowerBounds(data, left), [left]);
-  const cost = format.money(usd(sums.cost));
-  const aboutCost = [
-    ...(bound.lower > 0 ? [`the logs of ${format.count(bound.lower)} of ${format.count(bound.sessions)} sessions omit tokens or have no end`] : []),
-    ...(sums.unpriced > 0 ? [`without ${format.short(sums.unpriced)} tokens that have no price`] : []),
-  ];
-  const figures: [string, string, number, string, string][] = [
-    ["cost_usd", "Cost", usd(sums.cost), bound.lower > 0 ? `≥ ${cost}` : cost, aboutCost.join("; ") || "US dollars"],
-    ["total_tokens", "Tokens", sums.tokens, format.short(sums.tokens), `${format.short(sums.output)} of them output`],
-    ["sessions", "Sessions", sessions, format.count(sessions), "that began in this time"],
-    ["turns", "Turns", sums.turns, format.count(sums.turns), "responses of models"],
-    ["ended_cleanly_rate", "Ended cleanly", clean, format.percent(clean), "of sessions with a known end; verdicts are apart"],
-    ["cache_hit_rate", "Cache hits", hits, format.percent(hits), "of the prompts' tokens"],
-    ["calls", "Tool calls", calls, format.count(calls), `${format.percent(rate)} failed`],
-  ];
+/** In place of waste and behaviour, which a page of very many sessions does not contain. */
+function NotMeasured() {
   return (
-    <section id="totals" aria-label="In sum">
-      <dl class="totals">
-        {figures.map(([name, title, value, text, about]) => (
-          <div>
-            <dt>{title}</dt>
-            <dd>{Number.isNaN(value) ? <i class="unknown" data-name={name}>{format.UNKNOWN}</i> : <data data-name={name} value={String(value)}>{text}</data>}</dd>
-            <dd class="note">{about}</dd>
-          </div>
-        ))}
-      </dl>
+    <section id="waste" aria-labelledby="waste-title">
+      <header><h2 id="waste-title">Waste and behaviour</h2></header>
+      <p class="unknown">Not in this file, because there are too many sessions. In a terminal: <code>agentlogs report waste</code>, <code>agentlogs report behaviour</code></p>
+    </section>
+  );
+}
+
+/** What a selection without rows shows instead of panels. */
+function Nothing({ data, state, set }: { data: Data; state: State; set: (change: Partial<State>) => void }) {
+  const isAny = state.since !== null || state.until !== null || DIMENSIONS.some((it) => state.picked[it].length > 0);
+  return (
+    <section id="nothing" aria-label="No sessions">
+      <p>
+        {isAny ? "No session fits these filters. " : "There are no sessions. "}
+        {isAny && data.days && <>There are sessions from {date(data.days[0])} to {date(data.days[1])}. </>}
+        {isAny && <button type="button" class="quiet" onClick={() => set(NOTHING)}>Show all sessions</button>}
+      </p>
     </section>
   );
 }

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Bars, COLORS, Lines, REST, Scatter, StackedBars, type Stack } from "./charts";
-import { word, type Data } from "./data";
+import { shortId, word, type Data } from "./data";
 import {
   bins, byCost, byHour, byTrouble, cacheHitRate, countBy, FAR, FEW, kept, measured, quantile, runaways, unpriced, usd, type Count, type Ledger,
   type Sums, type ToolSums,
@@ -11,6 +11,7 @@ import {
 import { MEASURES, PERIODS, periodName, SERIES, type Left, type Measure, type State } from "./filters";
 import * as format from "./format";
 import { CsvButton, DataTable, type Column } from "./table";
+import { inWords } from "./words";
 
 export interface PanelProps {
   data: Data;
@@ -83,9 +84,9 @@ function colorsOf(order: number[], places: number[]): Map<number, string> {
 }
 
 /** The columns of the report of costs. */
-function sumColumns<Row>(sums: (row: Row) => Sums): Column<Row>[] {
+function sumColumns<Row>(sums: (row: Row) => Sums, isLower: (row: Row) => boolean = () => false): Column<Row>[] {
   return [
-    { title: "Cost", name: "cost_usd", value: (it) => usd(sums(it).cost), text: (it) => format.money(usd(sums(it).cost)) },
+    { title: "Cost", name: "cost_usd", value: (it) => usd(sums(it).cost), text: (it) => format.atLeast(isLower(it), usd(sums(it).cost)) },
     { title: "Tokens", name: "total_tokens", value: (it) => sums(it).tokens, text: (it) => format.short(sums(it).tokens) },
     { title: "Input", name: "input_tokens", value: (it) => sums(it).input, text: (it) => format.short(sums(it).input) },
     { title: "Output", name: "output_tokens", value: (it) => sums(it).output, text: (it) => format.short(sums(it).output) },
@@ -125,7 +126,7 @@ export function OverTime({ data, left, state, set, sums, ranks }: PanelProps & {
   ];
   const text = inShort(state.measure);
   const notes: string[] = [];
-  if (timeless) notes.push(`Without a time, and so not in the chart: ${text(value(timeless))}.`);
+  if (timeless) notes.push(`Not in the chart, because it has no time: ${text(value(timeless))}.`);
   if (state.measure === "sessions") notes.push(`A session that has rows of several ${state.per}s or ${state.by}s counts in each.`);
   return (
     <Panel
@@ -143,7 +144,7 @@ export function OverTime({ data, left, state, set, sums, ranks }: PanelProps & {
     >
       {starts.length > 0 ? (
         <>
-          <StackedBars label={`${NAMES[state.measure]} per ${state.per} by ${state.by}; its numbers stand below`} names={names} stacks={stacks} text={text} of={[left, state.measure, state.by, state.per]} />
+          <StackedBars label={`${NAMES[state.measure]} per ${state.per} by ${state.by}; its numbers are below`} names={names} stacks={stacks} text={text} axis={state.measure === "cost" ? format.axisMoney : text} of={[left, state.measure, state.by, state.per]} />
           <ul class="legend">
             {stacks.map((it, at) => (
               <li>
@@ -158,7 +159,7 @@ export function OverTime({ data, left, state, set, sums, ranks }: PanelProps & {
             ))}
           </ul>
         </>
-      ) : <p class="unknown">Nothing with a time</p>}
+      ) : <p class="unknown">Nothing in this selection has a time</p>}
       <Numbers name="over-time" caption={`${NAMES[state.measure]} per ${state.per} and ${state.by}`} columns={columns} rows={rows} />
       <Hits names={names} totals={periods} state={state} left={left} />
     </Panel>
@@ -198,7 +199,7 @@ export function Where({ data, state, set, sums, ranks }: PanelProps & { sums: Le
   const columns: Column<Row>[] = [
     { title: state.by, name: state.by, value: (it) => word(data, state.by, it.place), text: (it) => short(data, state, it.place) },
     { title: `Share of ${state.measure}`, name: "share", value: (it) => value(it) / whole, text: (it) => format.percent(value(it) / whole), bar: (it) => value(it) / most, color: (it) => colors.get(it.place) ?? REST },
-    ...sumColumns<Row>((it) => it.sums),
+    ...sumColumns<Row>((it) => it.sums, (it) => sums.isLower[it.place] === 1),
   ];
   return (
     <Panel id="where" title="Where it went" unit={`by ${state.by}`} controls={<CsvButton name={`by-${state.by}`} columns={columns} rows={() => rows} />}>
@@ -222,15 +223,15 @@ export function Distribution({ data, left, open }: PanelProps & { open: (session
   const [x, y] = useMemo(() => [sessions.turns.map(Math.log10), sessions.cost.map((it) => Math.log10(usd(it)))], []);
   const plotted = useMemo(() => data.byCost.filter((it) => sessions.cost[it] > 0 && sessions.turns[it] > 0).sort(), []);
   const points = useMemo(() => kept(plotted, left), [left]);
-  const notes = [`Median ${format.money(usd(quantile(data, costs, 0.5)))}, nine of ten at most ${format.money(usd(quantile(data, costs, 0.9)))}, the most expensive ${format.money(usd(quantile(data, costs, 1)))}.`];
+  const notes = [`Median ${format.money(usd(quantile(data, costs, 0.5)))}, 90 % cost at most ${format.money(usd(quantile(data, costs, 0.9)))}, the most expensive ${format.money(usd(quantile(data, costs, 1)))}.`];
   if (zero > 0) notes.push(`${format.count(zero)} cost nothing.`);
   if (unknown > 0) notes.push(`Of ${format.count(unknown)} the cost is unknown.`);
   return (
     <Panel id="distribution" title="Cost per session" unit="in US dollars" note={notes.join(" ")}>
       <div class="pair">
         <div>
-          <h3>How many sessions cost how much <small>from that on</small></h3>
-          {edges.length === 0 ? <p class="unknown">No session whose cost is known</p> : <Bars label="Sessions by cost" names={edges.map((it) => `$${it}`)} values={counts} text={format.short} color={() => COLORS[0]} of={[left]} height={240} />}
+          <h3>Sessions by cost <small>each bar from its label up to the next one</small></h3>
+          {edges.length === 0 ? <p class="unknown">No session whose cost is known</p> : <Bars label="Sessions by cost" names={edges.map(format.axisMoney)} values={counts} text={format.short} color={() => COLORS[0]} of={[left]} height={240} />}
           <Numbers
             name="cost-distribution"
             caption="Sessions by cost"
@@ -243,15 +244,15 @@ export function Distribution({ data, left, open }: PanelProps & { open: (session
           />
         </div>
         <div>
-          <h3>Against turns <small>▲ {FAR} times the median or more, the most expensive {FEW} % at most</small></h3>
-          {points.length === 0 ? <p class="unknown">No session whose cost and turns are known</p> : <Scatter label="Cost against turns, a point a session" points={points} bold={far.sessions} x={x} y={y} xText={(it) => `${format.short(it)}`} yText={format.money} onPick={open} of={[left]} />}
+          <h3>Against turns <small>▲ at least {FAR} times the median, and among the most expensive {FEW} %</small></h3>
+          {points.length === 0 ? <p class="unknown">No session whose cost and turns are known</p> : <Scatter label="Cost against turns, a point a session" points={points} bold={far.sessions} x={x} y={y} xText={(it) => `${format.short(it)}`} yText={format.axisMoney} onPick={open} of={[left]} />}
           <Numbers
             name="runaways"
             caption={far.sessions.length > 0 ? `The most expensive sessions beyond ${format.money(usd(far.above))}` : "Sessions far more expensive than others"}
             rows={() => far.sessions.slice(0, 200)}
             columns={[
               { title: "Started", name: "started_at", value: (it) => format.minute(sessions.started[it]) },
-              { title: "Session", name: "session_id", value: (it) => sessions.id[it] },
+              { title: "Session", name: "session_id", value: (it) => sessions.id[it], text: (it) => shortId(data, it) },
               { title: "Project", name: "project", value: (it) => word(data, "project", groups.project[sessions.group[it]]), text: (it) => format.pathEnd(word(data, "project", groups.project[sessions.group[it]]) ?? "") },
               { title: "Turns", name: "turns", value: (it) => sessions.turns[it] },
               { title: "Cost", name: "cost_usd", value: (it) => usd(sessions.cost[it]), text: (it) => format.money(usd(sessions.cost[it])) },
@@ -290,8 +291,8 @@ export function Outcomes({ data, left, state, set, statuses: rows }: PanelProps 
   const troubles = useMemo(() => byTrouble(data, left), [left]);
   const most = Math.max(...troubles.map((it) => it.problems));
   const troubleColumns: Column<(typeof troubles)[number]>[] = [
-    { title: "Kind", name: "kind", value: (it) => word(data, "kind", it.kind) },
-    { title: "Code", name: "code", value: (it) => word(data, "code", it.code) },
+    { title: "Kind", name: "kind", value: (it) => word(data, "kind", it.kind), text: (it) => inWords(word(data, "kind", it.kind)) },
+    { title: "Code", name: "code", value: (it) => word(data, "code", it.code), text: (it) => inWords(word(data, "code", it.code)) },
     { title: "Problems", name: "problems", value: (it) => it.problems, bar: (it) => it.problems / most, color: () => COLORS[5] },
   ];
   const statusColumns: Column<Count>[] = [
@@ -299,7 +300,7 @@ export function Outcomes({ data, left, state, set, statuses: rows }: PanelProps 
     { title: "Sessions", name: "sessions", value: (it) => it.count, bar: (it) => it.count / left.sessions.length, color: (it) => STATUS_COLORS[word(data, "status", it.place) ?? ""] ?? REST },
   ];
   const kindColumns: Column<Count>[] = [
-    { title: "Why sessions failed", name: "error_kind", value: (it) => word(data, "error_kind", it.place) },
+    { title: "Why sessions failed", name: "error_kind", value: (it) => word(data, "error_kind", it.place), text: (it) => inWords(word(data, "error_kind", it.place)) },
     { title: "Sessions", name: "sessions", value: (it) => it.count, bar: (it) => it.count / left.sessions.length, color: () => COLORS[5] },
   ];
   return (
@@ -372,40 +373,45 @@ export function Health({ data, left, state }: PanelProps) {
   const findings = data.health.filter((it) => picked.length === 0 || picked.includes(it.runtime));
   const about: Record<string, string> = {
     exact: "the log gives all of it",
-    lower_bound: "the log is known to tell less, or has no end",
-    unknown: "the log does not say",
+    lower_bound: "the log omits tokens, or has no end",
+    unknown: "the log contains no counts",
     conflict: "the log's own numbers disagree",
     estimate: "the runtime rounded the counts, or estimated them itself",
   };
   const findingColumns: Column<(typeof findings)[number]>[] = [
     { title: "File", name: "source_path", value: (it) => it.source_path, text: (it) => format.pathEnd(it.source_path, 48) },
-    { title: "Finding", name: "finding", value: (it) => it.finding },
-    { title: "Reason", name: "reason", value: (it) => it.reason },
-    { title: "Count", name: "count", value: (it) => it.count, text: (it) => `${format.count(it.count)} ${it.unit}` },
+    { title: "Finding", name: "finding", value: (it) => it.finding, text: (it) => inWords(it.finding) },
+    { title: "Reason", name: "reason", value: (it) => it.reason, text: (it) => inWords(it.reason), isWide: true },
+    { title: "Count", name: "count", value: (it) => it.count, text: (it) => `${format.count(it.count)} ${it.count === 1 ? it.unit.replace(/s$/, "") : it.unit}` },
     { title: "First line", name: "first_line", value: (it) => it.first_line },
     { title: "Format", name: "format", value: (it) => it.format },
   ];
   const left_out = data.leftOut.findings;
+  const isNothing = usage.length + models.length === 0;
+  if (isNothing && findings.length === 0) return null;
   return (
     <Panel id="health" title="What not to trust" unit="what could not be read, has no price, or is a lower bound"
-      note={`What was lost of files is filtered by runtime only: it has no time.${left_out > 0 ? ` ${format.count(left_out)} more findings: agentlogs report health.` : ""}`}>
-      <div class="pair">
+      note={`Findings about files are filtered by runtime only, as they have no time.${left_out > 0 ? ` ${format.count(left_out)} more findings: agentlogs report health.` : ""}`}>
+      {!isNothing && <div class="pair">
         <div>
           <DataTable name="usage" caption="Sessions by how far their tokens can be trusted" rows={usage} columns={[
-            { title: "Usage", name: "usage", value: (it) => word(data, "usage", it.place) },
+            { title: "Usage", name: "usage", value: (it) => word(data, "usage", it.place), text: (it) => inWords(word(data, "usage", it.place)) },
             { title: "Sessions", name: "sessions", value: (it) => it.count },
-            { title: "Meaning", name: "meaning", value: (it) => about[word(data, "usage", it.place) ?? ""] ?? "" },
+            { title: "Meaning", name: "meaning", isWide: true, value: (it) => about[word(data, "usage", it.place) ?? ""] ?? "" },
           ]} />
+        </div>
+        <div>
           <DataTable name="unpriced" caption="Tokens that no cost covers" rows={models} columns={[
             { title: "Model", name: "model", value: (it) => word(data, "model", it.place) },
             { title: "Tokens", name: "unpriced_tokens", value: (it) => it.tokens },
           ]} />
         </div>
-        <div>
-          <CsvButton name="health" columns={findingColumns} rows={() => findings} />
-          <DataTable name="findings" caption="What was lost of files" columns={findingColumns} rows={findings} page={8} />
-        </div>
-      </div>
+      </div>}
+      <header class="below">
+        <h3>Findings about files</h3>
+        <CsvButton name="health" columns={findingColumns} rows={() => findings} />
+      </header>
+      <DataTable name="findings" caption="What could not be read" columns={findingColumns} rows={findings} page={8} />
     </Panel>
   );
 }

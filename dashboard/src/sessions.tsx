@@ -2,30 +2,54 @@
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Bars, COLORS, Lines, REST, type Mark } from "./charts";
-import { word, type Data } from "./data";
+import { shortId, word, type Data, type Timeline as Rows } from "./data";
 import { kept, usd } from "./figures";
 import { nameOf, type Left, type State } from "./filters";
 import * as format from "./format";
 import { Panel, Numbers } from "./panels";
 import { CsvButton, DataTable, Name, type Column } from "./table";
+import { verdictOf } from "./verdicts";
+import { inWords } from "./words";
+
+/** The session's cost, with a mark if the log omits tokens or has no end. */
+function costOf(data: Data, session: number): string {
+  const { cost, usage } = data.sessions;
+  return format.atLeast(word(data, "usage", usage[session]) === "lower_bound", usd(cost[session]));
+}
+
+/** The status, and why it failed. */
+function statusOf(data: Data, session: number): string {
+  const status = word(data, "status", data.sessions.status[session]) ?? format.UNKNOWN;
+  const kind = word(data, "error_kind", data.sessions.error_kind[session]);
+  return kind === null ? status : `${status}: ${inWords(kind)}`;
+}
+
+function callsOf(data: Data, session: number): string {
+  const { tool_calls, tool_errors } = data.sessions;
+  const failed = tool_errors[session] > 0 ? `, ${format.count(tool_errors[session])} failed` : "";
+  return `${format.count(tool_calls[session])}${failed}`;
+}
 
 export function columnsOf(data: Data): Column<number>[] {
   const { sessions, groups } = data;
   const of = (kind: "runtime" | "model" | "project" | "status") => (it: number) => word(data, kind, groups[kind][sessions.group[it]]);
+  const verdict: Column<number> = { title: "Verdict", name: "verdict", value: (it) => verdictOf(data, it) ?? "" };
   return [
-    { title: "Started", name: "started_at", value: (it) => (sessions.started[it] === sessions.started[it] ? format.minute(sessions.started[it]) : null) },
+    { title: "Started", name: "started_at", value: (it) => (Number.isNaN(sessions.started[it]) ? null : format.minute(sessions.started[it])) },
+    { title: "Session", name: "session_id", value: (it) => sessions.id[it], text: (it) => shortId(data, it) },
     { title: "Runtime", name: "runtime", value: of("runtime") },
-    { title: "Session", name: "session_id", value: (it) => sessions.id[it], text: (it) => format.pathEnd(sessions.id[it] ?? "", 14) },
-    { title: "Project", name: "project", value: of("project"), text: (it) => format.pathEnd(of("project")(it) ?? "", 24) },
-    { title: "Model", name: "model", value: of("model"), text: (it) => format.pathEnd(of("model")(it) ?? "", 28) },
-    { title: "Status", name: "status", value: of("status") },
-    { title: "Cost", name: "cost_usd", value: (it) => usd(sessions.cost[it]), text: (it) => format.money(usd(sessions.cost[it])) },
+    { title: "Project", name: "project", value: of("project"), text: (it) => format.pathEnd(of("project")(it) ?? "", 22) },
+    { title: "Model", name: "model", value: of("model"), text: (it) => format.start(of("model")(it) ?? "", 24) },
+    { title: "Status", name: "status", value: of("status"), text: (it) => statusOf(data, it) },
+    ...(data.isJudged ? [verdict] : []),
+    { title: "Cost", name: "cost_usd", value: (it) => usd(sessions.cost[it]), text: (it) => costOf(data, it) },
     { title: "Tokens", name: "total_tokens", value: (it) => sessions.tokens[it], text: (it) => format.short(sessions.tokens[it]) },
     { title: "Turns", name: "turns", value: (it) => sessions.turns[it] },
-    { title: "Calls", name: "tool_calls", value: (it) => sessions.tool_calls[it] },
-    { title: "Tool errors", name: "tool_errors", value: (it) => sessions.tool_errors[it] },
+    { title: "Tool calls", name: "tool_calls", value: (it) => sessions.tool_calls[it], text: (it) => callsOf(data, it) },
+    { title: "Tool errors", name: "tool_errors", value: (it) => sessions.tool_errors[it], isOnlyCsv: true },
     { title: "Time", name: "duration_ms", value: (it) => sessions.duration_ms[it], text: (it) => format.duration(sessions.duration_ms[it]) },
-    { title: "Error", name: "error_kind", value: (it) => word(data, "error_kind", sessions.error_kind[it]) ?? "" },
+    { title: "Error", name: "error_kind", value: (it) => word(data, "error_kind", sessions.error_kind[it]) ?? "", isOnlyCsv: true },
+    { title: "Opens to", name: "opens_to", value: (it) => (data.timelines.has(it) ? "timeline" : "facts only") },
   ];
 }
 
@@ -34,6 +58,7 @@ function textOf(data: Data, session: number): string {
   const { sessions, groups } = data;
   const group = sessions.group[session];
   const words = (["runtime", "model", "project", "status"] as const).map((it) => word(data, it, groups[it][group]) ?? "");
+  words.push(verdictOf(data, session) ?? "", word(data, "error_kind", sessions.error_kind[session]) ?? "");
   const labels = data.labelSets[groups.labels[group]].map((it) => data.labels[it]);
   return [...words, ...labels, sessions.id[session] ?? "", sessions.error_message[session] ?? ""].join("\n").toLowerCase();
 }
@@ -46,7 +71,7 @@ export function SessionList({ data, left, state, set }: { data: Data; left: Left
   const closed = data.leftOut.closed_sessions;
   const notes: string[] = [];
   if (unnamed > 0) notes.push(`${format.count(unnamed)} sessions are in all figures and not in this list; it has the most expensive, the longest, the newest and those that failed.`);
-  if (closed > 0) notes.push(`${format.count(data.timelines.size)} of them open to a timeline.`);
+  if (closed > 0) notes.push(`This file has room for ${format.count(data.timelines.size)} timelines: of the most expensive, the newest, the longest, and of those that failed. The others open to their facts.`);
   return (
     <Panel id="sessions" title="Sessions" note={notes.length > 0 ? notes.join(" ") : undefined} controls={
       <>
@@ -54,8 +79,8 @@ export function SessionList({ data, left, state, set }: { data: Data; left: Left
         <CsvButton name="sessions" columns={columns} rows={() => rows} />
       </>
     }>
-      <DataTable name="sessions" caption={`${format.count(rows.length)} sessions; those with a link open to a timeline`} columns={columns} rows={rows} page={25}
-        onOpen={(session) => set({ session })} canOpen={(session) => data.timelines.has(session)} />
+      <DataTable name="sessions" caption={`${format.count(rows.length)} sessions; choose one to open it`} columns={columns} rows={rows} page={25}
+        onOpen={(session) => set({ session })} />
     </Panel>
   );
 }
@@ -105,6 +130,9 @@ function entries(data: Data, session: number): Entry[] {
   return out.map((it, place) => ({ it, place })).sort((a, b) => known(a.it.at) - known(b.it.at) || a.place - b.place).map(({ it }) => it);
 }
 
+/** Of a session whose timeline the file does not contain. */
+const NO_TIMELINE: Rows = { turns: [0, 0], calls: [0, 0], events: [0, 0], leftOut: 0 };
+
 export function Timeline({ data, session, close }: { data: Data; session: number; close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -112,7 +140,7 @@ export function Timeline({ data, session, close }: { data: Data; session: number
     if (element && !element.open) element.showModal();
   }, [session]);
   const { sessions, groups, timelineTurns: turns, timelineEvents: events } = data;
-  const timeline = data.timelines.get(session)!;
+  const timeline = data.timelines.get(session) ?? NO_TIMELINE;
   const group = sessions.group[session];
   const places: number[] = [];
   for (let at = timeline.turns[0]; at < timeline.turns[1]; at++) if (turns.turn[at] === turns.turn[at]) places.push(at);
@@ -136,24 +164,26 @@ export function Timeline({ data, session, close }: { data: Data; session: number
     ["Runtime", word(data, "runtime", groups.runtime[group])],
     ["Project", word(data, "project", groups.project[group])],
     ["Model", word(data, "model", groups.model[group])],
-    ["Status", word(data, "status", groups.status[group])],
+    ["Status", statusOf(data, session)],
     ["Started", `${format.minute(sessions.started[session])} ${data.timezone}`],
     ["Time", format.duration(sessions.duration_ms[session])],
-    ["Cost", format.money(usd(sessions.cost[session]))],
+    ["Cost", costOf(data, session)],
     ["Tokens", format.count(sessions.tokens[session])],
-    ["Usage", word(data, "usage", sessions.usage[session])],
+    ["Usage", inWords(word(data, "usage", sessions.usage[session]))],
     ["Turns", format.count(sessions.turns[session])],
-    ["Tool calls", `${format.count(sessions.tool_calls[session])}, ${format.count(sessions.tool_errors[session])} failed`],
+    ["Tool calls", callsOf(data, session)],
     ["Compactions", format.count(sessions.compactions[session])],
     ["Retries", format.count(sessions.retries[session])],
     ["Subagents", format.count(sessions.subagents[session])],
   ];
+  const verdict = verdictOf(data, session);
+  if (verdict !== null) facts.splice(4, 0, ["Verdict", verdict]);
   if (labels.length > 0) facts.push(["Labels", labels.join(", ")]);
   if (sessions.error_message[session] !== null) facts.push(["Error", sessions.error_message[session]]);
   const columns: Column<Entry>[] = [
     { title: "At", name: "at_ms", value: (it) => it.at, text: (it) => format.duration(it.at) },
     { title: "Turn", name: "turn", value: (it) => it.turn },
-    { title: "What", name: "what", value: (it) => (it.isSubagent ? `${it.what} of a subagent` : it.what) },
+    { title: "What", name: "what", value: (it) => (it.isSubagent ? `${it.what} of a subagent` : it.what), text: (it) => (it.isSubagent ? `${inWords(it.what)} of a subagent` : inWords(it.what)) },
     { title: "Name", name: "name", value: (it) => it.name },
     { title: "Detail", name: "detail", value: (it) => it.detail ?? "", text: (it) => format.pathEnd(it.detail ?? "", 80) },
     { title: "Status", name: "status", value: (it) => it.status },
@@ -199,13 +229,17 @@ export function Timeline({ data, session, close }: { data: Data; session: number
           />
         </>
       )}
-      <header>
-        <h3>What happened</h3>
-        <CsvButton name="timeline" columns={columns} rows={() => all} />
-      </header>
-      <DataTable name="timeline" caption="Turns, calls and events in order" columns={columns} rows={all} page={50} />
-      {timeline.leftOut > 0 && <p class="note">{format.count(timeline.leftOut)} more rows are left out.</p>}
-      <p class="note">How its cost comes about: <code>agentlogs prices explain {format.visible(sessions.id[session] ?? "")}</code></p>
+      {data.timelines.has(session) ? (
+        <>
+          <header>
+            <h3>What happened</h3>
+            <CsvButton name="timeline" columns={columns} rows={() => all} />
+          </header>
+          <DataTable name="timeline" caption="Turns, calls and events in order" columns={columns} rows={all} page={50} />
+          {timeline.leftOut > 0 && <p class="note">{format.count(timeline.leftOut)} more rows are left out.</p>}
+        </>
+      ) : <p class="note">This file does not contain the timeline of this session. In a terminal: <code>agentlogs show {format.visible(shortId(data, session))}</code></p>}
+      <p class="note">How its cost is computed: <code>agentlogs prices explain {format.visible(shortId(data, session))}</code></p>
     </dialog>
   );
 }

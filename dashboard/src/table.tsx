@@ -15,6 +15,10 @@ export interface Column<Row> {
   text?: (row: Row) => string;
   /** A part of the largest value, shown as a bar. */
   bar?: (row: Row) => number;
+  /** Whether its text has several lines where there is little space. */
+  isWide?: boolean;
+  /** Whether the table omits it: another column shows it too. */
+  isOnlyCsv?: boolean;
   /** What the bar is coloured as. */
   color?: (row: Row) => string;
 }
@@ -69,11 +73,11 @@ interface Props<Row> {
   /** Rows at a time. */
   page?: number;
   onOpen?: (row: Row) => void;
-  canOpen?: (row: Row) => boolean;
 }
 
 /** A table that is sorted by a click on a column's title. */
-export function DataTable<Row>({ name, caption, columns, rows, page = 12, onOpen, canOpen }: Props<Row>) {
+export function DataTable<Row>({ name, caption, columns: all, rows, page = 12, onOpen }: Props<Row>) {
+  const columns = all.filter((it) => !it.isOnlyCsv);
   const [order, setOrder] = useState<{ column: number; isDown: boolean } | null>(null);
   const [at, setAt] = useState(0);
   // Other rows are shown from the first one.
@@ -118,11 +122,10 @@ export function DataTable<Row>({ name, caption, columns, rows, page = 12, onOpen
                 {columns.map((it, place) => {
                   const cell = <Cell column={it} row={row} />;
                   const isNumber = typeof it.value(row) === "number";
-                  if (place > 0) return <td class={isNumber ? "number" : undefined}>{cell}</td>;
-                  const opens = onOpen && (canOpen?.(row) ?? true);
+                  if (place > 0) return <td class={isNumber ? "number" : it.isWide ? "wide" : undefined}>{cell}</td>;
                   return (
                     <th scope="row">
-                      {opens ? <button type="button" class="link" onClick={() => onOpen(row)}>{cell}</button> : cell}
+                      {onOpen ? <button type="button" class="link" onClick={() => onOpen(row)}>{cell}</button> : cell}
                     </th>
                   );
                 })}

@@ -28,6 +28,25 @@ export interface Verdict {
 
 const [FAILED, PASSED] = [0, 1];
 
+/** Trials of sessions that are left, and the part of the judged ones that passed. */
+export function passRate(data: Data, left: Left): { passed: number; failed: number; rate: number } {
+  let [passed, failed] = [0, 0];
+  if (data.isJudged) {
+    for (const at of left.sessions) {
+      const outcome = data.sessions.trial_outcome[at];
+      if (outcome === PASSED) passed++;
+      else if (outcome === FAILED) failed++;
+    }
+  }
+  return { passed, failed, rate: passed + failed > 0 ? passed / (passed + failed) : NaN };
+}
+
+/** The verdict on a session's trial; null without one. */
+export function verdictOf(data: Data, session: number): string | null {
+  const outcome = data.sessions.trial_outcome[session];
+  return outcome === PASSED ? "passed" : outcome === FAILED ? "failed" : Number.isNaN(outcome) ? null : "unjudged";
+}
+
 /** The 95 % interval of a rate by Wilson's score. */
 function wilson(passed: number, count: number): [number, number] {
   if (count === 0) return [NaN, NaN];

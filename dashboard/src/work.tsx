@@ -8,6 +8,7 @@ import type { Left, Series } from "./filters";
 import * as format from "./format";
 import { Panel, type PanelProps } from "./panels";
 import { CsvButton, DataTable, type Column } from "./table";
+import { inWords } from "./words";
 
 /** The causes whose amounts follow from billed tokens and prices; docs/waste.md lists them. */
 const EXACT = ["retry", "cache_model_switch", "cache_expired", "cache_missed", "premium_context"];
@@ -61,7 +62,7 @@ export function Waste({ data, left, state }: PanelProps) {
     { title: "Cases", name: "cases", value: (it) => it.cases },
   ];
   const causeColumns: Column<Wasted>[] = [
-    { title: "Cause", name: "cause", value: (it) => word(data, "cause", it.place) },
+    { title: "Cause", name: "cause", value: (it) => word(data, "cause", it.place), text: (it) => inWords(word(data, "cause", it.place)) },
     ...amounts(() => all),
     { title: "Basis", name: "basis", value: (it) => (EXACT.includes(word(data, "cause", it.place) ?? "") ? "exact" : "estimate") },
   ];
@@ -71,7 +72,7 @@ export function Waste({ data, left, state }: PanelProps) {
       id="waste"
       title="Waste"
       unit="US dollars by cause; each dollar has one cause at most"
-      note="Of the cost of the sessions. Estimates need an assumption, see docs/waste.md; output_carried is in no total; causes that no log shows are not listed. agentlogs report waste --top 3 names the sessions and lines."
+      note="Of the cost of the sessions. Estimates need an assumption, see docs/waste.md; results carried in the context are in no total, as they may be needed; causes that no log shows are not listed. agentlogs report waste --top 3 names the sessions and lines."
       controls={<CsvButton name="waste" columns={causeColumns} rows={() => causes} />}
     >
       {causes.length === 0 ? <p class="unknown">No known waste</p> : (

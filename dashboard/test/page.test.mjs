@@ -139,7 +139,7 @@ async function agrees(page, filters) {
   // A lower bound is marked as the report states it, with the same number of sessions.
   const { stderr } = spawnSync(program, ["report", "cost", "--archive", archive, "--timezone", "UTC", ...filters], { encoding: "utf8" });
   const [, lower] = /lower bounds: the logs of ([\d,]+) of/.exec(stderr) ?? [];
-  const card = await page.locator("#totals div", { has: page.locator("[data-name=cost_usd]") }).innerText();
+  const card = await page.locator("#totals dl > div", { has: page.locator("[data-name=cost_usd]") }).innerText();
   assert.equal(card.includes("≥ $"), lower !== undefined, `${card} ${stderr}`);
   assert.ok(lower === undefined || card.includes(`the logs of ${lower} of`), `${card} ${stderr}`);
   const sessions = report("sessions", "--by", "status", ...filters);
@@ -319,6 +319,61 @@ test("a view can be linked", async () => {
   assert.deepEqual([...first.complaints, ...second.complaints], []);
   await first.close();
   await second.close();
+});
+
+test("an empty selection shows 0 and one sentence, and the line below the title follows the filters", async () => {
+  const { page, complaints, close } = await open("#since=2001-01-01&until=2001-01-02");
+  assert.deepEqual([await figure(page, "cost_usd"), await figure(page, "sessions")], [0, 0]);
+  assert.match(await page.innerText("#nothing"), /^No session fits these filters\. There are sessions from /);
+  assert.equal(await page.locator("#time, #where, #tools, #sessions").count(), 0);
+  assert.match(await page.innerText("header.top p"), /^0 of \d+ sessions, UTC/);
+  await page.click("text=Show all sessions");
+  assert.ok((await figure(page, "sessions")) > 100);
+  await choose(page, "runtime", "claude");
+  const sessions = report("sessions", "--by", "runtime", "--runtime", "claude");
+  assert.match(await page.innerText("header.top p"), new RegExp(`^${sessions[0].sessions} of \\d+ sessions from \\d{4}-\\d\\d-\\d\\d to `));
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test("7 days are the last ones of today, compared with the 7 before", async () => {
+  const other = join(folder, "recent.html");
+  const recent = join(folder, "recent");
+  mkdirSync(recent);
+  const day = (ago) => new Date(Date.now() - ago * 864e5).toISOString().slice(0, 10);
+  for (const [at, ago] of [[1, 0], [2, 3], [3, 6], [4, 9], [5, 400]]) {
+    const log = hostileLog("calm", at).replaceAll(/2026-10-0\d/g, day(ago)).replaceAll("claude-x", "claude-sonnet-4-5");
+    writeFileSync(join(recent, `${at}.jsonl`), log.replaceAll('"model":"calm"', '"model":"claude-sonnet-4-5"'));
+  }
+  run("ingest", recent, "--archive", join(folder, "of-recent"));
+  run("dashboard", other, "--archive", join(folder, "of-recent"), "--timezone", "UTC");
+  const { page, complaints, close } = await open("", {}, other);
+  assert.match(await page.innerText("#totals .main"), /last 7 days 3, \+200 % against the 7 days before/);
+  await page.click("text=7 days");
+  assert.equal(await page.inputValue("input[name=since]"), day(6));
+  assert.equal(await figure(page, "sessions"), 3);
+  assert.match(await page.innerText("#totals .main"), /\+200 % against the 7 days before/);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test("every listed session opens, and its short id is one that show takes", async () => {
+  const { page, complaints, close } = await open();
+  const rows = await page.locator("table[data-name=sessions] tbody tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+  assert.ok(rows.every((it) => it.at(-1) === "timeline"), `${rows[0]}`);
+  for (const [, id] of rows.slice(0, 3)) {
+    assert.ok(id.length >= 8 && id.length < 36, id);
+    run("show", id, "--archive", archive);
+  }
+  // Verdicts are in the list and in the window.
+  await page.fill("#sessions input[type=search]", "unjudged");
+  const unjudged = await rowsOf(page, "sessions");
+  assert.ok(unjudged.length > 0 && unjudged.every((it) => it[6] === "unjudged"), `${unjudged[0]}`);
+  await page.fill("#sessions input[type=search]", "failed");
+  await page.click("#sessions tbody th button");
+  assert.match(await page.innerText("dialog .facts"), /Verdict\s+failed/);
+  assert.deepEqual(complaints, []);
+  await close();
 });
 
 test("nonsense in the fragment does nothing", async () => {

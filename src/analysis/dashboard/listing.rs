@@ -8,6 +8,7 @@
 )]
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -17,6 +18,7 @@ use super::sessions::{Selection, Sessions, Sums};
 use super::table::{Table, money, number, texts, whole};
 use super::timelines::MAX_ROWS;
 use super::vocabulary::Vocabulary;
+use crate::analysis::show::short_ids;
 use crate::store::frames::sessions;
 
 /// The maximum number of sessions that the page lists completely. Of more sessions it lists [`MAX_NAMED`], as ids compress
@@ -38,9 +40,9 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Chooses the sessions.
-    pub fn new(all: &Sessions<'_>, selection: &Selection, sums: &Sums) -> Self {
-        let mut named = by_interest(all, selection, sums);
+    /// Chooses the sessions. `failed` are the positions of those whose trial failed.
+    pub fn new(all: &Sessions<'_>, selection: &Selection, sums: &Sums, failed: &HashSet<usize>) -> Self {
+        let mut named = by_interest(all, selection, sums, failed);
         if named.len() > MAX_ALL_NAMED {
             named.truncate(MAX_NAMED);
         }
@@ -117,19 +119,27 @@ impl Listing {
             let values = selection.pick(values).into_iter().zip(&is_named);
             table.texts(name, values.map(|(text, is_named)| text.filter(|_| *is_named)));
         }
+        let ids = selection.pick(&all.id);
+        let short =
+            short_ids(&ids.iter().map(|id| id.unwrap_or_default()).collect::<Vec<_>>(), all.id.iter().flatten());
+        let lengths = short.iter().zip(&is_named).map(|(id, is_named)| is_named.then(|| number(id.chars().count())));
+        table.numbers("id_length", lengths.map(|length| Some(length.unwrap_or_default())));
         Ok(table)
     }
 }
 
-/// The positions of all sessions by interest: in turn the most expensive, the newest, the longest and the latest failed one.
-fn by_interest(all: &Sessions<'_>, selection: &Selection, sums: &Sums) -> Vec<usize> {
+/// The positions of all sessions by interest: in turn the most expensive, the newest, the longest and the latest one that failed, or
+/// whose trial failed.
+fn by_interest(all: &Sessions<'_>, selection: &Selection, sums: &Sums, failed: &HashSet<usize>) -> Vec<usize> {
     let positions = || (0..selection.shown.len()).collect::<Vec<_>>();
     let mut most_expensive = positions();
     most_expensive.sort_by_key(|position| Reverse(sums.cost[*position]));
     let mut longest = positions();
     longest.sort_by_key(|position| Reverse(all.turns[selection.shown[*position]]));
     let newest = positions().into_iter().rev();
-    let failed = newest.clone().filter(|position| all.status[selection.shown[*position]] == Some("error"));
+    let is_failed =
+        |position: &usize| all.status[selection.shown[*position]] == Some("error") || failed.contains(position);
+    let failed = newest.clone().filter(is_failed);
     let mut orders: [Box<dyn Iterator<Item = usize>>; 4] =
         [Box::new(most_expensive.into_iter()), Box::new(newest), Box::new(longest.into_iter()), Box::new(failed)];
     let mut seen = vec![false; selection.shown.len()];
@@ -144,8 +154,6 @@ fn by_interest(all: &Sessions<'_>, selection: &Selection, sums: &Sums) -> Vec<us
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use polars::prelude::*;
 
     use super::*;
@@ -176,7 +184,8 @@ mod tests {
             let all = Sessions::read(&frame).unwrap();
             let selection = Selection { shown: (0..sessions).collect(), position: (0..sessions).map(Some).collect() };
             let cost: Vec<_> = (0..sessions).map(|it| Some(number(it))).collect();
-            let Listing { named, with_timeline } = Listing::new(&all, &selection, &Sums { tokens: cost.clone(), cost });
+            let Listing { named, with_timeline } =
+                Listing::new(&all, &selection, &Sums { tokens: cost.clone(), cost }, &HashSet::new());
             assert_eq!(named.len(), listed);
             assert_eq!(named.iter().collect::<HashSet<_>>().len(), listed, "each once");
             let most = usize::try_from(MAX_TIMELINE_ROWS).unwrap() / 82;

@@ -133,7 +133,9 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
     let all = Sessions::read(&cells.sessions)?;
     let selection = Selection::new(&all, [&cells.turns, &cells.tools, &cells.troubles])?;
     let sums = Sums::new(&cells.turns, &all, &selection)?;
-    let listing = Listing::new(&all, &selection, &sums);
+    let trials = trials(&cells.trials, &all, &selection)?;
+    let has_failed = |(position, trial): &(usize, &Trial)| (trial.passed == Some(false)).then_some(*position);
+    let listing = Listing::new(&all, &selection, &sums, &trials.iter().filter_map(has_failed).collect());
     let rows = cells::timelines(tables, &listing.keys_with_timeline(&all, &selection)?, cost)?;
     let words = Vocabulary::new(&all, &selection, &cells, &rows)?;
     let groups = Groups::new(&all, &selection, &words);
@@ -148,7 +150,9 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
         label_keys: groups.omitted_keys,
     };
     let mut sessions = listing.table(&all, &selection, &groups.of_session, &sums, &words, &cells.zone)?;
-    add_trials(&mut sessions, &cells.trials, &all, &selection)?;
+    if !cells.trials.is_empty() {
+        add_trials(&mut sessions, &trials, &selection);
+    }
     let data = Data {
         version: env!("CARGO_PKG_VERSION"),
         made_at: scope.now.to_zoned(cells.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
@@ -183,21 +187,22 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
     })
 }
 
-/// Adds whether the trial of a session passed, and what it cost. Of a trial one session has both; without verdicts there are no such
-/// columns.
-fn add_trials(table: &mut Table, trials: &[Trial], all: &Sessions<'_>, selection: &Selection) -> PolarsResult<()> {
-    if trials.is_empty() {
-        return Ok(());
-    }
+/// The trials of selected sessions, with the positions of the sessions.
+fn trials<'t>(trials: &'t [Trial], all: &Sessions<'_>, selection: &Selection) -> PolarsResult<Vec<(usize, &'t Trial)>> {
     let keys = trials.iter().map(|trial| (trial.key.0.as_str(), trial.key.1.as_str()));
     let (runtimes, ids): (Vec<&str>, Vec<&str>) = keys.unzip();
-    let positions = all.indexes(&df!("runtime" => runtimes, turns::SESSION_ID => ids)?)?;
+    let indexes = all.indexes(&df!("runtime" => runtimes, turns::SESSION_ID => ids)?)?;
+    let position = |index: usize| selection.position.get(index).copied().flatten();
+    Ok(trials.iter().zip(indexes).filter_map(|(trial, index)| Some((position(index?)?, trial))).collect())
+}
+
+/// Adds whether the trial of a session passed, and what it cost. Of a trial one session has both; without verdicts there are no such
+/// columns.
+fn add_trials(table: &mut Table, trials: &[(usize, &Trial)], selection: &Selection) {
     let unknown = || vec![None; selection.shown.len()];
     let (mut outcomes, mut costs) = (unknown(), unknown());
-    for (trial, index) in trials.iter().zip(positions) {
-        let position = index.and_then(|index| selection.position.get(index).copied().flatten());
-        let Some(position) = position else { continue };
-        if let (Some(outcome), Some(cost)) = (outcomes.get_mut(position), costs.get_mut(position)) {
+    for (position, trial) in trials {
+        if let (Some(outcome), Some(cost)) = (outcomes.get_mut(*position), costs.get_mut(*position)) {
             *outcome = Some(match trial.passed {
                 Some(true) => 1,
                 Some(false) => 0,
@@ -210,7 +215,6 @@ fn add_trials(table: &mut Table, trials: &[Trial], all: &Sessions<'_>, selection
     }
     table.numbers("trial_outcome", outcomes);
     table.numbers("trial_cost", costs);
-    Ok(())
 }
 
 /// Gzipped JSON as base64, which is safe anywhere in HTML. The best compression takes three times as long, and saves 1 %.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! find      a text of the command line -> the session that it means
+//! short     ids of sessions -> short ones, which find accepts
 //! read      the tables -> the session, and its entries
 //! timeline  entries -> their order, and phases
 //! facts     the session -> lines of names and values
@@ -13,10 +14,12 @@ mod facts;
 mod find;
 mod frame;
 mod read;
+mod short;
 mod text;
 mod timeline;
 
 pub use find::{Error, SessionKey, find};
 pub use read::TABLES;
+pub use short::short_ids;
 pub use text::TextStyle;
 pub use timeline::Timeline;
