@@ -1,9 +1,10 @@
 //! The overview of `agentlogs` without a command: its numbers, its text, and its message without logs.
 
 use agentlogs::adapters::shared::builder::Retention;
-use agentlogs::analysis::overview::{Look, Overview, Sums, Top};
+use agentlogs::analysis::overview::{Look, Overview, Room, Sums, Top};
 use agentlogs::analysis::present::Currency;
 use agentlogs::analysis::reports::{self, Frames, Options, Scope};
+use agentlogs::analysis::show;
 use agentlogs::store::frames::frames;
 use jiff::Zoned;
 use polars::prelude::*;
@@ -32,6 +33,46 @@ fn the_overview_as_text() {
     let currency = Currency::new("EUR", 0.92).unwrap();
     let colored = overview.text(&Look { color: true, currency, ..Look::default() });
     insta::assert_snapshot!("overview_with_colors_in_euros", colored.replace('\u{1b}', "ESC"));
+}
+
+/// A terminal of 80 × 24 shows the command, all of the overview, and the prompt after it; larger ones show more.
+#[test]
+fn the_overview_fits_its_terminal() {
+    let overview = Overview::of(&tables(), &now("2026-10-05T14:30:00[UTC]")).unwrap();
+    for (width, height) in [(80, 24), (100, 30), (200, 50)] {
+        let look = Look { room: Some(Room { width, height: height - 2 }), ..Look::default() };
+        let text = overview.text(&look);
+        assert!(text.lines().count() <= height - 2 && text.lines().all(|line| line.chars().count() <= width), "{text}");
+        insta::assert_snapshot!(format!("overview_{width}x{height}"), text);
+    }
+    let lines = |width, height| {
+        overview
+            .text(&Look { room: Some(Room { width, height }), ..Look::default() })
+            .lines()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    for width in [20, 50, 79, 81, 159, 160, 400] {
+        for height in [1, 3, 10, 21, 23, 60, 500] {
+            let lines = lines(width, height);
+            assert!(lines.len() <= height && lines.iter().all(|line| line.chars().count() <= width), "{lines:#?}");
+        }
+    }
+    let ascii = overview.text(&Look { is_ascii: true, ..Look::default() });
+    assert!(ascii.is_ascii(), "{ascii}");
+}
+
+/// The ids are those that `agentlogs show` takes.
+#[test]
+fn the_most_expensive_sessions_are_found_by_their_short_ids() {
+    let tables = tables();
+    let overview = Overview::of(&tables, &now("2026-10-05T14:30:00[UTC]")).unwrap();
+    assert!(overview.sessions.len() > 3);
+    assert!(overview.sessions.is_sorted_by(|a, b| a.sums.cost_usd >= b.sums.cost_usd));
+    for session in &overview.sessions {
+        let found = show::find(&tables, &session.short_id, session.runtime.as_deref()).unwrap();
+        assert_eq!((found.id, Some(found.runtime)), (session.id.clone(), session.runtime.clone()));
+    }
 }
 
 /// Long before and long after the logs it is empty.

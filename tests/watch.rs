@@ -280,3 +280,55 @@ fn losses_are_stated() {
     ];
     assert_eq!(lines, expected, "{stderr}");
 }
+
+/// On a terminal the overview fills the window. `q` quits, and what the terminal showed before is shown again; messages are printed then.
+/// `script`, which makes a terminal, is part of util-linux.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_the_window_is_used_until_q() {
+    use std::io::Read;
+
+    if Command::new("script").arg("--version").output().is_err() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let home = dunce::canonicalize(folder.path()).unwrap();
+    let logs = home.join("logs");
+    fs::create_dir(&logs).unwrap();
+    let (head, last) = transcript();
+    fs::write(logs.join("a.jsonl"), &head).unwrap();
+    let program = env!("CARGO_BIN_EXE_agentlogs");
+    let watch = format!("'{program}' watch logs --archive archive --exec 'echo from the command; exit 3'");
+    let mut command = Command::new("script");
+    command.args(["-qec", &watch, "/dev/null"]).current_dir(&home).env_clear().env("HOME", &home).env("TERM", "xterm");
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let (sender, parts) = channel();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = stdout.read(&mut buffer) {
+            let _ = sender.send(text(&buffer[..count]));
+        }
+    });
+    let mut shown = String::new();
+    let mut wait_for = |part: &str| {
+        let from = shown.len();
+        while !shown.get(from..).unwrap_or_default().contains(part) {
+            shown += &parts.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no {part:?} in {shown:?}"));
+        }
+        shown.clone()
+    };
+    let enters = wait_for("q quits");
+    assert!(enters.contains("\u{1b}[?1049h") && enters.contains("last 30 days"), "{enters:?}");
+    wait_for("exit status: 3");
+    append(&logs.join("a.jsonl"), &last);
+    wait_for("q quits");
+    keys.write_all(b"q").unwrap();
+    let all = wait_for("\u{1b}[?1049l");
+    let (_, after) = all.rsplit_once("\u{1b}[?1049l").unwrap();
+    let after = if after.contains("from the command") { after.to_owned() } else { wait_for("from the command") };
+    assert!(!after.contains("last 30 days"), "{after:?}");
+    assert!(child.wait().unwrap().success());
+}

@@ -5,4 +5,5 @@ pub mod commands;
 #[cfg(unix)]
 pub mod memory;
 pub mod panics;
+pub mod screen;
 pub mod settings;

@@ -3,6 +3,8 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
 
+use super::screen;
+
 /// The message of the first panic of polars. Other panics print their own.
 static OF_POLARS: Mutex<Option<String>> = Mutex::new(None);
 
@@ -34,6 +36,8 @@ fn note_those_of_polars() {
     panic::set_hook(Box::new(move |panic| {
         if !panic.location().is_some_and(|place| is_of_polars(place.file())) {
             OF_POLARS.lock().unwrap_or_else(PoisonError::into_inner).take();
+            // The message would vanish with the alternate screen.
+            screen::restore();
             print(panic);
             return;
         }

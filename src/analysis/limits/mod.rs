@@ -16,6 +16,6 @@ mod window;
 mod windows;
 
 pub(super) use rows::TurnFacts;
-pub use window::{Rates, Spent, Window};
+pub use window::{Rates, Spent, Window, window_label};
 pub(super) use windows::ActiveWindows;
 pub use windows::windows_of;

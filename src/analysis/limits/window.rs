@@ -62,6 +62,13 @@ pub struct Rates {
 }
 
 impl Window {
+    /// A name for people: `codex 5h`, `codex week`, `claude week opus`. A runtime's word such as `primary` gives way to the length.
+    pub fn label(&self) -> String {
+        let limit = self.limit_id.as_deref().filter(|limit| *limit != self.runtime);
+        let window = window_label(&self.window_name, self.starts_at.zip(self.ends_at));
+        [Some(self.runtime.as_str()), limit, Some(&window)].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
     /// Its rates and its projection at `now`.
     pub fn rates(&self, now: Time) -> Rates {
         let Spent { tokens, cost_usd, first, last, .. } = self.spent;
@@ -86,6 +93,26 @@ impl Window {
             projected_cost_usd: projected(cost_usd, cost_usd_per_minute),
             projected_used_percent: projected(self.used_percent, used_per_minute),
         }
+    }
+}
+
+/// The name of a window for people, from the runtime's word and its two ends. Windows are known by their length; of a word that
+/// has more parts, the rest is kept.
+pub fn window_label(name: &str, ends: Option<(Time, Time)>) -> String {
+    const HOUR: i64 = 3_600_000;
+    const LENGTHS: [(&str, &str); 2] = [("five_hour", "5h"), ("seven_day", "week")];
+    if let Some((rest, length)) = LENGTHS.iter().find_map(|(word, length)| Some((name.strip_prefix(word)?, length))) {
+        return format!("{length}{}", rest.replace('_', " "));
+    }
+    if !matches!(name, "primary" | "secondary") {
+        return name.to_owned();
+    }
+    match ends.map(|(start, end)| end.since(start)) {
+        Some(length) if length == 7 * 24 * HOUR => "week".to_owned(),
+        Some(length) if length >= 48 * HOUR && length % (24 * HOUR) == 0 => format!("{}d", length / (24 * HOUR)),
+        Some(length) if length >= HOUR && length % HOUR == 0 => format!("{}h", length / HOUR),
+        Some(length) if length > 0 => format!("{}min", length / 60_000),
+        _ => name.to_owned(),
     }
 }
 
@@ -125,6 +152,25 @@ mod tests {
             },
             last_activity: Some(minute(100)),
         }
+    }
+
+    #[test]
+    fn a_window_is_named_by_its_length() {
+        let label = |name: &str, minutes: i64| window_label(name, Some((minute(0), minute(minutes))));
+        assert_eq!(["primary", "secondary"].map(|name| label(name, 300)), ["5h", "5h"]);
+        assert_eq!(
+            [10_080, 43_200, 1440, 90].map(|minutes| label("secondary", minutes)),
+            ["week", "30d", "24h", "90min"]
+        );
+        assert_eq!(
+            ["five_hour", "seven_day_opus", "week", "other"].map(|name| label(name, 300)),
+            ["5h", "week opus", "week", "other"]
+        );
+        assert_eq!(window_label("primary", None), "primary");
+        let codex = Window { runtime: "codex".to_owned(), window_name: "primary".to_owned(), ..window() };
+        assert_eq!(codex.label(), "codex 5h");
+        let limit_id = Some("review".to_owned());
+        assert_eq!(Window { limit_id, ..codex }.label(), "codex review 5h");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use jiff::Zoned;
 use polars::prelude::*;
 
 use super::periods::Calendar;
-use super::sums::{Day, Period, Sums, Top, Turns};
+use super::sums::{Day, Period, Sums, Top, TopSession, Turns};
 use super::turns::turns;
 use crate::analysis::limits::{ActiveWindows, Window};
 use crate::analysis::reports::grouping::Grouping;
@@ -22,8 +22,10 @@ pub struct Overview {
     pub periods: Vec<Period>,
     /// The last 30 days, the oldest first.
     pub days: Vec<Day>,
-    /// The number of days of `models`, `projects` and `tools`: 7, or 30 if there is nothing in the last 7.
+    /// The number of days of `sessions`, `models`, `projects` and `tools`: 7, or 30 if there is nothing in the last 7.
     pub top_days: i64,
+    /// The most expensive sessions.
+    pub sessions: Vec<TopSession>,
     /// All models, by cost.
     pub models: Vec<Top>,
     /// All repositories, or projects where no repository is known, by cost.
@@ -102,7 +104,7 @@ impl Overview {
             },
         );
         let (unread, lower_bounds) = unread?;
-        let (Turns { periods, days, models, projects, unpriced_tokens, undated }, mut limits) = turns?;
+        let (Turns { periods, days, models, projects, sessions, unpriced_tokens, undated }, mut limits) = turns?;
         let is_in_week = periods.get(1).is_some_and(|week| week.now.rows > 0);
         let (top_days, index) = if is_in_week { (7, 0) } else { (30, 1) };
         let of_period = |lists: [Vec<Top>; 2]| lists.into_iter().nth(index).unwrap_or_default();
@@ -112,6 +114,7 @@ impl Overview {
             periods,
             days,
             top_days,
+            sessions: sessions.into_iter().nth(index).unwrap_or_default(),
             models: of_period(models),
             projects: of_period(projects),
             tools: tools?.into_iter().nth(index).unwrap_or_default(),

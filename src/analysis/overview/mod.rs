@@ -2,19 +2,27 @@
 //!
 //! ```text
 //! periods  a time and its zone -> the last days, and the periods that they are compared with
-//! sums     rows of the ledger -> sums of the periods, days, models and projects
+//! sums     rows of the ledger -> sums of the periods, days, models, projects and sessions
 //! turns    the table of the ledger -> these sums, and the windows of limits
 //! compute  the tables of an archive -> the overview
-//! text     the overview -> text
+//! text     the overview -> text; tops, lost and chart are parts of it
+//! layout   blocks of text -> as much as fits on a terminal
+//! style    the terminal: its size, styles and characters
 //! ```
 
+mod chart;
 mod compute;
+mod layout;
+mod lost;
 mod periods;
+mod style;
 mod sums;
 mod text;
+mod tops;
 mod turns;
 
 pub use compute::{Lost, Overview, Tool};
 pub use periods::DAYS;
-pub use sums::{Day, Period, Sums, Top};
-pub use text::{Look, change};
+pub use style::{Look, Room};
+pub use sums::{Day, Period, Sums, Top, TopSession};
+pub use text::change;

@@ -1,5 +1,7 @@
 //! Adds up rows of the ledger, by all that the overview distinguishes.
 
+use std::cmp::Ordering;
+
 use foldhash::{HashMap, HashMapExt as _};
 use jiff::civil::Date;
 use polars::prelude::*;
@@ -9,6 +11,7 @@ use crate::analysis::limits::TurnFacts;
 use crate::analysis::reports::Frames;
 use crate::analysis::reports::projects::shown_project;
 use crate::analysis::reports::tables::hash_of;
+use crate::analysis::show::short_ids;
 use crate::base::time::Time;
 use crate::model::session::add;
 use crate::store::frames::{TypedRows, for_each_batch, rows, sessions};
@@ -63,7 +66,30 @@ rows! {
         runtime: sessions::RUNTIME,
         session: sessions::SESSION_ID,
         project: sessions::PROJECT,
+        model: sessions::CANONICAL_MODEL,
     }
+
+    /// The ids of sessions.
+    struct Ids {
+        id: sessions::SESSION_ID,
+    }
+}
+
+/// A session and what it cost in the last days.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TopSession {
+    /// The runtime.
+    pub runtime: Option<String>,
+    /// The runtime's own id.
+    pub id: String,
+    /// The beginning of the id that names only this session.
+    pub short_id: String,
+    /// Its repository, or its project where no repository is known.
+    pub project: Option<String>,
+    /// Its model.
+    pub model: Option<String>,
+    /// Its sums.
+    pub sums: Sums,
 }
 
 /// The sums over the rows of the ledger.
@@ -75,6 +101,8 @@ pub struct Turns {
     pub models: [Vec<Top>; 2],
     /// The same of projects.
     pub projects: [Vec<Top>; 2],
+    /// The most expensive sessions.
+    pub sessions: [Vec<TopSession>; 2],
     /// Tokens of the last 30 days without a cost.
     pub unpriced_tokens: i64,
     /// Rows without a time, in sessions without a start.
@@ -224,13 +252,15 @@ impl<'c> Summing<'c> {
         });
         let periods = periods.collect();
         let mut projects: HashMap<Option<String>, Recent> = HashMap::new();
+        let mut top_sessions = TopSessions::default();
         let project = shown_project(tables);
         for_each_batch(tables.table(sessions::TABLE).with_column(project), |sessions: &SessionColumns| {
             for row in 0..sessions.height() {
-                let key = hash_of((sessions.runtime(row), sessions.session(row)));
-                if let Some(session) = self.sessions.remove(&key) {
-                    let project = projects.entry(sessions.project(row).map(str::to_owned)).or_default();
-                    merge(project, &session.recent);
+                let (runtime, id) = (sessions.runtime(row), sessions.session(row));
+                if let Some(session) = self.sessions.remove(&hash_of((runtime, id))) {
+                    let project = sessions.project(row);
+                    merge(projects.entry(project.map(str::to_owned)).or_default(), &session.recent);
+                    top_sessions.add(&session.recent, [runtime, id, project, sessions.model(row)]);
                 }
             }
             Ok(())
@@ -244,6 +274,7 @@ impl<'c> Summing<'c> {
             days: days.map(|((date, _), sum)| Day { date: *date, sums: sum.rounded() }).collect(),
             models: [0, 1].map(|index| top(&self.models, index)),
             projects: [0, 1].map(|index| top(&projects, index)),
+            sessions: top_sessions.finished(tables)?,
             unpriced_tokens: self.unpriced_tokens,
             undated: self.undated.rounded(),
         })
@@ -256,6 +287,63 @@ fn merge(to: &mut Recent, from: &Recent) {
     }
 }
 
+/// The most expensive sessions while sessions are added.
+#[derive(Debug, Default)]
+struct TopSessions([Vec<TopSession>; 2]);
+
+impl TopSessions {
+    /// The number of sessions that are kept.
+    const KEPT: usize = 20;
+
+    /// Adds a session by its runtime, id, project and model.
+    fn add(&mut self, recent: &Recent, texts: [Option<&str>; 4]) {
+        let [runtime, id, project, model] = texts;
+        for (kept, sum) in self.0.iter_mut().zip(recent).filter(|(_, sum)| sum.picodollars.is_some_and(|it| it > 0)) {
+            let owned = |text: Option<&str>| text.map(str::to_owned);
+            kept.push(TopSession {
+                runtime: owned(runtime),
+                id: owned(id).unwrap_or_default(),
+                short_id: String::new(),
+                project: owned(project),
+                model: owned(model),
+                sums: sum.rounded(),
+            });
+            if kept.len() >= 8 * Self::KEPT {
+                Self::limit(kept);
+            }
+        }
+    }
+
+    fn limit(sessions: &mut Vec<TopSession>) {
+        sessions.sort_by(|a, b| by_cost(a.sums, b.sums).then_with(|| (&a.id, &a.runtime).cmp(&(&b.id, &b.runtime))));
+        sessions.truncate(Self::KEPT);
+    }
+
+    /// The sessions by cost, with their short ids.
+    fn finished(mut self, tables: &Frames) -> PolarsResult<[Vec<TopSession>; 2]> {
+        self.0.iter_mut().for_each(Self::limit);
+        let ids: Vec<&str> = self.0.iter().flatten().map(|session| session.id.as_str()).collect();
+        let mut all: Vec<String> = Vec::new();
+        if !ids.is_empty() {
+            for_each_batch(tables.table(sessions::TABLE), |ids: &Ids| {
+                all.extend((0..ids.height()).filter_map(|row| ids.id(row)).map(str::to_owned));
+                Ok(())
+            })?;
+        }
+        let short: Vec<String> = short_ids(&ids, all).into_iter().map(str::to_owned).collect();
+        for (session, short) in self.0.iter_mut().flatten().zip(short) {
+            session.short_id = short;
+        }
+        Ok(self.0)
+    }
+}
+
+/// The order by cost, then by tokens, the highest first.
+fn by_cost(a: Sums, b: Sums) -> Ordering {
+    let cost = |sums: Sums| sums.cost_usd.unwrap_or(-1.0);
+    cost(b).total_cmp(&cost(a)).then_with(|| b.total_tokens.cmp(&a.total_tokens))
+}
+
 /// The names with rows, by cost, then by tokens.
 fn top(names: &HashMap<Option<String>, Recent>, index: usize) -> Vec<Top> {
     let sums = names.iter().filter_map(|(name, sums)| Some((name, sums.get(index)?)));
@@ -263,10 +351,6 @@ fn top(names: &HashMap<Option<String>, Recent>, index: usize) -> Vec<Top> {
         .filter(|(_, sum)| sum.rows > 0)
         .map(|(name, sum)| Top { name: name.clone(), sums: sum.rounded() })
         .collect();
-    top.sort_by(|a, b| {
-        let cost = |top: &Top| top.sums.cost_usd.unwrap_or(-1.0);
-        let by_cost = cost(b).total_cmp(&cost(a)).then_with(|| b.sums.total_tokens.cmp(&a.sums.total_tokens));
-        by_cost.then_with(|| a.name.cmp(&b.name))
-    });
+    top.sort_by(|a, b| by_cost(a.sums, b.sums).then_with(|| a.name.cmp(&b.name)));
     top
 }

@@ -1,207 +1,145 @@
-//! The overview as text of at most 80 columns.
+//! The overview as text: of 80 columns, or of the size of a terminal.
 
-use std::fmt::Write as _;
-
-use super::compute::{Counted, Lost, Overview, Tool};
-use super::sums::{Period, Sums, Top};
+use super::chart::chart;
+use super::compute::Overview;
+use super::layout::{Block, block_width, laid_out};
+use super::lost;
+use super::style::{Look, Style, UNKNOWN, fitted};
+use super::sums::{Day, Period, Sums};
+use super::tops::{self, List};
 use crate::analysis::limits::Window;
-use crate::analysis::present::{Currency, counted, grouped, short, short_time, visible};
-use crate::analysis::reports::LowerBound;
+use crate::analysis::present::{grouped, short, short_time, visible};
 use crate::base::time::Time;
-use crate::base::width::{cut, cut_start, padded};
 
-/// The number of models, projects and tools that are shown.
-const TOP: usize = 5;
+/// The numbers of days that need these columns before and after the chart in one line.
+const CHART: usize = 30;
 
-/// The width of the names of models, projects, tools and limits.
-const NAME: usize = 40;
-
-/// The heights of a day's column: the first one is 0.
-const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
-/// What is unknown.
-const UNKNOWN: &str = "-";
-
-/// How the overview is printed.
-#[derive(Debug, Clone, Default)]
-pub struct Look {
-    /// Whether text may be bold, dim or coloured.
-    pub color: bool,
-    /// The currency.
-    pub currency: Currency,
-    /// The option that names the archive in the commands that are shown, with a space before it; may be empty.
-    pub archive_option: String,
-}
-
-/// A style of text on a terminal.
-#[derive(Debug, Clone, Copy)]
-enum Style {
-    Bold,
-    Dim,
-    Cyan,
-}
-
-impl Look {
-    fn styled(&self, style: Style, text: &str) -> String {
-        if !self.color || text.trim().is_empty() {
-            return text.to_owned();
-        }
-        let code = match style {
-            Style::Bold => 1,
-            Style::Dim => 2,
-            Style::Cyan => 36,
-        };
-        format!("\u{1b}[{code}m{text}\u{1b}[0m")
-    }
-
-    fn cost(&self, sums: Sums) -> String {
-        sums.cost().map_or_else(|| UNKNOWN.to_owned(), |cost| self.currency.amount(cost))
-    }
-}
+/// The windows of limits that the shortest form lists.
+const WINDOWS: usize = 6;
 
 impl Overview {
     /// The overview as lines of text.
     pub fn text(&self, look: &Look) -> String {
-        let zone = self.now.time_zone().iana_name().unwrap_or("local time");
-        let title = format!("{}  {zone}", self.now.strftime("%a %Y-%m-%d %H:%M"));
-        let mut out = format!("{}\n", look.styled(Style::Dim, &title));
+        let width = block_width(look);
+        let list = |rank, list: List<'_>| Block::new(rank, true, |level| list.lines(level, width, look));
         let blocks = [
-            self.periods_as_text(look),
-            self.days_as_text(look),
-            self.top_as_text("models", &self.models, look),
-            self.top_as_text("projects", &self.projects, look),
-            self.tools_as_text(look),
-            self.limits_as_text(look),
-            lost_as_text(&self.lost, self.lower_bounds.last(), look),
+            Block::new(0, false, |_| self.periods_as_text(width, look)),
+            Block::new(4, false, |level| self.days_as_text(level, width, look)),
+            Block::new(3, true, |level| self.limits_as_text(level, width, look)),
+            Block::new(2, false, |level| tops::sessions(self, level, width, look)),
+            list(5, List::Names("models", &self.models, self.top_days)),
+            list(6, List::Names("projects", &self.projects, self.top_days)),
+            list(7, List::Tools(&self.tools, self.top_days)),
+            Block::new(1, false, |level| lost::lines(self, level, width, look)),
         ];
-        for block in blocks.iter().filter(|block| !block.is_empty()) {
-            out.push('\n');
-            out.push_str(block);
-        }
+        let lines = laid_out(&blocks, look);
         // Cells are padded, also the last one of a line.
-        out.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
+        look.in_its_characters(lines.iter().flat_map(|line| [line.trim_end(), "\n"]).collect())
     }
 
-    fn periods_as_text(&self, look: &Look) -> String {
-        let head = format!("{:14}{:>14}{:9}{:>9}{:9}{:>9}{:9}", "", "cost", "", "tokens", "", "sessions", "");
-        let mut out = look.styled(Style::Bold, head.trim_end()) + "\n";
+    fn periods_as_text(&self, width: usize, look: &Look) -> Vec<String> {
+        let time = self.now.strftime("%a %Y-%m-%d %H:%M").to_string();
+        let zone = self.now.time_zone().iana_name().unwrap_or("local time");
+        let head = format!("{time:20}{:>8}{:9}{:>9}{:9}{:>9}", "cost", "", "tokens", "", "sessions");
+        let zone = format!("{zone:>0$}", width.min(80).saturating_sub(head.len()));
+        let mut lines = vec![look.styled(Style::Bold, &head) + &look.styled(Style::Dim, &zone)];
         for (period, bound) in self.periods.iter().zip(&self.lower_bounds) {
-            let least = |text: String| if bound.applies() && text != UNKNOWN { format!("≥ {text}") } else { text };
-            let Period { now, before, sessions, sessions_before, .. } = *period;
-            let change = |now: Option<f64>, before_value: Option<f64>| {
-                let text = if before.rows > 0 {
-                    change(now, before_value)
-                } else if period.now.rows > 0 {
-                    "new".to_owned()
-                } else {
-                    String::new()
-                };
-                look.styled(Style::Dim, &format!("{text:>9}"))
-            };
-            let tokens = now.tokens().map_or_else(|| UNKNOWN.to_owned(), |tokens| short(tokens.into()));
-            let _ = writeln!(
-                out,
-                "{:14}{:>14}{}{tokens:>9}{}{:>9}{}",
-                name_of(period.days),
-                least(look.cost(now)),
-                change(now.cost(), before.cost()),
-                change(now.tokens().map(float), before.tokens().map(float)),
-                grouped(sessions),
-                change(Some(count(sessions)), Some(count(sessions_before))),
-            );
+            lines.push(period_as_text(period, bound.applies(), look));
         }
         if self.periods.iter().all(|period| period.now.rows == 0) {
-            let command = format!("agentlogs report cost --by month{}", look.archive_option);
-            let _ = writeln!(out, "\nNothing was logged in this time; this shows all months:\n  {command}");
+            let command = format!("  agentlogs report cost --by month{}", look.archive_option);
+            lines.extend([
+                String::new(),
+                "Nothing was logged in this time; this shows all months:".to_owned(),
+                command,
+            ]);
         }
-        out
+        lines
     }
 
-    fn days_as_text(&self, look: &Look) -> String {
+    fn days_as_text(&self, level: usize, width: usize, look: &Look) -> Vec<String> {
         let most = self.days.iter().filter_map(|day| Some((day.sums.cost()?, day.date)));
         let most = most.reduce(|most, day| if day.0 > most.0 { day } else { most });
-        let Some((maximum, date)) = most.filter(|(maximum, _)| *maximum > 0.0) else { return String::new() };
-        let column = |sums: &Sums| -> String {
-            // A day with tokens of unknown cost is not a day without cost.
-            let height = sums.cost().map_or('?', |cost| height(cost, maximum));
-            [height; 2].iter().collect()
-        };
-        let columns: String = self.days.iter().map(|day| column(&day.sums)).collect();
+        let Some((maximum, date)) = most.filter(|(maximum, _)| *maximum > 0.0) else { return Vec::new() };
+        let costs: Vec<Option<f64>> = self.days.iter().map(|day| day.sums.cost()).collect();
         let title = look.styled(Style::Bold, "cost per day");
-        let first = self.days.first().map(|day| day.date.to_string()).unwrap_or_default();
-        let last = self.days.last().map(|day| day.date.to_string()).unwrap_or_default();
-        let axis = format!("{first}{last:>width$}", width = (2 * self.days.len()).saturating_sub(first.len()));
-        let maximum = look.currency.amount(maximum);
-        format!(
-            "{title}   maximum {maximum} on {date}\n{}\n{}\n",
-            look.styled(Style::Cyan, &columns),
-            look.styled(Style::Dim, &axis)
-        )
-    }
-
-    fn top_as_text(&self, what: &str, top: &[Top], look: &Look) -> String {
-        if top.is_empty() {
-            return String::new();
-        }
-        let all = top.iter().filter_map(|top| top.sums.cost_usd).sum::<f64>();
-        let title = format!("{what}, {}", name_of(self.top_days));
-        let head = format!("{title:NAME$}{:>14}{:>9}{:>12}", "cost", "share", "tokens");
-        let mut out = look.styled(Style::Bold, &head) + "\n";
-        for top in top.iter().take(TOP) {
-            let share = top.sums.cost().filter(|_| all > 0.0).map(|cost| format!("{:.0} %", cost / all * 100.0));
-            let tokens = top.sums.tokens().map(|tokens| short(tokens.into()));
-            let (share, tokens) = (share.as_deref().unwrap_or(UNKNOWN), tokens.as_deref().unwrap_or(UNKNOWN));
-            let _ = writeln!(out, "{}{:>14}{share:>9}{tokens:>12}", name(top.name.as_deref()), look.cost(top.sums));
-        }
-        out + &more(top.len(), look)
-    }
-
-    fn tools_as_text(&self, look: &Look) -> String {
-        if self.tools.is_empty() {
-            return String::new();
-        }
-        let title = format!("tools with errors, {}", name_of(self.top_days));
-        let head = format!("{title:NAME$}{:>14}{:>9}{:>12}", "errors", "of", "error rate");
-        let mut out = look.styled(Style::Bold, &head) + "\n";
-        for Tool { name: tool, calls, errors } in self.tools.iter().take(TOP) {
-            let rate = format!("{:.0} %", count(*errors) / count(*calls) * 100.0);
-            let _ = writeln!(out, "{}{:>14}{:>9}{rate:>12}", name(tool.as_deref()), grouped(errors), grouped(calls));
-        }
-        out + &more(self.tools.len(), look)
-    }
-
-    fn limits_as_text(&self, look: &Look) -> String {
-        if self.limits.is_empty() {
-            return String::new();
-        }
-        let now = Time::from_micros(self.now.timestamp().as_microsecond());
-        let head =
-            format!("{:28}{:>6}{:>9}{:>14}{:>13}{:>10}", "limits", "used", "tokens", "cost", "at reset", "resets in");
-        let mut out = look.styled(Style::Bold, &head) + "\n";
-        for window in &self.limits {
-            let percent = |used: Option<f64>| used.map(|used| format!("{used:.0} %"));
-            let rates = window.rates(now);
-            let money = |cost: Option<f64>| cost.map(|cost| look.currency.amount(cost));
-            // The rate of some minutes does not predict a week.
-            let projected_cost = rates.projected_cost_usd.filter(|_| is_short(window));
-            let at_reset = percent(rates.projected_used_percent).or_else(|| money(projected_cost));
-            let remaining = window.ends_at.map(|end| short_time(end.since(now).max(0).into()));
-            let cells = [
-                (percent(window.used_percent), 6),
-                (window.spent.tokens.map(|tokens| short(tokens.into())), 9),
-                (money(window.spent.cost_usd), 14),
-                (at_reset, 13),
-                (remaining, 10),
-            ];
-            let mut line = fitted(&visible(&limit_name(window)), 28);
-            for (cell, width) in cells {
-                let _ = write!(line, "{:>width$}", cell.as_deref().unwrap_or(UNKNOWN));
+        let most = format!("maximum {} on {date}", look.currency.amount(maximum));
+        let lines = match level {
+            0 | 1 => {
+                let columns = chart(&costs, maximum, 1, 1).concat();
+                return vec![format!("{title}  {}  {most}", look.styled(Style::Cyan, &columns))];
             }
-            out.push_str(&line);
-            out.push('\n');
-        }
+            2 => 1,
+            3 => 4,
+            _ => 8,
+        };
+        let columns = (width / CHART).clamp(1, 4);
+        let date_of = |day: Option<&Day>| day.map(|day| day.date.to_string()).unwrap_or_default();
+        let (first, last) = (date_of(self.days.first()), date_of(self.days.last()));
+        let axis = format!("{first}{last:>0$}", (columns * costs.len()).saturating_sub(first.len()));
+        let drawn = chart(&costs, maximum, lines, columns);
+        let mut out = vec![format!("{title}   {most}")];
+        out.extend(drawn.iter().map(|line| look.styled(Style::Cyan, line)));
+        out.push(look.styled(Style::Dim, &axis));
         out
     }
+
+    fn limits_as_text(&self, level: usize, width: usize, look: &Look) -> Vec<String> {
+        if self.limits.is_empty() {
+            return Vec::new();
+        }
+        let name = width.clamp(72, 112) - 52;
+        let head =
+            format!("{:name$}{:>6}{:>9}{:>14}{:>13}{:>10}", "limits", "used", "tokens", "cost", "at reset", "left");
+        let shown = if level == 0 { WINDOWS } else { usize::MAX };
+        let now = Time::from_micros(self.now.timestamp().as_microsecond());
+        let mut lines = vec![look.styled(Style::Bold, &head)];
+        lines.extend(self.limits.iter().take(shown).map(|window| limit_as_text(window, now, name, look)));
+        lines.extend(tops::more(self.limits.len(), shown, look));
+        lines
+    }
+}
+
+fn period_as_text(period: &Period, is_least: bool, look: &Look) -> String {
+    let Period { now, before, sessions, sessions_before, .. } = *period;
+    let change = |now_value: Option<f64>, before_value: Option<f64>| {
+        let text = match () {
+            () if before.rows > 0 => change(now_value, before_value),
+            () if now.rows > 0 => "new".to_owned(),
+            () => String::new(),
+        };
+        look.styled(Style::Dim, &format!("{text:>9}"))
+    };
+    let cost = look.cost(now);
+    let cost = if is_least && cost != UNKNOWN { format!("≥ {cost}") } else { cost };
+    let tokens = now.tokens().map_or_else(|| UNKNOWN.to_owned(), |tokens| short(tokens.into()));
+    format!(
+        "{:14}{cost:>14}{}{tokens:>9}{}{:>9}{}",
+        name_of(period.days),
+        change(now.cost(), before.cost()),
+        change(now.tokens().map(float), before.tokens().map(float)),
+        grouped(sessions),
+        change(Some(count(sessions)), Some(count(sessions_before))),
+    )
+}
+
+fn limit_as_text(window: &Window, now: Time, name: usize, look: &Look) -> String {
+    let percent = |used: Option<f64>| used.map(|used| format!("{used:.0} %"));
+    let rates = window.rates(now);
+    let money = |cost: Option<f64>| cost.map(|cost| look.currency.amount(cost));
+    // The rate of some minutes does not predict a week.
+    let projected_cost = rates.projected_cost_usd.filter(|_| is_short(window));
+    let at_reset = percent(rates.projected_used_percent).or_else(|| money(projected_cost));
+    let remaining = window.ends_at.map(|end| short_time(end.since(now).max(0).into()));
+    let cells = [
+        (percent(window.used_percent), 6),
+        (window.spent.tokens.map(|tokens| short(tokens.into())), 9),
+        (money(window.spent.cost_usd), 14),
+        (at_reset, 13),
+        (remaining, 10),
+    ];
+    let cells = cells.iter().map(|(cell, width)| format!("{:>width$}", cell.as_deref().unwrap_or(UNKNOWN)));
+    fitted(&visible(&limit_name(window)), name) + &cells.collect::<String>()
 }
 
 /// How much a value changed: `+12 %`; `-` if a value is unknown or the change is no percentage.
@@ -222,7 +160,7 @@ pub fn change(now: Option<f64>, before: Option<f64>) -> String {
     }
 }
 
-fn name_of(days: i64) -> String {
+pub(super) fn name_of(days: i64) -> String {
     if days == 1 { "today".to_owned() } else { format!("last {days} days") }
 }
 
@@ -233,106 +171,12 @@ fn is_short(window: &Window) -> bool {
 }
 
 fn limit_name(window: &Window) -> String {
-    let limit = window.limit_id.as_deref().filter(|limit| *limit != window.runtime);
-    let names = [Some(window.runtime.as_str()), limit, Some(&window.window_name)];
-    let mut text = names.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let mut text = window.label();
     // Codex states for all windows that one of them is reached.
     if window.reached.is_some() && window.used_percent.is_none_or(|used| used >= 100.0) {
         text.push_str(", reached");
     }
     text
-}
-
-/// The height of a day's column. A cost above 0 is never drawn as 0.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 7")]
-fn height(cost: f64, maximum: f64) -> char {
-    let index = (cost / maximum * 7.0).ceil().clamp(0.0, 7.0) as usize;
-    HEIGHTS.get(index).copied().unwrap_or('?')
-}
-
-/// A name in its column, with a space after it.
-fn name(name: Option<&str>) -> String {
-    let name = match name {
-        None => "(unknown)",
-        Some("") => "(empty)",
-        Some(name) => name,
-    };
-    fitted(&visible(name), NAME)
-}
-
-/// A text in a column of this width, with a space after it. The end of a path is kept, else the beginning.
-fn fitted(text: &str, width: usize) -> String {
-    let most = width.saturating_sub(1);
-    let text = if text.contains(['/', '\\']) { cut_start(text, most) } else { cut(text, most) };
-    padded(&text, width)
-}
-
-/// A line about the names that are not shown.
-fn more(names: usize, look: &Look) -> String {
-    if names <= TOP {
-        return String::new();
-    }
-    look.styled(Style::Dim, &format!("and {} more", grouped(names - TOP))) + "\n"
-}
-
-fn lost_as_text(lost: &Lost, bound: Option<&LowerBound>, look: &Look) -> String {
-    let mut lines: Vec<(String, &str)> = Vec::new();
-    if let Some(bound) = bound.filter(|bound| bound.applies()) {
-        lines.push((
-            format!(
-                "≥ the logs of {} of {} omit tokens or have no end",
-                grouped(bound.sessions),
-                counted(bound.of_sessions, "session")
-            ),
-            "report health",
-        ));
-    }
-    let unread: Vec<String> = [
-        (lost.rejected_lines, "rejected line"),
-        (lost.unknown_records, "unknown record"),
-        (lost.unreadable_files, "unreadable file"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, thing)| counted(count, thing))
-    .collect();
-    if !unread.is_empty() {
-        lines.push((unread.join(", "), "report health"));
-    }
-    if lost.counted.records > 0 {
-        lines.push((counted_records(&lost.counted), "report health"));
-    }
-    if lost.unpriced_tokens > 0 {
-        let text = format!("{} tokens of the last 30 days without a price", short(lost.unpriced_tokens.into()));
-        lines.push((text, "report cost --since 29d --sort unpriced_tokens"));
-    }
-    if lost.undated.rows > 0 {
-        let text = format!("{} without a time", counted(lost.undated.rows, "row"));
-        lines.push((text, "report cost --undated only"));
-    }
-    if lines.is_empty() {
-        return String::new();
-    }
-    let mut out = look.styled(Style::Bold, "not in these numbers") + "\n";
-    for (text, command) in lines {
-        let command = format!("agentlogs {command}{}", look.archive_option);
-        let is_short = text.chars().count() < NAME && command.chars().count() <= NAME;
-        let line = if is_short { format!("{text:NAME$}{command}") } else { format!("{text}\n  {command}") };
-        out.push_str(&line);
-        out.push('\n');
-    }
-    out
-}
-
-/// `14 unknown records of type cost-state with token counts or costs`.
-fn counted_records(unread: &Counted) -> String {
-    let first = unread.types.first().map(|name| cut(&visible(name), NAME - 1)).unwrap_or_default();
-    let others = match unread.types.len().saturating_sub(1) {
-        0 => String::new(),
-        others => format!(" and {}", counted(others, "other type")),
-    };
-    let name = if others.is_empty() { format!("type {first}") } else { first };
-    format!("{} of {name}{others} with token counts or costs", counted(unread.records, "unknown record"))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for people")]
@@ -341,8 +185,13 @@ fn float(number: i64) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for people")]
-fn count(number: u64) -> f64 {
+pub(super) fn count(number: u64) -> f64 {
     number as f64
+}
+
+/// The share of a sum in another one, in percent.
+pub(super) fn share(sums: Sums, all: f64) -> Option<String> {
+    sums.cost().filter(|_| all > 0.0).map(|cost| format!("{:.0} %", cost / all * 100.0))
 }
 
 #[cfg(test)]
@@ -364,19 +213,5 @@ mod tests {
         ] {
             assert_eq!(change(now, before), expected, "{now:?} {before:?}");
         }
-    }
-
-    #[test]
-    fn a_small_cost_is_not_drawn_as_zero() {
-        let heights: String = [0.0, 0.001, 1.0, 3.5, 7.0].iter().map(|cost| height(*cost, 7.0)).collect();
-        assert_eq!(heights, "▁▂▂▅█");
-    }
-
-    #[test]
-    fn long_names_are_shortened() {
-        assert_eq!(fitted("/home/ann/projects/shop", 12), "…jects/shop ");
-        assert_eq!(fitted("日本語の名前", 8), "日本語… ");
-        assert_eq!(fitted("claude-sonnet-4-5", 12), "claude-son… ");
-        assert_eq!(fitted("short", 7), "short  ");
     }
 }

@@ -9,9 +9,9 @@ use super::shared::ArchiveDirectory;
 
 /// Follow logs while they are written, and show the overview
 ///
-/// Reads what is new in the logs into the archive as soon as it is written. On a terminal, each update shows the overview
-/// again; otherwise it prints a line with the time, the number of logs that were read, and the cost of today. Without paths,
-/// the logs that your own runtimes keep are followed, in your own archive. Ctrl-C ends it.
+/// Reads what is new in the logs into the archive as soon as it is written. On a terminal, the overview fills the window, and
+/// q quits; otherwise each update prints a line with the time, the number of logs that were read, and the cost of today.
+/// Without paths, the logs that your own runtimes keep are followed, in your own archive. Ctrl-C ends it at once.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -19,6 +19,7 @@ use super::reading::options;
 use super::summary::{HINT, report_damage, summary};
 use super::{Outcome, WrongCommandLine, places};
 use crate::cli::args::Ingest;
+use crate::cli::screen;
 use crate::cli::settings::Settings;
 
 pub fn run(args: Ingest, settings: &Settings) -> anyhow::Result<Outcome> {
@@ -156,7 +157,7 @@ fn path(name: &[u8]) -> PathBuf {
 
 /// Runs `work` while another thread shows a progress bar, on terminals only.
 fn watched<T: Send>(progress: &Progress, work: impl FnOnce() -> T + Send) -> T {
-    let bar = ProgressBar::new(0);
+    let bar = if screen::is_shown() { ProgressBar::hidden() } else { ProgressBar::new(0) };
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {binary_bytes_per_sec} {msg}") {
         bar.set_style(style);
     }

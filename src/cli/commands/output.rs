@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use agentlogs::analysis::overview::Room;
 use agentlogs::analysis::present::{self, ReportStyle, TableStyle};
 use agentlogs::input::discover;
 use agentlogs::model::source::STDIN;
@@ -12,6 +13,7 @@ use polars::prelude::DataFrame;
 
 use super::WrongCommandLine;
 use crate::cli::args;
+use crate::cli::screen::{self, Screen};
 use crate::cli::settings::Settings;
 
 /// Prints a message with the name of the program.
@@ -29,9 +31,13 @@ pub fn complain_of_path(error: &discover::Error) {
     }
 }
 
-/// Prints a line to stderr. Write errors are ignored: stderr may be closed, and `eprintln!` would panic.
+/// Prints a line to stderr, or keeps it while a command draws on all of the terminal. Write errors are ignored: stderr may be closed,
+/// and `eprintln!` would panic.
 pub fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{}", present::visible(line));
+    let line = present::visible(line);
+    if !screen::hold(&line) {
+        let _ = writeln!(io::stderr(), "{line}");
+    }
 }
 
 /// Prints a message of several lines, such as that of a parser that points to a place in a file.
@@ -62,6 +68,14 @@ pub fn state_currency(settings: &Settings) {
 /// The width of the terminal in columns, if stdout is a terminal.
 pub fn terminal_width() -> Option<u16> {
     io::stdout().is_terminal().then(|| Table::new().width()).flatten()
+}
+
+/// The space for a text on the terminal, above the next prompt; `None` if stdout is not a terminal.
+pub fn room() -> Option<Room> {
+    /// The command and the prompt after it.
+    const OTHERS: usize = 2;
+    let (width, height) = io::stdout().is_terminal().then(Screen::size)?;
+    Some(Room { width, height: height.saturating_sub(OTHERS) })
 }
 
 /// Whether stdout is a terminal on which text may be bold or coloured.

@@ -12,7 +12,7 @@ use anyhow::Context;
 use jiff::{Timestamp, Zoned};
 
 use super::ingest::read_into;
-use super::output::{complain, has_color, say};
+use super::output::{complain, has_color, is_dumb, room, say};
 use super::reading::{options, start_threads};
 use super::resolve::report_error;
 use super::source::some_tables;
@@ -119,7 +119,13 @@ pub fn zoned(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Zone
 
 /// How the overview of an archive is printed.
 pub fn look(archive: &Archive, settings: &Settings) -> Look {
-    Look { color: has_color(), currency: settings.shown_currency(), archive_option: option_of(archive, settings) }
+    Look {
+        color: has_color(),
+        currency: settings.shown_currency(),
+        archive_option: option_of(archive, settings),
+        room: room(),
+        is_ascii: is_dumb(),
+    }
 }
 
 /// Adds to the error of an archive the command that repairs it or writes it again. The user did not name the archive.

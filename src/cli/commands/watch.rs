@@ -3,22 +3,24 @@
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use agentlogs::analysis::overview::{Overview, Period};
+use agentlogs::analysis::overview::{Overview, Period, Room};
+use agentlogs::base::width::{cut, padded};
 use agentlogs::model::source::{STDIN, SourceStatus};
 use agentlogs::store::archive::Archive;
 use jiff::Timestamp;
 
 use super::ingest::{Ingested, read_into};
-use super::output::{complain, is_dumb, say};
+use super::output::{complain, say};
 use super::overview::{explained, look, overview, zoned};
 use super::reading::options;
 use super::summary::{Losses, option_of, report_damage};
-use super::watcher::{Waited, Watcher};
+use super::watcher::{Waited, Waker, Watcher};
 use super::{Outcome, WrongCommandLine, places};
 use crate::cli::args::Watch;
+use crate::cli::screen::{self, Input, Screen};
 use crate::cli::settings::Settings;
 
 /// How often to check for places that did not exist before.
@@ -52,21 +54,30 @@ pub fn run(mut args: Watch, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     // The first update comes after the watches, so that no change between them is missed.
     let mut watcher = Watcher::new(&roots, archive.folder(), args.poll.map(Duration::from_secs));
-    let mut screen = Screen {
+    let mut view = View {
         archive: &archive,
         settings,
         now: args.now,
         is_terminal: io::stdout().is_terminal(),
+        screen: None,
+        waker: Some(watcher.waker()),
         lost: HashMap::new(),
     };
-    let mut earliest = update(&roots, &args, &mut screen, true)?;
+    let mut earliest = update(&roots, &args, &mut view, true)?;
     let mut shown = Instant::now();
     loop {
-        let mut patience = if screen.is_terminal { CHECK_PLACES.min(REDRAW) } else { CHECK_PLACES };
+        let mut patience = if view.is_terminal { CHECK_PLACES.min(REDRAW) } else { CHECK_PLACES };
         if watcher.has_lost() {
             patience = patience.min(CHECK_LOST);
         }
-        let mut is_changed = watcher.wait(patience, earliest) == Waited::Changed;
+        let mut is_changed = match watcher.wait(patience, earliest) {
+            Waited::Asked(Input::Quit) => return Ok(Outcome::Done),
+            Waited::Asked(Input::Resized) => {
+                view.show(None)?;
+                continue;
+            }
+            waited => waited == Waited::Changed,
+        };
         is_changed |= watcher.follow();
         if !names_paths {
             let existing = places::existing(settings, runtime.as_deref())?;
@@ -78,10 +89,10 @@ pub fn run(mut args: Watch, settings: &Settings) -> anyhow::Result<Outcome> {
             }
         }
         if is_changed {
-            earliest = update(&roots, &args, &mut screen, false)?;
+            earliest = update(&roots, &args, &mut view, false)?;
             shown = Instant::now();
-        } else if screen.is_terminal && shown.elapsed() >= REDRAW {
-            screen.show(None)?;
+        } else if view.is_terminal && shown.elapsed() >= REDRAW {
+            view.show(None)?;
             shown = Instant::now();
         }
     }
@@ -89,25 +100,28 @@ pub fn run(mut args: Watch, settings: &Settings) -> anyhow::Result<Outcome> {
 
 /// Reads what is new, and shows it. Returns when to do it again at the earliest: after as much time as it took, so that it uses at
 /// most half of the time.
-fn update(roots: &[PathBuf], args: &Watch, screen: &mut Screen<'_>, is_first: bool) -> anyhow::Result<Instant> {
+fn update(roots: &[PathBuf], args: &Watch, view: &mut View<'_>, is_first: bool) -> anyhow::Result<Instant> {
     let start = Instant::now();
     if roots.is_empty() {
         return Ok(start);
     }
-    let options = options(roots.to_vec(), Some(screen.archive.folder().to_owned()), &args.reading, screen.settings)?;
-    let Some(run) = explained(read_into(screen.archive, options), screen.archive)? else {
+    let options = options(roots.to_vec(), Some(view.archive.folder().to_owned()), &args.reading, view.settings)?;
+    let Some(run) = explained(read_into(view.archive, options), view.archive)? else {
         return Ok(Instant::now() + start.elapsed());
     };
     report_damage(&run.written);
-    screen.state_losses(&run);
+    view.state_losses(&run);
     let count = logs_read(&run);
     if count > 0 || is_first {
-        screen.show(Some(count))?;
+        view.show(Some(count))?;
     }
     if count > 0
         && let Some(command) = &args.exec
     {
         execute(command);
+        if view.screen.is_some() {
+            view.show(None)?;
+        }
     }
     Ok(Instant::now() + start.elapsed())
 }
@@ -122,25 +136,43 @@ fn logs_read(run: &Ingested) -> usize {
 /// Runs the user's command. An error does not end the watch.
 fn execute(command: &str) {
     let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
-    match Command::new(shell).args([option, command]).status() {
+    let mut command_of_shell = Command::new(shell);
+    command_of_shell.args([option, command]);
+    match run_beside(&mut command_of_shell) {
         Ok(status) if status.success() => {}
         Ok(status) => complain(format_args!("--exec: {command}: {status}")),
         Err(error) => complain(format_args!("--exec: {shell}: {error}")),
     }
 }
 
+/// Runs a command. While the overview has all of the terminal, what the command prints is kept with the other messages.
+fn run_beside(command: &mut Command) -> io::Result<ExitStatus> {
+    if !screen::is_shown() {
+        return command.status();
+    }
+    let output = command.stdin(Stdio::null()).output()?;
+    for text in [output.stdout, output.stderr] {
+        String::from_utf8_lossy(&text).lines().for_each(say);
+    }
+    Ok(output.status)
+}
+
 /// Where updates are shown.
-struct Screen<'a> {
+struct View<'a> {
     archive: &'a Archive,
     settings: &'a Settings,
     /// The time that counts as now.
     now: Option<Timestamp>,
     is_terminal: bool,
+    /// All of the terminal, from the first overview on.
+    screen: Option<Screen>,
+    /// Ends waiting when a key is pressed.
+    waker: Option<Waker>,
     /// Rejected lines by the paths of their logs; `None` for a log that could not be read. They are stated once.
     lost: HashMap<String, Option<i64>>,
 }
 
-impl Screen<'_> {
+impl View<'_> {
     /// Prints what was lost of logs, if it was not printed before. On a terminal the overview contains it.
     fn state_losses(&mut self, run: &Ingested) {
         let mut losses = Losses::default();
@@ -159,13 +191,25 @@ impl Screen<'_> {
     }
 
     /// Shows the overview on a terminal; elsewhere a line, if logs were read.
-    fn show(&self, read: Option<usize>) -> anyhow::Result<()> {
+    fn show(&mut self, read: Option<usize>) -> anyhow::Result<()> {
         let overview = explained(overview(self.archive, self.now, self.settings), self.archive)?;
-        let look = look(self.archive, self.settings);
+        let mut look = look(self.archive, self.settings);
+        if self.is_terminal && self.screen.is_none() {
+            self.screen = Screen::enter();
+            if let (Some(_), Some(waker)) = (&self.screen, self.waker.take()) {
+                Screen::follow_keys(waker);
+            }
+        }
+        if self.screen.is_some() {
+            let (width, height) = Screen::size();
+            // The last line is for messages, with an empty one above it.
+            look.room = Some(Room { width, height: height.saturating_sub(2) });
+            Screen::draw(&overview.text(&look), &self.bottom(width)?)?;
+            return Ok(());
+        }
         let mut out = io::stdout().lock();
         if self.is_terminal {
-            let clear = if is_dumb() { "\n" } else { "\u{1b}[2J\u{1b}[H" };
-            write!(out, "{clear}{}", overview.text(&look))?;
+            write!(out, "\n{}", overview.text(&look))?;
         } else if let Some(read) = read {
             let time = zoned(self.now, self.settings)?.strftime("%Y-%m-%d %H:%M:%S");
             let cost = today(&overview).map_or_else(|| "unknown".to_owned(), |cost| look.currency.amount(cost));
@@ -173,6 +217,17 @@ impl Screen<'_> {
             writeln!(out, "{time}  {logs} read, cost today {cost}")?;
         }
         Ok(out.flush()?)
+    }
+
+    /// The last line of the screen: the last message, or when the overview was made.
+    fn bottom(&self, width: usize) -> anyhow::Result<String> {
+        const KEYS: &str = "  q quits";
+        let updated = || -> anyhow::Result<String> {
+            Ok(zoned(self.now, self.settings)?.strftime("updated %H:%M:%S").to_string())
+        };
+        let text = screen::last_message().map_or_else(updated, Ok)?;
+        let room = width.saturating_sub(KEYS.len());
+        Ok(format!("{}{KEYS}", padded(&cut(&text, room), room)))
     }
 }
 

@@ -9,6 +9,7 @@ use notify::{Config, ErrorKind, Event, PollWatcher, RecommendedWatcher, Recursiv
 use same_file::Handle;
 
 use super::output::complain;
+use crate::cli::screen::Input;
 
 /// How long a change waits for further ones, so that they are read together.
 const DELAY: Duration = Duration::from_millis(400);
@@ -19,14 +20,27 @@ const LONGEST_DELAY: Duration = Duration::from_secs(1);
 /// How often files are checked where the system does not report changes.
 const POLL: Duration = Duration::from_secs(10);
 
+/// What ends waiting, or can.
+enum Signal {
+    /// Something happened to files.
+    File(notify::Result<Event>),
+    /// The user asks for something.
+    Input(Input),
+}
+
 /// Why waiting ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waited {
     /// A file changed.
     Changed,
+    /// The user asks for something.
+    Asked(Input),
     /// Nothing happened for the whole time.
     Nothing,
 }
+
+/// Ends waiting, for what the user asks for.
+pub type Waker = Box<dyn Fn(Input) + Send>;
 
 /// A path that is watched.
 struct Root {
@@ -61,8 +75,10 @@ impl Root {
 /// Reports changes of files.
 pub struct Watcher {
     watcher: Option<Box<dyn notify::Watcher>>,
-    sender: Sender<notify::Result<Event>>,
-    events: Receiver<notify::Result<Event>>,
+    sender: Sender<Signal>,
+    events: Receiver<Signal>,
+    /// What the user asked for while a change waited for further ones.
+    asked: Option<Input>,
     /// The paths that are watched.
     roots: Vec<Root>,
     /// Changes in this directory do not count.
@@ -77,10 +93,16 @@ impl Watcher {
     pub fn new(roots: &[PathBuf], except: &Path, poll: Option<Duration>) -> Self {
         let (sender, events) = channel();
         let except = real(except);
-        let mut watcher = Self { watcher: None, sender, events, roots: Vec::new(), except, poll };
+        let mut watcher = Self { watcher: None, sender, events, asked: None, roots: Vec::new(), except, poll };
         watcher.start();
         watcher.add(roots);
         watcher
+    }
+
+    /// A function that ends waiting.
+    pub fn waker(&self) -> Waker {
+        let sender = self.sender.clone();
+        Box::new(move |input| drop(sender.send(Signal::Input(input))))
     }
 
     /// Watches more paths.
@@ -129,11 +151,15 @@ impl Watcher {
     /// Waits until a file changes and then is left alone for a moment, or until `patience` ends. A change is not returned before
     /// `earliest`.
     pub fn wait(&mut self, patience: Duration, earliest: Instant) -> Waited {
+        if let Some(input) = self.asked.take() {
+            return Waited::Asked(input);
+        }
         let deadline = Instant::now() + patience;
         loop {
             match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(event) if self.is_change(&event) => break,
-                Ok(_) => {}
+                Ok(Signal::File(event)) if self.is_change(&event) => break,
+                Ok(Signal::File(_)) => {}
+                Ok(Signal::Input(input)) => return Waited::Asked(input),
                 Err(RecvTimeoutError::Timeout) => return Waited::Nothing,
                 // Cannot happen: there is a sender in `self`.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(patience),
@@ -141,9 +167,14 @@ impl Watcher {
         }
         let first = Instant::now();
         let (mut quiet_at, last) = ((first + DELAY).max(earliest), (first + LONGEST_DELAY).max(earliest));
-        while let Ok(event) = self.events.recv_timeout(quiet_at.saturating_duration_since(Instant::now())) {
-            if self.is_change(&event) {
-                quiet_at = quiet_at.max(Instant::now() + DELAY).min(last);
+        while let Ok(signal) = self.events.recv_timeout(quiet_at.saturating_duration_since(Instant::now())) {
+            match signal {
+                Signal::File(event) if self.is_change(&event) => {
+                    quiet_at = quiet_at.max(Instant::now() + DELAY).min(last)
+                }
+                Signal::File(_) => {}
+                Signal::Input(Input::Quit) => return Waited::Asked(Input::Quit),
+                Signal::Input(input) => self.asked = Some(input),
             }
         }
         Waited::Changed
@@ -177,7 +208,7 @@ impl Watcher {
     /// Starts the watcher of the system, or the one that checks the files.
     fn start(&mut self) {
         let sender = self.sender.clone();
-        let handler = move |event| drop(sender.send(event));
+        let handler = move |event| drop(sender.send(Signal::File(event)));
         if let Some(poll) = self.poll {
             let config = Config::default().with_poll_interval(poll);
             match PollWatcher::new(handler, config) {

@@ -1,0 +1,99 @@
+//! What the numbers of the overview do not contain, as text.
+
+use super::compute::{Counted, Lost, Overview};
+use super::style::{Look, Style};
+use crate::analysis::present::{counted, grouped, short, visible};
+use crate::base::width::{cut, width};
+
+/// The width of the texts that have a command beside them.
+const BESIDE: usize = 40;
+
+/// What is lost, with the command that lists it.
+struct Loss {
+    text: String,
+    command: &'static str,
+}
+
+/// What the numbers do not contain: in one line at the first levels, later with a command for each.
+pub(super) fn lines(overview: &Overview, level: usize, width: usize, look: &Look) -> Vec<String> {
+    let losses = losses(overview);
+    match losses.as_slice() {
+        [] => Vec::new(),
+        losses if level < 2 => vec![line(losses, width, look)],
+        losses => {
+            let title = look.styled(Style::Bold, "not in these numbers");
+            std::iter::once(title).chain(losses.iter().flat_map(|loss| with_command(loss, look))).collect()
+        }
+    }
+}
+
+/// As much of the losses as fits, with the command that lists most of them.
+fn line(losses: &[Loss], columns: usize, look: &Look) -> String {
+    let title = "not included: ";
+    let command = format!("  agentlogs report health{}", look.archive_option);
+    let room = columns.saturating_sub(title.len() + width(&command)).max(24);
+    let mut text = String::new();
+    for (index, loss) in losses.iter().enumerate() {
+        let next = if index == 0 { loss.text.clone() } else { format!("{text}; {}", loss.text) };
+        let rest = losses.len() - index;
+        if index > 0 && width(&next) + if rest > 1 { 10 } else { 0 } > room {
+            text = format!("{text}; {rest} more");
+            break;
+        }
+        text = next;
+    }
+    look.styled(Style::Bold, title) + &cut(&text, room) + &look.styled(Style::Dim, &command)
+}
+
+fn with_command(loss: &Loss, look: &Look) -> Vec<String> {
+    let Loss { text, command } = loss;
+    let command = format!("agentlogs {command}{}", look.archive_option);
+    if width(text) < BESIDE && width(&command) <= BESIDE {
+        return vec![format!("{text:BESIDE$}{command}")];
+    }
+    vec![text.clone(), format!("  {command}")]
+}
+
+fn losses(overview: &Overview) -> Vec<Loss> {
+    let lost: &Lost = &overview.lost;
+    let mut losses = Vec::new();
+    let mut add = |text: String, command| losses.push(Loss { text, command });
+    if let Some(bound) = overview.lower_bounds.last().filter(|bound| bound.applies()) {
+        let logs = format!("{} of {}", grouped(bound.sessions), counted(bound.of_sessions, "log"));
+        add(format!("tokens that {logs} omit (≥)"), "report health");
+    }
+    let unread: Vec<String> = [
+        (lost.rejected_lines, "rejected line"),
+        (lost.unknown_records, "unknown record"),
+        (lost.unreadable_files, "unreadable file"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, thing)| counted(count, thing))
+    .collect();
+    if !unread.is_empty() {
+        add(unread.join(", "), "report health");
+    }
+    if lost.counted.records > 0 {
+        add(counted_records(&lost.counted), "report health");
+    }
+    if lost.unpriced_tokens > 0 {
+        let text = format!("{} tokens of the last 30 days without a price", short(lost.unpriced_tokens.into()));
+        add(text, "report cost --since 29d --sort unpriced_tokens");
+    }
+    if lost.undated.rows > 0 {
+        add(format!("{} without a time", counted(lost.undated.rows, "row")), "report cost --undated only");
+    }
+    losses
+}
+
+/// `14 unknown records of type cost-state with token counts or costs`.
+fn counted_records(unread: &Counted) -> String {
+    let first = unread.types.first().map(|name| cut(&visible(name), BESIDE - 1)).unwrap_or_default();
+    let others = match unread.types.len().saturating_sub(1) {
+        0 => String::new(),
+        others => format!(" and {}", counted(others, "other type")),
+    };
+    let name = if others.is_empty() { format!("type {first}") } else { first };
+    format!("{} of {name}{others} with token counts or costs", counted(unread.records, "unknown record"))
+}

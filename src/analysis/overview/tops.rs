@@ -1,0 +1,175 @@
+//! The models, projects, tools and sessions of the last days as text: in a line, or in rows.
+
+use super::compute::{Overview, Tool};
+use super::style::{Look, Style, UNKNOWN, fitted};
+use super::sums::{Top, TopSession};
+use super::text::{count, name_of, share};
+use crate::analysis::present::{grouped, short, visible};
+use crate::base::width::{cut, width};
+
+/// The rows of a list at each level; 0 is the line.
+const ROWS: [usize; 5] = [0, 3, 5, 10, 20];
+
+/// The number of sessions that the shortest form lists.
+const SESSIONS: usize = 3;
+
+/// The width of the name of a list in one line, with a space after it.
+const LABEL: usize = 21;
+
+/// The columns of numbers after the names.
+const NUMBERS: usize = 40;
+
+/// A list of names by a measure.
+#[derive(Clone, Copy)]
+pub(super) enum List<'o> {
+    /// Models or projects by cost, with what they are called and the number of days.
+    Names(&'static str, &'o [Top], i64),
+    /// Tools by errors, with the number of days.
+    Tools(&'o [Tool], i64),
+}
+
+/// A name with its cells.
+struct Row<'o> {
+    name: Option<&'o str>,
+    cells: [String; 3],
+    /// The measure where the list is one line.
+    short: String,
+}
+
+impl<'o> List<'o> {
+    /// The list at a level.
+    pub fn lines(self, level: usize, width: usize, look: &Look) -> Vec<String> {
+        let rows = self.rows(look);
+        let shown = ROWS.get(level).copied().unwrap_or_default();
+        if rows.is_empty() {
+            return Vec::new();
+        }
+        if shown == 0 {
+            return vec![self.line(&rows, width, look)];
+        }
+        let names = name_width(width);
+        let (title, [first, second, third]) = match self {
+            Self::Names(what, _, days) => (format!("{what}, {}", name_of(days)), ["cost", "share", "tokens"]),
+            Self::Tools(_, days) => (format!("tools with errors, {}", name_of(days)), ["errors", "of", "error rate"]),
+        };
+        let head = format!("{title:names$}{first:>14}{second:>9}{third:>12}");
+        let mut lines = vec![look.styled(Style::Bold, &head)];
+        lines.extend(rows.iter().take(shown).map(|Row { name, cells: [first, second, third], .. }| {
+            format!("{}{first:>14}{second:>9}{third:>12}", fitted(&shown_name(*name), names))
+        }));
+        lines.extend(more(rows.len(), shown, look));
+        lines
+    }
+
+    /// The list in one line: as many names as fit.
+    fn line(self, rows: &[Row<'_>], columns: usize, look: &Look) -> String {
+        let label = match self {
+            Self::Names(what, _, days) => format!("{what}, {days} days"),
+            Self::Tools(_, days) => format!("tool errors, {days} days"),
+        };
+        let names: Vec<String> = rows.iter().map(|row| shown_name(row.name)).collect();
+        let mut text = String::new();
+        for (index, (row, name)) in rows.iter().zip(&names).enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            let is_alike = names.iter().filter(|other| last_parts(other, 1) == last_parts(name, 1)).count() > 1;
+            let name = cut(last_parts(name, if is_alike { 2 } else { 1 }), 24);
+            let next = format!("{text}{separator}{name} {}", row.short);
+            let rest = rows.len() - index - 1;
+            let and = if rest == 0 { String::new() } else { format!(", {rest} more") };
+            if index > 0 && width(&next) + and.len() > columns.saturating_sub(LABEL) {
+                text = format!("{text}, {} more", rest + 1);
+                break;
+            }
+            text = next;
+        }
+        look.styled(Style::Bold, &format!("{label:LABEL$}")) + &text
+    }
+
+    fn rows(self, look: &Look) -> Vec<Row<'o>> {
+        match self {
+            Self::Names(_, top, _) => {
+                let all = top.iter().filter_map(|top| top.sums.cost_usd).sum::<f64>();
+                top.iter().map(|top| row_of(top, all, look)).collect()
+            }
+            Self::Tools(tools, _) => tools.iter().map(row_of_tool).collect(),
+        }
+    }
+}
+
+fn row_of<'o>(top: &'o Top, all: f64, look: &Look) -> Row<'o> {
+    let known = |text: Option<String>| text.unwrap_or_else(|| UNKNOWN.to_owned());
+    let share = known(share(top.sums, all));
+    let tokens = known(top.sums.tokens().map(|tokens| short(tokens.into())));
+    Row { name: top.name.as_deref(), short: share.clone(), cells: [look.cost(top.sums), share, tokens] }
+}
+
+fn row_of_tool(tool: &Tool) -> Row<'_> {
+    let (errors, calls) = (grouped(tool.errors), grouped(tool.calls));
+    let rate = format!("{:.0} %", count(tool.errors) / count(tool.calls) * 100.0);
+    Row { name: tool.name.as_deref(), short: format!("{errors} of {calls}"), cells: [errors, calls, rate] }
+}
+
+/// The most expensive sessions, with the ids that `agentlogs show` takes.
+pub(super) fn sessions(overview: &Overview, level: usize, width: usize, look: &Look) -> Vec<String> {
+    let sessions = &overview.sessions;
+    if sessions.is_empty() {
+        return Vec::new();
+    }
+    let shown = ROWS.get(level).copied().unwrap_or_default().max(SESSIONS);
+    let names = name_width(width);
+    let ids =
+        sessions.iter().take(shown).map(|session| session.short_id.len()).max().unwrap_or_default().min(names / 2);
+    let title = format!("sessions, {}", name_of(overview.top_days));
+    let head = format!("{title:names$}{:>14}  {}", "cost", "model");
+    let mut lines = vec![look.styled(Style::Bold, &head)];
+    lines.extend(sessions.iter().take(shown).map(|session| session_as_text(session, ids, names, look)));
+    lines
+}
+
+fn session_as_text(session: &TopSession, ids: usize, names: usize, look: &Look) -> String {
+    let id = visible(&session.short_id);
+    let project = fitted(&shown_name(session.project.as_deref()), names.saturating_sub(ids + 2));
+    let model = cut(&shown_name(session.model.as_deref()), NUMBERS - 16);
+    let padding = " ".repeat((ids + 2).saturating_sub(width(&id)));
+    format!("{id}{padding}{project}{:>14}  {model}", look.cost(session.sums))
+}
+
+/// The columns for names in a block of this width.
+fn name_width(width: usize) -> usize {
+    width.clamp(60, 120) - NUMBERS
+}
+
+fn shown_name(name: Option<&str>) -> String {
+    match name {
+        None => "(unknown)".to_owned(),
+        Some("") => "(empty)".to_owned(),
+        Some(name) => visible(name).into_owned(),
+    }
+}
+
+/// The last names of a path.
+fn last_parts(path: &str, parts: usize) -> &str {
+    let separators: Vec<usize> =
+        path.trim_end_matches(['/', '\\']).match_indices(['/', '\\']).map(|(at, _)| at).collect();
+    let start = separators.len().checked_sub(parts).and_then(|index| separators.get(index)).map_or(0, |at| at + 1);
+    path.get(start..).filter(|part| !part.is_empty()).unwrap_or(path)
+}
+
+/// A line about what is not listed.
+pub(super) fn more(all: usize, shown: usize, look: &Look) -> Option<String> {
+    let rest = all.checked_sub(shown).filter(|rest| *rest > 0)?;
+    Some(look.styled(Style::Dim, &format!("and {} more", grouped(rest))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_shortened_to_their_last_names() {
+        assert_eq!(last_parts("/home/ann/shop", 1), "shop");
+        assert_eq!(last_parts("/home/ann/shop/", 2), "ann/shop/");
+        assert_eq!(last_parts("C:\\work\\shop", 1), "shop");
+        assert_eq!(["shop", "/shop", "/", ""].map(|path| last_parts(path, 2)), ["shop", "/shop", "/", ""]);
+    }
+}
