@@ -7,7 +7,7 @@
 //! ```
 //!
 //! `ARCHITECTURE.md` describes each layer, the path of an ingest, the invariants, and where to add a runtime, a column, a report or a
-//! price. The `mod.rs` of a layer lists its modules. From `store` on, all needs the feature `archive` (polars).
+//! price. The first lines of a module state its purpose. From `store` on, all needs the feature `archive` (polars).
 //!
 //! Further invariants: adapters perform no I/O and do not use the clock, the environment or polars; the name of a format
 //! occurs only in `adapters`; no local time below `analysis::reports`; the library never prints; `unsafe` occurs only in

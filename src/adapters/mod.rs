@@ -4,7 +4,7 @@
 //! ([`Adapter::claims`]), and folds typed records into sessions ([`Fold`]). Parsing cannot fail: what cannot be used is
 //! counted in [`Health`](crate::model::health::Health).
 //!
-//! `ARCHITECTURE.md` lists the steps to add a format. Each of these imports only those above it:
+//! docs/new-runtime.md describes how to add a format. Each of these imports only those above it:
 //!
 //! ```text
 //! engine       what an adapter is, and the loops that run it; the same for all formats
