@@ -20,6 +20,7 @@ use agentlogs::store::archive::{self, Archive};
 use agentlogs::store::frames::{self, Frames, TABLES};
 use agentlogs::store::query;
 use polars::prelude::*;
+use twox_hash::XxHash3_64;
 
 use crate::{demo_facts, facts, root, settled};
 
@@ -194,6 +195,12 @@ fn parts_contain_whole_sessions() {
     assert_eq!(tables.partitions().iter().map(rows).sum::<usize>(), 5);
 }
 
+/// The id of a message, which compression does not shorten: few turns fill a part.
+fn long_id(number: i64, at: i64) -> String {
+    let part = |part| format!("{:016x}", XxHash3_64::oneshot(format!("{number} {at} {part}").as_bytes()));
+    (0..20).map(part).collect()
+}
+
 /// A source of many sessions is kept in pieces, which are settled one by one unless something links them: it makes no
 /// difference.
 #[test]
@@ -201,7 +208,7 @@ fn a_large_source_is_settled_in_pieces() {
     let session = |number: i64| {
         let turn = |at: i64| {
             // One session repeats a response of another one, far before it.
-            let id = if (number, at) == (35, 0) { "msg_2_0".to_owned() } else { format!("msg_{number}_{at}") };
+            let id = if (number, at) == (35, 0) { long_id(2, 0) } else { long_id(number, at) };
             Box::new(Turn {
                 line: number * 1000 + at,
                 identity: Identity::Global(id.as_str().into()),
@@ -216,7 +223,7 @@ fn a_large_source_is_settled_in_pieces() {
             runtime: "claude".into(),
             format: "claude-transcript".into(),
             line: number * 1000,
-            turns: (0..1000).map(turn).collect(),
+            turns: (0..120).map(turn).collect(),
             ..SessionResult::default()
         }
     };

@@ -130,26 +130,21 @@ fn own_prices_apply() {
     assert_eq!(run(folder, &["extract", "--describe", "--prices", "missing.toml"], b"").0, Some(1));
 }
 
+/// Ingests logs into `archive`, and returns their facts as the steps of a cluster have them.
+fn facts_of(folder: &Path, logs: &str) -> DataFrame {
+    ingest(folder, logs, "archive");
+    let extract = ["extract", "--files-from", "-", "--as", "arrow", "--jobs", "1"];
+    grouped(&step(folder, &extract, &list(&folder.join(logs))), false)
+}
+
 #[test]
 fn the_steps_write_the_rows_of_one_machine() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     copy(&root().join("sample-logs"), &folder.join("logs"));
-    ingest(folder, "logs", "archive");
-    let extracted =
-        step(folder, &["extract", "--files-from", "-", "--as", "arrow", "--jobs", "1"], &list(&folder.join("logs")));
-    let facts = grouped(&extracted, false);
-    for (name, options) in [
-        ("day", &[][..]),
-        ("many", &["--files-per-partition", "3", "--files-per-table", "2"]),
-        ("week", &["--partition-by", "week"]),
-        ("month", &["--partition-by", "month", "--files-per-table", "4"]),
-    ] {
-        let written = write_lake(folder, &facts, options, name);
-        assert_lake(folder, name, "archive");
-        let files: Vec<&str> = written.column("file").unwrap().str().unwrap().iter().flatten().collect();
-        assert_eq!(files.contains(&"sources/part-1.parquet"), options.contains(&"--files-per-table"), "{files:?}");
-    }
+    let facts = facts_of(folder, "logs");
+    write_lake(folder, &facts, &[], "day");
+    assert_lake(folder, "day", "archive");
     // The files have the names and bytes of an export, except those with the time of the ingest.
     let (status, _, stderr) = run(folder, &["export", "exported", "--as", "lake", "--archive", "archive"], b"");
     assert_eq!(status, Some(0), "{stderr}");
@@ -160,6 +155,28 @@ fn the_steps_write_the_rows_of_one_machine() {
             let ours = fs::read(folder.join("day").join(path)).unwrap();
             assert!(table == "sources" || ours == fs::read(entry.path()).unwrap(), "{}", path.display());
         }
+    }
+}
+
+/// The same rows in other partitions and numbers of files. The logs have several days, and rows without a time.
+#[test]
+fn the_steps_divide_the_rows_into_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for format in ["atif", "claude-transcript", "codex-rollout", "drover-events", "goose-session", "opencode-run"] {
+        copy(&root().join("sample-logs").join(format), &folder.join("logs").join(format));
+    }
+    let facts = facts_of(folder, "logs");
+    for (name, options) in [
+        ("day", &[][..]),
+        ("many", &["--files-per-partition", "3", "--files-per-table", "2"]),
+        ("week", &["--partition-by", "week"]),
+        ("month", &["--partition-by", "month", "--files-per-table", "4"]),
+    ] {
+        let written = write_lake(folder, &facts, options, name);
+        assert_lake(folder, name, "archive");
+        let files: Vec<&str> = written.column("file").unwrap().str().unwrap().iter().flatten().collect();
+        assert_eq!(files.contains(&"sources/part-1.parquet"), options.contains(&"--files-per-table"), "{files:?}");
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use agentlogs::store::archive::Archive;
 use agentlogs::store::frames::{Frames, TABLES};
@@ -27,12 +28,24 @@ fn done(folder: &Path, args: &[&str]) -> String {
     stdout + &stderr
 }
 
-/// An archive of all sample logs, and a lake of it by day.
-fn sample_lake() -> tempfile::TempDir {
+/// An archive of sample logs, those of some formats or all, and a lake of it by day.
+fn lake_of(formats: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     copy(&root().join("sample-logs"), &folder.path().join("logs"));
-    done(folder.path(), &["ingest", "logs", "--archive", "archive"]);
+    let logs = formats.iter().map(|format| format!("logs/{format}"));
+    let logs = if formats.is_empty() { vec!["logs".to_owned()] } else { logs.collect() };
+    let ingest = ["ingest"].into_iter().chain(logs.iter().map(String::as_str)).chain(["--archive", "archive"]);
+    done(folder.path(), &ingest.collect::<Vec<_>>());
     done(folder.path(), &["export", "lake", "--as", "lake", "--archive", "archive"]);
+    folder
+}
+
+/// A copy of an archive of all sample logs, of a lake of it by day, and of the logs. The archive contains the paths of the logs that
+/// were copied: a test that ingests logs again needs [`lake_of`].
+fn sample_lake() -> tempfile::TempDir {
+    static MADE: LazyLock<tempfile::TempDir> = LazyLock::new(|| lake_of(&[]));
+    let folder = tempfile::tempdir().unwrap();
+    copy(MADE.path(), folder.path());
     folder
 }
 
@@ -93,7 +106,7 @@ fn a_lake_has_the_rows_of_its_archive() {
 /// what is gone.
 #[test]
 fn only_changed_files_are_written() {
-    let folder = sample_lake();
+    let folder = lake_of(&[]);
     let path = |name: &str| folder.path().join(name);
     let mut formats: Vec<String> =
         fs::read_dir(path("logs")).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
@@ -153,7 +166,7 @@ fn only_changed_files_are_written() {
 /// prepared. The next export completes it.
 #[test]
 fn an_interrupted_export_leaves_the_state_before_or_after() {
-    let folder = sample_lake();
+    let folder = lake_of(&["claude-transcript", "codex-rollout", "drover-events", "goose-session", "pi-session"]);
     let path = |name: &str| folder.path().join(name);
     let before = lake_rows(&path("lake"));
     copy(&path("lake"), &path("new"));

@@ -113,17 +113,32 @@ fn path_of(sample: &Path) -> String {
     sample.strip_prefix(root()).unwrap().to_string_lossy().into_owned()
 }
 
-/// Checks a copy of the first bytes of a sample next to the sample, in both orders.
-fn check_prefix(sample: &Path, end: usize) -> Result<(), TestCaseError> {
-    let (text, path) = (lines_of(sample), path_of(sample));
-    let expected = counted(&settled(vec![source(&path, &text)]));
-    for copy in ["a-backup", "z-backup"] {
-        let copy = format!("{copy}/{path}");
-        let with_copy = counted(&settled(vec![source(&path, &text), source(&copy, &text[..end])]));
-        let difference = difference(&expected, &with_copy);
-        prop_assert_eq!(difference, None, "{} cut at {} of {} bytes", path, end, text.len());
+/// A sample with what it counts to alone.
+struct Sample {
+    path: String,
+    text: Vec<u8>,
+    source: Source,
+    expected: Sessions,
+}
+
+impl Sample {
+    fn new(sample: &Path) -> Self {
+        let (text, path) = (lines_of(sample), path_of(sample));
+        let source = source(&path, &text);
+        let expected = counted(&settled(vec![source.clone()]));
+        Self { path, text, source, expected }
     }
-    Ok(())
+
+    /// Checks a copy of its first bytes next to it, in both orders.
+    fn check_prefix(&self, end: usize) -> Result<(), TestCaseError> {
+        for copy in ["a-backup", "z-backup"] {
+            let copy = source(&format!("{copy}/{}", self.path), &self.text[..end]);
+            let with_copy = counted(&settled(vec![self.source.clone(), copy]));
+            let difference = difference(&self.expected, &with_copy);
+            prop_assert_eq!(difference, None, "{} cut at {} of {} bytes", self.path, end, self.text.len());
+        }
+        Ok(())
+    }
 }
 
 /// The samples that are logs of lines or documents. A cut database is not a copy of its beginning.
@@ -143,8 +158,8 @@ proptest! {
 
     #[test]
     fn a_torn_copy_beside_its_log_counts_nothing(sample in select(texts()), at in any::<Index>()) {
-        let length = lines_of(&sample).len();
-        check_prefix(&sample, at.index(length + 1))?;
+        let sample = Sample::new(&sample);
+        sample.check_prefix(at.index(sample.text.len() + 1))?;
     }
 }
 
@@ -186,9 +201,9 @@ fn a_copy_of_a_fork_cut_in_its_history_counts_nothing() {
 fn an_older_copy_beside_its_log_counts_nothing() {
     let mut failures = Vec::new();
     for sample in texts() {
-        let text = lines_of(&sample);
-        for end in memchr::memchr_iter(b'\n', &text).map(|newline| newline + 1) {
-            failures.extend(check_prefix(&sample, end).err().map(|error| error.to_string()));
+        let sample = Sample::new(&sample);
+        for end in memchr::memchr_iter(b'\n', &sample.text).map(|newline| newline + 1) {
+            failures.extend(sample.check_prefix(end).err().map(|error| error.to_string()));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
