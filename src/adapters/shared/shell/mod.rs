@@ -1,7 +1,6 @@
 //! Shell commands: which program a command runs first, and what the command is for.
 
 mod arguments;
-mod grammar;
 mod kind;
 mod programs;
 mod redirections;

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::iter::Peekable;
 
-use super::kind::Purpose;
+use super::kind::{self, Purpose};
 use super::redirections::Redirections;
 use super::words::{Token, Tokens, substitutions};
-use super::{grammar, kind};
 use crate::base::text::SharedStr;
 use crate::json::Raw;
 use crate::json::fields::Text;
@@ -67,39 +66,10 @@ impl From<Found> for ShellCommand {
     }
 }
 
-/// Scans a command by its words, or by the grammar if the words do not show where its simple commands begin and end.
+/// Scans a command.
 pub(super) fn scan_text(command: &str, depth: u32) -> Found {
-    let mut tokens = Tokens::new(command);
     let mut found = Found::default();
-    found.scan(tokens.by_ref(), false, depth);
-    if tokens.needs_grammar() || matches!(found.program.as_deref(), Some("case" | "function")) {
-        scan_by_grammar(command, found, depth)
-    } else {
-        found
-    }
-}
-
-/// What the grammar finds; `by_words` where it does not understand the command.
-fn scan_by_grammar(command: &str, by_words: Found, depth: u32) -> Found {
-    let mut found = Found { has_words: by_words.has_words, ..Found::default() };
-    let is_understood = grammar::simple_commands(command, |simple| {
-        let words = simple.words.iter().filter_map(|word| unquoted(word)).map(Token::Word);
-        let depth = depth.saturating_sub(1);
-        if simple.is_substituted {
-            let mut inner = Found::default();
-            inner.scan(words, simple.is_piped, depth);
-            found.add_substituted(inner);
-        } else {
-            // The grammar finds the substitutions itself.
-            found.scan_words(words, simple.is_piped, depth, false);
-        }
-    });
-    if !is_understood {
-        if !found.has_program {
-            (found.program, found.has_program) = (by_words.program, by_words.has_program);
-        }
-        found.purpose = found.purpose.or(by_words.purpose);
-    }
+    found.scan(Tokens::new(command), false, depth);
     found
 }
 
@@ -109,31 +79,13 @@ fn is_program_name(word: &str) -> bool {
     (1..=64).contains(&word.len()) && word.bytes().all(is_safe)
 }
 
-/// A word without its quotes.
-fn unquoted(word: &str) -> Option<Cow<'_, str>> {
-    match Tokens::new(word).next() {
-        Some(Token::Word(text)) if word.starts_with(['"', '\'']) => Some(text),
-        _ => Some(Cow::Borrowed(word)).filter(|word| !word.is_empty()),
-    }
-}
-
 impl Found {
     /// Adds the simple commands of a list of words and operators.
     pub(super) fn scan<'a>(&mut self, tokens: impl Iterator<Item = Token<'a>>, is_piped: bool, depth: u32) {
-        self.scan_words(tokens, is_piped, depth, true);
-    }
-
-    /// The same, with the commands in substitutions or without them.
-    fn scan_words<'a>(
-        &mut self,
-        tokens: impl Iterator<Item = Token<'a>>,
-        is_piped: bool,
-        depth: u32,
-        with_substitutions: bool,
-    ) {
-        let depth_of_substitutions = if with_substitutions { depth } else { 0 };
         let mut tokens = tokens.peekable();
         let mut is_piped = is_piped;
+        // The number of `case`s around the command.
+        let mut cases = 0;
         while let Some(token) = tokens.next() {
             let word = match token {
                 Token::Word(word) => word,
@@ -141,7 +93,22 @@ impl Found {
                     is_piped = true;
                     continue;
                 }
-                Token::Or | Token::End => {
+                Token::Open => continue,
+                Token::Close => {
+                    // The redirections of a subshell.
+                    skip_command(&mut tokens);
+                    continue;
+                }
+                Token::Function => {
+                    skip_body(&mut tokens);
+                    continue;
+                }
+                Token::EndOfBranch if cases > 0 => {
+                    skip_pattern(&mut tokens);
+                    is_piped = false;
+                    continue;
+                }
+                Token::Or | Token::End | Token::EndOfBranch => {
                     is_piped = false;
                     continue;
                 }
@@ -153,20 +120,23 @@ impl Found {
                     skip_command(&mut tokens);
                     // `cd … || exit 1`, `cd … || { echo no; exit 1; }`: the alternative is not the command.
                     while tokens.next_if(|it| matches!(it, Token::Or)).is_some() {
-                        let is_group = matches!(tokens.peek(), Some(Token::Word(word)) if word == "{");
-                        skip_command(&mut tokens);
-                        while is_group
-                            && tokens.next().is_some_and(|it| !matches!(it, Token::Word(word) if word == "}"))
-                        {
+                        match tokens.peek() {
+                            Some(Token::Word(word)) if word == "{" => skip_group(&mut tokens),
+                            Some(Token::Open) => skip_group(&mut tokens),
+                            _ => skip_command(&mut tokens),
                         }
                     }
                 }
-                "export" | "local" | "declare" | "readonly" => self.skip_words(&mut tokens, depth_of_substitutions),
+                "export" | "local" | "declare" | "readonly" => self.skip_words(&mut tokens, depth),
                 "set" | "source" | "." | "exit" | "return" | "break" | "continue" => skip_command(&mut tokens),
-                "[" | "[[" | "test" => {
-                    // What depends on the state of files is more important.
-                    self.add_purpose(Purpose::of(CommandKind::Read).piped(true));
-                    self.skip_words(&mut tokens, depth_of_substitutions);
+                "[[" => {
+                    self.add_test();
+                    // Its parentheses and operators are not those of commands.
+                    while tokens.next().is_some_and(|it| !matches!(it, Token::Word(word) if word == "]]")) {}
+                }
+                "[" | "test" => {
+                    self.add_test();
+                    self.skip_words(&mut tokens, depth);
                 }
                 // Searches for a program, but does not run it.
                 "command" if tokens.next_if(is_lookup).is_some() => {
@@ -185,14 +155,26 @@ impl Found {
                     }
                 }
                 // `for NAME in WORDS`: its commands follow `do`.
-                "for" | "select" => self.skip_words(&mut tokens, depth_of_substitutions),
+                "case" => {
+                    while tokens.next_if(|it| !matches!(it, Token::Word(word) if word == "in")).is_some() {}
+                    cases += 1;
+                    skip_pattern(&mut tokens);
+                }
+                "esac" => cases -= i32::from(cases > 0),
+                "function" => {
+                    while tokens.next_if(|it| !matches!(it, Token::Word(word) if word == "{")).is_some() {}
+                    skip_body(&mut tokens);
+                }
+                "for" | "select" => self.skip_words(&mut tokens, depth),
                 // Reserved words around commands.
-                "(" | "{" | "}" | "!" | "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do" | "done" => {}
-                _ if is_assignment(&word) => self.add_substitutions(&word, depth_of_substitutions),
+                "{" | "}" | "!" | "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do" | "done" => {}
+                _ if is_assignment(&word) => self.add_substitutions(&word, depth),
                 "" => {}
+                // The name of a function.
+                _ if matches!(tokens.peek(), Some(Token::Function)) => {}
                 _ => {
-                    if !name.trim_start_matches('(').is_empty() {
-                        self.add_command(word, &mut tokens, is_piped, depth, with_substitutions);
+                    if !name.is_empty() {
+                        self.add_command(word, &mut tokens, is_piped, depth);
                     }
                 }
             }
@@ -206,7 +188,6 @@ impl Found {
         tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>,
         is_piped: bool,
         depth: u32,
-        with_substitutions: bool,
     ) {
         let mut words = Vec::with_capacity(8);
         words.push(program);
@@ -216,7 +197,7 @@ impl Found {
                 words.push(word);
             }
         }
-        let name = words.first().map_or("", |program| base_name(program)).trim_start_matches('(');
+        let name = words.first().map_or("", |program| base_name(program));
         let inner = script(name, &words).filter(|_| depth > 0).map(|script| scan_text(script, depth - 1));
         if !self.has_program {
             self.has_program = true;
@@ -231,12 +212,17 @@ impl Found {
         };
         let purpose = purpose.unwrap_or(Purpose::of(CommandKind::Other)).piped(is_piped);
         // `echo $(…)` is about the command within it.
-        if with_substitutions && purpose.kind == CommandKind::Other && !redirections.writes_file {
+        if purpose.kind == CommandKind::Other && !redirections.writes_file {
             for word in words.iter().skip(1) {
                 self.add_substitutions(word, depth);
             }
         }
         self.add_purpose(if redirections.writes_file { purpose.writing() } else { purpose });
+    }
+
+    /// Adds a test of files or values. What depends on its result is more important.
+    fn add_test(&mut self) {
+        self.add_purpose(Purpose::of(CommandKind::Read).piped(true));
     }
 
     /// Goes to the end of a command, of which only the substitutions matter.
@@ -300,6 +286,37 @@ fn skip_command<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) {
     while tokens.next_if(|it| matches!(it, Token::Word(_))).is_some() {}
 }
 
+/// Skips the pattern of a branch of `case`, unless that was the last branch.
+fn skip_pattern<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) {
+    while tokens.next_if(|it| matches!(it, Token::End | Token::Open)).is_some() {}
+    if !matches!(tokens.peek(), Some(Token::Word(word)) if word == "esac") {
+        while tokens.next().is_some_and(|it| !matches!(it, Token::Close)) {}
+    }
+}
+
+/// Skips the body of a function.
+fn skip_body<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) {
+    while tokens.next_if(|it| matches!(it, Token::End)).is_some() {}
+    skip_group(tokens);
+}
+
+/// Skips `{ … }` or `(…)`, with those within it.
+fn skip_group<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) {
+    let mut depth = 0_u32;
+    for token in tokens {
+        match token {
+            Token::Open => depth += 1,
+            Token::Word(word) if word == "{" => depth += 1,
+            Token::Close => depth = depth.saturating_sub(1),
+            Token::Word(word) if word == "}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return;
+        }
+    }
+}
+
 /// The options whose value is the next word: the letters of short ones, and long ones.
 fn options_with_values(program: &str) -> (&'static str, &'static [&'static str]) {
     match program {
@@ -347,6 +364,7 @@ fn is_lookup(token: &Token<'_>) -> bool {
 
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
+        let name = name.strip_suffix('+').unwrap_or(name);
         !name.is_empty()
             && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_')
             && !name.starts_with(|it: char| it.is_ascii_digit())
@@ -448,39 +466,62 @@ mod tests {
         assert_eq!(program("cd /work || { exit 1"), None);
     }
 
-    /// Where the words are enough, the grammar finds the same.
+    /// Subshells, branches, functions and arithmetic contain commands, or do not.
     #[test]
-    fn words_and_grammar_agree() {
-        let starts = [
-            "",
-            "A=$(pwd) ",
-            "A=\"$(git rev-parse HEAD)\".x;",
-            "cd \"$(pwd)\" && ",
-            "export A=$(ls|wc -l)\n",
-            "A=`ls | wc -l`\n",
-        ];
-        let compounds = ["X", "for f in a $(ls b); do X; done", "if [ -f x ]; then X; fi", "until X; do sleep 1; done"];
-        let commands = [
-            "make -j 2 check",
-            "sudo -u root make",
-            "./make \"$(pwd)\" >log 2>&1",
-            "B='a b' make lint | tail -n 1",
-            "make x <<'E' | cat >f\nmake test ( \"\nE\n",
-        ];
-        for start in starts {
-            for compound in compounds {
-                for command in commands {
-                    let command = format!("{start}{}", compound.replace('X', command));
-                    let mut tokens = Tokens::new(&command);
-                    let mut by_words = Found::default();
-                    by_words.scan(tokens.by_ref(), false, DEPTH);
-                    assert!(!tokens.needs_grammar(), "{command}");
-                    let by_words = ShellCommand::from(by_words);
-                    assert_eq!(by_words.program.as_deref(), Some("make"), "{command}");
-                    let by_grammar = scan_by_grammar(&command, Found::default(), DEPTH);
-                    assert_eq!(ShellCommand::from(by_grammar), by_words, "{command}");
-                }
-            }
+    fn compounds_contain_commands() {
+        for (command, expected) in [
+            ("(cd /tmp && echo a | make 2>&1)", "echo"),
+            ("cd x && (command -v make && make -j 2) 2>&1 | tail", "make"),
+            ("cd x || (echo no; exit 1); make", "make"),
+            ("for f in *.ts; do case \"$f\" in *.test.ts) continue;; esac; make $f; done", "make"),
+            ("case $x in (a|b) true;;\n c)\n make;; esac", "true"),
+            ("case $x in\n a) ;;\n b) make ;;\nesac", "make"),
+            ("x=$(case $y in a) echo 1;; esac) make", "make"),
+            ("f() { no; }; make", "make"),
+            ("f() (no); make", "make"),
+            ("function f { no { a; }; }; make", "make"),
+            ("a=(x y); make", "make"),
+            ("a+=(x\n y)\nmake", "make"),
+            ("((i = 1 + (2))); make", "make"),
+            ("for ((i = 0; i < 3; i++)); do make; done", "make"),
+            ("[[ $x =~ (a|b) && -n y ]] && make", "make"),
+            ("x=$(ls | # all of them\n wc -l) make", "make"),
+            ("x=$(echo `pwd` ${#a}) make", "make"),
+            ("shopt -s extglob; ls !(a|b)", "shopt"),
+            ("(a; b) >f; make", "a"),
+            ("diff <(sort a) <(sort b)", "diff"),
+            ("find . \\( -name a -o -name b \\) -delete", "find"),
+        ] {
+            assert_eq!(program(command).as_deref(), Some(expected), "{command}");
+        }
+        assert_eq!(shell_command("ls && (LC_ALL=C sed -i s/a/b/ x || true)").kind, Some(CommandKind::Edit));
+        assert_eq!(program("f() { no; }"), None);
+    }
+
+    /// Whatever a log contains, the work for one command is linear.
+    #[test]
+    fn nesting_without_end_takes_linear_time() {
+        for part in [
+            "(",
+            "$(",
+            "`",
+            "<<a ",
+            "((",
+            "{ ",
+            "${",
+            "if ",
+            "\"$(",
+            "a=(",
+            "[[ ",
+            "<(",
+            "case a in ",
+            "((a",
+            "$((",
+            "f() {",
+            ")",
+            ";;",
+        ] {
+            shell_command(&part.repeat(20_000));
         }
     }
 
@@ -488,7 +529,7 @@ mod tests {
     #[test]
     fn a_long_command_has_the_program_of_its_start() {
         for command in ["cd X && make", "make X", "bash -c 'cd X; make'", "A=X make", "# X\nmake", "make <<E\nX\nE"] {
-            for length in [0, 10, 1000, 300_000] {
+            for length in [0, 10, 1000, 30_000] {
                 let command = command.replace('X', &"é\"é \\ é\"".repeat(length));
                 assert_eq!(program(&command).as_deref(), Some("make"), "{length}");
             }

@@ -1,4 +1,4 @@
-//! Splits a shell command into words. Parts that only the grammar can parse set a flag.
+//! Splits a shell command into words and operators.
 
 use std::borrow::Cow;
 
@@ -12,6 +12,14 @@ pub(super) enum Token<'a> {
     Pipe,
     /// `;`, `&`, `&&` or a newline.
     End,
+    /// `;;`, which ends a branch of `case`.
+    EndOfBranch,
+    /// `(` before a subshell or a pattern.
+    Open,
+    /// `)` after a subshell or a pattern.
+    Close,
+    /// `name()` before the body of a function.
+    Function,
 }
 
 /// Splits a command at blanks and operators, with regard to quotes, backslashes, comments, heredocs and simple
@@ -20,7 +28,8 @@ pub(super) struct Tokens<'a> {
     rest: &'a str,
     /// The heredocs whose bodies begin after the line.
     heredocs: Vec<Heredoc<'a>>,
-    needs_grammar: bool,
+    /// Whether a substitution has no end. The others are not searched for theirs, so that the work stays linear.
+    is_incomplete: bool,
 }
 
 struct Heredoc<'a> {
@@ -32,18 +41,13 @@ struct Heredoc<'a> {
 
 impl<'a> Tokens<'a> {
     pub(super) fn new(command: &'a str) -> Self {
-        Self { rest: command, heredocs: Vec::new(), needs_grammar: false }
-    }
-
-    /// Whether a word that was read contains more than this understands: a subshell, nested substitutions.
-    pub(super) fn needs_grammar(&self) -> bool {
-        self.needs_grammar
+        Self { rest: command, heredocs: Vec::new(), is_incomplete: false }
     }
 
     /// A word that contains no quotes, escapes or substitutions: the usual case.
     fn plain_word(&mut self) -> Option<&'a str> {
         let (word, rest) = self.rest.split_at_checked(plain_length(self.rest, None))?;
-        let ends_here = rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n', ';', '|']);
+        let ends_here = rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n', ';', '|', ')']);
         (!word.is_empty() && ends_here).then(|| {
             self.rest = rest;
             word
@@ -54,6 +58,8 @@ impl<'a> Tokens<'a> {
     fn word(&mut self) -> String {
         let mut word = String::new();
         let mut quote = None;
+        // Parentheses in a word of another language, such as `f(x)`.
+        let mut parentheses = 0;
         let length = self.rest.len();
         while let Some((text, rest)) = self.rest.split_at_checked(plain_length(self.rest, quote)) {
             word.push_str(text);
@@ -67,40 +73,69 @@ impl<'a> Tokens<'a> {
                     word.extend(characters.next().filter(|escaped| *escaped != '\n'));
                 }
                 (_, '`' | '(') if special == '`' || word.ends_with('$') => {
-                    // Once one is uncertain, the others need not be known.
                     let length = if special == '`' { backquoted } else { substitution };
-                    let known = Some(rest).filter(|_| !self.needs_grammar).and_then(length);
-                    if let Some((text, after)) = known.and_then(|length| rest.split_at_checked(length)) {
-                        word.push_str(text);
-                        characters = after.chars();
-                    } else {
-                        self.needs_grammar = true;
-                        word.push(special);
+                    match self.take(length) {
+                        Some(text) => word.push_str(text),
+                        // The command in it is one of its own.
+                        None if quote.is_none() => {
+                            self.rest = characters.as_str();
+                            break;
+                        }
+                        None => {
+                            word.push(special);
+                            self.rest = characters.as_str();
+                        }
                     }
+                    continue;
+                }
+                // `a=(x y)`, `<(…)`, `@(a|b)`
+                (None, '(') if word.ends_with(['=', '<', '>', '@', '!', '?', '*', '+']) => {
+                    match self.take(substitution) {
+                        Some(text) => word.push_str(text),
+                        None => break,
+                    }
+                    continue;
+                }
+                (None, '(') if is_body(characters.as_str().strip_prefix(')')) => break,
+                (None, '(') => {
+                    parentheses += 1;
+                    word.push(special);
+                }
+                (None, ')') if parentheses > 0 => {
+                    parentheses -= 1;
+                    word.push(special);
                 }
                 (None, '\'' | '"') => quote = Some(special),
                 // `2>&1`, `&>log`
                 (None, '&') if rest.len() == length || word.ends_with('>') => word.push(special),
-                (None, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|') => break,
+                (None, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | ')') => break,
                 (None, '<') if word.ends_with('<') && !word.ends_with("<<") => {
                     word.push(special);
                     let after = characters.as_str();
                     if !after.starts_with('<') {
-                        match Heredoc::of(after) {
-                            Some(heredoc) => self.heredocs.push(heredoc),
-                            None => self.needs_grammar = true,
-                        }
+                        self.heredocs.extend(Heredoc::of(after));
                     }
                 }
-                _ => {
-                    self.needs_grammar |= special == '(' && quote.is_none();
-                    word.push(special);
-                }
+                _ => word.push(special),
             }
             self.rest = characters.as_str();
         }
         word
     }
+
+    /// Takes the substitution that begins here, if it has an end.
+    fn take(&mut self, length: fn(&str) -> Option<usize>) -> Option<&'a str> {
+        let length = Some(self.rest).filter(|_| !self.is_incomplete).and_then(length);
+        self.is_incomplete |= length.is_none();
+        let (text, rest) = self.rest.split_at_checked(length?)?;
+        self.rest = rest;
+        Some(text)
+    }
+}
+
+/// Whether the text after `name()` is the body of a function.
+fn is_body(after: Option<&str>) -> bool {
+    after.is_some_and(|after| after.trim_start().starts_with(['{', '(']))
 }
 
 /// The length of the text before the next character that means something within these quotes, or outside of quotes.
@@ -115,7 +150,7 @@ fn plain_length(text: &str, quote: Option<char>) -> usize {
 
 /// Whether a byte may mean something outside of quotes.
 fn is_special(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'\'' | b'"' | b'\\' | b'(' | b'`' | b'<')
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'\'' | b'"' | b'\\' | b'(' | b')' | b'`' | b'<')
 }
 
 impl<'a> Heredoc<'a> {
@@ -144,13 +179,14 @@ impl<'a> Iterator for Tokens<'a> {
         }
         let first = self.rest.chars().next()?;
         if matches!(first, ';' | '&' | '|' | '\n') && !self.rest.starts_with("&>") {
-            let token = match first {
-                '|' if self.rest.starts_with("||") => Token::Or,
-                '|' => Token::Pipe,
-                _ => Token::End,
-            };
             let after = self.rest.trim_start_matches([';', '&', '|', '\n']);
             let operators = self.rest.get(..self.rest.len() - after.len()).unwrap_or_default();
+            let token = match first {
+                '|' if operators.starts_with("||") => Token::Or,
+                '|' => Token::Pipe,
+                _ if operators.contains(";;") => Token::EndOfBranch,
+                _ => Token::End,
+            };
             match operators.find('\n') {
                 Some(line_end) if !self.heredocs.is_empty() => {
                     self.rest = after_heredocs(self.rest.get(line_end + 1..).unwrap_or_default(), &mut self.heredocs);
@@ -158,6 +194,18 @@ impl<'a> Iterator for Tokens<'a> {
                 _ => self.rest = after,
             }
             return Some(token);
+        }
+        if let Some(rest) = self.rest.strip_prefix("()").filter(|rest| is_body(Some(rest))) {
+            self.rest = rest;
+            return Some(Token::Function);
+        }
+        // `((…))` computes a number.
+        if self.rest.starts_with("((") && self.take(|text| text.find("))").map(|end| end + 2)).is_some() {
+            return Some(Token::End);
+        }
+        if let Some(rest) = self.rest.strip_prefix(['(', ')']) {
+            self.rest = rest;
+            return Some(if first == '(' { Token::Open } else { Token::Close });
         }
         let word = self.plain_word().map(Cow::Borrowed);
         Some(Token::Word(word.unwrap_or_else(|| Cow::Owned(self.word()))))
@@ -198,33 +246,35 @@ fn backquoted(text: &str) -> Option<usize> {
     text.bytes().enumerate().find(is_end).map(|(at, _)| at + 1)
 }
 
-/// The length of `(…)` at the start of a text, if it is certain without a grammar.
+/// The length of `(…)` at the start of a text.
 fn substitution(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    // Whether each open construct is `"…"` instead of `(…)`.
-    let mut open: Vec<bool> = Vec::new();
+    let mut open: Vec<Construct> = Vec::new();
     let mut heredocs: Vec<Heredoc<'_>> = Vec::new();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
-        let is_quoted = open.last() == Some(&true);
+        let is_quoted = open.last() == Some(&Construct::Quotes);
+        let is_case = open.last() == Some(&Construct::Case);
         match byte {
             b'\\' => at += 1,
-            b'`' => return None,
+            b'`' => at += backquoted(text.get(at..)?)? - 1,
             b'"' if is_quoted => drop(open.pop()),
-            b'"' => open.push(true),
-            b'(' if !is_quoted || bytes.get(at.wrapping_sub(1)) == Some(&b'$') => open.push(false),
+            b'"' => open.push(Construct::Quotes),
+            b'(' if !is_quoted || bytes.get(at.wrapping_sub(1)) == Some(&b'$') => open.push(Construct::Parentheses),
             _ if is_quoted => {}
             b'\'' => at += 1 + memchr::memchr(b'\'', bytes.get(at + 1..)?)?,
+            // The end of a pattern.
+            b')' if is_case => {}
             b')' => {
                 open.pop();
                 if open.is_empty() {
                     return Some(at + 1);
                 }
             }
-            // A comment, or a number of parameters.
-            b'#' => return None,
-            // `case x in a) …`
-            b'c' if bytes.get(at..)?.starts_with(b"case") => return None,
+            // A comment, and not a number of parameters.
+            b'#' if is_start(bytes, at) => at += memchr::memchr(b'\n', bytes.get(at..)?)? - 1,
+            b'c' if is_keyword(bytes, at, b"case") => open.push(Construct::Case),
+            b'e' if is_case && is_keyword(bytes, at, b"esac") => drop(open.pop()),
             b'<' if bytes.get(at + 1) == Some(&b'<') => {
                 if bytes.get(at + 2) == Some(&b'<') {
                     at += 1;
@@ -242,6 +292,31 @@ fn substitution(text: &str) -> Option<usize> {
         at += 1;
     }
     None
+}
+
+/// What a `)` in a substitution can belong to, and what can contain one.
+#[derive(PartialEq)]
+enum Construct {
+    /// `(…)`
+    Parentheses,
+    /// `"…"`
+    Quotes,
+    /// `case … esac`
+    Case,
+}
+
+/// Whether a word can begin at an index.
+fn is_start(bytes: &[u8], at: usize) -> bool {
+    bytes
+        .get(at.wrapping_sub(1))
+        .is_none_or(|before| matches!(before, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'('))
+}
+
+/// Whether a keyword is at an index.
+fn is_keyword(bytes: &[u8], at: usize, word: &[u8]) -> bool {
+    let after = bytes.get(at..).and_then(|text| text.strip_prefix(word));
+    let is_whole = |after: &[u8]| after.first().is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    is_start(bytes, at) && after.is_some_and(is_whole)
 }
 
 /// The text after the bodies of heredocs, which begin with it.
