@@ -2,6 +2,7 @@
 # Tests the scripts of the GitHub Action with a program in place of `gh` that keeps comments in files.
 #
 # Usage: test-action.sh AGENTLOGS
+# shellcheck disable=SC2016 # Backquotes and dollars are those of patterns.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root="$PWD"
@@ -53,6 +54,7 @@ has '^\| `claude` \| `a\\\|b.@team.\[x\]\(y\)` \|' of-hostile/summary.md
 cat >bin/gh <<'GH'
 #!/usr/bin/env bash
 # Only what the Action calls.
+# shellcheck disable=SC2016 # Backquotes and dollars are those of patterns.
 set -euo pipefail
 [ ! -e "$COMMENTS/forbidden" ] || exit 1
 printf '%s\n' "$*" >>"$COMMENTS/calls"

@@ -324,7 +324,7 @@ fn merge(archive: &Archive) -> Result<Vec<archive::Problem>, archive::Error> {
 
 /// `DAMAGE=250 cargo test random_bytes` flips as many bytes of each file.
 fn flips() -> u64 {
-    std::env::var("DAMAGE").ok().and_then(|it| it.parse().ok()).unwrap_or(3)
+    std::env::var("DAMAGE").ok().and_then(|it| it.parse().ok()).unwrap_or(4)
 }
 
 /// A random byte of any file of an archive is another one: what writes the archive refuses it and names the file, or goes on without
