@@ -11,6 +11,7 @@ pub mod outcomes;
 pub mod overview;
 pub mod present;
 pub mod reports;
+pub mod rows;
 pub mod show;
 pub mod statusline;
 pub mod waste;

@@ -5,21 +5,23 @@ use std::collections::BTreeSet;
 use polars::prelude::*;
 use rayon::prelude::*;
 
-use super::read::{Find, SessionRows, Sorted, calls, changes, for_sessions, take, turns};
+use super::read::{calls, changes, turns};
 use super::rows::{Call, Change, Session, Turn};
 use super::session::{COLUMNS, Measures};
-use crate::analysis::reports::tables::{Frames, KEY};
+use crate::analysis::rows::{
+    Context, Extended, Find, Frames, KEY, ReportRows, SessionRows, Sessions, Sorted, for_sessions, take,
+};
 use crate::store::frames::{file_changes, sessions, tool_calls, turns};
 
 /// The rows of some sessions.
 #[derive(Default)]
-struct Rows {
+struct BehaviourRows {
     calls: Sorted<Call>,
     turns: Sorted<Turn>,
     changes: Sorted<Change>,
 }
 
-impl Rows {
+impl BehaviourRows {
     fn read(tables: &Frames, find: Find<'_>) -> PolarsResult<Self> {
         let of_turns = turns(tables.table(turns::TABLE), find)?;
         Ok(Self {
@@ -30,9 +32,35 @@ impl Rows {
     }
 }
 
-impl SessionRows for Rows {
+impl SessionRows for BehaviourRows {
     fn sessions(&self) -> BTreeSet<usize> {
         self.calls.sessions().chain(self.turns.sessions()).chain(self.changes.sessions()).collect()
+    }
+}
+
+/// The sessions, with their measures.
+#[derive(Debug)]
+pub(in crate::analysis) struct Behaviour;
+
+impl ReportRows for Behaviour {
+    fn tables(&self) -> Vec<&'static str> {
+        vec![sessions::TABLE, turns::TABLE, tool_calls::TABLE, file_changes::TABLE]
+    }
+
+    fn has(&self, column: &str) -> bool {
+        Sessions.has(column)
+    }
+
+    fn are_dated(&self, tables: &Frames) -> bool {
+        Sessions.are_dated(tables)
+    }
+
+    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
+        Sessions.frame(tables)
+    }
+
+    fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {
+        Ok(add_measures(rows, context.tables)?.into())
     }
 }
 
@@ -53,7 +81,7 @@ pub(in crate::analysis) fn add_measures(sessions: LazyFrame, tables: &Frames) ->
     // Some logs contain only the number of calls.
     let are_shown = |count: Option<i64>, rows: usize| count.is_some_and(|count| count == 0 || rows > 0);
     let keys = frame.select(KEY)?;
-    let compute = |rows: &Rows, indices: &[usize]| {
+    let compute = |rows: &BehaviourRows, indices: &[usize]| {
         let measures = indices.par_iter().map(|index| {
             let (calls, changes) = (rows.calls.of(*index), rows.changes.of(*index));
             Measures::of(&Session {
@@ -72,6 +100,6 @@ pub(in crate::analysis) fn add_measures(sessions: LazyFrame, tables: &Frames) ->
         }
         Ok(found)
     };
-    let measures = for_sessions(&frame, tables, Rows::read, compute)?;
+    let measures = for_sessions(&frame, tables, BehaviourRows::read, compute)?;
     Ok(sessions.join(measures, KEY.map(col), KEY.map(col), JoinType::Left.into()))
 }

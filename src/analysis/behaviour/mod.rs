@@ -1,16 +1,20 @@
 //! How agents work: measures of single sessions that depend on the order of their calls. docs/behaviour.md defines them.
 //!
-//! [`frame`] adds the measures to sessions: `read` reads the columns that they need, `session` computes those of one
-//! session.
+//! ```text
+//! rows      the rows of one session, as far as the measures need them
+//! read      tables -> rows
+//! session   the rows of a session -> its measures; changes and time next to it compute single ones
+//! frame     the measures as columns of sessions
+//! measures  the columns of `report behaviour`
+//! ```
 
 mod changes;
-pub(crate) mod frame;
-mod meaning;
+mod frame;
+mod measures;
 mod read;
 mod rows;
 mod session;
 mod time;
 
-pub(super) use meaning::is_answer;
-pub(super) use read::{Find, SessionRows, Sorted, agent_of_call, for_sessions};
-pub(super) use rows::Purpose;
+pub(super) use frame::{Behaviour, add_measures};
+pub(super) use measures::MEASURES;

@@ -1,105 +1,12 @@
-//! Reads the columns that the measures need, and sorts the rows by session.
+//! Reads the columns that the measures need.
 
-use std::collections::BTreeSet;
-
-use foldhash::HashMap;
 use polars::prelude::*;
 
-use super::meaning::{is_answer, needs_no_check};
-use super::rows::{Call, Change, Purpose, Status, Turn};
+use super::rows::{Call, Change, Status, Turn};
 use crate::adapters::shared::tools::{asks_human, polls};
-use crate::analysis::reports::tables::{Frames, KEY, hash_of};
+use crate::analysis::rows::{Find, Purpose, Sorted, agent_of_call, hash_of, is_answer, needs_no_check};
 use crate::base::time::Time;
 use crate::store::frames::{TypedRows, file_changes, for_each_batch, rows, tool_calls, turns};
-
-/// The rows of some sessions in tables.
-pub(in crate::analysis) trait SessionRows: Default {
-    /// The indices of the sessions that have rows.
-    fn sessions(&self) -> BTreeSet<usize>;
-}
-
-/// Computes a frame for the sessions of `sessions` from their rows in tables, of which one partition is in memory at a time. `read`
-/// reads the rows of a partition, and `compute` computes the frame of the sessions with these indices.
-pub(in crate::analysis) fn for_sessions<R: SessionRows>(
-    sessions: &DataFrame,
-    tables: &Frames,
-    mut read: impl FnMut(&Frames, Find<'_>) -> PolarsResult<R>,
-    compute: impl Fn(&R, &[usize]) -> PolarsResult<DataFrame>,
-) -> PolarsResult<LazyFrame> {
-    let [runtimes, ids] = KEY.map(|name| sessions.column(name).and_then(|column| column.str()));
-    let (runtimes, ids) = (runtimes?, ids?);
-    let indices: HashMap<(Option<&str>, Option<&str>), usize> =
-        (0..sessions.height()).map(|index| ((runtimes.get(index), ids.get(index)), index)).collect();
-    let find = |runtime: Option<&str>, id: Option<&str>| indices.get(&(runtime, id)).copied();
-    let mut without_rows: BTreeSet<usize> = (0..sessions.height()).collect();
-    let mut frames = Vec::new();
-    for partition in tables.partitions() {
-        let rows = read(partition, &find)?;
-        let mut found = rows.sessions();
-        found.retain(|session| without_rows.remove(session));
-        frames.push(compute(&rows, &found.into_iter().collect::<Vec<_>>())?.lazy());
-    }
-    frames.push(compute(&R::default(), &without_rows.into_iter().collect::<Vec<_>>())?.lazy());
-    concat(frames, UnionArgs::default())
-}
-
-/// Some rows of a frame, by their indices.
-pub(super) fn take(frame: &DataFrame, indices: impl Iterator<Item = usize>) -> PolarsResult<DataFrame> {
-    frame.take(&indices.map(|index| IdxSize::try_from(index).ok()).collect::<IdxCa>())
-}
-
-/// Rows by their sessions: of each session together, in order.
-pub(in crate::analysis) struct Sorted<R> {
-    rows: Vec<R>,
-    /// The index of each session that has rows, with the position after its last row; sorted.
-    ends: Vec<(usize, usize)>,
-}
-
-impl<R> Default for Sorted<R> {
-    fn default() -> Self {
-        Self { rows: Vec::new(), ends: Vec::new() }
-    }
-}
-
-impl<R> Sorted<R> {
-    /// Sorts rows by the indices of their sessions; of each session by `time`. Rows without a time follow the row before
-    /// them.
-    pub(in crate::analysis) fn new(rows: Vec<(usize, R)>, time: impl Fn(&R) -> Option<i64>) -> Self {
-        let mut keyed: Vec<(usize, Option<i64>, R)> =
-            rows.into_iter().map(|(session, row)| (session, time(&row), row)).collect();
-        keyed.sort_by_key(|(session, ..)| *session);
-        let mut before = None;
-        for (session, time, _) in &mut keyed {
-            *time = time.or(before.filter(|(of, _)| of == session).and_then(|(_, time)| time));
-            before = Some((*session, *time));
-        }
-        keyed.sort_by_key(|(session, time, _)| (*session, *time));
-        let mut end = 0;
-        let runs = keyed.chunk_by(|(a, ..), (b, ..)| a == b);
-        let ends = runs.filter_map(|run| {
-            end += run.len();
-            run.first().map(|(session, ..)| (*session, end))
-        });
-        let ends = ends.collect();
-        Self { rows: keyed.into_iter().map(|(.., row)| row).collect(), ends }
-    }
-
-    /// The indices of the sessions that have rows.
-    pub(in crate::analysis) fn sessions(&self) -> impl Iterator<Item = usize> {
-        self.ends.iter().map(|(session, _)| *session)
-    }
-
-    /// The rows of a session.
-    pub(in crate::analysis) fn of(&self, session: usize) -> &[R] {
-        let Ok(found) = self.ends.binary_search_by_key(&session, |(session, _)| *session) else { return &[] };
-        let end = |position: usize| self.ends.get(position).map(|(_, end)| *end);
-        let start = found.checked_sub(1).and_then(end).unwrap_or(0);
-        end(found).and_then(|end| self.rows.get(start..end)).unwrap_or_default()
-    }
-}
-
-/// Finds the index of a session by its runtime and id.
-pub(in crate::analysis) type Find<'f> = &'f dyn Fn(Option<&str>, Option<&str>) -> Option<usize>;
 
 rows! {
     /// The columns of calls.
@@ -177,16 +84,6 @@ pub(super) fn calls(table: LazyFrame, turns: &Sorted<Turn>, find: Find<'_>) -> P
         Ok(())
     })?;
     Ok(Sorted::new(found, |call| call.time))
-}
-
-/// The agent of the response that made a call, among the responses of its session.
-pub(in crate::analysis) fn agent_of_call<T>(
-    turns: &[T],
-    number: Option<i64>,
-    number_and_agent: impl Fn(&T) -> (i64, u64),
-) -> Option<u64> {
-    let position = turns.binary_search_by_key(&number?, |turn| number_and_agent(turn).0).ok()?;
-    turns.get(position).map(|turn| number_and_agent(turn).1)
 }
 
 /// The responses.

@@ -1,5 +1,7 @@
 //! The rows of one session, as far as the measures need them.
 
+use crate::analysis::rows::Purpose;
+
 /// A session with its rows in order.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Session<'a> {
@@ -61,43 +63,6 @@ impl Status {
             Some("cancelled") => Self::Cancelled,
             _ => Self::Incomplete,
         }
-    }
-}
-
-/// What a call is for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::analysis) enum Purpose {
-    /// To read or to search.
-    Explore,
-    /// To change files.
-    Edit,
-    /// To run tests.
-    Test,
-    /// To check code otherwise: to build it, or to run a linter.
-    Check,
-    /// None of these.
-    #[default]
-    Other,
-    /// The log does not show the command.
-    Unknown,
-}
-
-impl Purpose {
-    /// The purpose of a call by its category and the kind of its command.
-    pub(in crate::analysis) fn of(category: Option<&str>, command_kind: Option<&str>) -> Self {
-        match (category, command_kind) {
-            (Some("shell"), None) => Self::Unknown,
-            (Some("read" | "search" | "web"), _) | (_, Some("read" | "search")) => Self::Explore,
-            (Some("edit" | "write"), _) | (_, Some("edit")) => Self::Edit,
-            (_, Some("test")) => Self::Test,
-            (_, Some("build" | "lint")) => Self::Check,
-            _ => Self::Other,
-        }
-    }
-
-    /// Whether it checks a change.
-    pub(in crate::analysis) const fn is_verifying(self) -> bool {
-        matches!(self, Self::Test | Self::Check)
     }
 }
 

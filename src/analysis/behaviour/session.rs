@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use super::changes::Edits;
-use super::rows::{Call, Purpose, Session, Status, Turn};
+use super::rows::{Call, Session, Status, Turn};
 use super::time::Times;
+use crate::analysis::rows::Purpose;
 
 /// Reads the value of a column.
 type Value = fn(&Measures) -> Option<i64>;
@@ -17,8 +18,8 @@ pub(super) const COLUMNS: &[(&str, Value)] = &[
     ("verify_calls", |it| it.calls.as_ref().map(|calls| calls.verify)),
     ("repeated_calls", |it| it.repeated_calls),
     ("longest_error_run", |it| it.longest_error_run),
-    ("test_runs", |it| it.tests.map(|(runs, _)| runs)),
-    ("failed_test_runs", |it| it.tests.map(|(_, failed)| failed)),
+    ("test_runs", |it| it.test_runs.map(|runs| runs.all)),
+    ("failed_test_runs", |it| it.test_runs.map(|runs| runs.failed)),
     ("edited_sessions", |it| it.is_edited.map(i64::from)),
     ("verified_sessions", |it| it.is_verified.map(i64::from)),
     ("turns_before_edit", |it| it.before_edit.turns),
@@ -46,8 +47,7 @@ pub(super) struct Measures {
     repeated_calls: Option<i64>,
     /// The most calls that failed one after the other.
     longest_error_run: Option<i64>,
-    /// Calls that ran tests, and how many of them failed.
-    tests: Option<(i64, i64)>,
+    test_runs: Option<TestRuns>,
     /// Whether a call changed files.
     is_edited: Option<bool>,
     /// Whether a check ran after the last edit; `None` without an edit.
@@ -57,6 +57,13 @@ pub(super) struct Measures {
     edits: Option<Edits>,
     context: Context,
     times: Option<Times>,
+}
+
+/// Numbers of calls that ran tests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct TestRuns {
+    all: i64,
+    failed: i64,
 }
 
 /// Numbers of calls.
@@ -99,7 +106,7 @@ impl Measures {
             calls: Some(Counts::of(calls)),
             repeated_calls: repeated_calls(calls),
             longest_error_run: longest_error_run(calls),
-            tests: tests(calls),
+            test_runs: test_runs(calls),
             is_edited: is_edited(calls),
             is_verified: is_verified(calls),
             before_edit: BeforeEdit::of(session),
@@ -153,13 +160,13 @@ fn longest_error_run(calls: &[Call]) -> Option<i64> {
 }
 
 /// `None` if there are calls of unknown purpose only, among those of shells.
-fn tests(calls: &[Call]) -> Option<(i64, i64)> {
+fn test_runs(calls: &[Call]) -> Option<TestRuns> {
     let runs = || calls.iter().filter(|call| call.purpose == Purpose::Test);
     let count = |calls: usize| i64::try_from(calls).unwrap_or(i64::MAX);
     // The exit status of `pytest | tail` is that of `tail`.
     let failed = runs().filter(|call| call.status == Status::Error || call.failed_tests).count();
     let is_unknown = runs().next().is_none() && calls.iter().any(|call| call.purpose == Purpose::Unknown);
-    (!is_unknown).then(|| (count(runs().count()), count(failed)))
+    (!is_unknown).then(|| TestRuns { all: count(runs().count()), failed: count(failed) })
 }
 
 /// `None` if only a call of unknown purpose can be an edit.
@@ -305,11 +312,11 @@ mod tests {
 
     #[test]
     fn tests_and_checks_of_edits_are_found() {
-        assert_eq!(tests(&[TEST, failed(TEST), CHECK]), Some((2, 1)));
-        assert_eq!(tests(&[TEST, Call { failed_tests: true, ..TEST }]), Some((2, 1)));
-        assert_eq!(tests(&[TEST, UNKNOWN]), Some((1, 0)));
-        assert_eq!(tests(&[UNKNOWN]), None);
-        assert_eq!(tests(&[]), Some((0, 0)));
+        assert_eq!(test_runs(&[TEST, failed(TEST), CHECK]), Some(TestRuns { all: 2, failed: 1 }));
+        assert_eq!(test_runs(&[TEST, Call { failed_tests: true, ..TEST }]), Some(TestRuns { all: 2, failed: 1 }));
+        assert_eq!(test_runs(&[TEST, UNKNOWN]), Some(TestRuns { all: 1, failed: 0 }));
+        assert_eq!(test_runs(&[UNKNOWN]), None);
+        assert_eq!(test_runs(&[]), Some(TestRuns { all: 0, failed: 0 }));
         let open = Call { status: Status::Incomplete, ..TEST };
         for (calls, edited, verified) in [
             (&[EDIT, TEST][..], Some(true), Some(true)),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use polars::prelude::*;
 
-use crate::analysis::reports::Frames;
+use crate::analysis::rows::Frames;
 use crate::store::frames::{sessions, tool_calls};
 
 /// Who may read a new file.

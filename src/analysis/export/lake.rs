@@ -8,7 +8,7 @@ use polars::prelude::*;
 
 use super::file::Access;
 use super::tables::{FileKind, write_rows};
-use crate::analysis::reports::Frames;
+use crate::analysis::rows::Frames;
 use crate::base::time::Day;
 use crate::model::source::Source;
 use crate::store::archive::encode_source;

@@ -7,7 +7,7 @@ use polars::prelude::*;
 
 use super::file::{Access, write_file};
 use crate::analysis::present;
-use crate::analysis::reports::{self, Frames, LeftOut, Scope};
+use crate::analysis::rows::{self, Frames, LeftOut, Scope};
 use crate::store::frames::{TABLES_OF_FILES, schema, turns};
 use crate::store::{arrow_stream, parquet};
 
@@ -44,7 +44,7 @@ impl FileKind {
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
 pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), reports::Error> {
-    let (sessions, left_out) = reports::sessions(tables, scope)?;
+    let (sessions, left_out) = rows::sessions(tables, scope)?;
     // Collected once for all tables.
     let sessions = sessions.select([col(turns::RUNTIME), col(turns::SESSION_ID)]).collect()?;
     let key = [col(turns::RUNTIME), col(turns::SESSION_ID)];

@@ -4,9 +4,7 @@ use super::blocks::{Block, WEEK, five_hours, weeks};
 use super::logged::{LimitWindows, Logged, State, limits};
 use super::rows::{ByRuntime, SessionNumbers, TurnFacts, for_each_turn, number_of, push, states, times};
 use super::window::{Spent, Window};
-use crate::analysis::reports::grouping::Grouping;
-use crate::analysis::reports::spec::Rows;
-use crate::analysis::reports::{Cost, Error, Frames, LeftOut, Scope};
+use crate::analysis::rows::{Cost, Error, Frames, Grouping, LeftOut, Scope, Table};
 use crate::base::time::Time;
 use crate::model::session::{add, add_money};
 use crate::store::frames::{limits, turns};
@@ -89,7 +87,7 @@ impl ActiveWindows {
 
 /// The rows of a table in scope, each with a time where its session has one.
 fn dated_rows(table: &'static str, tables: &Frames, scope: &Scope, cost: Cost) -> Result<Grouping, Error> {
-    let mut rows = Grouping::new("limits", &Rows::Table(table), tables, scope, cost)?;
+    let mut rows = Grouping::new("limits", &Table(table), tables, scope, cost)?;
     rows.date_rows()?;
     Ok(rows)
 }

@@ -7,7 +7,7 @@ use polars::prelude::*;
 use super::statistics::{pass_at_k, pass_hat_k};
 use super::trials::{Membership, Trials};
 use super::verdicts::{Key, Outcome};
-use crate::analysis::reports::tables::{Frames, KEY};
+use crate::analysis::rows::{Context, Extended, Frames, Judged, KEY, ReportRows, Sessions, Unjudged};
 use crate::model::session::{add, add_money};
 use crate::store::frames::{sessions, verdicts};
 
@@ -39,37 +39,14 @@ fn keys_of(frame: &DataFrame) -> PolarsResult<Vec<Key>> {
     Ok((0..frame.height()).map(|row| (text(runtimes, row), text(ids, row))).collect())
 }
 
-/// What trials count as that no verdict judges.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Unjudged {
-    /// As trials of their own kind, outside of pass rates.
-    #[default]
-    Apart,
-    /// As failed trials.
-    Failed,
+fn judged(trials: &[Trial]) -> Judged {
+    Judged { trials: trials.len(), unjudged: trials.iter().filter(|trial| trial.passed.is_none()).count() }
 }
 
-/// How many of the trials in a scope are judged.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Judged {
-    /// The trials.
-    pub trials: usize,
-    /// Those of them without a verdict on whether they passed.
-    pub unjudged: usize,
-}
-
-impl Judged {
-    fn of(trials: &[Trial]) -> Self {
-        Self { trials: trials.len(), unjudged: trials.iter().filter(|trial| trial.passed.is_none()).count() }
-    }
-}
-
-impl Unjudged {
-    fn apply(self, trials: &mut [Trial]) {
-        if self == Self::Failed {
-            for trial in trials {
-                trial.passed = trial.passed.or(Some(false));
-            }
+fn judge_the_others(trials: &mut [Trial], unjudged: Unjudged) {
+    if unjudged == Unjudged::Failed {
+        for trial in trials {
+            trial.passed = trial.passed.or(Some(false));
         }
     }
 }
@@ -101,8 +78,8 @@ pub(in crate::analysis) fn judged_trials(
         return Ok((Vec::new(), Judged::default()));
     }
     let mut trials = trials_of(rows, trials)?;
-    let judged = Judged::of(&trials);
-    unjudged.apply(&mut trials);
+    let judged = judged(&trials);
+    judge_the_others(&mut trials, unjudged);
     let are_judged = trials.iter().any(|trial| trial.passed.is_some());
     Ok(if are_judged { (trials, judged) } else { (Vec::new(), judged) })
 }
@@ -151,9 +128,44 @@ fn trials_of(rows: &LazyFrame, mut trials: Trials) -> PolarsResult<Vec<Trial>> {
     Ok(found)
 }
 
+/// The number of trials of pass@k without `--k`.
+const DEFAULT_K: u32 = 5;
+
+/// The trials, each as its session.
+#[derive(Debug)]
+pub(in crate::analysis) struct Outcomes;
+
+impl ReportRows for Outcomes {
+    fn tables(&self) -> Vec<&'static str> {
+        vec![sessions::TABLE, verdicts::TABLE]
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        &["--k", "--unjudged"]
+    }
+
+    fn has(&self, column: &str) -> bool {
+        Sessions.has(column)
+    }
+
+    fn are_dated(&self, tables: &Frames) -> bool {
+        Sessions.are_dated(tables)
+    }
+
+    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
+        Sessions.frame(tables)
+    }
+
+    fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {
+        let k = context.k.unwrap_or(DEFAULT_K);
+        let ([rows, all], judged) = rows_of_trials(rows, context.tables, context.keys, k, context.unjudged)?;
+        Ok(Extended { rows, rows_of_total: Some(all), judged: Some(judged) })
+    }
+}
+
 /// The rows of trials: each is the session with the dimensions of the trial. `keys` are the dimensions of a report: pass@k is computed
 /// for the trials of a task in the same group, and in the second result for all trials of a task.
-pub(in crate::analysis) fn rows_of_trials(
+fn rows_of_trials(
     sessions: LazyFrame,
     tables: &Frames,
     keys: &[Expr],
@@ -161,8 +173,8 @@ pub(in crate::analysis) fn rows_of_trials(
     unjudged: Unjudged,
 ) -> PolarsResult<([LazyFrame; 2], Judged)> {
     let mut trials = trials_of(&sessions, Trials::read(tables)?)?;
-    let judged = Judged::of(&trials);
-    unjudged.apply(&mut trials);
+    let judged = judged(&trials);
+    judge_the_others(&mut trials, unjudged);
     let text = |of: &dyn Fn(&Trial) -> String, name: &str| -> Column {
         Column::new(name.into(), trials.iter().map(of).collect::<Vec<_>>())
     };

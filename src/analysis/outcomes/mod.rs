@@ -7,14 +7,19 @@
 //! frame       the trials as columns of sessions, for reports
 //! pairs       two cohorts of trials, paired by task
 //! front       the Pareto front of cost and quality
+//! measures    the columns of `report outcomes`
 //! ```
 
 pub(crate) mod frame;
 pub(crate) mod front;
+mod measures;
 pub(crate) mod pairs;
 pub mod statistics;
 mod trials;
 mod verdicts;
 
-pub use frame::{Judged, Unjudged};
+pub(super) use frame::Outcomes;
+pub(super) use measures::{MEASURES, cost_per_passed};
 pub use pairs::Tasks;
+
+pub use crate::analysis::rows::{Judged, Unjudged};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use polars::prelude::*;
 
 use super::verdicts::{Key, Outcome, outcomes};
-use crate::analysis::reports::tables::Frames;
+use crate::analysis::rows::Frames;
 use crate::store::frames::sessions;
 
 /// More sessions in between than this are a circle.

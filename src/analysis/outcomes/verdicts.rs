@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use polars::prelude::*;
 
-use crate::analysis::reports::tables::Frames;
+use crate::analysis::rows::Frames;
 use crate::model::verdict::DEFAULT_NAME;
 use crate::store::frames::verdicts;
 

@@ -7,9 +7,8 @@ use super::periods::Calendar;
 use super::sums::{Day, Period, Sums, Top, TopSession, Turns};
 use super::turns::turns;
 use crate::analysis::limits::{ActiveWindows, Window};
-use crate::analysis::reports::grouping::Grouping;
-use crate::analysis::reports::spec::Rows;
-use crate::analysis::reports::{Cost, Error, Frames, LowerBound, Scope};
+use crate::analysis::reports::LowerBound;
+use crate::analysis::rows::{Cost, Error, Frames, Grouping, Scope, Table};
 use crate::base::time::Time;
 use crate::store::frames::{limits, sessions, sources, time_value, tool_calls, turns, unknown_records};
 
@@ -137,7 +136,7 @@ fn recent(tables: &Frames, since: Time) -> Frames {
 /// The tools with errors of the last 7 days, and of the last 30.
 fn tools(tables: &Frames, calendar: &Calendar) -> Result<[Vec<Tool>; 2], Error> {
     let [_, week, month] = calendar.periods.map(|bounds| bounds.start);
-    let mut calls = Grouping::new("overview", &Rows::Table(tool_calls::TABLE), tables, &Scope::default(), Cost::Auto)?;
+    let mut calls = Grouping::new("overview", &Table(tool_calls::TABLE), tables, &Scope::default(), Cost::Auto)?;
     calls.date_rows()?;
     let is_since = |start| col(turns::OCCURRED_AT).gt_eq(time_value(start));
     let is_error = || col(tool_calls::STATUS).eq(lit("error"));

@@ -8,9 +8,7 @@ use polars::prelude::*;
 
 use super::periods::{Calendar, DAYS};
 use crate::analysis::limits::TurnFacts;
-use crate::analysis::reports::Frames;
-use crate::analysis::reports::projects::shown_project;
-use crate::analysis::reports::tables::hash_of;
+use crate::analysis::rows::{Frames, hash_of, shown_project};
 use crate::analysis::show::short_ids;
 use crate::base::time::Time;
 use crate::model::session::add;

@@ -5,9 +5,7 @@ use polars::prelude::*;
 use super::periods::Calendar;
 use super::sums::{Row, Summing, Turns};
 use crate::analysis::limits::ActiveWindows;
-use crate::analysis::reports::grouping::Grouping;
-use crate::analysis::reports::spec::Rows;
-use crate::analysis::reports::{Cost, Error, Frames, Scope};
+use crate::analysis::rows::{Cost, Error, Frames, Grouping, Scope, Table};
 use crate::store::frames::{TypedRows, computed_columns, for_each_batch, rows, turns};
 
 computed_columns! {
@@ -34,7 +32,7 @@ rows! {
 /// Sums the rows of `turns`, and adds them to the windows of limits. Rows without a time have the time of the start of their
 /// session.
 pub fn turns(tables: &Frames, calendar: &Calendar, windows: &mut ActiveWindows) -> Result<Turns, Error> {
-    let mut turns = Grouping::new("overview", &Rows::Table(turns::TABLE), tables, &Scope::default(), Cost::Auto)?;
+    let mut turns = Grouping::new("overview", &Table(turns::TABLE), tables, &Scope::default(), Cost::Auto)?;
     turns.date_rows()?;
     let is_response = col(turns::GRAIN).eq(lit("turn")).alias(IS_RESPONSE);
     let mut sums = Summing::new(calendar);

@@ -2,8 +2,7 @@
 
 use polars::prelude::DataFrame;
 
-use crate::analysis::outcomes::Judged;
-use crate::analysis::present::{counted, grouped};
+use crate::analysis::rows::{Judged, LeftOut};
 
 /// The result of a report.
 #[derive(Debug)]
@@ -20,45 +19,4 @@ pub struct Answer {
     pub left_out: LeftOut,
     /// Of `report outcomes`, how many trials are judged.
     pub judged: Option<Judged>,
-}
-
-/// The undated rows that a scope excludes.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct LeftOut {
-    /// Their number.
-    pub rows: u64,
-    /// Their tokens; `None` if the rows have no tokens or none are known.
-    pub tokens: Option<i64>,
-    /// Their cost in US dollars; `None` if the rows have no cost or none is known.
-    pub cost_usd: Option<f64>,
-}
-
-impl LeftOut {
-    /// A sentence about these rows: `3 rows without a time are left out (1,200 tokens, $0.0100)`. `None` if there are no
-    /// such rows.
-    pub fn stated(&self, thing: &str, lack: &str) -> Option<String> {
-        if self.rows == 0 {
-            return None;
-        }
-        let tokens = self.tokens.map(|tokens| format!("{} tokens", grouped(tokens)));
-        let cost = self.cost_usd.map(|cost| format!("${cost:.4}"));
-        let sums: Vec<String> = tokens.into_iter().chain(cost).collect();
-        let sums = if sums.is_empty() { String::new() } else { format!(" ({})", sums.join(", ")) };
-        let verb = if self.rows == 1 { "is" } else { "are" };
-        Some(format!("{} without a {lack} {verb} left out{sums}", counted(self.rows, thing)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn excluded_rows_are_stated() {
-        let stated = |rows, tokens, cost_usd| LeftOut { rows, tokens, cost_usd }.stated("row", "time");
-        assert_eq!(stated(0, Some(1), None), None);
-        assert_eq!(stated(1, None, None).unwrap(), "1 row without a time is left out");
-        let expected = "1,200 rows without a time are left out (3,400 tokens, $0.5000)";
-        assert_eq!(stated(1200, Some(3400), Some(0.5)).unwrap(), expected);
-    }
 }

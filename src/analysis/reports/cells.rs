@@ -4,16 +4,13 @@
 
 use polars::prelude::*;
 
-use super::answer::LeftOut;
-use super::cost::Cost;
-use super::error::Error;
-use super::grouping::Grouping;
-use super::scope::Scope;
-use super::spec::{self, Rows, count_of, sum_where};
-use super::tables::Frames;
-use crate::analysis::behaviour::frame::add_measures;
-use crate::analysis::outcomes::frame::{Trial, Unjudged, judged_trials};
-use crate::analysis::waste::frame::{CAUSE, rows_of_waste};
+use super::own_rows::Errors;
+use crate::analysis::behaviour::add_measures;
+use crate::analysis::outcomes::frame::{Trial, judged_trials};
+use crate::analysis::rows::{
+    self, Cost, Error, Frames, Grouping, LeftOut, ReportRows, Scope, Sessions, Table, Unjudged, count_of, sum_where,
+};
+use crate::analysis::waste::{CAUSE, Waste, rows_of_waste};
 use crate::prices::Catalog;
 use crate::store::frames::{events, sessions, tool_calls, turns};
 
@@ -99,8 +96,8 @@ fn canonical_model() -> Expr {
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
 pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> Result<Cells, Error> {
-    let grouped = |rows: Rows, by: &[&str], measures: &[Expr]| -> Result<(LazyFrame, LeftOut), Error> {
-        let mut grouping = Grouping::new(NAME, &rows, tables, scope, cost)?;
+    let grouped = |rows: &dyn ReportRows, by: &[&str], measures: &[Expr]| -> Result<(LazyFrame, LeftOut), Error> {
+        let mut grouping = Grouping::new(NAME, rows, tables, scope, cost)?;
         let mut keys = vec![col(turns::RUNTIME), col(turns::SESSION_ID), grouping.dimension("day")?];
         for name in by {
             keys.push(grouping.dimension(name)?);
@@ -111,7 +108,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
         Ok((grouping.rows.group_by(keys).agg(measures).sort(order, sorted), grouping.left_out))
     };
     let rows = || len().cast(DataType::Int64).alias("rows");
-    let known_sum = |column: &str| spec::known_sum(column).alias(column);
+    let known_sum = |column: &str| rows::known_sum(column).alias(column);
     let with_status = |status: &str| count_of(sessions::STATUS, status).alias(status);
     let known = |column: &str| col(column).count().cast(DataType::Int64).alias(format!("{column}_known"));
     let unpriced = sum_where(turns::TOTAL_TOKENS, col("is_unpriced")).cast(DataType::Int64);
@@ -134,11 +131,11 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
         known_sum(turns::DURATION_MS),
         known_sum(tool_calls::RESULT_BYTES),
     ];
-    let (turns, left_out) = grouped(Rows::Table(turns::TABLE), &["model"], &of_turns)?;
-    let (tools, _) = grouped(Rows::Table(tool_calls::TABLE), &["tool"], &of_tools)?;
-    let (troubles, _) = grouped(Rows::Errors, &["kind", "code"], &[rows()])?;
+    let (turns, left_out) = grouped(&Table(turns::TABLE), &["model"], &of_turns)?;
+    let (tools, _) = grouped(&Table(tool_calls::TABLE), &["tool"], &of_tools)?;
+    let (troubles, _) = grouped(&Errors, &["kind", "code"], &[rows()])?;
     let key = || [col(turns::RUNTIME), col(turns::SESSION_ID)];
-    let listed = Grouping::new(NAME, &Rows::Sessions, tables, scope, cost)?.rows;
+    let listed = Grouping::new(NAME, &Sessions, tables, scope, cost)?.rows;
     let (trials, _) = judged_trials(&listed, tables, Unjudged::Apart)?;
     let omits_measured = listed.clone().select([col(turns::SESSION_ID)]).collect()?.height() > MAX_MEASURED;
     let none = omits_measured.then(|| tables.clone().map(|_, rows| rows.limit(0)));
@@ -169,7 +166,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
 
 /// The waste and the behaviour of the sessions in scope, at the local day of their start.
 fn of_sessions(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> Result<(LazyFrame, LazyFrame), Error> {
-    let mut grouping = Grouping::new(NAME, &Rows::Waste, tables, scope, cost)?;
+    let mut grouping = Grouping::new(NAME, &Waste, tables, scope, cost)?;
     let day = grouping.dimension("day")?.alias("local_day");
     let sessions = grouping.rows.with_column(day);
     let key = || [col(turns::RUNTIME), col(turns::SESSION_ID), col("local_day").alias(turns::DAY)];

@@ -3,8 +3,7 @@
 
 use polars::prelude::*;
 
-use super::tables::Frames;
-use crate::store::frames::sessions;
+use crate::store::frames::{Frames, sessions};
 
 /// A version with fewer sessions is not judged.
 const FEWEST: u32 = 3;

@@ -3,15 +3,12 @@
 use jiff::{SignedDuration, Timestamp};
 use polars::prelude::*;
 
-use super::answer::{Answer, LeftOut};
+use super::answer::Answer;
 use super::doubts;
-use super::error::Error;
 use super::listing::listed;
 use super::options::Options;
-use super::pattern::matches;
-use super::scope::Scope;
-use super::spec::sum_where;
-use super::tables::Frames;
+use super::spec::List;
+use crate::analysis::rows::{Error, Frames, LeftOut, Scope, matches, sum_where};
 use crate::base::time::Time;
 use crate::store::frames::{rejects, sessions, sources, time_value, turns, unknown_records};
 use crate::store::query;
@@ -92,8 +89,22 @@ FROM turns WHERE is_future GROUP BY runtime, format
 /// Clocks of machines may differ by this much: times until then are not in the future.
 const TOLERANCE: SignedDuration = SignedDuration::from_hours(24);
 
+/// The report.
+#[derive(Debug)]
+pub(super) struct Health;
+
+impl List for Health {
+    fn tables(&self) -> Vec<&'static str> {
+        vec![sessions::TABLE, turns::TABLE, sources::TABLE, rejects::TABLE, unknown_records::TABLE]
+    }
+
+    fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {
+        run(tables, options)
+    }
+}
+
 /// The findings. Only filters by runtime and format apply, as most findings are about files.
-pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
+fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     let refused = |option: &str| Error::NotOfHealth(format!("--{option}"));
     let scope = &options.scope;
     let given = [

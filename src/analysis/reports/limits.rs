@@ -2,16 +2,13 @@
 
 use polars::prelude::*;
 
-use super::answer::{Answer, LeftOut};
-use super::error::Error;
-use super::list::max;
+use super::answer::Answer;
 use super::listing::listed;
 use super::options::Options;
-use super::run::round;
-use super::scope::{Scope, Undated};
-use super::spec::Measure;
-use super::tables::Frames;
+use super::spec::List;
 use crate::analysis::limits::{Rates, Window, windows_of};
+use crate::analysis::rows::measure::{Measure, max};
+use crate::analysis::rows::{Bound, Error, Frames, LeftOut, Scope, Undated, round};
 use crate::base::time::Time;
 use crate::store::frames::{limits, sessions, time_type, turns};
 
@@ -47,13 +44,47 @@ const WIDE_OF_ACTIVE: &[&str] = &[
 ];
 
 /// What budgets bound: the largest value of the windows.
-pub(super) const BOUNDED: &[Measure] = &[
+const BOUNDED: &[Measure] = &[
     max(limits::USED_PERCENT, "The used part of the limit in percent", limits::USED_PERCENT),
     max("projected_used_percent", "The used part at the end of the window", "projected_used_percent"),
 ];
 
+/// The report.
+#[derive(Debug)]
+pub(super) struct Limits;
+
+impl List for Limits {
+    fn tables(&self) -> Vec<&'static str> {
+        vec![sessions::TABLE, turns::TABLE, limits::TABLE]
+    }
+
+    fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {
+        run(tables, options)
+    }
+
+    fn bounded(&self) -> &'static [Measure] {
+        BOUNDED
+    }
+
+    fn totals(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {
+        largest(tables, options)
+    }
+
+    fn has_cost(&self) -> bool {
+        true
+    }
+
+    fn takes_undated(&self) -> bool {
+        false
+    }
+
+    fn has_active(&self) -> bool {
+        true
+    }
+}
+
 /// The largest values of the windows that have begun and not ended, or of those that the bounds of time touch.
-pub(super) fn largest(tables: &Frames, options: &Options) -> Result<Answer, Error> {
+fn largest(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     let scope = &options.scope;
     let now = now(scope);
     let (mut windows, left_out) = windows_in_time(tables, options)?;
@@ -69,7 +100,7 @@ pub(super) fn largest(tables: &Frames, options: &Options) -> Result<Answer, Erro
 }
 
 /// The windows that the bounds of time touch, the latest first.
-pub(super) fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
+fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     let (mut windows, left_out) = windows_in_time(tables, options)?;
     windows.retain(|window| window.active || !options.active);
     let wide = if options.active { WIDE_OF_ACTIVE } else { WIDE };
@@ -90,7 +121,7 @@ fn windows_in_time(tables: &Frames, options: &Options) -> Result<(Vec<Window>, L
         return Err(Error::UndatedLimits);
     }
     let zoned = scope.now()?;
-    let edge = |bound: Option<super::Bound>, is_end| -> Result<Option<Time>, Error> {
+    let edge = |bound: Option<Bound>, is_end| -> Result<Option<Time>, Error> {
         let edge = bound.map(|bound| bound.edge(&zoned, is_end)).transpose()?;
         Ok(edge.map(|edge| Time::from_micros(edge.as_microsecond())))
     };

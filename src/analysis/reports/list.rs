@@ -2,11 +2,18 @@
 
 use polars::prelude::*;
 
-use super::behaviour;
-use super::outcomes;
-use super::spec::{Body, Measure, Of, Report, Rows, sum_of, sum_where};
-use super::tables::SESSION_KEY;
-use super::waste;
+use super::health::Health;
+use super::limits::Limits;
+use super::own_rows::{Errors, Reconcile};
+use super::spec::{Body, Groups, Report};
+use crate::analysis::behaviour::{self, Behaviour};
+use crate::analysis::outcomes::{self, Outcomes};
+use crate::analysis::rows::measure::{
+    Formula, Measure, derived, float, max, measure, median, new, not_zero, percentile_90, percentile_95, ratio, rows,
+    sum,
+};
+use crate::analysis::rows::{SESSION_KEY, Sessions, Table, Where, sum_of, sum_where};
+use crate::analysis::waste::{self, Waste};
 use crate::store::frames::{events, file_changes, sessions, tool_calls, turns};
 
 /// All reports, in the order in which the help lists them.
@@ -14,15 +21,15 @@ pub static REPORTS: &[Report] = &[
     Report {
         name: "cost",
         about: "Cost and tokens",
-        body: Body::Groups {
-            rows: Rows::Table(turns::TABLE),
+        body: Body::Groups(Groups {
+            rows: &Table(turns::TABLE),
             by: &["model"],
             measures: &[
                 sum(turns::COST_USD, "US dollars, by the choice of --cost"),
-                sum("as_model_usd", "US dollars of the same tokens at the prices of --price-as").of_model(),
-                sum("change_usd", "as_model_usd - cost_usd, over rows with both").of_model(),
-                sum("uncached_usd", "The same, with cached tokens at the price of input").of_model(),
-                sum("as_model_unpriced_tokens", "Tokens of rows with unknown input or output").of_model().wide(),
+                sum("as_model_usd", "US dollars of the same tokens at the prices of --price-as").of_price_as(),
+                sum("change_usd", "as_model_usd - cost_usd, over rows with both").of_price_as(),
+                sum("uncached_usd", "The same, with cached tokens at the price of input").of_price_as(),
+                sum("as_model_unpriced_tokens", "Tokens of rows with unknown input or output").of_price_as().wide(),
                 SHARE_OF_COST,
                 sum(turns::TOTAL_TOKENS, "Input, output, cache read and cache write"),
                 sum(turns::INPUT_TOKENS, "Prompt tokens that were not cached").wide(),
@@ -50,13 +57,14 @@ pub static REPORTS: &[Report] = &[
                 part(turns::CACHE_WRITE_COST_USD),
                 part(turns::WEB_SEARCH_COST_USD),
             ],
-        },
+            top: None,
+        }),
     },
     Report {
         name: "tokens",
         about: "Tokens by kind",
-        body: Body::Groups {
-            rows: Rows::Table(turns::TABLE),
+        body: Body::Groups(Groups {
+            rows: &Table(turns::TABLE),
             by: &["model"],
             measures: &[
                 sum(turns::TOTAL_TOKENS, "Input, output, cache read and cache write"),
@@ -71,13 +79,14 @@ pub static REPORTS: &[Report] = &[
                 TURNS.wide(),
                 SESSIONS.wide(),
             ],
-        },
+            top: None,
+        }),
     },
     Report {
         name: "tools",
         about: "Tool calls: number, duration, failures",
-        body: Body::Groups {
-            rows: Rows::Table(tool_calls::TABLE),
+        body: Body::Groups(Groups {
+            rows: &Table(tool_calls::TABLE),
             by: &["tool"],
             measures: &[
                 rows("calls", "Number of calls"),
@@ -105,13 +114,14 @@ pub static REPORTS: &[Report] = &[
                 .wide(),
                 SESSIONS.wide(),
             ],
-        },
+            top: None,
+        }),
     },
     Report {
         name: "turns",
         about: "Size, duration and cost of single responses",
-        body: Body::Groups {
-            rows: Rows::Where(turns::TABLE, || col(turns::GRAIN).eq(lit("turn"))),
+        body: Body::Groups(Groups {
+            rows: &Where(turns::TABLE, || col(turns::GRAIN).eq(lit("turn"))),
             by: &["model"],
             measures: &[
                 rows("turns", "Responses"),
@@ -141,13 +151,14 @@ pub static REPORTS: &[Report] = &[
                 max("max_cost_usd", "Maximum cost", turns::COST_USD).wide(),
                 sum(turns::TOOL_CALLS, "Tool calls that the responses contain").wide(),
             ],
-        },
+            top: None,
+        }),
     },
     Report {
         name: "sessions",
         about: "Sessions: outcome, length, cost",
-        body: Body::Groups {
-            rows: Rows::Sessions,
+        body: Body::Groups(Groups {
+            rows: &Sessions,
             by: &["runtime"],
             measures: &[
                 rows("sessions", "Sessions"),
@@ -182,13 +193,14 @@ pub static REPORTS: &[Report] = &[
                 sum(sessions::COMPACTIONS, "Compactions of the context").wide(),
                 sum(sessions::RETRIES, "Repeated requests").wide(),
             ],
-        },
+            top: None,
+        }),
     },
     Report {
         name: "models",
         about: "Models: cost, speed, cache hits, period of use",
-        body: Body::Groups {
-            rows: Rows::Table(turns::TABLE),
+        body: Body::Groups(Groups {
+            rows: &Table(turns::TABLE),
             by: &["model"],
             measures: &[
                 sum(turns::COST_USD, "US dollars, by the choice of --cost"),
@@ -217,13 +229,14 @@ pub static REPORTS: &[Report] = &[
                 measure("last_day", "Last day of use, UTC", || col(turns::DAY).max()).wide(),
                 UNPRICED.wide(),
             ],
-        },
+            top: None,
+        }),
     },
     Report {
         name: "files",
         about: "Files that were changed, and how often",
-        body: Body::Groups {
-            rows: Rows::Table(file_changes::TABLE),
+        body: Body::Groups(Groups {
+            rows: &Table(file_changes::TABLE),
             by: &["path"],
             measures: &[
                 rows("changes", "Changes"),
@@ -235,13 +248,14 @@ pub static REPORTS: &[Report] = &[
                 with_operation("moved", "move"),
                 SESSIONS,
             ],
-        },
+            top: None,
+        }),
     },
     Report {
         name: "errors",
         about: "Errors, retries, denials, aborts, and failed sessions",
-        body: Body::Groups {
-            rows: Rows::Errors,
+        body: Body::Groups(Groups {
+            rows: &Errors,
             by: &["runtime", "kind", "code"],
             measures: &[
                 rows(
@@ -264,34 +278,39 @@ pub static REPORTS: &[Report] = &[
                     message.sort_by(order, SortMultipleOptions::default()).drop_nulls().last()
                 }),
             ],
-        },
+            top: None,
+        }),
     },
     Report {
         name: "behaviour",
         about: "How agents work: exploring, editing, verifying, repeated calls, time",
-        body: Body::Groups { rows: Rows::Behaviour, by: &["runtime"], measures: behaviour::MEASURES },
+        body: Body::Groups(Groups { rows: &Behaviour, by: &["runtime"], measures: behaviour::MEASURES, top: None }),
     },
     Report {
         name: "outcomes",
         about: "Trials by their verdicts: pass rates, pass@k, cost of a success",
-        body: Body::Groups { rows: Rows::Outcomes, by: &["model"], measures: outcomes::MEASURES },
+        body: Body::Groups(Groups { rows: &Outcomes, by: &["model"], measures: outcomes::MEASURES, top: None }),
     },
     Report {
         name: "waste",
         about: "Dollars that were wasted, by cause: lost caches, repeated calls, carried output and others",
-        body: Body::Groups { rows: Rows::Waste, by: &["cause"], measures: waste::MEASURES },
+        body: Body::Groups(Groups { rows: &Waste, by: &["cause"], measures: waste::MEASURES, top: Some(waste::TOP) }),
     },
     Report {
         name: "limits",
         about: "Windows of subscription limits: tokens, cost, burn rate, projection",
-        body: Body::Limits,
+        body: Body::List(&Limits),
     },
-    Report { name: "health", about: "Data that was not read, has no price, or is uncertain", body: Body::Health },
+    Report {
+        name: "health",
+        about: "Data that was not read, has no price, or is uncertain",
+        body: Body::List(&Health),
+    },
     Report {
         name: "reconcile",
         about: "Reported costs compared to costs computed from tokens and prices",
-        body: Body::Groups {
-            rows: Rows::Reconcile,
+        body: Body::Groups(Groups {
+            rows: &Reconcile,
             by: &["runtime", "model"],
             measures: &[
                 measure("sessions", "Sessions with both costs", || {
@@ -338,7 +357,8 @@ pub static REPORTS: &[Report] = &[
                 )
                 .wide(),
             ],
-        },
+            top: None,
+        }),
     },
 ];
 
@@ -363,62 +383,12 @@ const CACHE_HIT_RATE: Measure = derived("cache_hit_rate", "Share of the prompts 
     float(turns::CACHE_READ_TOKENS) / not_zero(prompt)
 });
 
-const fn new(name: &'static str, about: &'static str, of: Of) -> Measure {
-    Measure {
-        name,
-        about,
-        of,
-        is_wide: false,
-        needs_session: false,
-        needs_outcome: false,
-        needs_model: false,
-        is_part: false,
-    }
-}
-
-/// Any measure over the rows of a group.
-pub(super) const fn measure(name: &'static str, about: &'static str, of: fn() -> Expr) -> Measure {
-    new(name, about, Of::Rows(of))
-}
-
-/// A formula of other measures.
-pub(super) const fn derived(name: &'static str, about: &'static str, of: fn() -> Expr) -> Measure {
-    new(name, about, Of::Groups(of))
-}
-
-/// The sum of the column of that name; NULL if no value is known.
-pub(super) const fn sum(name: &'static str, about: &'static str) -> Measure {
-    new(name, about, Of::Sum(name))
-}
-
-pub(super) const fn rows(name: &'static str, about: &'static str) -> Measure {
-    measure(name, about, || len().cast(DataType::Int64))
-}
-
-pub(super) const fn median(name: &'static str, about: &'static str, column: &'static str) -> Measure {
-    new(name, about, Of::Quantile(column, 0.5))
-}
-
-/// The 90th percentile.
-pub(super) const fn percentile_90(name: &'static str, about: &'static str, column: &'static str) -> Measure {
-    new(name, about, Of::Quantile(column, 0.9))
-}
-
-/// The 95th percentile.
-pub(super) const fn percentile_95(name: &'static str, about: &'static str, column: &'static str) -> Measure {
-    new(name, about, Of::Quantile(column, 0.95))
-}
-
-pub(super) const fn max(name: &'static str, about: &'static str, column: &'static str) -> Measure {
-    new(name, about, Of::Max(column))
-}
-
 const fn with_status(name: &'static str, about: &'static str, status: &'static str) -> Measure {
-    new(name, about, Of::Where(sessions::STATUS, status))
+    new(name, about, Formula::Where(sessions::STATUS, status))
 }
 
 const fn with_operation(name: &'static str, operation: &'static str) -> Measure {
-    new(name, "Changes of this kind", Of::Where(file_changes::OPERATION, operation)).wide()
+    new(name, "Changes of this kind", Formula::Where(file_changes::OPERATION, operation)).wide()
 }
 
 /// A part of `cost_usd`, which does not apply to another choice of `--cost`.
@@ -430,20 +400,8 @@ fn distinct_sessions(which: Expr) -> Expr {
     col(SESSION_KEY).filter(which).n_unique().cast(DataType::Int64)
 }
 
-pub(super) fn float(column: &str) -> Expr {
-    col(column).cast(DataType::Float64)
-}
-
-pub(super) fn ratio(numerator: &str, denominator: &str) -> Expr {
-    float(numerator) / not_zero(col(denominator))
-}
-
 fn share_of(column: &str) -> Expr {
     float(column) / not_zero(col(column).sum())
-}
-
-pub(super) fn not_zero(value: Expr) -> Expr {
-    when(value.clone().neq(lit(0))).then(value).otherwise(lit(NULL))
 }
 
 /// The column's value in the row with the largest absolute `difference_usd`; rows without a difference come last.
@@ -463,14 +421,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::analysis::reports::DIMENSIONS;
+    use crate::analysis::rows::DIMENSIONS;
 
     #[test]
     fn the_tables_are_in_order() {
         assert!(DIMENSIONS.is_sorted_by_key(|dimension| dimension.name));
         for report in REPORTS {
             assert!(!report.about.ends_with('.'), "{}", report.name);
-            if let Body::Groups { by, measures, .. } = &report.body {
+            if let Body::Groups(Groups { by, measures, .. }) = &report.body {
                 assert!(
                     by.iter().all(|by| report.dimensions().any(|dimension| dimension.name == *by)),
                     "{}",

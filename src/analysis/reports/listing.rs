@@ -2,8 +2,8 @@
 
 use polars::prelude::*;
 
-use super::error::{self, Error};
 use super::options::Options;
+use crate::analysis::rows::{Error, names};
 
 /// The rows of a list, in their order unless the options sort them. `wide` names the columns that tables omit unless `--wide` is
 /// given, or they are sorted by. Returns also the number of rows beyond the limit.
@@ -12,7 +12,7 @@ pub(super) fn listed(mut rows: LazyFrame, wide: &[&str], options: &Options) -> R
     let sort = options.order().map(|(column, _)| column);
     if let Some((column, is_descending)) = options.order() {
         if !schema.contains(column) {
-            let list = error::names(schema.iter_names().map(PlSmallStr::as_str));
+            let list = names(schema.iter_names().map(PlSmallStr::as_str));
             return Err(Error::Sort { column: column.to_owned(), list });
         }
         let descending = SortMultipleOptions::default().with_order_descending(is_descending).with_nulls_last(true);

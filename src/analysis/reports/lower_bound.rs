@@ -2,11 +2,8 @@
 
 use polars::prelude::*;
 
-use super::error::Error;
-use super::run::sessions;
-use super::scope::Scope;
-use super::tables::Frames;
 use crate::analysis::present::{Currency, counted, grouped};
+use crate::analysis::rows::{self, Error, Frames, Scope};
 use crate::store::frames::sessions;
 
 /// Sessions whose `usage` is `lower_bound`, among all of them. See docs/accounting.md.
@@ -72,7 +69,7 @@ impl LowerBound {
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
 pub fn lower_bound(tables: &Frames, scope: &Scope) -> Result<LowerBound, Error> {
-    Ok(LowerBound::among(sessions(tables, scope)?.0)?)
+    Ok(LowerBound::among(rows::sessions(tables, scope)?.0)?)
 }
 
 #[cfg(test)]

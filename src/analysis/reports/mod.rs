@@ -1,50 +1,54 @@
-//! Reports: the rows of the archive, grouped by dimensions. Local time is used from this module on.
+//! Reports: the rows of the archive, grouped by dimensions.
 //!
 //! A report is an entry of [`REPORTS`], a dimension an entry of [`DIMENSIONS`], a measure a line of its report. Every report
 //! accepts every dimension that its rows have.
 //!
-//! The modules, in reading order: `spec` declares what a report is and `list` contains all of them; `scope` holds the
-//! filters; `rows` selects the rows, `grouping` filters them and adds dimensions, `run` aggregates and sorts.
+//! ```text
+//! spec         what a report is
+//! list         all reports
+//! options      what a report can be asked
+//! run          a report and options -> an answer
+//! groups       reports whose rows are grouped; quantiles computes some of their measures
+//! own_rows     rows that are computed from tables
+//! price_as     the costs at the prices of another model
+//! limits       the windows of limits as a list; listing sorts lists
+//! health       a list of what was not read; doubts finds sessions that break rules
+//! answer       the result
+//! dimensions   which reports accept a dimension
+//! lower_bound  how much of a cost is a lower bound
+//! unmatched    filters that match no session
+//! cells        the aggregates of the dashboard
+//! ```
 
 mod answer;
-mod behaviour;
 pub mod cells;
-mod cost;
-mod dimension;
+mod dimensions;
 pub(crate) mod doubts;
-mod error;
-pub(crate) mod grouping;
+mod groups;
 mod health;
 mod limits;
 mod list;
 mod listing;
 mod lower_bound;
 mod options;
-mod outcomes;
-mod pattern;
+mod own_rows;
 mod price_as;
-pub(crate) mod projects;
 mod quantiles;
-mod rows;
 mod run;
-mod scope;
 pub(crate) mod spec;
-pub(crate) mod tables;
 mod unmatched;
-mod waste;
 
-pub use answer::{Answer, LeftOut};
-pub use cost::Cost;
-pub use dimension::{DIMENSIONS, Dimension, is_time};
+pub use answer::Answer;
 pub use doubts::content_doubts;
-pub use error::Error;
 pub use list::REPORTS;
 pub use lower_bound::{LowerBound, is_lower_bound, lower_bound};
 pub use options::Options;
 pub use price_as::{PriceAs, similar_models};
-pub use projects::ProjectNames;
-pub use run::{find, sessions};
-pub use scope::{Bound, Scope, Undated, WeekStart};
-pub use spec::{Measure, Report};
-pub use tables::Frames;
+pub use run::find;
+pub use spec::Report;
 pub use unmatched::unmatched;
+
+pub use crate::analysis::rows::{
+    Bound, Cost, DIMENSIONS, Dimension, Error, Frames, LeftOut, Measure, ProjectNames, Scope, Undated, WeekStart,
+    is_time, sessions,
+};

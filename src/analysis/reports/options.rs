@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use polars::prelude::DataFrame;
 
-use super::cost::Cost;
 use super::price_as::PriceAs;
-use super::scope::Scope;
-use crate::analysis::outcomes::Unjudged;
+use crate::analysis::rows::{Cost, Scope, Unjudged};
 use crate::prices::Catalog;
 
 /// The options of a report.

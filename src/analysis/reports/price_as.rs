@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use polars::prelude::*;
 
-use super::error::Error;
+use crate::analysis::rows::Error;
 use crate::base::time::Time;
 use crate::model::session::{Tokens, add};
 use crate::prices::{Catalog, Entry, Found, Request};

@@ -5,7 +5,7 @@
 
 use polars::prelude::*;
 
-use super::spec::{Measure, Of};
+use crate::analysis::rows::measure::{Formula, Measure};
 
 /// The quantiles among the measures of a report.
 pub(super) struct Quantiles {
@@ -21,7 +21,7 @@ impl Quantiles {
     pub(super) fn of(measures: &[&Measure]) -> Self {
         let mut columns: Vec<(&'static str, Vec<(&'static str, f64)>)> = Vec::new();
         for measure in measures {
-            let Of::Quantile(column, quantile) = measure.of else { continue };
+            let Formula::Quantile(column, quantile) = measure.formula else { continue };
             match columns.iter_mut().find(|(known, _)| *known == column) {
                 Some((_, quantiles)) => quantiles.push((measure.name, quantile)),
                 None => columns.push((column, vec![(measure.name, quantile)])),

@@ -2,14 +2,9 @@
 
 use polars::prelude::*;
 
-use super::cost::Cost;
-use super::error::Error;
-use super::grouping::Grouping;
 use super::options::Options;
-use super::run::{find, sessions};
-use super::scope::Scope;
-use super::spec::Rows;
-use super::tables::Frames;
+use super::run::find;
+use crate::analysis::rows::{Cost, Error, Frames, Grouping, Scope, Table, sessions};
 use crate::store::frames::{sessions, turns};
 use crate::store::query::near;
 
@@ -28,8 +23,8 @@ pub fn unmatched(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error
             return Ok(true);
         }
         // A model of a subagent is in turns only.
-        let has_turns = tables.clone().into_iter().any(|(name, _)| name == "turns");
-        let of_turns = || Grouping::new("cost", &Rows::Table(turns::TABLE), tables, &whole, Cost::Auto);
+        let has_turns = tables.clone().into_iter().any(|(name, _)| name == turns::TABLE);
+        let of_turns = || Grouping::new("cost", &Table(turns::TABLE), tables, &whole, Cost::Auto);
         Ok(has_turns && of_turns().is_ok_and(|turns| count(turns.rows).is_ok_and(|count| count > 0)))
     };
     // The usual case first: a filter that matches needs one read of the table.
@@ -52,7 +47,7 @@ fn nearest(tables: &Frames, scope: &Scope, name: &str, pattern: &str) -> Option<
     const LISTED: usize = 5;
     let scope = Scope { since: None, until: None, undated: None, only: Vec::new(), ..scope.clone() };
     let options = Options { by: vec![name.to_owned()], scope, ..Options::default() };
-    let rows = find("sessions").ok()?.run(tables, &options).ok()?.rows;
+    let rows = find(sessions::TABLE).ok()?.run(tables, &options).ok()?.rows;
     let values = rows.column(name).ok()?.cast(&DataType::String).ok()?;
     let values: Vec<&str> = values.str().ok()?.iter().flatten().collect();
     if values.is_empty() {

@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use crate::analysis::reports::tables::Frames;
+use crate::analysis::rows::Frames;
 use crate::store::frames::sessions;
 
 /// The number of sessions that a message lists.

@@ -6,9 +6,7 @@ use polars::prelude::*;
 
 use super::find::SessionKey;
 use super::timeline::{Entry, Kind};
-use crate::analysis::behaviour::Purpose;
-use crate::analysis::reports::Cost;
-use crate::analysis::reports::tables::Frames;
+use crate::analysis::rows::{Cost, Frames, Purpose};
 use crate::base::time::Time;
 use crate::store::frames::{TypedRows, events, file_changes, rows, sessions, tool_calls, turns, verdicts};
 

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::facts::{Fact, facts};
 use super::find::{Error, SessionKey};
 use super::read::{Reader, session_entry};
-use crate::analysis::behaviour::Purpose;
-use crate::analysis::reports::{Cost, Frames};
+use crate::analysis::rows::{Cost, Frames, Purpose};
 use crate::store::frames::TypedRows as _;
 
 /// A session with everything that its log contains about it, in order.

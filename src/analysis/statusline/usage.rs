@@ -8,8 +8,9 @@ use polars::prelude::*;
 use super::cache::{Cached, CachedWindow, Key};
 use super::line::{Spent, WindowLeft};
 use crate::analysis::limits::windows_of;
-use crate::analysis::reports::spec::known_sum;
-use crate::analysis::reports::{self, Bound, Cost, Frames, Scope, is_lower_bound};
+use crate::analysis::reports::is_lower_bound;
+use crate::analysis::rows::known_sum;
+use crate::analysis::rows::{self, Bound, Cost, Frames, Scope};
 use crate::base::time::Time;
 use crate::store::archive::{self, Archive};
 use crate::store::frames::{limits, sessions, time_value, turns};
@@ -27,7 +28,7 @@ pub enum Error {
     Archive(#[from] archive::Error),
     /// The time zone does not exist, or the tables cannot be read.
     #[error(transparent)]
-    Report(#[from] reports::Error),
+    Report(#[from] rows::Error),
     /// The tables cannot be read.
     #[error(transparent)]
     Polars(#[from] PolarsError),

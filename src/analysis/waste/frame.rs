@@ -9,13 +9,12 @@ use super::cause::{CAUSES, Cause};
 use super::read::{AllNames, Choices, WasteRows};
 use super::rows::{Place, Session};
 use super::session::{Finding, findings};
-use crate::analysis::behaviour::{Find, for_sessions};
 use crate::analysis::outcomes::frame::{TRIAL_PASSED, add_outcomes};
-use crate::analysis::reports::Cost;
-use crate::analysis::reports::spec::known_sum;
-use crate::analysis::reports::tables::{Frames, KEY};
+use crate::analysis::rows::{
+    Context, Cost, Extended, Find, Frames, KEY, ReportRows, Sessions, for_sessions, known_sum,
+};
 use crate::prices::Catalog;
-use crate::store::frames::sessions;
+use crate::store::frames::{events, sessions, tool_calls, turns, verdicts};
 
 /// Columns that rows of findings have, and which the sessions have without values until [`rows_of_waste`].
 pub(in crate::analysis) const CAUSE: &str = "cause";
@@ -42,6 +41,35 @@ const NUMBER_OF_SESSION: &str = "session_number";
 const NUMBER_OF_CAUSE: &str = "cause_number";
 const NUMBER_OF_TOOL: &str = "tool_number";
 const NUMBER_OF_PATH: &str = "path_number";
+
+/// The sessions, with rows for each cause and tool.
+#[derive(Debug)]
+pub(in crate::analysis) struct Waste;
+
+impl ReportRows for Waste {
+    fn tables(&self) -> Vec<&'static str> {
+        vec![sessions::TABLE, turns::TABLE, tool_calls::TABLE, events::TABLE, verdicts::TABLE]
+    }
+
+    fn has(&self, column: &str) -> bool {
+        [CAUSE, TOOL].contains(&column) || Sessions.has(column)
+    }
+
+    fn are_dated(&self, tables: &Frames) -> bool {
+        Sessions.are_dated(tables)
+    }
+
+    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
+        let unknown = |name: &str| lit(NULL).cast(DataType::String).alias(name);
+        Ok(Sessions.frame(tables)?.with_columns([unknown(CAUSE), unknown(TOOL)]))
+    }
+
+    fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {
+        let Context { tables, by, keys, cost, catalog, .. } = *context;
+        let [rows, all] = rows_of_waste(rows, tables, by, keys, cost, catalog)?;
+        Ok(Extended { rows, rows_of_total: Some(all), judged: None })
+    }
+}
 
 /// The waste of sessions: rows for each session, cause and tool. `by` are the dimensions of a report, and `keys` their values. The
 /// second result is for the total.

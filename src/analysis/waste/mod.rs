@@ -7,16 +7,20 @@
 //! budget   the cost of a response, from which causes take their part
 //! session  the rows of a session -> findings; cache, calls and output next to it find single causes
 //! frame    findings -> rows of a report
+//! measures the columns of `report waste`
 //! ```
 
 mod budget;
 mod cache;
 mod calls;
 mod cause;
-pub(crate) mod frame;
+mod frame;
+mod measures;
 mod output;
 mod read;
 mod rows;
 mod session;
 
 pub use cause::{CAUSES, Cause};
+pub(super) use frame::{CAUSE, Waste, rows_of_waste};
+pub(super) use measures::{MEASURES, TOP};

@@ -7,9 +7,7 @@ use polars::prelude::*;
 
 use super::rows::{Call, Count, Event, KINDS, Place, Turn, TurnRates};
 use crate::adapters::shared::tools::polls;
-use crate::analysis::behaviour::{Find, Purpose, SessionRows, Sorted, agent_of_call, is_answer};
-use crate::analysis::reports::Cost;
-use crate::analysis::reports::tables::{Frames, hash_of};
+use crate::analysis::rows::{Cost, Find, Frames, Purpose, SessionRows, Sorted, agent_of_call, hash_of, is_answer};
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::model::session::Tokens;

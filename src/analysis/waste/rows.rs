@@ -1,6 +1,6 @@
 //! The rows of one session, as small as possible: an archive can have millions of them.
 
-use crate::analysis::behaviour::Purpose;
+use crate::analysis::rows::Purpose;
 use crate::prices::Rates;
 
 /// A count below 4 billion, or unknown.

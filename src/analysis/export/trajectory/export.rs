@@ -9,7 +9,7 @@ use twox_hash::XxHash3_64;
 use super::by_session::Key;
 use super::document::Document;
 use super::tables::{Sessions, Tables};
-use crate::analysis::reports::Frames;
+use crate::analysis::rows::Frames;
 
 /// A session, and the name of its file.
 pub struct Trajectory<'a> {

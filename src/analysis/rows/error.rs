@@ -3,7 +3,6 @@
 use polars::prelude::PolarsError;
 
 use super::dimension::DIMENSIONS;
-use super::list::REPORTS;
 use super::pattern::PatternTooLong;
 use super::scope::UnknownTimezone;
 
@@ -11,8 +10,13 @@ use super::scope::UnknownTimezone;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No report has this name.
-    #[error("no report {0:?}; there are: {list}", list = names(REPORTS.iter().map(|it| it.name)))]
-    Report(String),
+    #[error("no report {name:?}; there are: {list}")]
+    Report {
+        /// The name.
+        name: String,
+        /// The reports.
+        list: String,
+    },
     /// No dimension has this name.
     #[error("no dimension {0:?}; there are: {list}, label:KEY", list = names(DIMENSIONS.iter().map(|dimension| dimension.name)))]
     Dimension(String),
@@ -88,6 +92,6 @@ fn similar_names(similar: &[String]) -> String {
 }
 
 /// Names as a list for people.
-pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(in crate::analysis) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }

@@ -2,12 +2,13 @@
 
 use polars::prelude::*;
 
-use super::list::{derived, float, max, measure, median, not_zero, percentile_90, ratio, rows, sum};
-use super::spec::Measure;
+use crate::analysis::rows::measure::{
+    Measure, derived, float, max, measure, median, not_zero, percentile_90, ratio, rows, sum,
+};
 use crate::store::frames::sessions;
 
 /// The measures.
-pub(super) const MEASURES: &[Measure] = &[
+pub(in crate::analysis) const MEASURES: &[Measure] = &[
     rows("sessions", "Sessions"),
     sum(sessions::TOOL_CALLS, "Tool calls").wide(),
     sum("explore_calls", "Calls that read, search or fetch").wide(),

@@ -1,4 +1,60 @@
-//! What a call means, by its program or file: whether a failure is an answer, and whether a change needs a check.
+//! What a call means: its purpose, which agent made it, whether its failure is an answer, and whether its change needs a check.
+
+use std::hash::{BuildHasher as _, Hash};
+
+use foldhash::quality::FixedState;
+
+/// A hash that is the same in every run.
+pub(in crate::analysis) fn hash_of(value: impl Hash) -> u64 {
+    FixedState::default().hash_one(value)
+}
+
+/// What a call is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::analysis) enum Purpose {
+    /// To read or to search.
+    Explore,
+    /// To change files.
+    Edit,
+    /// To run tests.
+    Test,
+    /// To check code otherwise: to build it, or to run a linter.
+    Check,
+    /// None of these.
+    #[default]
+    Other,
+    /// The log does not show the command.
+    Unknown,
+}
+
+impl Purpose {
+    /// The purpose of a call by its category and the kind of its command.
+    pub(in crate::analysis) fn of(category: Option<&str>, command_kind: Option<&str>) -> Self {
+        match (category, command_kind) {
+            (Some("shell"), None) => Self::Unknown,
+            (Some("read" | "search" | "web"), _) | (_, Some("read" | "search")) => Self::Explore,
+            (Some("edit" | "write"), _) | (_, Some("edit")) => Self::Edit,
+            (_, Some("test")) => Self::Test,
+            (_, Some("build" | "lint")) => Self::Check,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether it checks a change.
+    pub(in crate::analysis) const fn is_verifying(self) -> bool {
+        matches!(self, Self::Test | Self::Check)
+    }
+}
+
+/// The agent of the response that made a call, among the responses of its session.
+pub(in crate::analysis) fn agent_of_call<T>(
+    turns: &[T],
+    number: Option<i64>,
+    number_and_agent: impl Fn(&T) -> (i64, u64),
+) -> Option<u64> {
+    let position = turns.binary_search_by_key(&number?, |turn| number_and_agent(turn).0).ok()?;
+    turns.get(position).map(|turn| number_and_agent(turn).1)
+}
 
 /// Programs that state by the exit status 1 that nothing was found, or that something differs. Source: POSIX.
 const ANSWERING: &[&str] = &[
@@ -23,7 +79,7 @@ pub(in crate::analysis) fn is_answer(exit_code: Option<i64>, command_kind: Optio
 
 /// Whether a call that changed files changed nothing that a test can check: documents, or files that were only removed. `is_shell` if
 /// `target` is a program.
-pub(super) fn needs_no_check(is_shell: bool, target: Option<&str>) -> bool {
+pub(in crate::analysis) fn needs_no_check(is_shell: bool, target: Option<&str>) -> bool {
     let Some(target) = target else { return false };
     if is_shell {
         return PREPARING.contains(&target);

@@ -3,17 +3,17 @@
 use jiff::{Timestamp, Zoned};
 use polars::prelude::*;
 
-use super::answer::LeftOut;
 use super::cost::Cost;
 use super::dimension::{DIMENSIONS, Dimension, LABEL, Value, columns_of_session};
 use super::error::{self, Error};
+use super::left_out::LeftOut;
 use super::pattern::{escaped, matches};
 use super::projects::is_named;
+use super::report_rows::{ReportRows, Sessions};
 use super::scope::{Bound, Scope, Undated, WeekStart};
-use super::spec::{Rows, known_sum};
-use super::tables::Frames;
+use super::sums::known_sum;
 use crate::base::time::Time;
-use crate::store::frames::{sessions, time_value, turns};
+use crate::store::frames::{Frames, sessions, time_value, turns};
 
 fn time(moment: Timestamp) -> Expr {
     time_value(Time::from_micros(moment.as_microsecond()))
@@ -36,14 +36,14 @@ pub(in crate::analysis) struct Grouping {
     /// Whether [`Self::date_rows`] has run.
     is_dated: bool,
     /// Undated rows that are excluded.
-    pub(super) left_out: LeftOut,
+    pub(in crate::analysis) left_out: LeftOut,
 }
 
 impl Grouping {
     /// The rows of a report that are in scope.
     pub(in crate::analysis) fn new(
         report: &'static str,
-        rows: &Rows,
+        rows: &dyn ReportRows,
         tables: &Frames,
         scope: &Scope,
         cost: Cost,
@@ -222,7 +222,7 @@ impl Grouping {
     ///
     /// # Errors
     /// When no dimension has that name, or the rows do not have it.
-    pub(super) fn dimension(&mut self, name: &str) -> Result<Expr, Error> {
+    pub(in crate::analysis) fn dimension(&mut self, name: &str) -> Result<Expr, Error> {
         if let Some(key) = name.strip_prefix(LABEL) {
             self.join_sessions()?;
             let value = format!("(?s)(?:^|\u{1f}){}=([^\u{1f}]*)", escaped(key));
@@ -253,6 +253,15 @@ impl Grouping {
         };
         Ok(expression.alias(dimension.name))
     }
+}
+
+/// The sessions in scope, with the columns of `sessions`, and the sessions without a start that the scope excludes.
+///
+/// # Errors
+/// When a filter names something that does not exist, or the tables cannot be read.
+pub fn sessions(tables: &Frames, scope: &Scope) -> Result<(LazyFrame, LeftOut), Error> {
+    let grouping = Grouping::new(sessions::TABLE, &Sessions, tables, scope, Cost::Auto)?;
+    Ok((grouping.rows, grouping.left_out))
 }
 
 /// The type of times without a time zone.
@@ -287,6 +296,7 @@ mod tests {
     use jiff::civil::Weekday;
 
     use super::*;
+    use crate::analysis::rows::Table;
     use crate::store::frames::time_type;
 
     /// Local days and weeks are those of the calendar: across all changes of the clocks, before 1970, and in the far future.
@@ -317,7 +327,7 @@ mod tests {
                     [("turns", turns.unwrap().lazy()), ("sessions", df!("session_id" => ["y"]).unwrap().lazy())];
                 let tables = tables.into_iter().collect();
                 let scope = Scope { timezone: zone.to_owned(), week_start, ..Scope::default() };
-                let rows = Rows::Table("turns");
+                let rows = Table("turns");
                 let mut grouping = Grouping::new("turns", &rows, &tables, &scope, Cost::Auto).unwrap();
                 let columns = ["day", "week", "hour"].map(|name| grouping.dimension(name).unwrap());
                 let found = grouping.rows.select(columns).collect().unwrap();

@@ -1,7 +1,5 @@
 //! The dimensions that reports group by and filter by: names, meanings, and where their values come from.
 
-use super::list::REPORTS;
-use super::spec::Report;
 use crate::store::frames::{events, file_changes, sessions, tool_calls, turns};
 
 /// A dimension: a line of [`DIMENSIONS`].
@@ -11,7 +9,7 @@ pub struct Dimension {
     pub name: &'static str,
     /// What it means, in a line.
     pub about: &'static str,
-    pub(super) value: Value,
+    pub(in crate::analysis) value: Value,
 }
 
 /// All dimensions, by name. Those of time are computed from `occurred_at`. The help, README.md and docs/reports.md list
@@ -59,7 +57,7 @@ const ALSO_OF_SESSION: &[&str] = &[sessions::LABELS, sessions::STARTED_AT];
 
 /// The source of a dimension's value.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Value {
+pub(in crate::analysis) enum Value {
     /// A column of the rows.
     OfRow(&'static str),
     /// A column of the rows; of their session if the rows do not have it.
@@ -110,23 +108,11 @@ impl Dimension {
     }
 
     /// Whether rows have it that have the columns for which `has` is true.
-    pub(super) fn is_of(&self, has: impl Fn(&str) -> bool) -> bool {
+    pub(in crate::analysis) fn is_of(&self, has: impl Fn(&str) -> bool) -> bool {
         match self.value {
             Value::OfRow(column) => has(column),
             _ => true,
         }
-    }
-
-    /// The reports that accept it.
-    pub fn reports(&self) -> impl Iterator<Item = &'static Report> {
-        REPORTS.iter().filter(|report| report.has(self))
-    }
-
-    /// The reports that accept it, as a text: `tools, files`, or `all but health`.
-    pub fn reports_as_text(&self) -> String {
-        let without: Vec<&str> = REPORTS.iter().filter(|report| !report.has(self)).map(|report| report.name).collect();
-        let with: Vec<&str> = self.reports().map(|report| report.name).collect();
-        if without.len() < with.len() { format!("all but {}", without.join(", ")) } else { with.join(", ") }
     }
 }
 

@@ -1,77 +1,54 @@
-//! The rows that each kind of report groups.
-
-use std::collections::HashSet;
-use std::sync::LazyLock;
+//! Rows of reports that are computed from tables by expressions alone.
 
 use polars::prelude::*;
 
-use super::spec::{Rows, sum_of};
-use super::tables::Frames;
-use crate::analysis::waste::frame::{CAUSE, TOOL};
-use crate::store::frames;
-use crate::store::frames::{events, file_changes, sessions, tool_calls, turns, verdicts};
+use crate::analysis::rows::{ReportRows, sum_of};
+use crate::store::frames::{Frames, events, sessions, turns};
 
-impl Rows {
-    /// The rows, from the tables.
-    pub(super) fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
-        match self {
-            Self::Table(name) => Ok(tables.table(name)),
-            Self::Where(name, condition) => Ok(tables.table(name).filter(condition())),
-            // The measures are added to the sessions in scope.
-            Self::Sessions | Self::Behaviour | Self::Outcomes => {
-                Ok(tables.table(sessions::TABLE).with_column(col(sessions::STARTED_AT).alias(turns::OCCURRED_AT)))
-            }
-            // Their values are added to the sessions in scope.
-            Self::Waste => {
-                let unknown = |name: &str| lit(NULL).cast(DataType::String).alias(name);
-                Ok(Self::Sessions.frame(tables)?.with_columns([unknown(CAUSE), unknown(TOOL)]))
-            }
-            Self::Errors => problems(tables),
-            Self::Reconcile => costs_by_model(tables),
-        }
+/// Events, and failed sessions without an error event.
+#[derive(Debug)]
+pub(super) struct Errors;
+
+/// Sessions by model, with their reported and their computed cost.
+#[derive(Debug)]
+pub(super) struct Reconcile;
+
+impl ReportRows for Errors {
+    fn tables(&self) -> Vec<&'static str> {
+        vec![events::TABLE, sessions::TABLE]
     }
 
-    /// Whether every row is known to have a time.
-    pub(super) fn are_dated(&self, tables: &Frames) -> bool {
-        match self {
-            Self::Table(name) | Self::Where(name, _) => tables.is_dated(name),
-            Self::Sessions | Self::Behaviour | Self::Outcomes | Self::Waste => tables.is_dated(sessions::TABLE),
-            Self::Reconcile => tables.is_dated(turns::TABLE),
-            // Failed sessions are at their end.
-            Self::Errors => false,
-        }
+    fn has(&self, column: &str) -> bool {
+        OF_ERRORS.contains(&column)
     }
 
-    /// The tables of the rows and their sessions.
-    pub(super) fn tables(&self) -> Vec<&'static str> {
-        match self {
-            Self::Table(name) | Self::Where(name, _) => vec![name, sessions::TABLE],
-            Self::Sessions => vec![sessions::TABLE],
-            Self::Behaviour => vec![sessions::TABLE, turns::TABLE, tool_calls::TABLE, file_changes::TABLE],
-            Self::Outcomes => vec![sessions::TABLE, verdicts::TABLE],
-            Self::Waste => vec![sessions::TABLE, turns::TABLE, tool_calls::TABLE, events::TABLE, verdicts::TABLE],
-            Self::Errors => vec![events::TABLE, sessions::TABLE],
-            Self::Reconcile => vec![turns::TABLE, sessions::TABLE],
-        }
+    /// Failed sessions are at their end.
+    fn are_dated(&self, _: &Frames) -> bool {
+        false
     }
 
-    /// Whether the rows have a column.
-    pub(super) fn has(&self, column: &str) -> bool {
-        match self {
-            Self::Table(table) | Self::Where(table, _) => COLUMNS.contains(&(*table, column)),
-            Self::Sessions | Self::Behaviour | Self::Outcomes => {
-                column == turns::OCCURRED_AT || COLUMNS.contains(&(sessions::TABLE, column))
-            }
-            Self::Waste => [CAUSE, TOOL].contains(&column) || Self::Sessions.has(column),
-            Self::Errors => OF_ERRORS.contains(&column),
-            Self::Reconcile => OF_RECONCILE.contains(&column),
-        }
+    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
+        problems(tables)
     }
 }
 
-/// The tables and columns of an archive.
-static COLUMNS: LazyLock<HashSet<(&str, &str)>> =
-    LazyLock::new(|| frames::schema().into_iter().map(|column| (column.table, column.column)).collect());
+impl ReportRows for Reconcile {
+    fn tables(&self) -> Vec<&'static str> {
+        vec![turns::TABLE, sessions::TABLE]
+    }
+
+    fn has(&self, column: &str) -> bool {
+        OF_RECONCILE.contains(&column)
+    }
+
+    fn are_dated(&self, tables: &Frames) -> bool {
+        tables.is_dated(turns::TABLE)
+    }
+
+    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
+        costs_by_model(tables)
+    }
+}
 
 /// The columns of [`problems`].
 const OF_ERRORS: &[&str] = &[

@@ -2,17 +2,17 @@
 
 use polars::prelude::*;
 
-use super::list::{derived, float, measure, not_zero, rows};
-use super::spec::{Measure, count_of_flag, known_sum, sum_where};
-use crate::analysis::outcomes::front::is_on_front;
-use crate::analysis::outcomes::statistics::wilson;
+use super::front::is_on_front;
+use super::statistics::wilson;
+use crate::analysis::rows::measure::{Measure, derived, float, measure, not_zero, rows};
+use crate::analysis::rows::{count_of_flag, known_sum, sum_where};
 use crate::store::frames::{sessions, verdicts};
 
 /// The column that states which groups are on the Pareto front.
-pub(super) const FRONT: &str = "is_on_front";
+const FRONT: &str = "is_on_front";
 
 /// The measures.
-pub(super) const MEASURES: &[Measure] = &[
+pub(in crate::analysis) const MEASURES: &[Measure] = &[
     rows("trials", "Trials: sessions with those that they started"),
     measure("passed", "Trials that passed", || count_of_flag(verdicts::PASSED, true)),
     measure("failed", "Trials that did not", || count_of_flag(verdicts::PASSED, false)).wide(),
@@ -57,6 +57,7 @@ pub(super) const MEASURES: &[Measure] = &[
     })
     .wide(),
     derived(FRONT, "Whether no other group has a higher pass_rate at a lower cost_per_trial_usd", has_cost_and_rate)
+        .over_groups(with_front)
         .wide(),
 ];
 
@@ -87,7 +88,7 @@ fn has_cost_and_rate() -> Expr {
 }
 
 /// Computes the column [`FRONT`] of all groups: see [`is_on_front`].
-pub(super) fn with_front(groups: LazyFrame) -> PolarsResult<LazyFrame> {
+fn with_front(groups: LazyFrame) -> PolarsResult<LazyFrame> {
     let mut frame = groups.collect()?;
     let numbers = |name: &str| frame.column(name).and_then(|column| column.f64().cloned());
     let (cost, rate) = (numbers("cost_per_trial_usd")?, numbers("pass_rate")?);
@@ -129,7 +130,7 @@ fn whole(value: Expr) -> Expr {
 
 /// `cost_per_passed_usd` over rows of sessions or of their responses, with the columns of
 /// [`add_outcomes`](crate::analysis::outcomes::frame::add_outcomes).
-pub(super) fn cost_per_passed() -> Expr {
+pub(in crate::analysis) fn cost_per_passed() -> Expr {
     let passed = col(verdicts::TRIAL).filter(col("trial_passed").and(col(sessions::COST_USD).is_not_null()));
     let passed = passed.n_unique().cast(DataType::Int64);
     let is_judged = || col("trial_passed").is_not_null();

@@ -5,8 +5,7 @@ use std::cmp::Reverse;
 use polars::prelude::*;
 
 use super::pattern::escaped;
-use super::tables::Frames;
-use crate::store::frames::sessions;
+use crate::store::frames::{Frames, sessions};
 
 /// Names of projects, by patterns of their directories.
 #[derive(Debug, Clone, Default)]

@@ -4,21 +4,20 @@ use std::collections::HashMap;
 
 use polars::prelude::*;
 
-use super::list::{derived, measure, ratio, sum};
-use super::spec::Measure;
-use crate::analysis::waste::frame::{CARRIED, CAUSE, ESTIMATE, EXACT, GROUP_COST, IS_FIRST};
-use crate::store::frames::{tool_calls, turns};
+use super::frame::{CARRIED, CAUSE, ESTIMATE, EXACT, GROUP_COST, IS_FIRST, TOOL};
+use crate::analysis::rows::Top;
+use crate::analysis::rows::measure::{Measure, derived, measure, ratio, sum};
+use crate::store::frames::turns;
 
-/// The dimensions of the rows of `--top`.
-pub(super) const BY_OF_TOP: &[&str] = &[CAUSE, "session", "tool"];
 /// The columns that state where the most expensive case is.
 const PLACE: [&str; 2] = ["worst_path", "worst_line"];
 const WASTE: &str = "waste_usd";
-/// The columns of tables with `--top`.
-pub(super) const OF_TOP: [&str; 3] = [WASTE, PLACE[0], PLACE[1]];
+/// The rows of `--top`.
+pub(in crate::analysis) const TOP: Top =
+    Top { by: &[CAUSE, "session", TOOL], columns: &[WASTE, PLACE[0], PLACE[1]], first: top };
 
 /// The measures.
-pub(super) const MEASURES: &[Measure] = &[
+pub(in crate::analysis) const MEASURES: &[Measure] = &[
     sum(WASTE, "US dollars that were wasted, by the choice of --cost"),
     measure("session_cost_usd", "Cost of the same sessions, whatever the cause and tool", || col(GROUP_COST).first())
         .wide(),
@@ -37,7 +36,7 @@ pub(super) const MEASURES: &[Measure] = &[
     measure("worst_usd", "The most waste of a session, cause and tool", || col(WASTE).max()).wide(),
     measure("worst_session", "The session with it", || worst(turns::SESSION_ID)).wide(),
     measure("worst_cause", "Its cause", || worst(CAUSE)).wide(),
-    measure("worst_tool", "Its tool", || worst("tool")).wide(),
+    measure("worst_tool", "Its tool", || worst(TOOL)).wide(),
     measure(PLACE[0], "The log with the most expensive case of it", || worst(PLACE[0])).wide(),
     measure(PLACE[1], "The line there", || worst(PLACE[1])).wide(),
 ];
@@ -46,12 +45,12 @@ pub(super) const MEASURES: &[Measure] = &[
 fn worst(column: &str) -> Expr {
     let order =
         SortMultipleOptions::default().with_order_descending_multi([true, false, false, false]).with_nulls_last(true);
-    let rows = col(column).sort_by([col(WASTE), col(turns::SESSION_ID), col(CAUSE), col(tool_calls::TOOL)], order);
+    let rows = col(column).sort_by([col(WASTE), col(turns::SESSION_ID), col(CAUSE), col(TOOL)], order);
     when(col(WASTE).max().gt(lit(0.0))).then(rows.first()).otherwise(lit(NULL))
 }
 
 /// The `count` groups with the most waste of each cause; the cause with the most waste first. `by` are the dimensions.
-pub(super) fn top(groups: LazyFrame, by: &[&str], count: u32) -> PolarsResult<LazyFrame> {
+fn top(groups: LazyFrame, by: &[&str], count: u32) -> PolarsResult<LazyFrame> {
     let columns = [&[WASTE], by].concat();
     let is_descending: Vec<bool> = columns.iter().map(|column| *column == WASTE).collect();
     let order = SortMultipleOptions::default().with_order_descending_multi(is_descending).with_nulls_last(true);

@@ -1,0 +1,60 @@
+//! Which rows of the tables a question is about, and what can be computed of them: used by all that reads tables. Local time is used
+//! from this module on.
+//!
+//! ```text
+//! scope        the filters and the bounds of time
+//! cost         the choice of --cost
+//! dimension    the names by which rows are grouped and filtered
+//! pattern      filters with *
+//! projects     names that the user gives to projects
+//! report_rows  what the rows of a report are; behaviour, outcomes and waste have their own
+//! grouping     the rows in scope, with their dimensions
+//! left_out     rows without a time that a scope excludes
+//! measure      the columns of a report after its dimensions
+//! sums         sums and counts over the rows of a group
+//! session_key  the columns that identify a session
+//! partitions   the rows of sessions, of which only one partition is in memory at a time
+//! sorted       rows by their sessions
+//! calls        what a tool call means
+//! trials       choices about trials
+//! error        why a report cannot be run
+//! ```
+
+mod calls;
+mod cost;
+mod dimension;
+mod error;
+mod grouping;
+mod left_out;
+pub(super) mod measure;
+mod partitions;
+mod pattern;
+mod projects;
+mod report_rows;
+mod scope;
+mod session_key;
+mod sorted;
+mod sums;
+mod trials;
+
+pub(super) use calls::{Purpose, agent_of_call, hash_of, is_answer, needs_no_check};
+pub use cost::Cost;
+pub use dimension::{DIMENSIONS, Dimension, is_time};
+pub use error::Error;
+pub(super) use error::names;
+pub(super) use grouping::Grouping;
+pub use grouping::sessions;
+pub use left_out::LeftOut;
+pub use measure::Measure;
+pub(super) use partitions::{Find, SessionRows, for_sessions, take};
+pub(super) use pattern::matches;
+pub use projects::ProjectNames;
+pub(super) use projects::shown_project;
+pub(super) use report_rows::{Context, Extended, ReportRows, Sessions, Table, Top, Where};
+pub use scope::{Bound, Scope, Undated, WeekStart};
+pub(super) use session_key::{KEY, SESSION_KEY};
+pub(super) use sorted::Sorted;
+pub(super) use sums::{count_of, count_of_flag, known_sum, round, sum_of, sum_where};
+pub use trials::{Judged, Unjudged};
+
+pub use crate::store::frames::Frames;

@@ -1,0 +1,9 @@
+//! The columns that identify a session.
+
+use crate::store::frames::sessions;
+
+/// The columns that identify a session.
+pub(in crate::analysis) const KEY: [&str; 2] = [sessions::RUNTIME, sessions::SESSION_ID];
+
+/// The column of one value that identifies the session of a row, where a measure counts sessions.
+pub(in crate::analysis) const SESSION_KEY: &str = "session_key";

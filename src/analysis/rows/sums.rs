@@ -1,0 +1,42 @@
+//! Sums and counts over the rows of a group.
+
+use polars::prelude::*;
+
+/// The sum of a column; NULL if no value is known.
+pub(in crate::analysis) fn known_sum(column: &str) -> Expr {
+    when(col(column).count().gt(lit(0))).then(sum_of(column, col(column))).otherwise(lit(NULL))
+}
+
+/// The sum of a column over the rows that fulfil a condition; 0 if no value is known. The streaming engine of polars reads the rows
+/// twice if the column is filtered instead.
+pub(in crate::analysis) fn sum_where(column: &str, condition: Expr) -> Expr {
+    sum_of(column, when(condition).then(col(column)).otherwise(lit(NULL)))
+}
+
+/// The sum of values of a column. A sum of floats depends on the order of the rows, which is not defined. So dollars are split: the
+/// sum of multiples of a power of two is exact, and the remainders are too small to change a digit that reports show.
+pub(in crate::analysis) fn sum_of(column: &str, values: Expr) -> Expr {
+    /// Sums up to a hundred million dollars are exact, and remainders are below 0.00000002.
+    const UNIT: f64 = 1.0 / (1 << 26) as f64;
+    if !column.ends_with("_usd") {
+        return values.sum();
+    }
+    let coarse = (values.clone() / lit(UNIT)).floor() * lit(UNIT);
+    coarse.clone().sum() + (values - coarse).sum()
+}
+
+/// The number of rows in which a column has a value.
+pub(in crate::analysis) fn count_of(column: &str, value: &str) -> Expr {
+    col(column).eq(lit(value)).sum().cast(DataType::Int64)
+}
+
+/// The number of rows in which a flag has a value.
+pub(in crate::analysis) fn count_of_flag(column: &str, value: bool) -> Expr {
+    col(column).eq(lit(value)).sum().cast(DataType::Int64)
+}
+
+/// Rounds all floats to ten digits: the last digits of a sum depend on the order of its rows, which is not defined.
+pub(in crate::analysis) fn round(frame: LazyFrame) -> LazyFrame {
+    let floats = dtype_col(&DataType::Float64).as_selector().as_expr();
+    frame.with_column(floats.round(10, RoundMode::HalfAwayFromZero))
+}
